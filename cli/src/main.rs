@@ -1,0 +1,3 @@
+//! The `tetrys` command line.
+
+fn main() {}

@@ -1,0 +1,11 @@
+//! What a table's columns are: their types, their groups, which of them make the index, and patterns that name them.
+//!
+//! Pure values; see `format-spec/manifest.md#schema`.
+
+mod column_type;
+mod pattern;
+mod table_schema;
+
+pub use column_type::{ColumnType, Primitive, TimeUnit};
+pub use pattern::ColumnPattern;
+pub use table_schema::{Column, ColumnGroup, ColumnId, Schema, SchemaBuilder};

@@ -1,0 +1,337 @@
+//! The schema of a table: columns with ids that are never reused, the groups they are stored in, the index, the sequence.
+//! Follows `format-spec/manifest.md#schema`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{ColumnPattern, ColumnType};
+use crate::error::{Error, Result};
+
+/// Stands between a column's name and its data; never reused within a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ColumnId(pub u32);
+
+/// One column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Stands for the column in the table's objects.
+    pub id: ColumnId,
+    /// UTF-8, 1 to 1,024 bytes, unique within the table; compared byte by byte.
+    pub name: String,
+    /// What one value is.
+    pub ty: ColumnType,
+    /// What the user says of it: units, provenance, labels.
+    pub properties: BTreeMap<String, serde_json::Value>,
+}
+
+/// Columns stored and read together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnGroup {
+    /// Unique within the table.
+    pub name: String,
+    /// In the order of the pages of its blocks.
+    pub columns: Vec<ColumnId>,
+}
+
+/// The columns of a table.
+///
+/// ```
+/// use tetrys::Schema;
+/// let schema = Schema::builder()
+///     .index("log_id", "utf8")
+///     .index("timestamp", "i64")
+///     .group("camera", [("camera.jpeg", "binary"), ("camera.intrinsics", "f64[3,3]")])
+///     .group("lidar", [("lidar.points", "f32[?,4]")])
+///     .sequence_by(["log_id"])
+///     .order_by(["timestamp"])
+///     .build()?;
+/// assert_eq!(schema.select(["camera.*"])?.len(), 2);
+/// # Ok::<(), tetrys::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schema {
+    columns: Vec<Column>,
+    groups: Vec<ColumnGroup>,
+    index: Vec<ColumnId>,
+    sequence_by: Vec<ColumnId>,
+    order_by: Vec<ColumnId>,
+}
+
+/// Names at most this long, in bytes.
+const MAX_NAME: usize = 1024;
+/// At most this many columns in a table.
+const MAX_COLUMNS: usize = 100_000;
+
+impl Schema {
+    /// Starts a schema; columns get their ids in the order in which they are named.
+    pub fn builder() -> SchemaBuilder {
+        SchemaBuilder::default()
+    }
+
+    /// A schema from its parts, checked: unique names and ids, every id known, index columns of indexable types, every group
+    /// column outside the index, sequence and order columns inside it.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the column or group and the rule.
+    pub fn from_parts(
+        columns: Vec<Column>,
+        groups: Vec<ColumnGroup>,
+        index: Vec<ColumnId>,
+        sequence_by: Vec<ColumnId>,
+        order_by: Vec<ColumnId>,
+    ) -> Result<Self> {
+        if columns.len() > MAX_COLUMNS {
+            return Err(Error::invalid(format!("schema: {} columns, at most {MAX_COLUMNS}", columns.len())));
+        }
+        let mut names = BTreeSet::new();
+        let mut by_id = BTreeMap::new();
+        for column in &columns {
+            if column.name.is_empty() || column.name.len() > MAX_NAME {
+                return Err(Error::invalid(format!(
+                    "column name `{}`: expected 1 to {MAX_NAME} bytes, found {}",
+                    column.name.chars().take(40).collect::<String>(),
+                    column.name.len()
+                )));
+            }
+            if !names.insert(column.name.as_str()) {
+                return Err(Error::invalid(format!("column `{}` is there twice", column.name)));
+            }
+            if by_id.insert(column.id, column).is_some() {
+                return Err(Error::invalid(format!("column id {} is there twice", column.id.0)));
+            }
+        }
+        let known = |id: &ColumnId, place: &str| {
+            by_id.get(id).copied().ok_or_else(|| Error::invalid(format!("{place}: column id {} is not in the schema", id.0)))
+        };
+        let mut in_index = BTreeSet::new();
+        for id in &index {
+            let column = known(id, "index")?;
+            if !column.ty.is_indexable() {
+                return Err(Error::invalid(format!(
+                    "index column `{}`: type {} cannot be indexed, put it into a column group",
+                    column.name, column.ty
+                )));
+            }
+            if !in_index.insert(*id) {
+                return Err(Error::invalid(format!("index: column `{}` is there twice", column.name)));
+            }
+        }
+        let mut group_names = BTreeSet::new();
+        let mut in_group = BTreeSet::new();
+        for group in &groups {
+            if group.name.is_empty() || group.name.len() > MAX_NAME || !group_names.insert(group.name.as_str()) {
+                return Err(Error::invalid(format!("column group `{}`: the name is empty, too long or there twice", group.name)));
+            }
+            if group.columns.is_empty() {
+                return Err(Error::invalid(format!("column group `{}` has no column", group.name)));
+            }
+            let mut here = BTreeSet::new();
+            for id in &group.columns {
+                let column = known(id, &format!("column group `{}`", group.name))?;
+                if in_index.contains(id) || !here.insert(*id) {
+                    return Err(Error::invalid(format!(
+                        "column group `{}`: column `{}` is there twice or belongs to the index",
+                        group.name, column.name
+                    )));
+                }
+                in_group.insert(*id);
+            }
+        }
+        if let Some(column) = columns.iter().find(|column| !in_index.contains(&column.id) && !in_group.contains(&column.id)) {
+            return Err(Error::invalid(format!("column `{}` is in no group and not in the index", column.name)));
+        }
+        for (place, ids) in [("sequence_by", &sequence_by), ("order_by", &order_by)] {
+            for id in ids {
+                let column = known(id, place)?;
+                if !in_index.contains(id) {
+                    return Err(Error::invalid(format!("{place}: column `{}` is not an index column", column.name)));
+                }
+            }
+        }
+        Ok(Self { columns, groups, index, sequence_by, order_by })
+    }
+
+    /// Every column, index columns and group columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The column groups; their order is their number in segments.
+    pub fn groups(&self) -> &[ColumnGroup] {
+        &self.groups
+    }
+
+    /// The index columns in order.
+    pub fn index(&self) -> impl ExactSizeIterator<Item = &Column> {
+        self.index.iter().filter_map(|id| self.column(*id)).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The index columns whose equal values make a sequence; empty where the whole table is one sequence.
+    pub fn sequence_by(&self) -> impl ExactSizeIterator<Item = &Column> {
+        self.sequence_by.iter().filter_map(|id| self.column(*id)).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The index columns that order the rows of a sequence; may be empty.
+    pub fn order_by(&self) -> impl ExactSizeIterator<Item = &Column> {
+        self.order_by.iter().filter_map(|id| self.column(*id)).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The column with this id.
+    pub fn column(&self, id: ColumnId) -> Option<&Column> {
+        // Ids are ascending in tables that never dropped a column: try the direct place first.
+        match self.columns.get(id.0 as usize) {
+            Some(column) if column.id == id => Some(column),
+            _ => self.columns.iter().find(|column| column.id == id),
+        }
+    }
+
+    /// The column with this name.
+    pub fn column_named(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The group columns that match any of the patterns, in schema order, each once.
+    ///
+    /// # Errors
+    /// `NotFound` for a pattern that matches nothing, naming the nearest column; `Invalid` for a malformed one.
+    pub fn select<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Vec<&Column>> {
+        let candidates: Vec<&Column> = self.columns.iter().filter(|column| !self.index.contains(&column.id)).collect();
+        let mut chosen = vec![false; candidates.len()];
+        for text in patterns {
+            let text = text.as_ref();
+            let pattern: ColumnPattern = text.parse()?;
+            let mut found = false;
+            for (column, chosen) in candidates.iter().zip(&mut chosen) {
+                if pattern.matches(&column.name) {
+                    *chosen = true;
+                    found = true;
+                }
+            }
+            if !found {
+                let names = candidates.iter().map(|column| column.name.as_str());
+                return Err(Error::not_found(super::pattern::no_match(text, names)));
+            }
+        }
+        Ok(candidates.into_iter().zip(chosen).filter_map(|(column, chosen)| chosen.then_some(column)).collect())
+    }
+}
+
+/// Builds a [`Schema`]; see there.
+#[derive(Clone, Debug, Default)]
+pub struct SchemaBuilder {
+    index: Vec<(String, String)>,
+    groups: Vec<(String, Vec<(String, String)>)>,
+    sequence_by: Vec<String>,
+    order_by: Vec<String>,
+    properties: Vec<(String, String, serde_json::Value)>,
+}
+
+impl SchemaBuilder {
+    /// Adds an index column; `ty` as text, e.g. `i64`.
+    pub fn index(mut self, name: impl Into<String>, ty: impl ToString) -> Self {
+        self.index.push((name.into(), ty.to_string()));
+        self
+    }
+
+    /// Adds a column group of `(name, type)` columns.
+    pub fn group<N: Into<String>, T: ToString>(
+        mut self,
+        name: impl Into<String>,
+        columns: impl IntoIterator<Item = (N, T)>,
+    ) -> Self {
+        self.groups.push((name.into(), columns.into_iter().map(|(name, ty)| (name.into(), ty.to_string())).collect()));
+        self
+    }
+
+    /// Rows with equal values of these index columns make a sequence.
+    pub fn sequence_by<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.sequence_by = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// These index columns never fall within a sequence; checked at commit.
+    pub fn order_by<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.order_by = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Says something of a column, e.g. its unit.
+    pub fn property(mut self, column: impl Into<String>, key: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
+        self.properties.push((column.into(), key.into(), value.into()));
+        self
+    }
+
+    /// Checks and builds. A column named in several groups is one column stored several times.
+    ///
+    /// # Errors
+    /// `Unsupported` for an unknown type, `Invalid` for a broken rule (see [`Schema::from_parts`]).
+    pub fn build(self) -> Result<Schema> {
+        let mut columns: Vec<Column> = Vec::new();
+        let mut add = |name: String, ty: String, shared: bool| -> Result<ColumnId> {
+            let ty: ColumnType = ty.parse().map_err(|error: Error| error.at(format!("column `{name}`")))?;
+            if let Some(column) = columns.iter().find(|column| column.name == name) {
+                if shared && column.ty == ty {
+                    return Ok(column.id);
+                }
+                return Err(Error::invalid(format!("column `{name}` is there twice")));
+            }
+            let id = ColumnId(u32::try_from(columns.len()).map_err(|_| Error::invalid("too many columns"))?);
+            columns.push(Column { id, name, ty, properties: BTreeMap::new() });
+            Ok(id)
+        };
+        let index = self.index.into_iter().map(|(name, ty)| add(name, ty, false)).collect::<Result<Vec<_>>>()?;
+        let mut groups = Vec::new();
+        for (name, members) in self.groups {
+            let columns = members.into_iter().map(|(name, ty)| add(name, ty, true)).collect::<Result<Vec<_>>>()?;
+            groups.push(ColumnGroup { name, columns });
+        }
+        let find = |columns: &[Column], name: &str| {
+            columns
+                .iter()
+                .position(|column| column.name == name)
+                .ok_or_else(|| Error::invalid(format!("schema: no column `{name}`")))
+        };
+        for (name, key, value) in self.properties {
+            let position = find(&columns, &name)?;
+            columns[position].properties.insert(key, value);
+        }
+        let ids = |names: Vec<String>| {
+            names.iter().map(|name| find(&columns, name).map(|position| columns[position].id)).collect::<Result<Vec<_>>>()
+        };
+        let (sequence_by, order_by) = (ids(self.sequence_by)?, ids(self.order_by)?);
+        Schema::from_parts(columns, groups, index, sequence_by, order_by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_pattern_that_matches_nothing_names_the_nearest_column() {
+        let schema = Schema::builder().group("lidar", [("lidar.points", "f32[?,4]")]).build().unwrap();
+        let error = schema.select(["lidr.*"]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!(error.to_string(), "no column matches `lidr.*`; nearest: `lidar.points`");
+    }
+
+    #[test]
+    fn broken_rules_are_named() {
+        let cases = [
+            (Schema::builder().index("a", "i64").index("a", "i64"), "column `a` is there twice"),
+            (
+                Schema::builder().index("a", "f32[3]"),
+                "index column `a`: type f32[3] cannot be indexed, put it into a column group",
+            ),
+            (Schema::builder().index("a", "i64").sequence_by(["b"]), "schema: no column `b`"),
+            (Schema::builder().group("g", [("a", "i64")]).order_by(["a"]), "order_by: column `a` is not an index column"),
+            (Schema::builder().group("g", Vec::<(String, String)>::new()), "column group `g` has no column"),
+        ];
+        for (builder, message) in cases {
+            assert_eq!(builder.build().unwrap_err().to_string(), message);
+        }
+    }
+}
