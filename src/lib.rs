@@ -1,7 +1,13 @@
 //! Tetrys: an immutable, versioned table engine for machine-learning data whose rows are wide.
 
+pub mod codec;
+pub mod commit;
 pub mod error;
+pub mod format;
+pub mod id;
 pub mod schema;
+pub mod store;
+pub mod write;
 
 pub use error::{Error, ErrorKind, Result};
 pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};

@@ -1,0 +1,12 @@
+//! How the values of a page become stored bytes and come back: one file per codec, one registry of codec ids.
+//!
+//! A [`Chain`] is the list of steps in the order of encoding; the empty chain is `plain`. Follows `format-spec/codecs.md#chains`.
+
+mod chain;
+mod lz4;
+mod preset;
+mod shuffle;
+mod zstd;
+
+pub use chain::{Chain, Step};
+pub use preset::Preset;

@@ -1,0 +1,43 @@
+//! Zstandard, one frame a page without dictionary (`format-spec/codecs.md#zstd`).
+
+use std::cell::RefCell;
+
+use crate::error::{Error, Result};
+
+thread_local! {
+    // A context is about 100 KB to set up and pages are small: each thread keeps its own.
+    static COMPRESSOR: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Compresses at the given level.
+pub(super) fn encode(values: &[u8], level: i32) -> Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|slot| {
+        let compressor = match slot {
+            Some((held, compressor)) if *held == level => compressor,
+            _ => &mut slot.insert((level, zstd::bulk::Compressor::new(level).map_err(failed)?)).1,
+        };
+        compressor.compress(values).map_err(failed)
+    })
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::internal(format!("zstd: {error}"))
+}
+
+/// Decodes to exactly `len` bytes; never allocates more than that, whatever the frame claims.
+pub(super) fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|slot| {
+        let decompressor = match slot {
+            Some(decompressor) => decompressor,
+            None => slot.insert(zstd::bulk::Decompressor::new().map_err(failed)?),
+        };
+        let mut out = Vec::with_capacity(len);
+        let found =
+            decompressor.decompress_to_buffer(stored, &mut out).map_err(|error| Error::corrupt(format!("zstd: {error}")))?;
+        if found != len {
+            return Err(Error::corrupt(format!("zstd: {found} bytes, expected {len}")));
+        }
+        Ok(out)
+    })
+}

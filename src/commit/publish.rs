@@ -1,0 +1,82 @@
+//! Claiming a version: a create-only put of its manifest, and what an unclear answer means.
+//! Follows `format-spec/manifest.md#commit`.
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    format::{Manifest, manifest_name, version_of_name},
+    id::Hash,
+    store::{Put, Store},
+};
+
+/// A manifest is at most this large.
+const MAX_MANIFEST: u64 = 256 << 20;
+/// How often an absent manifest is put again after an error.
+const ATTEMPTS: usize = 3;
+
+/// The versions of the table at this root, newest first.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn versions(store: &Store) -> Result<Vec<u64>> {
+    Ok(store.list("manifests").await?.iter().filter_map(|(name, _)| version_of_name(name)).collect())
+}
+
+/// The newest version, if there is a table at this root.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
+    Ok(versions(store).await?.into_iter().max())
+}
+
+/// The manifest of a version, and the hash that ends it.
+///
+/// # Errors
+/// `NotFound` where the version is not there; else as [`Manifest::parse`].
+pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
+    let name = manifest_name(version);
+    let bytes = store.get(&name, MAX_MANIFEST).await.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::not_found(format!("{}: no version {version}", store.url())).with_source(error),
+        _ => error,
+    })?;
+    Manifest::parse(&bytes, version).map_err(|error| error.at(format!("{} version {version}", store.url())))
+}
+
+/// Makes the version exist, exactly once.
+///
+/// On any unclear answer the name is read back: ours is success, another's is a conflict, absent is tried again.
+///
+/// # Errors
+/// `Conflict` where another writer claimed the version; `OutcomeUnknown` where it cannot be read whether we did.
+pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
+    let (bytes, hash) = manifest.to_bytes()?;
+    let name = manifest_name(manifest.version);
+    let place = format!("{}: version {}", store.url(), manifest.version);
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        let cause = match store.put_new(&name, bytes.clone().into()).await {
+            Ok(Put::Created) => return Ok(hash),
+            // Also what a retry below us answers when the first try got through.
+            Ok(Put::AlreadyThere) => None,
+            Err(error) => Some(error),
+        };
+        match store.get(&name, MAX_MANIFEST).await {
+            Ok(found) => {
+                let (found, _) = Manifest::parse(&found, manifest.version).map_err(|error| error.at(&place))?;
+                if found.commit_id == manifest.commit_id {
+                    return Ok(hash);
+                }
+                return Err(Error::conflict(format!("{place} was committed by another writer; reload and retry")));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => last = cause.or(Some(error)),
+            Err(error) => {
+                return Err(Error::outcome_unknown(format!(
+                    "{place}: the commit got no clear answer and its manifest cannot be read back; look at the table before retrying"
+                ))
+                .with_source(cause.unwrap_or(error)));
+            }
+        }
+    }
+    let cause = last.unwrap_or_else(|| Error::unavailable("no answer"));
+    Err(Error::new(cause.kind(), format!("{place} was not committed: {cause}")).with_source(cause))
+}

@@ -1,0 +1,67 @@
+//! Which receipts make the table: pure rules over what arrived, in any order, any number of times.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use crate::{
+    error::{Error, Result},
+    write::Receipt,
+};
+
+/// The receipts of partitions 0 to `partitions` of a session, by number.
+///
+/// # Errors
+/// `Invalid` for a receipt of another session, a missing partition, or two different receipts for one; equal ones are one.
+pub fn in_order(session: Uuid, partitions: u32, receipts: impl IntoIterator<Item = Receipt>) -> Result<Vec<Receipt>> {
+    let mut by_number: BTreeMap<u32, Receipt> = BTreeMap::new();
+    for receipt in receipts {
+        if receipt.session != session {
+            return Err(Error::invalid(format!(
+                "receipt of partition {} is of session {}, expected {session}",
+                receipt.partition, receipt.session
+            )));
+        }
+        let number = receipt.partition;
+        match by_number.get(&number) {
+            Some(held) if *held != receipt => {
+                return Err(Error::invalid(format!(
+                    "two different receipts for partition {number}, of {} and {} rows: it was written twice; keep one",
+                    held.rows, receipt.rows
+                )));
+            }
+            _ => by_number.insert(number, receipt),
+        };
+    }
+    let expected = partitions.max(by_number.last_key_value().map_or(0, |(number, _)| number + 1));
+    match (0..expected).find(|number| !by_number.contains_key(number)) {
+        Some(missing) => Err(Error::invalid(format!("no receipt for partition {missing} of {expected}"))),
+        None => Ok(by_number.into_values().collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipt(partition: u32, rows: u64) -> Receipt {
+        Receipt { session: Uuid::nil(), partition, rows, parts: None }
+    }
+
+    #[test]
+    fn receipts_arrive_in_any_order_and_any_number_of_times() {
+        let arrived = [receipt(2, 5), receipt(0, 1), receipt(2, 5), receipt(1, 0)];
+        let ordered = in_order(Uuid::nil(), 3, arrived).unwrap();
+        assert_eq!(ordered.iter().map(|receipt| receipt.rows).collect::<Vec<_>>(), [1, 0, 5]);
+    }
+
+    #[test]
+    fn missing_conflicting_and_foreign_receipts_are_named() {
+        let message = |partitions, receipts: Vec<Receipt>| in_order(Uuid::nil(), partitions, receipts).unwrap_err().to_string();
+        assert_eq!(message(3, vec![receipt(0, 1), receipt(1, 1)]), "no receipt for partition 2 of 3");
+        assert_eq!(message(0, vec![receipt(1, 1)]), "no receipt for partition 0 of 2");
+        assert!(message(1, vec![receipt(0, 1), receipt(0, 2)]).starts_with("two different receipts for partition 0"));
+        let foreign = Receipt { session: Uuid::max(), ..receipt(0, 1) };
+        assert!(message(1, vec![foreign]).starts_with("receipt of partition 0 is of session ffffffff"));
+    }
+}

@@ -1,0 +1,265 @@
+//! Blocks: a directory and one self-contained page a column. Follows `format-spec/block.md#directory` and
+//! `format-spec/block.md#page`.
+//!
+//! ```text
+//! rows u32 │ pages u32 │ page_len u32 .. │ 0-pad to 8 │ checksum u64     directory
+//! structure_len │ stored_len │ values_len │ flags │ structure │ 0-pad │ values │ 0-pad │ checksum     page, once a column
+//! ```
+//! The checksum lies with the page, so one field of one row is one range and still verified.
+
+use std::ops::Range;
+
+use arrow_array::ArrayRef;
+use bytes::Bytes;
+
+use super::{
+    canonical::{CanonicalPage, Structure},
+    checksum::ChunkSeed,
+    cursor::{Cursor, pad8},
+    page::page_to_array,
+};
+use crate::{
+    codec::Chain,
+    error::{Error, Result},
+    schema::ColumnType,
+};
+
+/// Bytes of a page's header.
+const PAGE_HEADER: usize = 16;
+/// Bytes of a checksum.
+const CHECKSUM: usize = 8;
+/// Flag: the values are stored plain although the chunk's chain says otherwise.
+const STORED_PLAIN: u8 = 1;
+/// A block has at most this many bytes, stored or decoded.
+const MAX_BLOCK: usize = 1 << 30;
+/// A block has at most this many rows.
+const MAX_ROWS: u32 = 1 << 20;
+
+/// A page whose checksum is not known yet, because the seed of its chunk is not.
+#[derive(Clone, Debug)]
+pub struct EncodedPage(Vec<u8>);
+
+impl EncodedPage {
+    /// Stored bytes, checksum included; a multiple of 8.
+    pub fn stored_len(&self) -> usize {
+        self.0.len() + CHECKSUM
+    }
+
+    /// Its bytes without the checksum.
+    pub fn unsigned(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// A page from what [`EncodedPage::unsigned`] gave.
+    pub fn from_unsigned(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+/// A block whose checksums are not known yet.
+#[derive(Clone, Debug)]
+pub struct EncodedBlock {
+    /// Rows in it.
+    pub rows: u32,
+    /// One page for each column of the group.
+    pub pages: Vec<EncodedPage>,
+}
+
+/// Bytes of the directory of a block with this many pages.
+pub fn directory_len(pages: usize) -> usize {
+    (8 + 4 * pages).next_multiple_of(8) + CHECKSUM
+}
+
+/// Encodes a canonical page by its chunk's chain.
+///
+/// # Errors
+/// `Invalid` where the page is over the limits of a block.
+pub fn encode_page(chain: &Chain, page: &CanonicalPage) -> Result<EncodedPage> {
+    let encoded = if chain.is_plain() { None } else { Some(chain.encode(&page.values)?) };
+    let (flags, values) = match &encoded {
+        Some(encoded) if encoded.len() < page.values.len() => (0, encoded),
+        Some(_) => (STORED_PLAIN, &page.values),
+        None => (0, &page.values),
+    };
+    let over = |what: &str, bytes: usize| Error::invalid(format!("{what} of {bytes} bytes in one page, at most {MAX_BLOCK}"));
+    let length = |what: &str, bytes: usize| match u32::try_from(bytes) {
+        Ok(length) if bytes <= MAX_BLOCK => Ok(length.to_le_bytes()),
+        _ => Err(over(what, bytes)),
+    };
+    let mut out = Vec::with_capacity(PAGE_HEADER + page.structure.len() + values.len() + 3 * 8);
+    out.extend(length("structure", page.structure.len())?);
+    out.extend(length("values", values.len())?);
+    out.extend(length("values", page.values.len())?);
+    out.extend([flags, 0, 0, 0]);
+    out.extend(&page.structure);
+    pad8(&mut out);
+    out.extend(values);
+    pad8(&mut out);
+    Ok(EncodedPage(out))
+}
+
+impl EncodedBlock {
+    /// Stored bytes; a multiple of 8.
+    pub fn stored_len(&self) -> usize {
+        directory_len(self.pages.len()) + self.pages.iter().map(EncodedPage::stored_len).sum::<usize>()
+    }
+
+    /// Appends the block as number `ordinal` of the chunk with this seed.
+    ///
+    /// # Errors
+    /// `Invalid` where the block is over its limits.
+    pub fn write(&self, seed: ChunkSeed, ordinal: u32, out: &mut Vec<u8>) -> Result<()> {
+        let stored = self.stored_len();
+        if stored > MAX_BLOCK || self.rows > MAX_ROWS || self.pages.len() >= usize::from(u16::MAX) {
+            return Err(Error::invalid(format!(
+                "a block of {stored} bytes, {} rows, {} pages: at most {MAX_BLOCK} bytes, {MAX_ROWS} rows, 65,534 pages",
+                self.rows,
+                self.pages.len()
+            )));
+        }
+        let start = out.len();
+        out.extend(self.rows.to_le_bytes());
+        out.extend(u32::try_from(self.pages.len()).unwrap_or(u32::MAX).to_le_bytes());
+        for page in &self.pages {
+            out.extend(u32::try_from(page.stored_len()).unwrap_or(u32::MAX).to_le_bytes());
+        }
+        pad8(out);
+        let checksum = seed.of_directory(ordinal, out.get(start..).unwrap_or_default());
+        out.extend(checksum.to_le_bytes());
+        for (number, EncodedPage(page)) in (0_u16..).zip(&self.pages) {
+            out.extend(page);
+            out.extend(seed.of_page(ordinal, number, page).to_le_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// The checked directory of a stored block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockDirectory {
+    /// Rows in the block.
+    pub rows: u32,
+    /// Where each page lies, relative to the block.
+    pub pages: Vec<Range<usize>>,
+}
+
+impl BlockDirectory {
+    /// Checks the directory of the stored block `block`, number `ordinal` of its chunk, of a group with `columns` columns.
+    ///
+    /// # Errors
+    /// `Corrupt` where the checksum differs, or pages do not tile the block.
+    pub fn parse(block: &[u8], seed: ChunkSeed, ordinal: u32, columns: usize) -> Result<Self> {
+        let mut cursor = Cursor::new(block, "block directory");
+        let (rows, count) = (cursor.u32()?, cursor.len32()?);
+        if count != columns || rows > MAX_ROWS {
+            return Err(Error::corrupt(format!(
+                "block directory: {count} pages and {rows} rows, expected {columns} pages and at most {MAX_ROWS} rows"
+            )));
+        }
+        let mut start = directory_len(columns);
+        let mut pages = Vec::with_capacity(columns);
+        for _ in 0..count {
+            let len = cursor.len32()?;
+            let end = start.checked_add(len).filter(|_| len % 8 == 0 && len >= PAGE_HEADER + CHECKSUM);
+            let end = end.ok_or_else(|| Error::corrupt(format!("block directory: a page of {len} bytes")))?;
+            pages.push(start..end);
+            start = end;
+        }
+        cursor.pad8()?;
+        let signed = block.get(..cursor.position()).unwrap_or_default();
+        let (expected, found) = (seed.of_directory(ordinal, signed), cursor.u64()?);
+        if expected != found {
+            return Err(Error::corrupt(format!("block directory: checksum {found:016x}, computed {expected:016x}")));
+        }
+        if start != block.len() {
+            return Err(Error::corrupt(format!("block directory: pages end at {start}, the block at {}", block.len())));
+        }
+        Ok(Self { rows, pages })
+    }
+}
+
+/// Where page `page` lies within a block.
+///
+/// # Errors
+/// `Internal` where the block has no such page.
+pub fn page_range(directory: &BlockDirectory, page: usize) -> Result<Range<usize>> {
+    directory
+        .pages
+        .get(page)
+        .cloned()
+        .ok_or_else(|| Error::internal(format!("no page {page} in a block of {}", directory.pages.len())))
+}
+
+/// A page that passed its checksum, decoded.
+#[derive(Clone, Debug)]
+pub struct DecodedPage {
+    /// The structure section as stored.
+    pub structure_bytes: Bytes,
+    /// The structure, checked.
+    pub structure: Structure,
+    /// The value stream.
+    pub values: Bytes,
+}
+
+impl DecodedPage {
+    /// The rows as an Arrow array.
+    ///
+    /// # Errors
+    /// As [`page_to_array`].
+    pub fn to_array(&self, ty: &ColumnType) -> Result<ArrayRef> {
+        page_to_array(ty, &self.structure, self.values.clone())
+    }
+
+    /// The canonical page, for the logical block hash.
+    pub fn to_canonical(&self) -> CanonicalPage {
+        CanonicalPage { structure: self.structure_bytes.to_vec(), values: self.values.to_vec() }
+    }
+}
+
+/// Where a page stands: what its checksum is seeded with and what it must hold.
+#[derive(Clone, Copy, Debug)]
+pub struct PagePlace<'a> {
+    /// The seed of the chunk.
+    pub seed: ChunkSeed,
+    /// The block's number within the chunk.
+    pub ordinal: u32,
+    /// The page's number within the block.
+    pub page: u16,
+    /// Rows of the block.
+    pub rows: u32,
+    /// The column's type.
+    pub ty: &'a ColumnType,
+    /// The chunk's chain for the column.
+    pub chain: &'a Chain,
+}
+
+/// Verifies and decodes a stored page.
+///
+/// # Errors
+/// `Corrupt` where the checksum differs or the content does not fit the type.
+pub fn decode_page(stored: Bytes, place: PagePlace<'_>) -> Result<DecodedPage> {
+    let Some((signed, checksum)) = stored.split_last_chunk::<CHECKSUM>() else {
+        return Err(Error::corrupt(format!("page of {} bytes, too short", stored.len())));
+    };
+    let (found, expected) = (u64::from_le_bytes(*checksum), place.seed.of_page(place.ordinal, place.page, signed));
+    if expected != found {
+        return Err(Error::corrupt(format!("page {}: checksum {found:016x}, computed {expected:016x}", place.page)));
+    }
+    let mut cursor = Cursor::new(signed, "page");
+    let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
+    let flags = cursor.u32()?;
+    if values_len > MAX_BLOCK || flags > u32::from(STORED_PLAIN) {
+        return Err(Error::corrupt(format!("page: {values_len} bytes of values, flags {flags}")));
+    }
+    let structure_start = cursor.position();
+    let structure_bytes = cursor.take(structure_len)?;
+    let structure = Structure::parse(place.ty, place.rows, structure_bytes, values_len)?;
+    cursor.pad8()?;
+    let values_start = cursor.position();
+    cursor.take(stored_len)?;
+    cursor.pad8()?;
+    cursor.end()?;
+    let chain = if flags == 0 { place.chain } else { &Chain::PLAIN };
+    let values = chain.decode(stored.slice(values_start..values_start + stored_len), values_len)?;
+    Ok(DecodedPage { structure_bytes: stored.slice(structure_start..structure_start + structure_len), structure, values })
+}

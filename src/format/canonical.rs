@@ -1,0 +1,296 @@
+//! The canonical form: one column of one block as a structure section and a value stream, in the one spelling that logical
+//! hashes and stored pages share. Follows `format-spec/canonical.md#canonical-form`.
+//!
+//! ```text
+//! structure:  validity │ lengths │ validity │ lengths ..   (the nodes of the type in pre-order)
+//! values:     element element element ..                   (little-endian, null slots zero or absent)
+//! ```
+
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+
+use super::{cursor::Cursor, lengths::PackedLengths};
+use crate::{
+    error::{Error, Result},
+    id::Hash,
+    schema::ColumnType,
+};
+
+/// One column of one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CanonicalPage {
+    /// The packed nodes.
+    pub structure: Vec<u8>,
+    /// The value stream.
+    pub values: Vec<u8>,
+}
+
+impl CanonicalPage {
+    /// Bytes of the canonical form.
+    pub fn bytes(&self) -> u64 {
+        self.structure.len() as u64 + self.values.len() as u64
+    }
+}
+
+/// The hash by which sameness is judged: of the canonical form alone, so that no codec, level or cut of chunks changes it
+/// (`format-spec/canonical.md#logical-block-hash`).
+pub fn logical_block_hash<'a>(rows: u32, pages: impl ExactSizeIterator<Item = (&'a str, &'a CanonicalPage)>) -> Hash {
+    let mut hasher = blake3::Hasher::new_derive_key("tetrys format 1 logical block");
+    let length = |hasher: &mut blake3::Hasher, length: usize| {
+        hasher.update(&(length as u64).to_le_bytes());
+    };
+    hasher.update(&rows.to_le_bytes());
+    length(&mut hasher, pages.len());
+    for (ty, page) in pages {
+        for part in [ty.as_bytes(), &page.structure, &page.values] {
+            length(&mut hasher, part.len());
+            hasher.update(part);
+        }
+    }
+    Hash(*hasher.finalize().as_bytes())
+}
+
+/// What kind of node stands where in the structure of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodeKind {
+    /// Which slots hold a value.
+    Validity,
+    /// How many items each slot holds; the items are the slots of what follows.
+    Lengths,
+    /// The extent of one `?` dimension in each slot.
+    Extents,
+}
+
+/// The nodes of a type in pre-order.
+pub(super) fn node_kinds(ty: &ColumnType) -> Vec<NodeKind> {
+    let mut kinds = Vec::new();
+    let mut ty = ty;
+    loop {
+        kinds.push(NodeKind::Validity);
+        match ty {
+            ColumnType::Scalar(_) | ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_) => break,
+            ColumnType::Utf8 | ColumnType::Binary => {
+                kinds.push(NodeKind::Lengths);
+                break;
+            }
+            ColumnType::List(item) => {
+                kinds.push(NodeKind::Lengths);
+                ty = item;
+            }
+            ColumnType::Tensor { shape, .. } => {
+                kinds.extend(shape.iter().filter(|extent| extent.is_none()).map(|_| NodeKind::Extents));
+                break;
+            }
+        }
+    }
+    kinds
+}
+
+/// Collects the slots of the nodes and the values of one page.
+#[derive(Debug)]
+pub struct PageBuilder {
+    nodes: Vec<NodeSlots>,
+    values: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum NodeSlots {
+    Validity(BooleanBufferBuilder),
+    Lengths(Vec<u32>),
+}
+
+impl PageBuilder {
+    /// An empty page of a column of this type.
+    pub fn new(ty: &ColumnType) -> Self {
+        let nodes = node_kinds(ty)
+            .into_iter()
+            .map(|kind| match kind {
+                NodeKind::Validity => NodeSlots::Validity(BooleanBufferBuilder::new(0)),
+                NodeKind::Lengths | NodeKind::Extents => NodeSlots::Lengths(Vec::new()),
+            })
+            .collect();
+        Self { nodes, values: Vec::new() }
+    }
+
+    /// Appends slots to the validity node at `node`: all valid, or as the bits say.
+    pub fn push_validity(&mut self, node: usize, slots: usize, bits: Option<BooleanBuffer>) {
+        if let Some(NodeSlots::Validity(builder)) = self.nodes.get_mut(node) {
+            match bits {
+                Some(bits) => builder.append_buffer(&bits),
+                None => builder.append_n(slots, true),
+            }
+        }
+    }
+
+    /// Appends lengths or extents to the node at `node`.
+    pub fn push_lengths(&mut self, node: usize, lengths: impl IntoIterator<Item = u32>) {
+        if let Some(NodeSlots::Lengths(held)) = self.nodes.get_mut(node) {
+            held.extend(lengths);
+        }
+    }
+
+    /// Appends values.
+    pub fn push_values(&mut self, values: &[u8]) {
+        self.values.extend_from_slice(values);
+    }
+
+    /// The page, and an empty builder in its place.
+    pub fn finish(&mut self) -> CanonicalPage {
+        let mut structure = Vec::new();
+        for node in &mut self.nodes {
+            match node {
+                NodeSlots::Validity(builder) => write_validity(&builder.finish(), &mut structure),
+                NodeSlots::Lengths(lengths) => {
+                    PackedLengths::write(lengths, &mut structure);
+                    lengths.clear();
+                }
+            }
+        }
+        CanonicalPage { structure, values: std::mem::take(&mut self.values) }
+    }
+}
+
+const ALL_VALID: u8 = 0;
+const MIXED: u8 = 1;
+const ALL_NULL: u8 = 2;
+
+fn write_validity(bits: &BooleanBuffer, out: &mut Vec<u8>) {
+    match bits.count_set_bits() {
+        set if set == bits.len() => out.push(ALL_VALID),
+        0 => out.push(ALL_NULL),
+        _ => {
+            out.push(MIXED);
+            let start = out.len();
+            out.resize(start + bits.len().div_ceil(8), 0);
+            let bytes = out.get_mut(start..).unwrap_or_default();
+            for position in bits.set_indices() {
+                if let Some(byte) = bytes.get_mut(position / 8) {
+                    *byte |= 1 << (position % 8);
+                }
+            }
+        }
+    }
+}
+
+/// A checked structure section.
+#[derive(Clone, Debug)]
+pub struct Structure {
+    pub(super) nodes: Vec<Node>,
+    /// Slots of the last level.
+    pub(super) slots: usize,
+    /// Bytes that the value stream must have.
+    pub(super) value_bytes: usize,
+}
+
+/// One node of a checked structure.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    /// `None`: all valid.
+    Validity(Option<BooleanBuffer>),
+    Lengths(PackedLengths),
+}
+
+/// A page may have this many slots at any level whatever its values ..
+const MAX_SLOTS_ALWAYS: usize = 1 << 20;
+/// .. and this many for every byte of its values: what a structure of a few bytes can claim is bounded by what was read.
+const MAX_SLOTS_PER_BYTE: usize = 8;
+
+impl Structure {
+    /// Checks the structure of a page of `rows` rows whose value stream has `value_bytes` bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` where a node is cut, not in its one spelling, or does not fit the value stream.
+    pub fn parse(ty: &ColumnType, rows: u32, structure: &[u8], value_bytes: usize) -> Result<Self> {
+        let mut cursor = Cursor::new(structure, "page structure");
+        let bound = MAX_SLOTS_ALWAYS.max(value_bytes.saturating_mul(MAX_SLOTS_PER_BYTE));
+        let mut slots = usize::try_from(rows).unwrap_or(usize::MAX);
+        let mut nodes = Vec::new();
+        for kind in node_kinds(ty) {
+            if slots > bound {
+                return Err(Error::corrupt(format!(
+                    "page structure: {slots} slots for {value_bytes} bytes of values, at most {bound}"
+                )));
+            }
+            nodes.push(match kind {
+                NodeKind::Validity => Node::Validity(read_validity(&mut cursor, slots)?),
+                NodeKind::Lengths => {
+                    let lengths = PackedLengths::read(&mut cursor, slots)?;
+                    slots = usize::try_from(lengths.sum()).unwrap_or(usize::MAX);
+                    Node::Lengths(lengths)
+                }
+                NodeKind::Extents => Node::Lengths(PackedLengths::read(&mut cursor, slots)?),
+            });
+        }
+        cursor.end()?;
+        let elements = elements(ty, &nodes, slots).ok_or_else(|| Error::corrupt("page structure: a shape over 2^64 elements"))?;
+        let expected = elements.checked_mul(ty.element_width() as u64);
+        if expected != Some(value_bytes as u64) {
+            return Err(Error::corrupt(format!(
+                "page of {ty}: {value_bytes} bytes of values, the structure says {}",
+                expected.map_or("over 2^64".to_owned(), |bytes| bytes.to_string())
+            )));
+        }
+        Ok(Self { nodes, slots, value_bytes })
+    }
+
+    /// The longest node of slots a writer may make for `value_bytes` bytes of values.
+    pub fn max_slots(value_bytes: usize) -> usize {
+        MAX_SLOTS_ALWAYS.max(value_bytes.saturating_mul(MAX_SLOTS_PER_BYTE))
+    }
+}
+
+/// The innermost type, below all lists.
+pub(super) fn innermost(ty: &ColumnType) -> &ColumnType {
+    let mut ty = ty;
+    while let ColumnType::List(item) = ty {
+        ty = item;
+    }
+    ty
+}
+
+/// Elements of the value stream.
+fn elements(ty: &ColumnType, nodes: &[Node], slots: usize) -> Option<u64> {
+    match innermost(ty) {
+        ColumnType::Utf8 | ColumnType::Binary => Some(slots as u64),
+        ColumnType::Tensor { shape, .. } => {
+            let variable = shape.iter().filter(|extent| extent.is_none()).count();
+            let fixed = shape.iter().flatten().try_fold(1_u64, |product, extent| product.checked_mul(u64::from(*extent)))?;
+            let extents = nodes.get(nodes.len() - variable..)?;
+            if variable == 0 {
+                return fixed.checked_mul(slots as u64);
+            }
+            let mut total = 0_u64;
+            for slot in 0..slots {
+                total = total.checked_add(slot_elements(extents, slot, fixed)?)?;
+            }
+            Some(total)
+        }
+        _ => Some(slots as u64),
+    }
+}
+
+/// Elements of one tensor: the product of its extents.
+pub(super) fn slot_elements(extents: &[Node], slot: usize, fixed: u64) -> Option<u64> {
+    extents.iter().try_fold(fixed, |product, node| match node {
+        Node::Lengths(lengths) => product.checked_mul(u64::from(lengths.get(slot))),
+        Node::Validity(_) => None,
+    })
+}
+
+fn read_validity(cursor: &mut Cursor<'_>, slots: usize) -> Result<Option<BooleanBuffer>> {
+    match cursor.u8()? {
+        ALL_VALID => Ok(None),
+        ALL_NULL if slots > 0 => Ok(Some(BooleanBuffer::new_unset(slots))),
+        MIXED => {
+            let bytes = cursor.take(slots.div_ceil(8))?;
+            let bits = BooleanBuffer::new(bytes.to_vec().into(), 0, slots);
+            let unused = slots.next_multiple_of(8) - slots;
+            let tail = bytes.last().copied().unwrap_or(0);
+            let set = bits.count_set_bits();
+            if set == 0 || set == slots || (unused > 0 && tail >> (8 - unused) != 0) {
+                return Err(Error::corrupt("page structure: a validity bitmap that is not in its one spelling"));
+            }
+            Ok(Some(bits))
+        }
+        kind => Err(Error::corrupt(format!("page structure: validity kind {kind} for {slots} slots, expected 0, 1 or 2"))),
+    }
+}

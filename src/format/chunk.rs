@@ -1,0 +1,233 @@
+//! Chunks: a header, blocks back to back, and a directory behind them that gives the blocks back without any layout.
+//! Follows `format-spec/chunk.md#header` and `format-spec/chunk.md#directory`.
+
+use std::ops::Range;
+
+use super::{
+    block::EncodedBlock,
+    checksum::{ChunkSeed, chunk_seed},
+    cursor::{Cursor, pad8},
+};
+use crate::{
+    codec::Chain,
+    error::{Error, Result},
+    id::{ChunkId, Hash},
+    schema::ColumnType,
+};
+
+const MAGIC: &[u8; 8] = b"TETRYSCH";
+const END_MAGIC: &[u8; 8] = b"TETRYSND";
+const VERSION: u16 = 1;
+/// Bytes of the trailer: directory offset, block count, magic.
+pub const TRAILER_LEN: usize = 24;
+
+/// The checked header of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkHeader {
+    /// Seeds every checksum of the chunk.
+    pub seed: ChunkSeed,
+    /// Type and codec chain of each column.
+    pub columns: Vec<(ColumnType, Chain)>,
+    /// Its length: where the first block starts.
+    pub len: usize,
+}
+
+impl ChunkHeader {
+    /// Checks the header at the start of a chunk.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unsupported` (another version), naming what was expected and found.
+    pub fn parse(chunk: &[u8]) -> Result<Self> {
+        let mut cursor = Cursor::new(chunk, "chunk header");
+        if cursor.take(8)? != MAGIC {
+            return Err(Error::corrupt("chunk header: the magic is not TETRYSCH"));
+        }
+        let (version, reserved) = (cursor.u16()?, cursor.u16()?);
+        if version != VERSION {
+            return Err(Error::unsupported(format!("chunk header: version {version}, this build reads {VERSION}")));
+        }
+        let len = cursor.len32()?;
+        let signed_len = len.checked_sub(8).filter(|_| len % 8 == 0 && reserved == 0);
+        let signed = signed_len.and_then(|len| chunk.get(..len));
+        let signed = signed.ok_or_else(|| Error::corrupt(format!("chunk header: {len} bytes in a chunk of {}", chunk.len())))?;
+        let seed = ChunkSeed(cursor.u64()?);
+        let found = Cursor::new(chunk.get(signed.len()..).unwrap_or_default(), "chunk header").u64()?;
+        let expected = seed.of_chunk(signed);
+        if expected != found {
+            return Err(Error::corrupt(format!("chunk header: checksum {found:016x}, computed {expected:016x}")));
+        }
+        let mut cursor = Cursor::new(signed, "chunk header");
+        cursor.take(24)?;
+        let count = cursor.u32()?;
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            let text_len = usize::from(cursor.u16()?);
+            let text =
+                std::str::from_utf8(cursor.take(text_len)?).map_err(|_| Error::corrupt("chunk header: a type is not UTF-8"))?;
+            let ty = text.parse()?;
+            let rest = signed.get(cursor.position()..).unwrap_or_default();
+            let (chain, after) = Chain::read(rest)?;
+            cursor.take(rest.len() - after.len())?;
+            columns.push((ty, chain));
+        }
+        cursor.pad8()?;
+        cursor.end()?;
+        Ok(Self { seed, columns, len })
+    }
+
+    fn write(seed: ChunkSeed, columns: &[(ColumnType, Chain)]) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        out.extend(MAGIC);
+        out.extend(VERSION.to_le_bytes());
+        out.extend([0; 6]); // reserved, header_len
+        out.extend(seed.0.to_le_bytes());
+        out.extend(u32::try_from(columns.len()).map_err(|_| Error::invalid("too many columns in a group"))?.to_le_bytes());
+        for (ty, chain) in columns {
+            let text = ty.to_string();
+            out.extend(
+                u16::try_from(text.len())
+                    .map_err(|_| Error::invalid(format!("type text of {} bytes", text.len())))?
+                    .to_le_bytes(),
+            );
+            out.extend(text.as_bytes());
+            chain.write(&mut out);
+        }
+        pad8(&mut out);
+        let len = u32::try_from(out.len() + 8).map_err(|_| Error::invalid("a chunk header over 4 GiB"))?;
+        if let Some(place) = out.get_mut(12..16) {
+            place.copy_from_slice(&len.to_le_bytes());
+        }
+        let checksum = seed.of_chunk(&out);
+        out.extend(checksum.to_le_bytes());
+        Ok(out)
+    }
+}
+
+/// A chunk ready to be stored, and what its layout run says.
+#[derive(Debug)]
+pub struct FinishedChunk {
+    /// The BLAKE3 of `bytes`.
+    pub id: ChunkId,
+    /// The stored bytes.
+    pub bytes: Vec<u8>,
+    /// Seeds its checksums.
+    pub seed: ChunkSeed,
+    /// Offset of the first block.
+    pub first_offset: u64,
+    /// Stored bytes of each block, in units of 8.
+    pub lengths: Vec<u32>,
+    /// Rows of each block.
+    pub rows: Vec<u32>,
+}
+
+/// Writes a whole chunk once all its blocks and their hashes are known.
+#[derive(Debug)]
+pub struct ChunkWriter {
+    seed: ChunkSeed,
+    out: Vec<u8>,
+    first_offset: u64,
+    lengths: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl ChunkWriter {
+    /// Starts the chunk whose blocks have these logical hashes, with room for `capacity` bytes.
+    ///
+    /// # Errors
+    /// `Invalid` for a group over the limits of a header.
+    pub fn new(columns: &[(ColumnType, Chain)], hashes: &[Hash], capacity: usize) -> Result<Self> {
+        let seed = chunk_seed(hashes);
+        let header = ChunkHeader::write(seed, columns)?;
+        let directory = hashes.len() * 8 + 8 + TRAILER_LEN;
+        let mut out = Vec::with_capacity(header.len() + capacity + directory);
+        out.extend(&header);
+        Ok(Self { seed, first_offset: header.len() as u64, out, lengths: Vec::new(), rows: Vec::new() })
+    }
+
+    /// Appends the next block.
+    ///
+    /// # Errors
+    /// As [`EncodedBlock::write`].
+    pub fn push(&mut self, block: &EncodedBlock) -> Result<()> {
+        let ordinal = u32::try_from(self.rows.len()).map_err(|_| Error::invalid("over 2^32 blocks in a chunk"))?;
+        let start = self.out.len();
+        block.write(self.seed, ordinal, &mut self.out)?;
+        self.lengths.push(u32::try_from((self.out.len() - start) / 8).map_err(|_| Error::invalid("a block over 32 GiB"))?);
+        self.rows.push(block.rows);
+        Ok(())
+    }
+
+    /// Closes the chunk with its directory and names it.
+    pub fn finish(self) -> FinishedChunk {
+        let Self { seed, mut out, first_offset, lengths, rows } = self;
+        let offset = out.len();
+        for number in lengths.iter().chain(&rows) {
+            out.extend(number.to_le_bytes());
+        }
+        let checksum = seed.of_chunk(out.get(offset..).unwrap_or_default());
+        out.extend(checksum.to_le_bytes());
+        out.extend((offset as u64).to_le_bytes());
+        out.extend((rows.len() as u64).to_le_bytes());
+        out.extend(END_MAGIC);
+        FinishedChunk { id: ChunkId(Hash::of(&out)), bytes: out, seed, first_offset, lengths, rows }
+    }
+}
+
+/// The directory behind the blocks of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkDirectory {
+    /// Where each block lies in the chunk, and its rows.
+    pub blocks: Vec<(Range<usize>, u32)>,
+}
+
+impl ChunkDirectory {
+    /// Checks the directory of a whole chunk.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is cut, its checksum differs, or blocks do not tile the chunk.
+    pub fn parse(chunk: &[u8], header: &ChunkHeader) -> Result<Self> {
+        let trailer_start = chunk.len().checked_sub(TRAILER_LEN);
+        let trailer = trailer_start.and_then(|start| chunk.get(start..));
+        let (Some(trailer_start), Some(trailer)) = (trailer_start, trailer) else {
+            return Err(Error::corrupt(format!("chunk of {} bytes: no room for a trailer", chunk.len())));
+        };
+        let mut cursor = Cursor::new(trailer, "chunk trailer");
+        let (offset, count) = (cursor.u64()?, cursor.u64()?);
+        if cursor.take(8)? != END_MAGIC {
+            return Err(Error::corrupt("chunk trailer: the magic is not TETRYSND"));
+        }
+        let size = count.checked_mul(8).and_then(|bytes| bytes.checked_add(8)).and_then(|bytes| bytes.checked_add(offset));
+        if size != Some(trailer_start as u64) {
+            return Err(Error::corrupt(format!(
+                "chunk trailer: {count} blocks and a directory at {offset} in {} bytes",
+                chunk.len()
+            )));
+        }
+        let start = usize::try_from(offset).map_err(|_| Error::corrupt("chunk trailer: offset"))?;
+        let (signed, checksum) = chunk
+            .get(start..trailer_start)
+            .and_then(|directory| directory.split_last_chunk::<8>())
+            .ok_or_else(|| Error::corrupt("chunk directory: cut"))?;
+        let (found, expected) = (u64::from_le_bytes(*checksum), header.seed.of_chunk(signed));
+        if expected != found {
+            return Err(Error::corrupt(format!("chunk directory: checksum {found:016x}, computed {expected:016x}")));
+        }
+        let (lengths, rows) = signed.split_at(signed.len() / 2);
+        let numbers =
+            |bytes: &[u8]| bytes.as_chunks::<4>().0.iter().map(|number| u32::from_le_bytes(*number)).collect::<Vec<_>>();
+        let mut end = header.len;
+        let mut blocks = Vec::new();
+        for (length, rows) in numbers(lengths).into_iter().zip(numbers(rows)) {
+            let next =
+                usize::try_from(length).ok().and_then(|length| length.checked_mul(8)).and_then(|length| end.checked_add(length));
+            let next =
+                next.filter(|next| *next <= start).ok_or_else(|| Error::corrupt("chunk directory: blocks outside the chunk"))?;
+            blocks.push((end..next, rows));
+            end = next;
+        }
+        if end != start {
+            return Err(Error::corrupt(format!("chunk directory: blocks end at {end}, the directory starts at {start}")));
+        }
+        Ok(Self { blocks })
+    }
+}

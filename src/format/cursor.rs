@@ -1,0 +1,78 @@
+//! Reads little-endian numbers and runs of bytes off a slice, never past its end.
+
+use crate::error::{Error, Result};
+
+/// A place in some bytes; `what` names them in errors.
+pub(super) struct Cursor<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    what: &'static str,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(bytes: &'a [u8], what: &'static str) -> Self {
+        Self { bytes, position: 0, what }
+    }
+
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
+        let taken = rest.get(..len).ok_or_else(|| {
+            Error::corrupt(format!("{}: {len} bytes wanted at {}, {} there", self.what, self.position, rest.len()))
+        })?;
+        self.position += len;
+        Ok(taken)
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut out = [0; N];
+        out.copy_from_slice(self.take(N)?);
+        Ok(out)
+    }
+
+    pub(super) fn u8(&mut self) -> Result<u8> {
+        Ok(u8::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// A `u32` length as an index.
+    pub(super) fn len32(&mut self) -> Result<usize> {
+        usize::try_from(self.u32()?).map_err(|_| Error::unsupported("a 32-bit length on a smaller machine"))
+    }
+
+    /// Skips the zero padding up to the next multiple of 8.
+    pub(super) fn pad8(&mut self) -> Result<()> {
+        let padding = self.take(self.position.next_multiple_of(8) - self.position)?;
+        if padding.iter().any(|byte| *byte != 0) {
+            return Err(Error::corrupt(format!("{}: padding before {} is not zero", self.what, self.position)));
+        }
+        Ok(())
+    }
+
+    /// Nothing may follow.
+    pub(super) fn end(&self) -> Result<()> {
+        if self.position == self.bytes.len() {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!("{}: {} bytes, expected {}", self.what, self.bytes.len(), self.position)))
+    }
+}
+
+/// Appends zeros up to the next multiple of 8.
+pub(super) fn pad8(out: &mut Vec<u8>) {
+    out.resize(out.len().next_multiple_of(8), 0);
+}

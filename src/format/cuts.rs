@@ -1,0 +1,95 @@
+//! Where rows are cut into blocks and blocks into chunks: pure rules over logical bytes and hashes, so that inserting or
+//! deleting a row disturbs its neighbours and not everything behind it. Follows `format-spec/cuts.md#rows-into-blocks` and
+//! `format-spec/cuts.md#blocks-into-chunks`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The constants of cutting, in logical bytes; kept in the manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "named by the rules below")]
+pub struct Cuts {
+    pub block_min: u64,
+    pub block_target: u64,
+    pub block_max: u64,
+    pub chunk_min: u64,
+    pub chunk_target: u64,
+    pub chunk_max: u64,
+}
+
+impl Default for Cuts {
+    fn default() -> Self {
+        const KIB: u64 = 1 << 10;
+        const MIB: u64 = 1 << 20;
+        Self {
+            block_min: 8 * KIB,
+            block_target: 16 * KIB,
+            block_max: 64 * KIB,
+            chunk_min: 16 * MIB,
+            chunk_target: 64 * MIB,
+            chunk_max: 128 * MIB,
+        }
+    }
+}
+
+impl Cuts {
+    /// Cuts for chunks of at most `max` bytes: target a half, least an eighth of it.
+    ///
+    /// # Errors
+    /// `Invalid` as [`Cuts::check`].
+    pub fn with_chunk_max(mut self, max: u64) -> Result<Self> {
+        (self.chunk_min, self.chunk_target, self.chunk_max) = (max / 8, max / 2, max);
+        self.check()
+    }
+
+    /// The constants, if 1 <= min < target < max, blocks of at most 1 MiB and chunks of at most 1 GiB.
+    ///
+    /// # Errors
+    /// `Invalid`, naming the constants.
+    pub fn check(self) -> Result<Self> {
+        for (what, min, target, max, most) in [
+            ("block", self.block_min, self.block_target, self.block_max, 1_u64 << 20),
+            ("chunk", self.chunk_min, self.chunk_target, self.chunk_max, 1 << 30),
+        ] {
+            if min < 1 || target <= min || max <= target || max > most {
+                return Err(Error::invalid(format!(
+                    "cuts: {what} min/target/max {min}/{target}/{max}: expected 1 <= min < target < max <= {most}"
+                )));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether a block that holds `held` bytes ends before a row of `row` bytes.
+    pub fn block_ends_before(&self, held: u64, row: u64) -> bool {
+        held > 0 && held.saturating_add(row) > self.block_max
+    }
+
+    /// Whether a block that now holds `held` bytes ends after a row of `row` bytes with this hash.
+    pub fn block_ends_after(&self, held: u64, row: u64, row_hash: u64) -> bool {
+        held >= self.block_min && falls_below(row_hash, self.block_target - self.block_min, row)
+    }
+
+    /// Whether a chunk that holds `held` bytes ends before a block of `next` bytes. `ended` is, where that block starts a
+    /// sequence, the bytes in this chunk of the sequence before it and the hash of its last block.
+    pub fn chunk_ends_before(&self, held: u64, next: u64, ended: Option<(u64, u64)>) -> bool {
+        if held > 0 && held.saturating_add(next) > self.chunk_max {
+            return true;
+        }
+        ended.is_some_and(|(sequence, hash)| {
+            held >= self.chunk_min && falls_below(hash, self.chunk_target - self.chunk_min, sequence.saturating_mul(4))
+        })
+    }
+
+    /// Whether a chunk that now holds `held` bytes ends after a block of `last` bytes with this hash.
+    pub fn chunk_ends_after(&self, held: u64, last: u64, hash: u64) -> bool {
+        held >= self.chunk_target && falls_below(hash, (self.chunk_max - self.chunk_target) / 2, last)
+    }
+}
+
+/// True with probability `weight / span` over random hashes.
+fn falls_below(hash: u64, span: u64, weight: u64) -> bool {
+    (u128::from(hash) * u128::from(span)) >> 64 < u128::from(weight)
+}

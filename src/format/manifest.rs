@@ -1,0 +1,360 @@
+//! The manifest: the one object that makes a version exist. Follows `format-spec/manifest.md#members`.
+//!
+//! It names every other object by size and BLAKE3 and ends with the BLAKE3 of its own bytes; it grows with segments and groups,
+//! never with rows, chunks or partitions.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{cuts::Cuts, locator::Locator};
+use crate::{
+    error::{Error, Result},
+    id::{Hash, ObjectRef},
+    schema::{Column, ColumnGroup, ColumnId, Schema},
+};
+
+/// The format number that this build writes and reads.
+pub const FORMAT: u32 = 1;
+/// A segment has at most this many rows.
+pub const MAX_SEGMENT_ROWS: u64 = 4 << 20;
+/// A version has at most this many segments.
+const MAX_SEGMENTS: usize = 1 << 20;
+
+/// One version of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// The table, the same in all its versions.
+    pub table: Uuid,
+    /// 1, 2, 3, ..; never handed out twice.
+    pub version: u64,
+    /// The version this one was made from.
+    pub parent: Option<Parent>,
+    /// Chosen by the committer; by it a lost answer is told from a lost race.
+    pub commit_id: Uuid,
+    /// Columns and groups.
+    pub schema: Schema,
+    /// The preset that chose the codec chains.
+    pub preset: String,
+    /// The constants of cutting.
+    pub cuts: Cuts,
+    /// In row order.
+    pub segments: Vec<Segment>,
+    /// Small objects beside the rows: maps, calibrations.
+    pub attachments: BTreeMap<String, ObjectRef>,
+    /// What the user says of the table.
+    pub properties: BTreeMap<String, Value>,
+    /// What wrote it, from which inputs.
+    pub lineage: Value,
+}
+
+/// The version before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// Its number.
+    pub version: u64,
+    /// The BLAKE3 that ends its manifest.
+    pub blake3: Hash,
+}
+
+/// Up to [`MAX_SEGMENT_ROWS`] rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Table row of its first row.
+    pub first_row: u64,
+    /// How many rows.
+    pub rows: u64,
+    /// How many sequences have rows here.
+    pub sequences: u64,
+    /// Whether the first of them began in the segment before.
+    #[serde(default)]
+    pub continues: bool,
+    /// The index columns.
+    pub index: ObjectRef,
+    /// One for each index column, in index order.
+    pub statistics: Vec<IndexStatistics>,
+    /// One for each column group, in schema order.
+    pub groups: Vec<GroupSegment>,
+}
+
+/// What an index column holds within a segment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IndexStatistics {
+    /// The column.
+    pub column: ColumnId,
+    /// The least value, where it is short enough to keep; NaN does not count.
+    pub min: Option<Value>,
+    /// The greatest value, likewise.
+    pub max: Option<Value>,
+    /// Rows without a value.
+    pub nulls: u64,
+}
+
+/// A column group within a segment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupSegment {
+    /// The block map.
+    pub layout: ObjectRef,
+    /// The logical block hashes.
+    pub hashes: ObjectRef,
+    /// How many blocks.
+    pub blocks: u64,
+    /// How many runs of blocks; a fresh table has one a chunk.
+    pub runs: u64,
+    /// Stored bytes of all blocks.
+    pub stored_bytes: u64,
+    /// One for each column of the group.
+    pub columns: Vec<ColumnBytes>,
+}
+
+/// What a column takes within a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnBytes {
+    /// Bytes of its pages.
+    pub stored: u64,
+    /// Bytes of its canonical form.
+    pub logical: u64,
+}
+
+/// Its JSON, less the hash at the end.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    format: u32,
+    #[serde(default)]
+    read_features: Vec<String>,
+    #[serde(default)]
+    write_features: Vec<String>,
+    table: Uuid,
+    version: u64,
+    parent: Option<Parent>,
+    commit_id: Uuid,
+    schema: SchemaRecord,
+    preset: String,
+    cuts: Cuts,
+    rows: u64,
+    sequences: u64,
+    segments: Vec<Segment>,
+    stores: Vec<Value>,
+    condemned: Vec<Value>,
+    attachments: BTreeMap<String, ObjectRef>,
+    properties: BTreeMap<String, Value>,
+    lineage: Value,
+}
+
+/// What is looked at first: a table from a later build is refused by the feature it needs, not by some member it lacks.
+#[derive(Deserialize)]
+struct Probe {
+    format: u32,
+    #[serde(default)]
+    read_features: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SchemaRecord {
+    columns: Vec<ColumnRecord>,
+    groups: Vec<GroupRecord>,
+    index: Vec<ColumnId>,
+    sequence_by: Vec<ColumnId>,
+    order_by: Vec<ColumnId>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ColumnRecord {
+    id: ColumnId,
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    properties: BTreeMap<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GroupRecord {
+    name: String,
+    columns: Vec<ColumnId>,
+}
+
+/// What stands between the JSON and its hash.
+const HASH_KEY: &[u8] = b",\"blake3\":\"";
+/// What ends the object.
+const HASH_END: &[u8] = b"\"}\n";
+
+/// The name of a version's manifest: newest first in a listing.
+pub fn manifest_name(version: u64) -> String {
+    format!("manifests/{:020}.json", u64::MAX - version)
+}
+
+/// The version of a manifest's name.
+pub fn version_of_name(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("manifests/")?.strip_suffix(".json")?;
+    let number =
+        (digits.len() == 20 && digits.bytes().all(|digit| digit.is_ascii_digit())).then(|| digits.parse::<u64>().ok())??;
+    u64::MAX.checked_sub(number)
+}
+
+impl Manifest {
+    /// Rows of the version.
+    pub fn rows(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.rows).sum()
+    }
+
+    /// Sequences of the version.
+    pub fn sequences(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.sequences - u64::from(segment.continues)).sum()
+    }
+
+    /// The stored bytes, and the BLAKE3 that ends them.
+    ///
+    /// # Errors
+    /// `Internal` where a property cannot be written as JSON.
+    pub fn to_bytes(&self) -> Result<(Vec<u8>, Hash)> {
+        let schema = SchemaRecord {
+            columns: self
+                .schema
+                .columns()
+                .iter()
+                .map(|column| ColumnRecord {
+                    id: column.id,
+                    name: column.name.clone(),
+                    ty: column.ty.to_string(),
+                    properties: column.properties.clone(),
+                })
+                .collect(),
+            groups: self
+                .schema
+                .groups()
+                .iter()
+                .map(|group| GroupRecord { name: group.name.clone(), columns: group.columns.clone() })
+                .collect(),
+            index: self.schema.index().map(|column| column.id).collect(),
+            sequence_by: self.schema.sequence_by().map(|column| column.id).collect(),
+            order_by: self.schema.order_by().map(|column| column.id).collect(),
+        };
+        let record = Record {
+            format: FORMAT,
+            read_features: Vec::new(),
+            write_features: Vec::new(),
+            table: self.table,
+            version: self.version,
+            parent: self.parent.clone(),
+            commit_id: self.commit_id,
+            schema,
+            preset: self.preset.clone(),
+            cuts: self.cuts,
+            rows: self.rows(),
+            sequences: self.sequences(),
+            segments: self.segments.clone(),
+            stores: Vec::new(),
+            condemned: Vec::new(),
+            attachments: self.attachments.clone(),
+            properties: self.properties.clone(),
+            lineage: self.lineage.clone(),
+        };
+        let mut bytes = serde_json::to_vec(&record).map_err(|error| Error::internal(format!("manifest: {error}")))?;
+        bytes.pop(); // the closing brace, which follows the hash
+        let hash = Hash::of(&bytes);
+        bytes.extend(HASH_KEY);
+        bytes.extend(hash.to_string().as_bytes());
+        bytes.extend(HASH_END);
+        Ok((bytes, hash))
+    }
+
+    /// Checks the stored bytes of version `version`, the hash before anything else.
+    ///
+    /// # Errors
+    /// `Corrupt`, or `Unsupported` naming the format number or feature this build does not know.
+    pub fn parse(bytes: &[u8], version: u64) -> Result<(Self, Hash)> {
+        let body = bytes.strip_suffix(HASH_END).and_then(|rest| {
+            let (rest, hex) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
+            Some((rest.strip_suffix(HASH_KEY)?, hex))
+        });
+        let (signed, hex) = body.ok_or_else(|| Error::corrupt("manifest: does not end with its hash: cut or not a manifest"))?;
+        let hash = Hash::of(signed);
+        if hash.to_string().as_bytes() != hex {
+            return Err(Error::corrupt(format!("manifest: blake3 {}, computed {hash}", String::from_utf8_lossy(hex))));
+        }
+        let malformed = |error: serde_json::Error| Error::corrupt(format!("manifest: {error}"));
+        let probe: Probe = serde_json::from_slice(bytes).map_err(malformed)?;
+        if probe.format != FORMAT {
+            return Err(Error::unsupported(format!("manifest: format {}, this build reads {FORMAT}", probe.format)));
+        }
+        if let Some(feature) = probe.read_features.first() {
+            return Err(Error::unsupported(format!("manifest: read feature `{feature}` is not known to this build")));
+        }
+        let record: Record = serde_json::from_slice(bytes).map_err(malformed)?;
+        if record.version != version {
+            return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
+        }
+        if !record.stores.is_empty() {
+            return Err(Error::unsupported("manifest: references to other tables are not known to this build"));
+        }
+        let manifest = Self {
+            table: record.table,
+            version,
+            parent: record.parent,
+            commit_id: record.commit_id,
+            schema: parse_schema(record.schema)?,
+            preset: record.preset,
+            cuts: record.cuts.check().map_err(|error| Error::corrupt(format!("manifest: {error}")))?,
+            segments: record.segments,
+            attachments: record.attachments,
+            properties: record.properties,
+            lineage: record.lineage,
+        };
+        manifest.check(record.rows, record.sequences)?;
+        Ok((manifest, hash))
+    }
+
+    fn check(&self, rows: u64, sequences: u64) -> Result<()> {
+        if self.segments.len() > MAX_SEGMENTS {
+            return Err(Error::corrupt(format!("manifest: {} segments, at most {MAX_SEGMENTS}", self.segments.len())));
+        }
+        let mut next = 0_u64;
+        for (number, segment) in self.segments.iter().enumerate() {
+            let columns_fit = segment.groups.len() == self.schema.groups().len()
+                && segment.groups.iter().zip(self.schema.groups()).all(|(stored, group)| {
+                    stored.columns.len() == group.columns.len() && stored.blocks <= segment.rows && stored.runs <= stored.blocks
+                });
+            if segment.first_row != next
+                || segment.rows == 0
+                || segment.rows > MAX_SEGMENT_ROWS
+                || segment.sequences == 0
+                || segment.sequences > segment.rows
+                || (segment.continues && number == 0)
+                || segment.statistics.len() != self.schema.index().len()
+                || !columns_fit
+            {
+                return Err(Error::corrupt(format!(
+                    "manifest: segment {number}: rows {}..+{} after {next}, {} sequences, {} groups: does not fit the schema",
+                    segment.first_row,
+                    segment.rows,
+                    segment.sequences,
+                    segment.groups.len()
+                )));
+            }
+            next += segment.rows;
+        }
+        if next != rows || self.sequences() != sequences || rows > Locator::MAX_ROWS {
+            return Err(Error::corrupt(format!(
+                "manifest: {rows} rows and {sequences} sequences, its segments have {next} rows"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn parse_schema(record: SchemaRecord) -> Result<Schema> {
+    let columns = record
+        .columns
+        .into_iter()
+        .map(|column| {
+            let ty = column.ty.parse().map_err(|error: Error| error.at(format!("column `{}`", column.name)))?;
+            Ok(Column { id: column.id, name: column.name, ty, properties: column.properties })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let groups = record.groups.into_iter().map(|group| ColumnGroup { name: group.name, columns: group.columns }).collect();
+    Schema::from_parts(columns, groups, record.index, record.sequence_by, record.order_by)
+        .map_err(|error| Error::corrupt(format!("manifest: schema: {error}")))
+}

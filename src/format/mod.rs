@@ -1,0 +1,38 @@
+//! Bytes to checked structs and back: one file per page of `format-spec/`, no I/O, no async.
+//!
+//! Bytes are hostile here: every length is bounded before it is used, nothing panics, and what a constructor accepted is not
+//! checked again on the floors above.
+#![deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
+
+mod block;
+mod canonical;
+mod checksum;
+mod chunk;
+mod cursor;
+mod cuts;
+mod lengths;
+mod locator;
+mod manifest;
+mod page;
+mod segment;
+mod sequence;
+
+pub use block::{
+    BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PagePlace, decode_page, directory_len, encode_page, page_range,
+};
+pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
+pub use checksum::{ChunkSeed, chunk_seed};
+pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
+pub use cuts::Cuts;
+pub use lengths::PackedLengths;
+pub use locator::Locator;
+pub use manifest::{
+    ColumnBytes, FORMAT, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment, manifest_name,
+    version_of_name,
+};
+pub use page::page_to_array;
+pub use segment::{
+    HashesWriter, IndexWriter, LayoutRun, LayoutWriter, index_arrow_schema, index_reader, read_hashes, read_layout,
+    read_sequences,
+};
+pub use sequence::{SequenceKey, SequenceTracker};

@@ -1,0 +1,152 @@
+//! A decoded page as an Arrow array, without copying where the bytes lie right. Follows `format-spec/canonical.md#structure`.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, FixedSizeListArray, Int32Array, LargeBinaryArray, LargeListArray, LargeStringArray, StructArray,
+    make_array,
+};
+use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field};
+use bytes::Bytes;
+
+use super::canonical::{Node, Structure, slot_elements};
+use crate::{
+    error::{Error, Result},
+    schema::{ColumnType, Primitive},
+};
+
+/// The rows of a page as an array of type [`ColumnType::arrow`].
+///
+/// # Errors
+/// `Corrupt` where text is not UTF-8, a bool is neither 0 nor 1, or null slots hold bytes.
+pub fn page_to_array(ty: &ColumnType, structure: &Structure, values: Bytes) -> Result<ArrayRef> {
+    debug_assert_eq!(structure.value_bytes, values.len());
+    let mut nodes = structure.nodes.as_slice();
+    build(ty, &mut nodes, structure, values)
+}
+
+/// Builds the array of `ty`, taking its nodes off the front of `nodes`.
+fn build(ty: &ColumnType, nodes: &mut &[Node], structure: &Structure, values: Bytes) -> Result<ArrayRef> {
+    let nulls = take_validity(nodes)?;
+    match ty {
+        ColumnType::List(item) => {
+            let offsets = take_offsets(nodes)?;
+            let items = build(item, nodes, structure, values)?;
+            let field = Arc::new(Field::new("item", item.arrow(), true));
+            Ok(Arc::new(LargeListArray::try_new(field, offsets, items, nulls).map_err(corrupt)?))
+        }
+        ColumnType::Utf8 => {
+            let offsets = take_offsets(nodes)?;
+            Ok(Arc::new(LargeStringArray::try_new(offsets, Buffer::from(values), nulls).map_err(corrupt)?))
+        }
+        ColumnType::Binary => {
+            let offsets = take_offsets(nodes)?;
+            Ok(Arc::new(LargeBinaryArray::try_new(offsets, Buffer::from(values), nulls).map_err(corrupt)?))
+        }
+        ColumnType::Scalar(_) | ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_) => {
+            primitive(&ty.arrow(), ty.element_width(), values, nulls)
+        }
+        ColumnType::Tensor { element, shape } => tensor(ty, *element, shape, nodes, structure.slots, values, nulls),
+    }
+}
+
+fn tensor(
+    ty: &ColumnType,
+    element: Primitive,
+    shape: &[Option<u32>],
+    nodes: &mut &[Node],
+    slots: usize,
+    values: Bytes,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let elements = primitive(&element.arrow(), element.width(), values, None)?;
+    let item = Arc::new(Field::new("item", element.arrow(), true));
+    if let Some(size) = ty.fixed_elements() {
+        let size = i32::try_from(size).map_err(|_| Error::unsupported(format!("{ty}: over 2^31 elements a row")))?;
+        return Ok(Arc::new(FixedSizeListArray::try_new_with_length(item, size, elements, nulls, slots).map_err(corrupt)?));
+    }
+    let extents = std::mem::take(nodes);
+    let fixed = shape.iter().flatten().fold(1_u64, |product, extent| product.saturating_mul(u64::from(*extent)));
+    let mut offsets = Vec::with_capacity(slots + 1);
+    let mut end = 0_i64;
+    offsets.push(end);
+    for slot in 0..slots {
+        // `Structure::parse` summed these products without overflow against the value stream.
+        end += i64::try_from(slot_elements(extents, slot, fixed).unwrap_or(0)).unwrap_or(0);
+        offsets.push(end);
+    }
+    let rank = i32::try_from(shape.len()).map_err(|_| Error::unsupported("a tensor of over 2^31 dimensions"))?;
+    let mut flat_shape = Vec::with_capacity(slots * shape.len());
+    for slot in 0..slots {
+        let mut extents = extents.iter();
+        for extent in shape {
+            let extent = match (extent, extent.is_none().then(|| extents.next()).flatten()) {
+                (Some(extent), _) => *extent,
+                (None, Some(Node::Lengths(lengths))) => lengths.get(slot),
+                (None, _) => 0,
+            };
+            flat_shape
+                .push(i32::try_from(extent).map_err(|_| Error::corrupt(format!("{ty}: an extent of {extent}, over 2^31")))?);
+        }
+    }
+    let data = LargeListArray::try_new(Arc::clone(&item), OffsetBuffer::new(offsets.into()), elements, None).map_err(corrupt)?;
+    let shape_item = Arc::new(Field::new("item", DataType::Int32, true));
+    let shapes = FixedSizeListArray::try_new(shape_item, rank, Arc::new(Int32Array::from(flat_shape)), None).map_err(corrupt)?;
+    let DataType::Struct(fields) = ty.arrow() else { return Err(Error::internal(format!("{ty} is not a struct in Arrow"))) };
+    Ok(Arc::new(StructArray::try_new(fields, vec![Arc::new(data), Arc::new(shapes)], nulls).map_err(corrupt)?))
+}
+
+fn take_validity(nodes: &mut &[Node]) -> Result<Option<NullBuffer>> {
+    match nodes.split_first() {
+        Some((Node::Validity(bits), rest)) => {
+            *nodes = rest;
+            Ok(bits.clone().map(NullBuffer::new))
+        }
+        _ => Err(Error::internal("page structure: a validity node is missing")),
+    }
+}
+
+fn take_offsets(nodes: &mut &[Node]) -> Result<OffsetBuffer<i64>> {
+    let Some((Node::Lengths(lengths), rest)) = nodes.split_first() else {
+        return Err(Error::internal("page structure: a lengths node is missing"));
+    };
+    *nodes = rest;
+    let mut offsets = Vec::with_capacity(lengths.len() + 1);
+    let mut end = 0_i64;
+    offsets.push(end);
+    for length in lengths.iter() {
+        end += i64::from(length);
+        offsets.push(end);
+    }
+    Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
+}
+
+fn primitive(ty: &DataType, width: usize, values: Bytes, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    if *ty == DataType::Boolean {
+        if values.iter().any(|byte| *byte > 1) {
+            return Err(Error::corrupt("a bool that is neither 0 nor 1"));
+        }
+        let bits = BooleanBuffer::collect_bool(values.len(), |position| values.get(position) == Some(&1));
+        return Ok(Arc::new(BooleanArray::new(bits, nulls)));
+    }
+    let len = values.len() / width;
+    let data =
+        ArrayData::builder(ty.clone()).len(len).nulls(nulls).add_buffer(aligned(values, width)).build().map_err(corrupt)?;
+    Ok(make_array(data))
+}
+
+/// The bytes where they lie, or a copy where an element would be misaligned.
+fn aligned(values: Bytes, width: usize) -> Buffer {
+    if values.as_ptr().align_offset(width) == 0 {
+        return Buffer::from(values);
+    }
+    let mut copy = MutableBuffer::with_capacity(values.len());
+    copy.extend_from_slice(&values);
+    copy.into()
+}
+
+fn corrupt(error: arrow_schema::ArrowError) -> Error {
+    Error::corrupt(error.to_string())
+}

@@ -1,0 +1,377 @@
+//! Segments: the index, the layouts and the hashes of up to 4 Mi rows, as Parquet. Follows `format-spec/segment.md#index`,
+//! `format-spec/segment.md#layout` and `format-spec/segment.md#hashes`.
+//!
+//! The bytes given to the readers here already passed the BLAKE3 that the manifest holds of them.
+
+use std::{io::Write, sync::Arc};
+
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, RecordBatch, RecordBatchReader, UInt32Array, UInt64Array,
+    cast::AsArray,
+    types::{UInt32Type, UInt64Type},
+};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use bytes::Bytes;
+use parquet::{
+    arrow::{
+        ArrowWriter,
+        arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder},
+        arrow_writer::ArrowWriterOptions,
+    },
+    basic::{Compression, ZstdLevel},
+    file::{
+        metadata::KeyValue,
+        properties::{EnabledStatistics, WriterProperties},
+    },
+};
+
+use super::{checksum::ChunkSeed, lengths::PackedLengths};
+use crate::{
+    codec::Chain,
+    error::{Error, Result},
+    id::{ChunkId, Hash},
+    schema::Schema,
+};
+
+/// Key of the sequence runs in an index segment's file metadata (`format-spec/segment.md#sequences`).
+const SEQUENCES_KEY: &str = "tetrys.sequences";
+/// Rows of one Parquet row group: what a writer holds in memory.
+const ROW_GROUP_ROWS: usize = 64 << 10;
+
+fn written(error: parquet::errors::ParquetError) -> Error {
+    match error {
+        parquet::errors::ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(io) => Error::from(*io).at("writing a segment"),
+            Err(source) => Error::internal(format!("writing a segment: {source}")),
+        },
+        error => Error::unavailable(format!("writing a segment: {error}")),
+    }
+}
+
+fn corrupt(error: impl std::fmt::Display) -> Error {
+    Error::corrupt(format!("segment: {error}"))
+}
+
+fn writer<W: Write + Send>(out: W, schema: SchemaRef, dictionary: bool, compressed: bool) -> Result<ArrowWriter<W>> {
+    let compression = match compressed {
+        true => Compression::ZSTD(ZstdLevel::try_new(3).map_err(written)?),
+        false => Compression::UNCOMPRESSED,
+    };
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_dictionary_enabled(dictionary)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_offset_index_disabled(true)
+        .set_created_by("tetrys format 1".to_owned())
+        .build();
+    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    ArrowWriter::try_new_with_options(out, schema, options).map_err(written)
+}
+
+/// The Arrow schema of the index columns.
+pub fn index_arrow_schema(schema: &Schema) -> SchemaRef {
+    Arc::new(ArrowSchema::new(schema.index().map(|column| column.ty.arrow_field(&column.name)).collect::<Vec<_>>()))
+}
+
+/// Writes an index segment batch by batch.
+pub struct IndexWriter<W: Write + Send>(ArrowWriter<W>);
+
+impl<W: Write + Send> IndexWriter<W> {
+    /// A writer of the index columns of `schema`.
+    ///
+    /// # Errors
+    /// `Unavailable` where `out` cannot be written.
+    pub fn new(out: W, schema: &Schema) -> Result<Self> {
+        writer(out, index_arrow_schema(schema), true, true).map(Self)
+    }
+
+    /// Appends rows; columns as [`index_arrow_schema`] says.
+    ///
+    /// # Errors
+    /// `Unavailable` where `out` cannot be written.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.0.write(batch).map_err(written)
+    }
+
+    /// Closes the segment with the length of each of its sequences and gives the output back.
+    ///
+    /// # Errors
+    /// `Unavailable` where `out` cannot be written.
+    pub fn finish(mut self, sequences: &[u32]) -> Result<W> {
+        let mut packed = (sequences.len() as u64).to_le_bytes().to_vec();
+        PackedLengths::write(sequences, &mut packed);
+        let hex: String = packed.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.0.append_key_value_metadata(KeyValue::new(SEQUENCES_KEY.to_owned(), hex));
+        self.0.into_inner().map_err(written)
+    }
+}
+
+/// Reads an index segment; every batch has the columns of [`index_arrow_schema`].
+///
+/// # Errors
+/// `Corrupt` where the file is not the Parquet that the schema asks for.
+pub fn index_reader(bytes: Bytes, schema: &Schema) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    let expected = index_arrow_schema(schema);
+    let options = ArrowReaderOptions::new().with_schema(Arc::clone(&expected));
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).map_err(corrupt)?;
+    let reader = builder.with_batch_size(ROW_GROUP_ROWS).build().map_err(corrupt)?;
+    if reader.schema().fields().len() != expected.fields().len() {
+        return Err(corrupt("columns differ from the schema's index columns"));
+    }
+    Ok(reader.map(|batch| batch.map_err(corrupt)))
+}
+
+/// The length of each sequence of an index segment of `rows` rows.
+///
+/// # Errors
+/// `Corrupt` where the runs are missing or do not add up to `rows`.
+pub fn read_sequences(bytes: &Bytes, rows: u64) -> Result<PackedLengths> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(corrupt)?;
+    let metadata = builder.metadata().file_metadata();
+    let entries = metadata.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
+    let hex = entries.iter().find(|entry| entry.key == SEQUENCES_KEY).and_then(|entry| entry.value.as_deref());
+    let hex = hex.ok_or_else(|| corrupt(format!("no `{SEQUENCES_KEY}` in the file metadata")))?;
+    let bytes = (0..hex.len() / 2)
+        .map(|i| hex.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+        .collect::<Option<Vec<u8>>>();
+    let parsed = bytes.as_deref().and_then(<[u8]>::split_first_chunk::<8>).and_then(|(count, node)| {
+        let count = usize::try_from(u64::from_le_bytes(*count)).ok().filter(|count| *count as u64 <= rows)?;
+        PackedLengths::from_bytes(node, count).ok()
+    });
+    let runs = parsed.ok_or_else(|| corrupt(format!("`{SEQUENCES_KEY}` is not a node of packed lengths")))?;
+    if runs.sum() != rows || runs.iter().any(|run| run == 0) {
+        return Err(corrupt(format!("sequences of {} rows in all, expected {rows}", runs.sum())));
+    }
+    Ok(runs)
+}
+
+/// Consecutive blocks in one chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayoutRun {
+    /// Names the chunk.
+    pub chunk: ChunkId,
+    /// 0 for this table's own chunks, k for the k-th of the manifest's `stores`.
+    pub owner: u32,
+    /// Size of the chunk.
+    pub chunk_bytes: u64,
+    /// Seeds the chunk's checksums.
+    pub seed: ChunkSeed,
+    /// The chunk's codec chain for each column of the group.
+    pub chains: Arc<[Chain]>,
+    /// Number within the chunk of the first block here.
+    pub first_block: u32,
+    /// Its offset within the chunk.
+    pub first_offset: u64,
+    /// Rows of all blocks here.
+    pub rows: u64,
+    /// Stored bytes of each block, in units of 8.
+    pub lengths: PackedLengths,
+    /// Rows of each block.
+    pub block_rows: PackedLengths,
+}
+
+impl LayoutRun {
+    /// Stored bytes of all blocks here.
+    pub fn stored_bytes(&self) -> u64 {
+        self.lengths.sum().saturating_mul(8)
+    }
+
+    fn check(&self, columns: usize) -> Result<()> {
+        let end = self.stored_bytes().checked_add(self.first_offset);
+        let sound = self.block_rows.sum() == self.rows
+            && self.rows > 0
+            && self.block_rows.iter().all(|rows| rows > 0)
+            && self.lengths.iter().all(|length| (1..=1 << 27).contains(&length))
+            && end.is_some_and(|end| end <= self.chunk_bytes)
+            && self.first_offset.is_multiple_of(8)
+            && self.first_block.checked_add(u32::try_from(self.lengths.len()).unwrap_or(u32::MAX)).is_some()
+            && self.chains.len() == columns;
+        sound.then_some(()).ok_or_else(|| {
+            corrupt(format!(
+                "run of chunk {}: {} blocks from block {} at {} in {} bytes, {} rows, {} chains for {columns} columns: does not add up",
+                self.chunk,
+                self.lengths.len(),
+                self.first_block,
+                self.first_offset,
+                self.chunk_bytes,
+                self.rows,
+                self.chains.len()
+            ))
+        })
+    }
+}
+
+fn layout_arrow_schema() -> SchemaRef {
+    let field = |name: &str, ty| Field::new(name, ty, false);
+    Arc::new(ArrowSchema::new(vec![
+        field("chunk", DataType::FixedSizeBinary(32)),
+        field("owner", DataType::UInt32),
+        field("chunk_bytes", DataType::UInt64),
+        field("seed", DataType::UInt64),
+        field("chains", DataType::Binary),
+        field("first_block", DataType::UInt32),
+        field("blocks", DataType::UInt32),
+        field("first_offset", DataType::UInt64),
+        field("rows", DataType::UInt64),
+        field("lengths", DataType::Binary),
+        field("block_rows", DataType::Binary),
+    ]))
+}
+
+/// Writes layout segments.
+pub struct LayoutWriter;
+
+impl LayoutWriter {
+    /// The layout segment of these runs.
+    ///
+    /// # Errors
+    /// `Internal` where Parquet refuses, which it does not for runs that were checked.
+    pub fn write(runs: &[LayoutRun]) -> Result<Vec<u8>> {
+        let node = |lengths: &PackedLengths| {
+            let mut out = Vec::with_capacity(lengths.stored_bytes());
+            PackedLengths::write(&lengths.iter().collect::<Vec<_>>(), &mut out);
+            out
+        };
+        let chains = |run: &LayoutRun| {
+            let mut out = Vec::new();
+            run.chains.iter().for_each(|chain| chain.write(&mut out));
+            out
+        };
+        let binary = |items: Vec<Vec<u8>>| Arc::new(BinaryArray::from_iter_values(items)) as ArrayRef;
+        let u32s = |f: &dyn Fn(&LayoutRun) -> u32| Arc::new(UInt32Array::from_iter_values(runs.iter().map(f))) as ArrayRef;
+        let u64s = |f: &dyn Fn(&LayoutRun) -> u64| Arc::new(UInt64Array::from_iter_values(runs.iter().map(f))) as ArrayRef;
+        let columns: Vec<ArrayRef> = vec![
+            hash_array(runs.iter().map(|run| run.chunk.0))?,
+            u32s(&|run| run.owner),
+            u64s(&|run| run.chunk_bytes),
+            u64s(&|run| run.seed.0),
+            binary(runs.iter().map(chains).collect()),
+            u32s(&|run| run.first_block),
+            u32s(&|run| u32::try_from(run.lengths.len()).unwrap_or(u32::MAX)),
+            u64s(&|run| run.first_offset),
+            u64s(&|run| run.rows),
+            binary(runs.iter().map(|run| node(&run.lengths)).collect()),
+            binary(runs.iter().map(|run| node(&run.block_rows)).collect()),
+        ];
+        let schema = layout_arrow_schema();
+        let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| Error::internal(error.to_string()))?;
+        let mut writer = writer(Vec::new(), schema, false, true)?;
+        writer.write(&batch).map_err(written)?;
+        writer.into_inner().map_err(written)
+    }
+}
+
+/// Reads a layout segment of a group with `columns` columns, as far as it covers exactly `rows` rows.
+///
+/// # Errors
+/// `Corrupt` where a run does not add up.
+pub fn read_layout(bytes: Bytes, columns: usize, rows: u64) -> Result<Vec<LayoutRun>> {
+    let options = ArrowReaderOptions::new().with_schema(layout_arrow_schema());
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).map_err(corrupt)?;
+    let mut runs = Vec::new();
+    for batch in builder.build().map_err(corrupt)? {
+        let batch = batch.map_err(corrupt)?;
+        if batch.columns().iter().any(|column| column.null_count() > 0) {
+            return Err(corrupt("a null in a layout"));
+        }
+        let column = |name: &str| batch.column_by_name(name).ok_or_else(|| corrupt(format!("no column `{name}`")));
+        let wrong = || corrupt("a layout column of another type");
+        let u32s = |name: &str| column(name)?.as_primitive_opt::<UInt32Type>().ok_or_else(wrong);
+        let u64s = |name: &str| column(name)?.as_primitive_opt::<UInt64Type>().ok_or_else(wrong);
+        let binary = |name: &str| column(name)?.as_binary_opt::<i32>().ok_or_else(wrong);
+        let chunks = column("chunk")?.as_fixed_size_binary_opt().ok_or_else(wrong)?;
+        let (owners, chunk_bytes, seeds, chains) = (u32s("owner")?, u64s("chunk_bytes")?, u64s("seed")?, binary("chains")?);
+        let (first_blocks, blocks, offsets, run_rows) =
+            (u32s("first_block")?, u32s("blocks")?, u64s("first_offset")?, u64s("rows")?);
+        let (lengths, block_rows) = (binary("lengths")?, binary("block_rows")?);
+        for row in 0..batch.num_rows() {
+            let count = usize::try_from(blocks.value(row)).map_err(corrupt)?;
+            let mut rest = chains.value(row);
+            let mut parsed = Vec::new();
+            while !rest.is_empty() {
+                let (chain, after) = Chain::read(rest)?;
+                parsed.push(chain);
+                rest = after;
+            }
+            let run = LayoutRun {
+                chunk: ChunkId(Hash::from_slice(chunks.value(row)).ok_or_else(wrong)?),
+                owner: owners.value(row),
+                chunk_bytes: chunk_bytes.value(row),
+                seed: ChunkSeed(seeds.value(row)),
+                chains: parsed.into(),
+                first_block: first_blocks.value(row),
+                first_offset: offsets.value(row),
+                rows: run_rows.value(row),
+                lengths: PackedLengths::from_bytes(lengths.value(row), count)?,
+                block_rows: PackedLengths::from_bytes(block_rows.value(row), count)?,
+            };
+            run.check(columns)?;
+            runs.push(run);
+        }
+    }
+    let found = runs.iter().try_fold(0_u64, |sum, run| sum.checked_add(run.rows));
+    if found != Some(rows) {
+        return Err(corrupt(format!("layout of {found:?} rows, expected {rows}")));
+    }
+    Ok(runs)
+}
+
+/// Writes a hashes segment.
+pub struct HashesWriter<W: Write + Send>(ArrowWriter<W>);
+
+impl<W: Write + Send> HashesWriter<W> {
+    /// A writer of logical block hashes in layout order.
+    ///
+    /// # Errors
+    /// `Unavailable` where `out` cannot be written.
+    pub fn new(out: W) -> Result<Self> {
+        let schema = Arc::new(ArrowSchema::new(vec![Field::new("hash", DataType::FixedSizeBinary(32), false)]));
+        writer(out, schema, false, false).map(Self)
+    }
+
+    /// Appends hashes.
+    ///
+    /// # Errors
+    /// `Unavailable` where `out` cannot be written.
+    pub fn write(&mut self, hashes: &[Hash]) -> Result<()> {
+        let column = hash_array(hashes.iter().copied())?;
+        let batch = RecordBatch::try_from_iter([("hash", column)]).map_err(|error| Error::internal(error.to_string()))?;
+        self.0.write(&batch).map_err(written)
+    }
+
+    /// Closes the segment and gives the output back.
+    ///
+    /// # Errors
+    /// `Unavailable` where `out` cannot be written.
+    pub fn finish(self) -> Result<W> {
+        self.0.into_inner().map_err(written)
+    }
+}
+
+fn hash_array(hashes: impl Iterator<Item = Hash>) -> Result<ArrayRef> {
+    let bytes: Vec<u8> = hashes.flat_map(|hash| hash.0).collect();
+    let array = FixedSizeBinaryArray::try_new(32, bytes.into(), None).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Arc::new(array))
+}
+
+/// Reads a hashes segment of exactly `blocks` hashes.
+///
+/// # Errors
+/// `Corrupt` where the file is not the Parquet asked for.
+pub fn read_hashes(bytes: Bytes, blocks: u64) -> Result<Vec<Hash>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(corrupt)?;
+    let mut hashes = Vec::new();
+    for batch in builder.build().map_err(corrupt)? {
+        let batch = batch.map_err(corrupt)?;
+        let column = batch.column_by_name("hash").and_then(|column| column.as_fixed_size_binary_opt());
+        let column = column.ok_or_else(|| corrupt("no column `hash` of 32 bytes"))?;
+        for value in column {
+            hashes.push(value.and_then(Hash::from_slice).ok_or_else(|| corrupt("a hash that is not 32 bytes"))?);
+        }
+    }
+    if hashes.len() as u64 != blocks {
+        return Err(corrupt(format!("{} hashes, expected {blocks}", hashes.len())));
+    }
+    Ok(hashes)
+}

@@ -1,0 +1,211 @@
+//! Sequences: rows with equal values of the `sequence_by` columns, contiguous in table order, their `order_by` columns never
+//! falling. Follows `format-spec/segment.md#sequences`.
+
+use std::{collections::HashSet, sync::Arc};
+
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
+use arrow_schema::{DataType, SchemaRef};
+
+use crate::{
+    error::{Error, Result},
+    id::Hash,
+    schema::Schema,
+};
+
+/// The values of some index columns of one row, as bytes that compare as the values do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SequenceKey(Vec<u8>);
+
+/// Follows rows in table order: says where sequences start and refuses rows that break the rules.
+#[derive(Debug)]
+pub struct SequenceTracker {
+    sequence_by: Vec<usize>,
+    order_by: Vec<usize>,
+    seen: HashSet<[u8; 16]>,
+    last: Option<(SequenceKey, SequenceKey)>,
+    rows: u64,
+}
+
+impl SequenceTracker {
+    /// A tracker for index batches of `schema`.
+    pub fn new(schema: &Schema) -> Self {
+        let names: Vec<&str> = schema.index().map(|column| column.name.as_str()).collect();
+        let places = |columns: &mut dyn Iterator<Item = String>| -> Vec<usize> {
+            columns.filter_map(|name| names.iter().position(|other| *other == name)).collect()
+        };
+        Self {
+            sequence_by: places(&mut schema.sequence_by().map(|column| column.name.clone())),
+            order_by: places(&mut schema.order_by().map(|column| column.name.clone())),
+            seen: HashSet::new(),
+            last: None,
+            rows: 0,
+        }
+    }
+
+    /// Rows of `batch` (index columns in index order) at which a sequence starts.
+    ///
+    /// # Errors
+    /// `Invalid` for a sequence that comes back after another one, or an order that falls, naming the row and the values.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<usize>> {
+        let mut starts = Vec::new();
+        for row in 0..batch.num_rows() {
+            let sequence = key(batch, &self.sequence_by, row)?;
+            let order = key(batch, &self.order_by, row)?;
+            let place = self.rows + row as u64;
+            match &self.last {
+                Some((last, before)) if *last == sequence => {
+                    if order < *before {
+                        let what = self.describe(batch, &self.order_by, row);
+                        return Err(Error::invalid(format!(
+                            "row {place}: {what} is less than in the row before; the order_by columns may not fall within a sequence"
+                        )));
+                    }
+                }
+                _ => {
+                    let digest = Hash::of(&sequence.0).0;
+                    let short = digest.first_chunk::<16>().copied().unwrap_or_default();
+                    if !self.seen.insert(short) {
+                        let what = self.describe(batch, &self.sequence_by, row);
+                        return Err(Error::invalid(format!(
+                            "row {place}: sequence {what} comes back after another one; its rows must stand together"
+                        )));
+                    }
+                    starts.push(row);
+                }
+            }
+            self.last = Some((sequence, order));
+        }
+        self.rows += batch.num_rows() as u64;
+        Ok(starts)
+    }
+
+    fn describe(&self, batch: &RecordBatch, places: &[usize], row: usize) -> String {
+        let schema: SchemaRef = batch.schema();
+        let parts = places.iter().filter_map(|place| {
+            let field = schema.fields().get(*place)?;
+            let value = value_text(batch.columns().get(*place)?, row);
+            Some(format!("{}={value}", field.name()))
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn key(batch: &RecordBatch, places: &[usize], row: usize) -> Result<SequenceKey> {
+    let mut out = Vec::with_capacity(places.len() * 9);
+    for place in places {
+        let column = batch.columns().get(*place).ok_or_else(|| Error::internal(format!("no index column {place}")))?;
+        if column.is_null(row) {
+            out.push(0);
+        } else {
+            out.push(1);
+            sortable(column, row, &mut out)?;
+        }
+    }
+    Ok(SequenceKey(out))
+}
+
+macro_rules! integers {
+    ($array:expr, $row:expr, $out:expr, $ty:expr; $($pattern:pat => $arrow:ty, $bias:expr;)*) => {
+        match $ty {
+            $($pattern => {
+                let value = $array.as_primitive::<$arrow>().value($row);
+                $out.extend((value ^ $bias).to_be_bytes());
+                return Ok(());
+            })*
+            _ => {}
+        }
+    };
+}
+
+/// Appends bytes that order as the value does.
+fn sortable(array: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
+    let ty = array.data_type();
+    integers!(array, row, out, ty;
+        DataType::Int8 => types::Int8Type, i8::MIN;
+        DataType::Int16 => types::Int16Type, i16::MIN;
+        DataType::Int32 => types::Int32Type, i32::MIN;
+        DataType::Date32 => types::Date32Type, i32::MIN;
+        DataType::Int64 => types::Int64Type, i64::MIN;
+        DataType::UInt8 => types::UInt8Type, 0;
+        DataType::UInt16 => types::UInt16Type, 0;
+        DataType::UInt32 => types::UInt32Type, 0;
+        DataType::UInt64 => types::UInt64Type, 0;
+    );
+    match ty {
+        DataType::Timestamp(..) | DataType::Duration(_) => {
+            let data = array.to_data();
+            let value = data.buffer::<i64>(0).get(row).copied().unwrap_or_default();
+            out.extend((value ^ i64::MIN).to_be_bytes());
+        }
+        DataType::Boolean => out.push(u8::from(array.as_boolean().value(row))),
+        DataType::Float32 => {
+            let bits = array.as_primitive::<types::Float32Type>().value(row).to_bits();
+            out.extend((if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }).to_be_bytes());
+        }
+        DataType::Float64 => {
+            let bits = array.as_primitive::<types::Float64Type>().value(row).to_bits();
+            out.extend((if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }).to_be_bytes());
+        }
+        DataType::LargeUtf8 => {
+            // 0 ends the text and sorts before every byte; a 0 inside becomes 0 255.
+            for byte in array.as_string::<i64>().value(row).bytes() {
+                out.push(byte);
+                if byte == 0 {
+                    out.push(255);
+                }
+            }
+            out.extend([0, 0]);
+        }
+        other => return Err(Error::internal(format!("an index column of type {other}"))),
+    }
+    Ok(())
+}
+
+fn value_text(array: &ArrayRef, row: usize) -> String {
+    if array.is_null(row) {
+        return "null".to_owned();
+    }
+    match array.data_type() {
+        DataType::LargeUtf8 => format!("`{}`", array.as_string::<i64>().value(row)),
+        _ => {
+            let one = Arc::clone(array).slice(row, 1);
+            let text = format!("{one:?}");
+            // Arrow prints an array as a header and its values, one a line.
+            text.lines().nth(2).unwrap_or_default().trim().trim_end_matches(',').to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests may panic")]
+mod tests {
+    use arrow_array::{Int64Array, LargeStringArray};
+
+    use super::*;
+
+    fn batch(logs: &[&str], times: &[i64]) -> RecordBatch {
+        let logs: ArrayRef = Arc::new(LargeStringArray::from(logs.to_vec()));
+        let times: ArrayRef = Arc::new(Int64Array::from(times.to_vec()));
+        RecordBatch::try_from_iter([("log", logs), ("time", times)]).unwrap()
+    }
+
+    fn tracker() -> SequenceTracker {
+        let schema = Schema::builder().index("log", "utf8").index("time", "i64").sequence_by(["log"]).order_by(["time"]);
+        SequenceTracker::new(&schema.build().unwrap())
+    }
+
+    #[test]
+    fn a_sequence_starts_where_its_key_changes_also_across_batches() {
+        let mut tracker = tracker();
+        assert_eq!(tracker.push(&batch(&["a", "a", "b"], &[-5, 3, -9])).unwrap(), [0, 2]);
+        assert_eq!(tracker.push(&batch(&["b", "c"], &[-9, 0])).unwrap(), [1]);
+    }
+
+    #[test]
+    fn a_sequence_that_comes_back_and_an_order_that_falls_are_named() {
+        let error = tracker().push(&batch(&["a", "b", "a"], &[0, 0, 1])).unwrap_err();
+        assert_eq!(error.to_string(), "row 2: sequence log=`a` comes back after another one; its rows must stand together");
+        let error = tracker().push(&batch(&["a", "a"], &[7, -7])).unwrap_err();
+        assert!(error.to_string().starts_with("row 1: time=-7 is less than in the row before"), "{error}");
+    }
+}

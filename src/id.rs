@@ -1,0 +1,95 @@
+//! Names that cannot be swapped for one another: content hashes and what they name.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, Result};
+
+/// A BLAKE3 hash; 64 lower-case hex digits in text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// The plain BLAKE3 of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The first 8 bytes as a little-endian number: what cuts and seeds use.
+    pub fn first_u64(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    /// From exactly 32 bytes.
+    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Hash {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let canonical = text.len() == 64 && text.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c));
+        let hash = canonical.then(|| blake3::Hash::from_hex(text).ok()).flatten();
+        hash.map(|hash| Self(*hash.as_bytes())).ok_or_else(|| {
+            Error::corrupt(format!("hash `{}`: expected 64 lower-case hex digits", text.chars().take(80).collect::<String>()))
+        })
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The name of a chunk: the BLAKE3 of its stored bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ChunkId(pub Hash);
+
+impl ChunkId {
+    /// The object that holds the chunk: `chunks/{aa}/{blake3}`.
+    pub fn object_name(&self) -> String {
+        let hex = self.0.to_string();
+        format!("chunks/{}/{hex}", hex.split_at(2).0)
+    }
+}
+
+impl fmt::Display for ChunkId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// An object that a manifest names: its size and content are checked before it is parsed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectRef {
+    /// BLAKE3 of the object's bytes; also its name within its folder.
+    pub blake3: Hash,
+    /// Its length.
+    pub bytes: u64,
+}
