@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod schema;
+pub mod store;
 
 pub use error::{Error, ErrorKind, Result};
 pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};
