@@ -1,0 +1,199 @@
+//! What went wrong below, in the words of this library: an error of a backend or of the operating system becomes a kind
+//! that says what to do next and a message that names the object and the store. Query strings of addresses are cut out of
+//! messages, since that is where signatures and tokens travel.
+
+use std::error::Error as StdError;
+use std::io;
+
+use crate::{Error, ErrorKind, Result};
+
+/// What was being done, for the message and for what a failure may have left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    Reading,
+    Writing,
+    Listing,
+    Deleting,
+}
+
+impl Doing {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Reading => "reading",
+            Self::Writing => "writing",
+            Self::Listing => "listing",
+            Self::Deleting => "deleting",
+        }
+    }
+}
+
+/// An error of a backend while `doing` something to `name` in the store at `url`.
+pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url: &str) -> Error {
+    use object_store::Error as E;
+    let kind = match &error {
+        E::NotFound { .. } => ErrorKind::NotFound,
+        E::AlreadyExists { .. } => ErrorKind::Exists,
+        E::Precondition { .. } | E::NotModified { .. } => ErrorKind::Conflict,
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } => ErrorKind::Denied,
+        E::NotSupported { .. } | E::NotImplemented { .. } => ErrorKind::Unsupported,
+        E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } => ErrorKind::Invalid,
+        E::JoinError { .. } => ErrorKind::Internal,
+        _ => match cause(&error) {
+            Some(io) => return of_disk(io, publishing(&error, doing), doing, name, url),
+            None => ErrorKind::Unavailable,
+        },
+    };
+    let text = match kind {
+        ErrorKind::NotFound => "no such object".to_owned(),
+        ErrorKind::Exists => "the object is already there".to_owned(),
+        _ => without_queries(&error.to_string()),
+    };
+    place(kind, doing, name, url, &text)
+}
+
+/// An error of the operating system while `doing` something to `name` in the store at `url`.
+pub(super) fn disk(error: &io::Error, doing: Doing, name: &str, url: &str) -> Error {
+    of_disk(error, false, doing, name, url)
+}
+
+fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &str) -> Error {
+    use io::ErrorKind as Io;
+    let (kind, text) = match error.kind() {
+        Io::NotFound => (ErrorKind::NotFound, "no such object".to_owned()),
+        Io::AlreadyExists => (ErrorKind::Exists, "the object is already there".to_owned()),
+        Io::PermissionDenied => (ErrorKind::Denied, "permission denied by the file system".to_owned()),
+        Io::ReadOnlyFilesystem => (ErrorKind::Denied, "the file system is read-only".to_owned()),
+        // Metadata of a new name may fail to reach the disk after the name is visible: neither written nor absent.
+        _ if publishing => (ErrorKind::OutcomeUnknown, format!("it may or may not be durable: {error}")),
+        Io::StorageFull => (ErrorKind::Unavailable, "the disk is full".to_owned()),
+        Io::QuotaExceeded => (ErrorKind::Unavailable, "the disk quota is used up".to_owned()),
+        Io::NotADirectory => (ErrorKind::Invalid, "a part of the path is a file, not a directory".to_owned()),
+        Io::IsADirectory => (ErrorKind::Invalid, "it is a directory, not an object".to_owned()),
+        Io::InvalidInput | Io::InvalidFilename => (ErrorKind::Invalid, error.to_string()),
+        _ => (ErrorKind::Unavailable, error.to_string()),
+    };
+    let mut found = place(kind, doing, name, url, &text);
+    if let Some(code) = error.raw_os_error() {
+        found = found.with_source(io::Error::from_raw_os_error(code));
+    }
+    found
+}
+
+/// True where a local write failed while, or after, its bytes became visible under their name.
+///
+/// The backend keeps its own error type private, so its words are what there is to go by; a test of this file holds them.
+fn publishing(error: &object_store::Error, doing: Doing) -> bool {
+    let text = error.to_string();
+    doing == Doing::Writing && (text.contains("Unable to rename file") || text.contains("Unable to sync data"))
+}
+
+/// An object or an answer that is not as long as it must be.
+pub(super) fn length(name: &str, url: &str, what: &str, expected: u64, found: u64) -> Error {
+    Error::corrupt(format!("{name} in {url}: {what}: expected {expected} bytes, found {found}"))
+}
+
+/// Memory for `bytes`, or an error instead of an abort.
+pub(super) fn reserve(bytes: u64, name: &str, url: &str) -> Result<Vec<u8>> {
+    let mut buffer = Vec::new();
+    match usize::try_from(bytes).map(|bytes| buffer.try_reserve_exact(bytes)) {
+        Ok(Ok(())) => Ok(buffer),
+        _ => Err(place(ErrorKind::Unavailable, Doing::Reading, name, url, &format!("no memory for {bytes} bytes"))),
+    }
+}
+
+fn place(kind: ErrorKind, doing: Doing, name: &str, url: &str, text: &str) -> Error {
+    let name = if name.is_empty() { "the root" } else { name };
+    Error::new(kind, format!("{} {name} in {url}: {text}", doing.word()))
+}
+
+/// The operating system's error at the bottom of `error`, if there is one.
+fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a io::Error> {
+    let mut next = Some(error);
+    let mut found = None;
+    while let Some(error) = next {
+        found = error.downcast_ref::<io::Error>().or(found);
+        next = error.source();
+    }
+    found
+}
+
+/// `text` with everything between a `?` and the next space or quote replaced.
+pub(super) fn without_queries(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut cutting = false;
+    for c in text.chars() {
+        if cutting && (c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '>')) {
+            cutting = false;
+        }
+        if !cutting {
+            kept.push(c);
+        }
+        if c == '?' && !cutting {
+            kept.push_str("..");
+            cutting = true;
+        }
+    }
+    kept
+}
+
+/// `url` without what may be secret: user, password, query and fragment.
+pub(super) fn public_url(url: &str) -> String {
+    let kept = url.split(['?', '#']).next().unwrap_or(url);
+    match kept.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => kept.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Outer(&'static str, io::Error);
+    impl std::fmt::Display for Outer {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "{}: {}", self.0, self.1)
+        }
+    }
+    impl StdError for Outer {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(&self.1)
+        }
+    }
+
+    fn generic(words: &'static str, code: i32) -> object_store::Error {
+        let source = Box::new(Outer(words, io::Error::from_raw_os_error(code)));
+        object_store::Error::Generic { store: "LocalFileSystem", source }
+    }
+
+    #[test]
+    fn a_full_disk_says_so() {
+        let error = backend(generic("Unable to copy data to file", 28), Doing::Writing, "chunks/aa/x", "file:///t");
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert_eq!(error.to_string(), "writing chunks/aa/x in file:///t: the disk is full");
+    }
+
+    #[test]
+    fn a_failed_sync_is_never_called_a_clean_failure() {
+        for words in ["Unable to rename file", "Unable to sync data to disk for x"] {
+            for code in [5, 28, 122] {
+                let error = backend(generic(words, code), Doing::Writing, "a", "file:///t");
+                assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{words} {code}");
+            }
+        }
+        assert_eq!(backend(generic("Unable to rename file", 1), Doing::Writing, "a", "u").kind(), ErrorKind::Denied);
+        assert_eq!(backend(generic("Unable to open file", 13), Doing::Writing, "a", "u").kind(), ErrorKind::Denied);
+    }
+
+    #[test]
+    fn secrets_in_addresses_do_not_reach_messages() {
+        assert_eq!(without_queries("GET \"https://h/p?sig=abc&x=1\" failed, why?"), "GET \"https://h/p?..\" failed, why?..");
+        assert_eq!(public_url("s3://key:secret@bucket/a/b?token=t#f"), "s3://bucket/a/b");
+        assert_eq!(public_url("/plain/path"), "/plain/path");
+    }
+}

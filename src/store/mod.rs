@@ -1,0 +1,17 @@
+//! Bytes at names: the floor between the format and wherever a table lives. It is given names relative to a table's root
+//! and byte ranges inside objects of known size; it promises that what it answers is exactly as long as what was asked,
+//! that nothing is ever overwritten, and that every failure names the object and the store. It knows nothing of what the
+//! bytes mean.
+//!
+//! [`Store`] is what the floors above hold. The wrappers ([`CountingStore`], [`LatencyStore`], [`FaultyStore`]) stand
+//! between it and a backend, to measure and to break things.
+
+mod failure;
+mod local;
+mod name;
+mod ranges;
+#[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
+mod store;
+
+pub use ranges::{MAX_RANGE, RangeRequest, SPLIT_ABOVE};
+pub use store::{Put, Store};
