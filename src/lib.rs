@@ -5,9 +5,21 @@ pub mod commit;
 pub mod error;
 pub mod format;
 pub mod id;
+#[cfg(feature = "frame")]
+pub mod index;
+pub mod read;
 pub mod schema;
 pub mod store;
+pub mod table;
 pub mod write;
 
+pub use codec::Preset;
 pub use error::{Error, ErrorKind, Result};
+pub use format::Cuts;
+pub use read::{Coalesce, Edge, Explain, Offsets};
 pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};
+pub use store::Store;
+#[cfg(feature = "frame")]
+pub use table::Index;
+pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor};
+pub use write::{PartitionWriter, Receipt, WriteOptions};

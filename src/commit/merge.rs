@@ -13,8 +13,8 @@ use super::statistics::Collector;
 use crate::{
     error::{Error, Result},
     format::{
-        ColumnBytes, GroupSegment, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, Segment, SequenceTracker,
-        index_reader, read_hashes, read_layout,
+        ColumnBytes, GroupSegment, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, Segment,
+        SequenceTracker, index_reader, read_hashes, read_layout,
     },
     id::{Hash, ObjectRef},
     schema::Schema,
@@ -120,7 +120,10 @@ async fn merge_group(
     let (mut blocks, mut stored_bytes) = (0, 0);
     for (receipt, part) in parts {
         let group = part.groups.get(number).filter(|group| group.columns.len() == width).ok_or_else(|| {
-            Error::corrupt(format!("receipt of partition {}: column group {number} is missing or of another width", receipt.partition))
+            Error::corrupt(format!(
+                "receipt of partition {}: column group {number} is missing or of another width",
+                receipt.partition
+            ))
         })?;
         runs.extend(read_layout(get_part(store, session, &group.layout).await?, width, receipt.rows)?);
         hashes.write(&read_hashes(get_part(store, session, &group.hashes).await?, group.blocks)?)?;

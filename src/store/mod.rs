@@ -13,5 +13,5 @@ mod ranges;
 #[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
 mod store;
 
-pub use ranges::{MAX_RANGE, RangeRequest, SPLIT_ABOVE};
+pub use ranges::{MAX_RANGE, RangeRequest, SPLIT_ABOVE, range_parts};
 pub use store::{Put, Store};

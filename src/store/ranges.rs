@@ -18,6 +18,12 @@ pub const SPLIT_ABOVE: u64 = 12 << 20;
 /// What a part of a split range holds at most, in bytes.
 const PART: u64 = 12 << 20;
 
+/// How many requests a range of so many bytes takes.
+pub fn range_parts(bytes: u64) -> usize {
+    let parts = if bytes > SPLIT_ABOVE { bytes.div_ceil(PART) } else { bytes.min(1) };
+    usize::try_from(parts).unwrap_or(usize::MAX)
+}
+
 /// Some bytes of an object whose length is known.
 ///
 /// ```
@@ -68,7 +74,7 @@ impl RangeRequest {
     pub(super) fn parts(&self) -> impl Iterator<Item = Range<u64>> + use<> {
         let Range { start, end } = self.range;
         let bytes = self.bytes();
-        let count = if bytes > SPLIT_ABOVE { bytes.div_ceil(PART) } else { bytes.min(1) };
+        let count = range_parts(bytes) as u64;
         let part = if count == 0 { 0 } else { bytes.div_ceil(count) };
         (0..count).map(move |i| start + i * part..(start + (i + 1) * part).min(end))
     }

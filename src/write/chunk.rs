@@ -38,7 +38,14 @@ struct Spilled {
 
 impl OpenChunk {
     /// Encodes and appends a block; the first one chooses the codec chains.
-    pub(super) fn push(&mut self, preset: Preset, types: &[ColumnType], rows: u32, pages: &[CanonicalPage], hash: Hash) -> Result<Vec<u64>> {
+    pub(super) fn push(
+        &mut self,
+        preset: Preset,
+        types: &[ColumnType],
+        rows: u32,
+        pages: &[CanonicalPage],
+        hash: Hash,
+    ) -> Result<Vec<u64>> {
         if self.columns.is_empty() {
             self.columns = types
                 .iter()
@@ -46,7 +53,8 @@ impl OpenChunk {
                 .map(|(ty, page)| Ok((ty.clone(), preset.choose(ty, &page.values)?)))
                 .collect::<Result<Vec<_>>>()?;
         }
-        let encoded = self.columns.iter().zip(pages).map(|((_, chain), page)| encode_page(chain, page)).collect::<Result<Vec<_>>>()?;
+        let encoded =
+            self.columns.iter().zip(pages).map(|((_, chain), page)| encode_page(chain, page)).collect::<Result<Vec<_>>>()?;
         let page_bytes = encoded.iter().map(|page| page.stored_len() as u64).collect();
         let block = EncodedBlock { rows, pages: encoded };
         self.stored += block.stored_len();

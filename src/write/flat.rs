@@ -146,11 +146,15 @@ fn flatten(ty: &ColumnType, array: &ArrayRef, nodes: &mut Vec<FlatNode>) -> Resu
         }
         ColumnType::Utf8 | ColumnType::Binary => {
             let (offsets, values) = match (ty, array.data_type()) {
-                (ColumnType::Utf8, DataType::Utf8) => text(array.as_string::<i32>().value_offsets(), array.as_string::<i32>().values(), nulls),
+                (ColumnType::Utf8, DataType::Utf8) => {
+                    text(array.as_string::<i32>().value_offsets(), array.as_string::<i32>().values(), nulls)
+                }
                 (ColumnType::Utf8, DataType::LargeUtf8) => {
                     text(array.as_string::<i64>().value_offsets(), array.as_string::<i64>().values(), nulls)
                 }
-                (ColumnType::Binary, DataType::Binary) => text(array.as_binary::<i32>().value_offsets(), array.as_binary::<i32>().values(), nulls),
+                (ColumnType::Binary, DataType::Binary) => {
+                    text(array.as_binary::<i32>().value_offsets(), array.as_binary::<i32>().values(), nulls)
+                }
                 (ColumnType::Binary, DataType::LargeBinary) => {
                     text(array.as_binary::<i64>().value_offsets(), array.as_binary::<i64>().values(), nulls)
                 }
@@ -161,7 +165,7 @@ fn flatten(ty: &ColumnType, array: &ArrayRef, nodes: &mut Vec<FlatNode>) -> Resu
             Ok(values)
         }
         ColumnType::List(item) => {
-            let (offsets, items) = list(array, nulls).ok_or_else(|| wrong_type(ty, array.data_type()))?;
+            let (offsets, items) = list(array, nulls)?.ok_or_else(|| wrong_type(ty, array.data_type()))?;
             check_lengths(&offsets)?;
             nodes.push(FlatNode::Items(offsets));
             flatten(item, &items, nodes)
@@ -214,7 +218,7 @@ fn variable_tensor(
         if shape.first() != Some(&None) || shape.iter().skip(1).any(Option::is_none) {
             return Err(wrong());
         }
-        let (offsets, items) = list(array, nulls).ok_or_else(wrong)?;
+        let (offsets, items) = list(array, nulls)?.ok_or_else(wrong)?;
         let inner = ColumnType::tensor(element, shape[1..].to_vec());
         let mut inner_nodes = Vec::new();
         let values = flatten(&inner, &items, &mut inner_nodes).map_err(|_| wrong())?;
@@ -230,7 +234,7 @@ fn variable_tensor(
     let parts = array.as_struct_opt().and_then(|parts| Some((parts.column_by_name("data")?, parts.column_by_name("shape")?)));
     let (data, shapes) = parts.ok_or_else(wrong)?;
     let data_nulls = NullBuffer::union(nulls, data.nulls());
-    let (offsets, items) = list(data, data_nulls.as_ref()).ok_or_else(wrong)?;
+    let (offsets, items) = list(data, data_nulls.as_ref())?.ok_or_else(wrong)?;
     let rank = shape.len();
     let extents = shapes.as_fixed_size_list_opt().filter(|shapes| shapes.value_length() as usize == rank).ok_or_else(wrong)?;
     let extents = extents.values().as_primitive_opt::<Int32Type>().ok_or_else(wrong)?.values();
@@ -243,7 +247,8 @@ fn variable_tensor(
         let found = &extents[row * rank..(row + 1) * rank];
         let is_null = nulls.is_some_and(|nulls| nulls.is_null(row));
         let elements: Option<i64> = found.iter().try_fold(1_i64, |product, extent| product.checked_mul(i64::from(*extent)));
-        let fits = found.iter().zip(shape).all(|(found, wanted)| *found >= 0 && wanted.is_none_or(|wanted| wanted as i32 == *found));
+        let fits =
+            found.iter().zip(shape).all(|(found, wanted)| *found >= 0 && wanted.is_none_or(|wanted| wanted as i32 == *found));
         if !is_null && (!fits || elements != Some(offsets[row + 1] - offsets[row])) {
             return Err(Error::invalid(format!(
                 "row {row} of the batch: shape {found:?} with {} elements, expected {ty}",
@@ -322,28 +327,30 @@ fn text<O: OffsetSizeTrait>(offsets: &[O], values: &[u8], nulls: Option<&NullBuf
 }
 
 /// Offsets from 0 and the items they cover, null slots empty; `None` where the array is no list.
-fn list(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Option<(Vec<i64>, ArrayRef)> {
+fn list(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<Option<(Vec<i64>, ArrayRef)>> {
     if let Some(list) = array.as_list_opt::<i64>() {
-        return Some(list_items(list.value_offsets(), list.values(), nulls));
+        return list_items(list.value_offsets(), list.values(), nulls).map(Some);
     }
-    array.as_list_opt::<i32>().map(|list| list_items(list.value_offsets(), list.values(), nulls))
+    array.as_list_opt::<i32>().map(|list| list_items(list.value_offsets(), list.values(), nulls)).transpose()
 }
 
-fn list_items<O: OffsetSizeTrait>(offsets: &[O], items: &ArrayRef, nulls: Option<&NullBuffer>) -> (Vec<i64>, ArrayRef) {
+fn list_items<O: OffsetSizeTrait>(offsets: &[O], items: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<(Vec<i64>, ArrayRef)> {
     let (first, last) = (offsets[0].as_usize(), offsets[offsets.len() - 1].as_usize());
-    let hidden = nulls.is_some_and(|nulls| offsets.windows(2).enumerate().any(|(slot, pair)| nulls.is_null(slot) && pair[0] != pair[1]));
+    let hidden =
+        nulls.is_some_and(|nulls| offsets.windows(2).enumerate().any(|(slot, pair)| nulls.is_null(slot) && pair[0] != pair[1]));
     if !hidden {
         let from_zero = offsets.iter().map(|offset| (offset.as_usize() - first) as i64).collect();
-        return (from_zero, items.slice(first, last - first));
+        return Ok((from_zero, items.slice(first, last - first)));
     }
     let data = items.to_data();
     let mut kept = MutableArrayData::new(vec![&data], false, last - first);
     let mut ends = vec![0];
     for (slot, pair) in offsets.windows(2).enumerate() {
         if nulls.is_none_or(|nulls| nulls.is_valid(slot)) {
-            kept.extend(0, pair[0].as_usize(), pair[1].as_usize());
+            let copied = kept.try_extend(0, pair[0].as_usize(), pair[1].as_usize());
+            copied.map_err(|error| Error::internal(format!("compacting a list: {error}")))?;
         }
         ends.push(kept.len() as i64);
     }
-    (ends, arrow_array::make_array(kept.freeze()))
+    Ok((ends, arrow_array::make_array(kept.freeze())))
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::{chunk::OpenChunk, flat::FlatColumn};
 use crate::{
     codec::{Chain, Preset},
+    error::Error,
     error::Result,
     format::{ColumnBytes, Cuts, FinishedChunk, LayoutRun, PackedLengths, PageBuilder, Structure, logical_block_hash},
-    error::Error,
     id::Hash,
     schema::ColumnType,
 };

@@ -4,7 +4,6 @@ use std::{fs::File, io::Read, io::Seek, sync::Arc};
 
 use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray};
 use arrow_schema::DataType;
-use bytes::Bytes;
 use uuid::Uuid;
 
 use super::{
@@ -89,15 +88,17 @@ impl PartitionWriter {
                     .map(|column| (column.name.clone(), column.ty.clone()))
                     .collect();
                 let types = columns.iter().map(|(_, ty)| ty.clone()).collect();
-                GroupState { writer: GroupWriter::new(types, options.preset, cuts), columns, runs: Vec::new(), hashes: Vec::new() }
+                GroupState {
+                    writer: GroupWriter::new(types, options.preset, cuts),
+                    columns,
+                    runs: Vec::new(),
+                    hashes: Vec::new(),
+                }
             })
             .collect();
         let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
-        let index = IndexPart {
-            writer: IndexWriter::new(file, &schema)?,
-            tracker: SequenceTracker::new(&schema),
-            sequences: Vec::new(),
-        };
+        let index =
+            IndexPart { writer: IndexWriter::new(file, &schema)?, tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
         Ok(Self { store, session, number, schema, write_memory: options.write_memory, groups, index, rows: 0 })
     }
 
@@ -173,7 +174,9 @@ impl PartitionWriter {
         let IndexPart { writer, sequences, .. } = self.index;
         let mut file = writer.finish(&sequences)?;
         let mut bytes = Vec::new();
-        file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(|error| Error::from(error).at("the index of a partition"))?;
+        file.rewind()
+            .and_then(|()| file.read_to_end(&mut bytes))
+            .map_err(|error| Error::from(error).at("the index of a partition"))?;
         let index = put_part(&self.store, self.session, bytes).await?;
         Ok(Receipt { rows: self.rows, parts: Some(PartObjects { index, groups }), ..empty })
     }
@@ -197,13 +200,21 @@ impl PartitionWriter {
             .fields()
             .iter()
             .map(|field| {
-                let column = batch.column_by_name(field.name()).ok_or_else(|| Error::invalid(format!("no column `{}`", field.name())))?;
-                index_column(column, field.data_type())
-                    .ok_or_else(|| Error::invalid(format!("column `{}`: expected {}, found {}", field.name(), field.data_type(), column.data_type())))
+                let column =
+                    batch.column_by_name(field.name()).ok_or_else(|| Error::invalid(format!("no column `{}`", field.name())))?;
+                index_column(column, field.data_type()).ok_or_else(|| {
+                    Error::invalid(format!(
+                        "column `{}`: expected {}, found {}",
+                        field.name(),
+                        field.data_type(),
+                        column.data_type()
+                    ))
+                })
             })
             .collect::<Result<Vec<_>>>()?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let index = RecordBatch::try_new_with_options(arrow, columns, &options).map_err(|error| Error::invalid(error.to_string()))?;
+        let index =
+            RecordBatch::try_new_with_options(arrow, columns, &options).map_err(|error| Error::invalid(error.to_string()))?;
         let place = format!("partition {}", self.number);
         let mut starts = vec![false; index.num_rows()];
         for row in self.index.tracker.push(&index).map_err(|error| error.at(&place))? {
@@ -245,7 +256,7 @@ impl PartitionWriter {
 
 async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
     let object = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
-    store.put_new(&Receipt::part_name(session, object.blake3), Bytes::from(bytes)).await?;
+    store.put_new(&Receipt::part_name(session, object.blake3), bytes.into()).await?;
     Ok(object)
 }
 

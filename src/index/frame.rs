@@ -1,0 +1,107 @@
+//! Index segments to a polars frame: read with arrow's Parquet, copied column by column.
+
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
+use arrow_schema::DataType as Arrow;
+use polars::prelude::*;
+
+use super::locate::locator_column;
+use crate::{
+    error::{Error, ErrorKind, Result},
+    format::Locator,
+    schema::Schema as TableSchema,
+};
+
+/// The frame of a table version: its index columns and the locator column of `tag`.
+///
+/// Zoned timestamps become naive ones in UTC.
+///
+/// # Errors
+/// Errors of `batches`; `Internal` where polars refuses a column.
+pub fn frame(schema: &TableSchema, tag: u16, batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Result<DataFrame> {
+    let names: Vec<String> = schema.index().map(|column| column.name.clone()).collect();
+    let mut columns: Vec<Option<Series>> = vec![None; names.len()];
+    let mut rows = 0_u64;
+    for batch in batches {
+        let batch = batch?;
+        rows += batch.num_rows() as u64;
+        for ((held, array), name) in columns.iter_mut().zip(batch.columns()).zip(&names) {
+            let next = series(name, array)?;
+            match held {
+                Some(held) => {
+                    held.append(&next).map_err(internal)?;
+                }
+                None => *held = Some(next),
+            }
+        }
+    }
+    let locators: Vec<i64> = (0..rows).map(|row| Locator { tag, row }.to_i64()).collect();
+    let mut all: Vec<Column> = Vec::with_capacity(names.len() + 1);
+    for (column, (name, described)) in columns.into_iter().zip(names.iter().zip(schema.index())) {
+        let series = match column {
+            Some(series) => series,
+            None => series(name, &arrow_array::new_empty_array(&described.ty.arrow()))?,
+        };
+        all.push(series.rechunk().into());
+    }
+    all.push(Column::new(locator_column(tag).into(), locators));
+    DataFrame::new_infer_height(all).map_err(internal)
+}
+
+pub(super) fn internal(error: PolarsError) -> Error {
+    Error::new(ErrorKind::Internal, format!("polars: {error}"))
+}
+
+fn series(name: &str, array: &ArrayRef) -> Result<Series> {
+    macro_rules! numbers {
+        ($($arrow:ty),*) => {
+            match array.data_type() {
+                $(ty if *ty == <$arrow as types::ArrowPrimitiveType>::DATA_TYPE => {
+                    let array = array.as_primitive::<$arrow>();
+                    return Ok(match array.null_count() {
+                        0 => Series::new(name.into(), array.values().as_ref()),
+                        _ => Series::new(name.into(), array.iter().collect::<Vec<_>>()),
+                    });
+                })*
+                _ => {}
+            }
+        };
+    }
+    numbers!(
+        types::Int8Type,
+        types::Int16Type,
+        types::Int32Type,
+        types::Int64Type,
+        types::UInt8Type,
+        types::UInt16Type,
+        types::UInt32Type,
+        types::UInt64Type,
+        types::Float32Type,
+        types::Float64Type
+    );
+    let unit = |unit: &arrow_schema::TimeUnit| match unit {
+        // polars has no seconds: they are scaled below.
+        arrow_schema::TimeUnit::Second | arrow_schema::TimeUnit::Millisecond => TimeUnit::Milliseconds,
+        arrow_schema::TimeUnit::Microsecond => TimeUnit::Microseconds,
+        arrow_schema::TimeUnit::Nanosecond => TimeUnit::Nanoseconds,
+    };
+    let ticks = |unit: &arrow_schema::TimeUnit| -> Int64Chunked {
+        let scale = if matches!(unit, arrow_schema::TimeUnit::Second) { 1000 } else { 1 };
+        let data = array.to_data();
+        let values = data.buffer::<i64>(0);
+        (0..array.len())
+            .map(|row| array.is_valid(row).then(|| values.get(row).map(|value| value.saturating_mul(scale))).flatten())
+            .collect()
+    };
+    let named = |series: Series| series.with_name(name.into());
+    match array.data_type() {
+        Arrow::LargeUtf8 => Ok(Series::new(name.into(), array.as_string::<i64>().iter().collect::<Vec<_>>())),
+        Arrow::Boolean => Ok(Series::new(name.into(), array.as_boolean().iter().collect::<Vec<_>>())),
+        Arrow::Date32 => {
+            let days: Int32Chunked = array.as_primitive::<types::Date32Type>().iter().collect();
+            Ok(named(days.into_date().into_series()))
+        }
+        Arrow::Timestamp(arrow, _) => Ok(named(ticks(arrow).into_datetime(unit(arrow), None).into_series())),
+        Arrow::Duration(arrow) => Ok(named(ticks(arrow).into_duration(unit(arrow)).into_series())),
+        other => Err(Error::unsupported(format!("index column `{name}`: {other} in a frame"))),
+    }
+}

@@ -1,0 +1,19 @@
+//! Locators to rows: plan -> fetch -> verify -> decode -> assemble. Knows no polars.
+//!
+//! [`plan`] is pure: rows, columns and layouts in, byte ranges out. [`execute`] moves the bytes, verifies and decodes every block
+//! once, and assembles Arrow columns.
+#![deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
+
+mod assemble;
+mod cover;
+mod decode;
+mod execute;
+mod layout;
+mod plan;
+mod window;
+
+pub use cover::{GroupCost, cover};
+pub use execute::execute;
+pub use layout::{BlockPlace, Layout, RowPlace};
+pub use plan::{BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, plan};
+pub use window::{Edge, Offsets, Sequences, window};

@@ -1,0 +1,115 @@
+//! What a table is, in numbers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::version::Table;
+use crate::error::Result;
+
+/// What `tetrys info` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct TableInfo {
+    /// Where it lies.
+    pub url: String,
+    /// The table, the same in all versions.
+    pub uuid: String,
+    /// This version.
+    pub version: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Sequences.
+    pub sequences: u64,
+    /// The preset it was written with.
+    pub preset: String,
+    /// Stored bytes of the index.
+    pub index_bytes: u64,
+    /// Stored bytes of the layouts.
+    pub layout_bytes: u64,
+    /// Stored bytes of the logical block hashes.
+    pub hashes_bytes: u64,
+    /// Chunks, each once.
+    pub chunks: u64,
+    /// Bytes of the table's own chunks.
+    pub own_chunk_bytes: u64,
+    /// Bytes of chunks that lie in other tables.
+    pub referenced_chunk_bytes: u64,
+    /// The column groups.
+    pub column_groups: Vec<GroupInfo>,
+    /// The tables whose chunks this one points at.
+    pub references: Vec<String>,
+}
+
+/// One column group.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupInfo {
+    /// Its name.
+    pub name: String,
+    /// Its columns and their types.
+    pub columns: Vec<(String, String)>,
+    /// Blocks.
+    pub blocks: u64,
+    /// Stored bytes of the blocks.
+    pub bytes: u64,
+    /// Bytes of the canonical form.
+    pub logical_bytes: u64,
+    /// Codec chains in use, per column, most used first.
+    pub codecs: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// What the table is, in numbers. Loads the layouts.
+    ///
+    /// # Errors
+    /// As [`Table::layout`].
+    pub async fn info(&self) -> Result<TableInfo> {
+        let manifest = self.manifest();
+        let mut chunks = BTreeMap::new();
+        let mut column_groups = Vec::new();
+        for (number, group) in self.schema().groups().iter().enumerate() {
+            let layout = self.layout(number).await?;
+            let mut codecs: Vec<BTreeMap<String, u64>> = vec![BTreeMap::new(); group.columns.len()];
+            for run in layout.runs() {
+                chunks.insert((run.owner, run.chunk), run.chunk_bytes);
+                for (counts, chain) in codecs.iter_mut().zip(run.chains.iter()) {
+                    *counts.entry(chain.to_string()).or_default() += run.rows;
+                }
+            }
+            let segments = || manifest.segments.iter().map(|segment| &segment.groups[number]);
+            let columns = group.columns.iter().filter_map(|id| self.schema().column(*id));
+            column_groups.push(GroupInfo {
+                name: group.name.clone(),
+                columns: columns.map(|column| (column.name.clone(), column.ty.to_string())).collect(),
+                blocks: segments().map(|group| group.blocks).sum(),
+                bytes: segments().map(|group| group.stored_bytes).sum(),
+                logical_bytes: segments().flat_map(|group| &group.columns).map(|column| column.logical).sum(),
+                codecs: codecs
+                    .into_iter()
+                    .map(|counts| {
+                        let mut names: Vec<_> = counts.into_iter().collect();
+                        names.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
+                        names.into_iter().map(|(name, _)| name).collect()
+                    })
+                    .collect(),
+            });
+        }
+        let bytes_of = |own: bool| chunks.iter().filter(|((owner, _), _)| (*owner == 0) == own).map(|(_, bytes)| *bytes).sum();
+        let groups = || manifest.segments.iter().flat_map(|segment| &segment.groups);
+        Ok(TableInfo {
+            url: self.url().to_owned(),
+            uuid: manifest.table.to_string(),
+            version: manifest.version,
+            rows: manifest.rows(),
+            sequences: manifest.sequences(),
+            preset: manifest.preset.clone(),
+            index_bytes: manifest.segments.iter().map(|segment| segment.index.bytes).sum(),
+            layout_bytes: groups().map(|group| group.layout.bytes).sum(),
+            hashes_bytes: groups().map(|group| group.hashes.bytes).sum(),
+            chunks: chunks.len() as u64,
+            own_chunk_bytes: bytes_of(true),
+            referenced_chunk_bytes: bytes_of(false),
+            column_groups,
+            references: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! Loads rows and windows: positions and columns in, Arrow out.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::Schema as ArrowSchema;
+use futures::{Stream, stream};
+
+use super::{
+    rows::{Row, Rows},
+    version::Table,
+};
+use crate::{
+    error::{Error, Result},
+    read::{Coalesce, Edge, Explain, GroupCost, GroupRequest, Layout, Offsets, ReadPlan, cover, execute, plan, window},
+    schema::{Column, ColumnId},
+};
+
+/// Reads rows of a table: by position in a frame, or by table row.
+///
+/// A loader is a plain value: cheap to clone, shared by threads, and free of polars once it is made.
+#[derive(Clone, Debug)]
+pub struct RowLoader {
+    table: Table,
+    /// Table row of each position; `None`: position p is row p.
+    positions: Option<Arc<[u64]>>,
+    columns: Vec<ColumnId>,
+    edge: Edge,
+    coalesce: Coalesce,
+}
+
+impl RowLoader {
+    pub(super) fn of_table(table: &Table) -> Self {
+        let coalesce = if table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE };
+        let columns = table.schema().groups().iter().flat_map(|group| &group.columns).copied();
+        let mut loader = Self { table: table.clone(), positions: None, columns: Vec::new(), edge: Edge::default(), coalesce };
+        for column in columns {
+            if !loader.columns.contains(&column) {
+                loader.columns.push(column);
+            }
+        }
+        loader
+    }
+
+    /// A loader whose position p is table row `rows[p]`; rows must be inside the table.
+    #[cfg(feature = "frame")]
+    pub(crate) fn of_rows(table: &Table, rows: Arc<[u64]>) -> Self {
+        Self { positions: Some(rows), ..Self::of_table(table) }
+    }
+
+    /// Reads only the columns that match any of the patterns: `lidar.*`, `*.jpeg`, `re:...`.
+    ///
+    /// # Errors
+    /// `NotFound` for a pattern that matches nothing, naming the nearest column.
+    pub fn columns<P: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
+        self.columns = self.table.schema().select(patterns)?.into_iter().map(|column| column.id).collect();
+        Ok(self)
+    }
+
+    /// What windows do where a sequence ends.
+    pub fn edge(mut self, edge: Edge) -> Self {
+        self.edge = edge;
+        self
+    }
+
+    /// When neighbouring ranges become one request; by default as the store is local or remote.
+    pub fn coalesce(mut self, coalesce: Coalesce) -> Self {
+        self.coalesce = coalesce;
+        self
+    }
+
+    /// How many positions.
+    pub fn len(&self) -> u64 {
+        self.positions.as_ref().map_or(self.table.rows(), |rows| rows.len() as u64)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The row at a position.
+    ///
+    /// # Errors
+    /// `Invalid` for a position outside, `Corrupt`, errors of the store.
+    pub async fn get_row(&self, position: u64) -> Result<Row> {
+        let row = self.table_row(position)?;
+        Ok(Row::new(self.read(vec![Some(row)]).await?))
+    }
+
+    /// The rows at `offsets` around a position, inside its sequence of the unfiltered table, with a mask of those that exist.
+    ///
+    /// # Errors
+    /// `Invalid` for a position outside, impossible offsets, or a missing row under [`Edge::Error`]; `Corrupt`; errors of the
+    /// store.
+    pub async fn get_rows<O>(&self, position: u64, offsets: O) -> Result<Rows>
+    where
+        Offsets: TryFrom<O>,
+        Error: From<<Offsets as TryFrom<O>>::Error>,
+    {
+        self.read(self.window_rows(position, &Offsets::try_from(offsets)?).await?).await
+    }
+
+    /// The rows at these positions, in this order; they may repeat. One plan: each block is read and decoded once.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_row`].
+    pub async fn take(&self, positions: &[u64]) -> Result<Rows> {
+        let rows = positions.iter().map(|position| self.table_row(*position).map(Some)).collect::<Result<Vec<_>>>()?;
+        self.read(rows).await
+    }
+
+    /// All positions in order, `batch_rows` at a time.
+    pub fn scan(&self, batch_rows: usize) -> impl Stream<Item = Result<Rows>> + '_ {
+        let batch_rows = batch_rows.max(1) as u64;
+        stream::unfold(0, move |start| async move {
+            let end = (start + batch_rows).min(self.len());
+            if start >= end {
+                return None;
+            }
+            let rows = (start..end).map(|position| self.table_row(position).map(Some)).collect::<Result<Vec<_>>>();
+            let batch = match rows {
+                Ok(rows) => self.read(rows).await,
+                Err(error) => Err(error),
+            };
+            Some((batch, end))
+        })
+    }
+
+    /// What reading the window around a position costs; `0..=0` for the row alone.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_rows`].
+    pub async fn explain<O>(&self, position: u64, offsets: O) -> Result<Explain>
+    where
+        Offsets: TryFrom<O>,
+        Error: From<<Offsets as TryFrom<O>>::Error>,
+    {
+        let rows = self.window_rows(position, &Offsets::try_from(offsets)?).await?;
+        Ok(self.explain_plan(&self.plan(&rows).await?.0))
+    }
+
+    /// What [`RowLoader::take`] of these positions costs.
+    ///
+    /// # Errors
+    /// As [`RowLoader::take`].
+    pub async fn explain_take(&self, positions: &[u64]) -> Result<Explain> {
+        let rows = positions.iter().map(|position| self.table_row(*position).map(Some)).collect::<Result<Vec<_>>>()?;
+        Ok(self.explain_plan(&self.plan(&rows).await?.0))
+    }
+
+    fn explain_plan(&self, plan: &ReadPlan) -> Explain {
+        plan.explain(|group| {
+            let described = &self.table.schema().groups()[group.group];
+            let names = group.pages.iter().filter_map(|page| self.table.schema().column(described.columns[*page]));
+            (described.name.clone(), names.map(|column| column.name.clone()).collect())
+        })
+    }
+
+    fn table_row(&self, position: u64) -> Result<u64> {
+        let row = match &self.positions {
+            Some(rows) => usize::try_from(position).ok().and_then(|position| rows.get(position)).copied(),
+            None => (position < self.table.rows()).then_some(position),
+        };
+        row.ok_or_else(|| Error::invalid(format!("row {position} is outside 0..{}", self.len())))
+    }
+
+    async fn window_rows(&self, position: u64, offsets: &Offsets) -> Result<Vec<Option<u64>>> {
+        let row = self.table_row(position)?;
+        window(&*self.table.sequences().await?, row, offsets, self.edge)
+    }
+
+    async fn plan(&self, rows: &[Option<u64>]) -> Result<(ReadPlan, Vec<Arc<Layout>>)> {
+        let schema = self.table.schema();
+        let costs: Vec<GroupCost> = schema
+            .groups()
+            .iter()
+            .enumerate()
+            .map(|(number, group)| {
+                let stored: u64 = self.table.manifest().segments.iter().map(|segment| segment.groups[number].stored_bytes).sum();
+                // A request weighs as much as the gap that would be read to avoid it.
+                let request = self.coalesce.max_gap.max(1);
+                GroupCost { columns: group.columns.clone(), cost: stored / self.table.rows().max(1) + request }
+            })
+            .collect();
+        let chosen = cover(&self.columns, &costs)?;
+        let mut layouts = Vec::with_capacity(chosen.len());
+        for group in &chosen {
+            layouts.push(self.table.layout(*group).await?);
+        }
+        let mut left = self.columns.clone();
+        let requests: Vec<GroupRequest<'_>> = chosen
+            .iter()
+            .zip(&layouts)
+            .map(|(group, layout)| {
+                let members = schema.groups()[*group].columns.iter().enumerate();
+                let pages = members.filter(|(_, id)| left.contains(id)).map(|(page, _)| page).collect::<Vec<_>>();
+                left.retain(|id| !schema.groups()[*group].columns.contains(id));
+                GroupRequest { group: *group, pages, layout }
+            })
+            .collect();
+        Ok((plan(&requests, rows, self.coalesce)?, layouts))
+    }
+
+    async fn read(&self, rows: Vec<Option<u64>>) -> Result<Rows> {
+        let (plan, layouts) = self.plan(&rows).await?;
+        let mut found = execute(self.table.store(), self.table.schema(), &layouts, plan)
+            .await
+            .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
+        let (mut fields, mut types, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
+        for column in &self.columns {
+            let column: &Column =
+                self.table.schema().column(*column).ok_or_else(|| Error::internal("a column without schema"))?;
+            let place = found.iter().position(|(id, _)| *id == column.id);
+            let (_, array) =
+                found.swap_remove(place.ok_or_else(|| Error::internal(format!("column `{}` was not read", column.name)))?);
+            debug_assert_eq!(array.len(), rows.len());
+            fields.push(column.ty.arrow_field(&column.name));
+            types.push(column.ty.clone());
+            arrays.push(array);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options);
+        Ok(Rows::new(batch.map_err(|error| Error::internal(error.to_string()))?, types, rows))
+    }
+}

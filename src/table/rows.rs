@@ -1,0 +1,204 @@
+//! What loaders give: Arrow columns with a mask, and tensors without copying.
+
+use std::ops::Deref;
+
+use arrow_array::{
+    Array, ArrayRef, RecordBatch,
+    cast::AsArray,
+    types::{
+        ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+        UInt16Type, UInt32Type, UInt64Type,
+    },
+};
+use arrow_buffer::ArrowNativeType;
+
+use crate::{
+    error::{Error, Result},
+    schema::ColumnType,
+};
+
+/// Some rows: one Arrow column for each column asked for, and which of the rows exist.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    batch: RecordBatch,
+    types: Vec<ColumnType>,
+    rows: Vec<Option<u64>>,
+}
+
+impl Rows {
+    pub(super) fn new(batch: RecordBatch, types: Vec<ColumnType>, rows: Vec<Option<u64>>) -> Self {
+        Self { batch, types, rows }
+    }
+
+    /// How many rows, missing ones included.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Which rows exist; the others are null in every column.
+    pub fn mask(&self) -> Vec<bool> {
+        self.rows.iter().map(Option::is_some).collect()
+    }
+
+    /// The table row of each row.
+    pub fn table_rows(&self) -> &[Option<u64>] {
+        &self.rows
+    }
+
+    /// The columns as an Arrow record batch; types as [`crate::ColumnType::arrow`] says.
+    pub fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// One column.
+    ///
+    /// # Errors
+    /// `NotFound` for a column that was not read.
+    pub fn column(&self, name: &str) -> Result<&ArrayRef> {
+        self.batch.column_by_name(name).ok_or_else(|| Error::not_found(format!("column `{name}` was not read")))
+    }
+
+    /// The tensor (or scalar, of rank 0) in row `row` of a column, without copying.
+    ///
+    /// # Errors
+    /// `NotFound` for a column that was not read or a null, `Invalid` for another element type or a row outside.
+    pub fn tensor<T: Element>(&self, name: &str, row: usize) -> Result<Tensor<'_, T>> {
+        let column = self.column(name)?;
+        let ty = self.batch.schema_ref().index_of(name).ok().and_then(|place| self.types.get(place));
+        if row >= column.len() {
+            return Err(Error::invalid(format!("row {row} is outside 0..{}", column.len())));
+        }
+        if column.is_null(row) {
+            return Err(Error::not_found(format!("column `{name}`, row {row} is null")));
+        }
+        ty.and_then(|ty| view(ty, column, row)).ok_or_else(|| {
+            Error::invalid(format!("column `{name}` is {}, not a tensor of {}", column.data_type(), T::Arrow::DATA_TYPE))
+        })
+    }
+}
+
+/// One row.
+#[derive(Clone, Debug)]
+pub struct Row(Rows);
+
+impl Row {
+    pub(super) fn new(rows: Rows) -> Self {
+        Self(rows)
+    }
+
+    /// The tensor (or scalar, of rank 0) in a column, without copying.
+    ///
+    /// # Errors
+    /// As [`Rows::tensor`].
+    pub fn tensor<T: Element>(&self, name: &str) -> Result<Tensor<'_, T>> {
+        self.0.tensor(name, 0)
+    }
+
+    /// The text in a column.
+    ///
+    /// # Errors
+    /// `NotFound` for a column that was not read or a null, `Invalid` for a column of another type.
+    pub fn text(&self, name: &str) -> Result<&str> {
+        let column = self.valid(name)?;
+        column
+            .as_string_opt::<i64>()
+            .map(|text| text.value(0))
+            .ok_or_else(|| Error::invalid(format!("column `{name}` is {}, not text", column.data_type())))
+    }
+
+    /// The bytes in a column.
+    ///
+    /// # Errors
+    /// As [`Row::text`].
+    pub fn bytes(&self, name: &str) -> Result<&[u8]> {
+        let column = self.valid(name)?;
+        column
+            .as_binary_opt::<i64>()
+            .map(|bytes| bytes.value(0))
+            .ok_or_else(|| Error::invalid(format!("column `{name}` is {}, not bytes", column.data_type())))
+    }
+
+    fn valid(&self, name: &str) -> Result<&ArrayRef> {
+        let column = self.0.column(name)?;
+        if column.is_null(0) { Err(Error::not_found(format!("column `{name}` is null"))) } else { Ok(column) }
+    }
+
+    /// The row as rows.
+    pub fn as_rows(&self) -> &Rows {
+        &self.0
+    }
+}
+
+/// A tensor of one row, in C order, borrowed from the row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor<'a, T> {
+    shape: Vec<usize>,
+    values: &'a [T],
+}
+
+impl<'a, T> Tensor<'a, T> {
+    /// Extent of each dimension, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Every element, the last dimension fastest.
+    pub fn values(&self) -> &'a [T] {
+        self.values
+    }
+}
+
+impl<T> Deref for Tensor<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.values
+    }
+}
+
+/// The Rust type of a tensor's elements.
+pub trait Element: ArrowNativeType {
+    /// Its Arrow type.
+    type Arrow: ArrowPrimitiveType<Native = Self>;
+}
+
+macro_rules! elements {
+    ($($native:ty => $arrow:ty),*) => {$(
+        impl Element for $native {
+            type Arrow = $arrow;
+        }
+    )*};
+}
+
+elements!(
+    i8 => Int8Type, i16 => Int16Type, i32 => Int32Type, i64 => Int64Type, u8 => UInt8Type, u16 => UInt16Type, u32 => UInt32Type,
+    u64 => UInt64Type, half::f16 => Float16Type, f32 => Float32Type, f64 => Float64Type
+);
+
+fn view<'a, T: Element>(ty: &ColumnType, column: &'a ArrayRef, row: usize) -> Option<Tensor<'a, T>> {
+    if let Some(array) = column.as_primitive_opt::<T::Arrow>() {
+        return Some(Tensor { shape: Vec::new(), values: array.values().get(row..=row)? });
+    }
+    if let Some(list) = column.as_fixed_size_list_opt() {
+        let size = usize::try_from(list.value_length()).ok()?;
+        let array = list.values().as_primitive_opt::<T::Arrow>()?;
+        let ColumnType::Tensor { shape, .. } = ty else { return None };
+        let shape = shape.iter().flatten().map(|extent| usize::try_from(*extent).ok()).collect::<Option<_>>()?;
+        return Some(Tensor { shape, values: array.values().get(row * size..(row + 1) * size)? });
+    }
+    let parts = column.as_struct_opt()?;
+    let data = parts.column_by_name("data")?.as_list_opt::<i64>()?;
+    let shapes = parts.column_by_name("shape")?.as_fixed_size_list_opt()?;
+    let rank = usize::try_from(shapes.value_length()).ok()?;
+    let extents = shapes.values().as_primitive_opt::<Int32Type>()?.values();
+    let shape =
+        extents.get(row * rank..(row + 1) * rank)?.iter().map(|extent| usize::try_from(*extent).ok()).collect::<Option<_>>()?;
+    let array = data.values().as_primitive_opt::<T::Arrow>()?;
+    let (start, end) = (*data.value_offsets().get(row)?, *data.value_offsets().get(row + 1)?);
+    Some(Tensor { shape, values: array.values().get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)? })
+}

@@ -1,0 +1,200 @@
+//! Deep verification: every object of a version, every byte of it, against the hashes that name it and against each other.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::version::Table;
+use crate::{
+    error::{Error, ErrorKind, Result},
+    format::{
+        BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, decode_page, index_reader, logical_block_hash,
+        page_range, read_hashes,
+    },
+    id::{ChunkId, Hash},
+    schema::ColumnType,
+};
+
+/// What a verification found.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Verification {
+    /// Objects read, the manifest included.
+    pub objects: u64,
+    /// Chunks among them.
+    pub chunks: u64,
+    /// Blocks decoded and compared with their logical hashes.
+    pub blocks: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Everything that is not as it was written; empty for a sound table.
+    pub damage: Vec<Damage>,
+}
+
+/// Something that is not as it was written.
+#[derive(Clone, Debug, Serialize)]
+pub struct Damage {
+    /// The object.
+    pub object: String,
+    /// The place in it, the expected and the found.
+    pub problem: String,
+}
+
+impl Verification {
+    /// Damage is noted; an error that says nothing about the stored bytes (no answer, no rights) ends the verification.
+    fn note<T>(&mut self, object: &str, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound | ErrorKind::Unsupported) => {
+                self.damage.push(Damage { object: object.to_owned(), problem: error.to_string() });
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Table {
+    /// Reads and checks everything this version consists of; `progress` is told (bytes done, bytes in all).
+    ///
+    /// # Errors
+    /// Errors of the store that say nothing about the bytes; damage is not an error but listed.
+    pub async fn verify(&self, mut progress: impl FnMut(u64, u64)) -> Result<Verification> {
+        let manifest = self.manifest();
+        let mut found = Verification { objects: 1, ..Verification::default() };
+        let objects = manifest.segments.iter().map(|segment| segment.index.bytes).sum::<u64>();
+        let stored = manifest.segments.iter().flat_map(|segment| &segment.groups).map(|group| group.stored_bytes).sum::<u64>();
+        let total = objects + stored;
+        for segment in &manifest.segments {
+            let name = format!("index/{}.parquet", segment.index.blake3);
+            let index = self.object("index", &segment.index).await;
+            if let Some(bytes) = found.note(&name, index)? {
+                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
+                let rows = index_rows(bytes, self.schema(), segment.rows);
+                found.note(&name, rows)?;
+            }
+            progress(found.bytes, total);
+        }
+        let sequences = self.sequences().await.map(|_| ());
+        found.note("index", sequences)?;
+        for (name, object) in &manifest.attachments {
+            let bytes = self.object("attachments", object).await;
+            if let Some(bytes) = found.note(&format!("attachment `{name}`"), bytes)? {
+                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
+            }
+        }
+        for number in 0..self.schema().groups().len() {
+            self.verify_group(number, &mut found, |bytes| progress(bytes, total)).await?;
+        }
+        Ok(found)
+    }
+
+    async fn verify_group(&self, number: usize, found: &mut Verification, mut progress: impl FnMut(u64)) -> Result<()> {
+        let group = &self.schema().groups()[number];
+        let types: Vec<ColumnType> =
+            group.columns.iter().filter_map(|id| self.schema().column(*id)).map(|column| column.ty.clone()).collect();
+        let mut hashes = Vec::new();
+        for segment in &self.manifest().segments {
+            let stored = &segment.groups[number];
+            let name = format!("hashes/{}.parquet", stored.hashes.blake3);
+            let read = self.object("hashes", &stored.hashes).await.and_then(|bytes| read_hashes(bytes, stored.blocks));
+            match found.note(&name, read)? {
+                Some(read) => hashes.extend(read.into_iter().map(Some)),
+                None => hashes.extend((0..stored.blocks).map(|_| None)),
+            }
+            found.objects += 2;
+            found.bytes += stored.layout.bytes + stored.hashes.bytes;
+        }
+        let layout = self.layout(number).await;
+        let Some(layout) = found.note(&format!("layout of column group `{}`", group.name), layout)? else { return Ok(()) };
+        // A chunk may serve several runs: it is read once.
+        let mut runs: BTreeMap<ChunkId, Vec<(usize, &LayoutRun)>> = BTreeMap::new();
+        let mut block = 0;
+        for run in layout.runs() {
+            runs.entry(run.chunk).or_default().push((block, run));
+            block += run.lengths.len();
+        }
+        if block != hashes.len() {
+            found.damage.push(Damage {
+                object: format!("layout of column group `{}`", group.name),
+                problem: format!("{block} blocks, the manifest says {}", hashes.len()),
+            });
+            return Ok(());
+        }
+        for (chunk, runs) in runs {
+            let name = chunk.object_name();
+            let size = runs.first().map_or(0, |(_, run)| run.chunk_bytes);
+            let bytes = self.store().get_exact(&name, size).await;
+            let Some(bytes) = found.note(&name, bytes)? else { continue };
+            (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
+            let types = types.clone();
+            let job =
+                runs.iter().map(|(first, run)| ((*run).clone(), hashes[*first..*first + run.lengths.len()].to_vec())).collect();
+            let checked = tokio::task::spawn_blocking(move || verify_chunk(chunk, &bytes, &types, job)).await;
+            let checked = checked.map_err(|error| Error::internal(format!("verifying: {error}")))?;
+            found.blocks += found.note(&name, checked)?.unwrap_or(0);
+            progress(found.bytes);
+        }
+        Ok(())
+    }
+}
+
+fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result<()> {
+    let mut found = 0;
+    for batch in index_reader(bytes, schema)? {
+        found += batch?.num_rows() as u64;
+    }
+    if found == rows { Ok(()) } else { Err(Error::corrupt(format!("{found} rows, the manifest says {rows}"))) }
+}
+
+/// Checks a whole chunk against the runs that point into it; gives the number of blocks checked.
+fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<(LayoutRun, Vec<Option<Hash>>)>) -> Result<u64> {
+    let hash = Hash::of(bytes);
+    if hash != chunk.0 {
+        return Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}")));
+    }
+    let header = ChunkHeader::parse(bytes)?;
+    let directory = ChunkDirectory::parse(bytes, &header)?;
+    if !header.columns.iter().map(|(ty, _)| ty).eq(types) {
+        return Err(Error::corrupt("chunk header: its column types are not those of the column group"));
+    }
+    let mut checked = 0;
+    for (run, hashes) in runs {
+        if header.seed != run.seed || !header.columns.iter().map(|(_, chain)| chain).eq(run.chains.iter()) {
+            return Err(Error::corrupt("chunk header: seed or codec chains are not those of the layout"));
+        }
+        for (number, hash) in hashes.into_iter().enumerate() {
+            let ordinal = run.first_block as usize + number;
+            let start = run.first_offset + 8 * run.lengths.sum_of_first(number);
+            let end = start + 8 * u64::from(run.lengths.get(number));
+            let place = format!("block {ordinal} at {start}..{end}");
+            let expected = (start as usize..end as usize, run.block_rows.get(number));
+            if directory.blocks.get(ordinal) != Some(&expected) {
+                return Err(Error::corrupt(format!("{place}: the chunk's directory has {:?}", directory.blocks.get(ordinal))));
+            }
+            verify_block(&header, ordinal as u32, expected.1, bytes.slice(expected.0), hash).map_err(|error| error.at(place))?;
+            checked += 1;
+        }
+    }
+    Ok(checked)
+}
+
+fn verify_block(header: &ChunkHeader, ordinal: u32, rows: u32, block: Bytes, hash: Option<Hash>) -> Result<()> {
+    let directory = BlockDirectory::parse(&block, header.seed, ordinal, header.columns.len())?;
+    if directory.rows != rows {
+        return Err(Error::corrupt(format!("{} rows, the layout says {rows}", directory.rows)));
+    }
+    let mut pages = Vec::new();
+    for (page, (ty, chain)) in header.columns.iter().enumerate() {
+        let stored = block.slice(page_range(&directory, page)?);
+        let place = PagePlace { seed: header.seed, ordinal, page: page as u16, rows, ty, chain };
+        let decoded = decode_page(stored, place)?;
+        decoded.to_array(ty)?;
+        pages.push((ty.to_string(), decoded.to_canonical()));
+    }
+    let found = logical_block_hash(rows, pages.iter().map(|(ty, page)| (ty.as_str(), page)));
+    match hash {
+        Some(hash) if hash != found => Err(Error::corrupt(format!("logical hash {found}, the hashes object says {hash}"))),
+        _ => Ok(()),
+    }
+}
