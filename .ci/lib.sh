@@ -1,0 +1,51 @@
+# What .ci/run and .ci/full share: where builds go, how steps are shown, how skipped tests are counted.
+# A test that leaves something out appends a line to the file named by TETRYS_SKIPPED (tests/common/mod.rs).
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+cache="${TETRYS_CACHE:-$HOME/.cache/tetrys}"
+export TETRYS_CACHE="$cache"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
+export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+export TETRYS_SKIPPED="$scratch/skipped"
+log="$scratch/tests.log"
+mkdir -p "$CARGO_TARGET_DIR"
+
+# Says what runs, runs it, and says how long it took.
+step() {
+    local name="$1" start=$SECONDS
+    shift
+    printf '\n== %s: %s\n' "$name" "$*"
+    "$@"
+    printf '== %s: ok, %d s\n' "$name" $((SECONDS - start))
+}
+
+fail() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# The tests' output goes to the terminal and into the log; a failing test fails the step (pipefail).
+logged() {
+    "$@" 2>&1 | tee -a "$log"
+}
+
+# Clippy and rustfmt come with the toolchain almost everywhere; where they do not, they are fetched.
+components() {
+    cargo clippy --version && cargo fmt --version && return
+    rustup component add clippy rustfmt
+}
+
+# Ends a script: what ran, what was left out and why.
+summary() {
+    local passed=0 count=0
+    passed=$(awk '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ /^passed/) sum += $(i - 1) } END { print sum + 0 }' "$log")
+    if [ -s "$TETRYS_SKIPPED" ]; then
+        sort -u "$TETRYS_SKIPPED"
+        count=$(sort -u "$TETRYS_SKIPPED" | wc -l)
+    fi
+    printf '\n%d tests passed\n' "$passed"
+    printf '%d tests skipped\n' "$count"
+}

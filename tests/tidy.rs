@@ -1,0 +1,340 @@
+//! The habits of this repository as tests: floors, citations, file headers, sizes, links. Reads the tree as text, depends on
+//! nothing beyond the standard library, and says which file and what to do.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module uses lower floors and itself.
+const FLOORS: &[&[&str]] = &[
+    &["error"],
+    &["id"],
+    &["schema"],
+    &["codec"],
+    &["format"],
+    &["store"],
+    &["write", "commit", "index", "read"],
+    &["table"],
+    &["ingest", "loader", "blocking"],
+];
+
+/// Modules that use another of their own floor, `(user, used)`; each stands in `ARCHITECTURE.md` as "`user` uses `used`".
+const SIDEWAYS: &[(&str, &str)] = &[("commit", "write")];
+
+/// The modules that may name polars.
+const POLARS: &[&str] = &["index", "table"];
+
+/// Lines of the longest file under `src/`.
+const MAX_LINES: usize = 700;
+
+#[test]
+fn modules_use_lower_floors_only() {
+    let re_exported = re_exports(&code_of(&read(Path::new("src/lib.rs"))));
+    let mut complaints = Vec::new();
+    for file in sources("src") {
+        let Some(module) = module_of(&file) else { continue };
+        if floor(&module).is_none() {
+            complaints.push(format!("{}: module `{module}` stands on no floor of tests/tidy.rs", file.display()));
+            continue;
+        }
+        for name in used_modules(&file, &code_of(&read(&file))) {
+            let used = re_exported.get(&name).cloned().unwrap_or(name);
+            let allowed = match floor(&used) {
+                _ if used == module => true,
+                Some(below) if Some(below) == floor(&module) => SIDEWAYS.contains(&(&module, &used)),
+                Some(below) => Some(below) < floor(&module),
+                None => false,
+            };
+            if !allowed {
+                complaints.push(format!("{}: `{module}` may not use `crate::{used}`", file.display()));
+            }
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn every_sideways_use_is_explained_in_architecture() {
+    let text = read(Path::new("ARCHITECTURE.md"));
+    let sentence = |(user, used): &(&str, &str)| format!("`{user}` uses `{used}`");
+    none(SIDEWAYS.iter().map(sentence).filter(|sentence| !text.contains(sentence)).collect());
+}
+
+#[test]
+fn every_citation_of_the_format_resolves_to_a_heading() {
+    let mut complaints = Vec::new();
+    for file in tracked().into_iter().filter(|file| has_extension(file, &["rs", "md", "toml", "py"])) {
+        let text = read(&file);
+        for (start, _) in text.match_indices("format-spec/") {
+            let citation: String =
+                text[start..].chars().take_while(|c| c.is_ascii_alphanumeric() || "/._-#".contains(*c)).collect();
+            let citation = citation.trim_end_matches('.');
+            let (page, anchor) = citation.split_once('#').map_or((citation, None), |(page, anchor)| (page, Some(anchor)));
+            if !page.ends_with(".md") {
+                continue;
+            }
+            let resolves = fs::read_to_string(root().join(page)).is_ok_and(|text| match anchor {
+                Some(anchor) => anchors(&text).contains(anchor),
+                None => true,
+            });
+            if !resolves {
+                complaints.push(format!("{}: `{citation}` is no heading of the format", file.display()));
+            }
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn every_source_file_opens_by_saying_what_it_is() {
+    let folders = ["src", "cli", "tests", "benches", "examples", "fuzz"];
+    let silent = |file: &PathBuf| !read(file).starts_with("//! ");
+    none(
+        folders
+            .into_iter()
+            .flat_map(sources)
+            .filter(silent)
+            .map(|file| format!("{}: no `//!` paragraph", file.display()))
+            .collect(),
+    );
+}
+
+#[test]
+fn polars_is_named_by_the_index_and_the_table_alone() {
+    let names_it = |file: &PathBuf| code_of(&read(file)).contains("polars");
+    let allowed = |file: &PathBuf| module_of(file).is_some_and(|module| POLARS.contains(&module.as_str()));
+    let strangers = sources("src").into_iter().filter(|file| names_it(file) && !allowed(file));
+    none(strangers.map(|file| format!("{}: names polars", file.display())).collect());
+}
+
+#[test]
+fn no_source_file_is_longer_than_can_be_read() {
+    let lengths = sources("src").into_iter().map(|file| (read(&file).lines().count(), file));
+    none(
+        lengths
+            .filter(|(lines, _)| *lines > MAX_LINES)
+            .map(|(lines, file)| format!("{}: {lines} lines, at most {MAX_LINES}", file.display()))
+            .collect(),
+    );
+}
+
+#[test]
+fn no_file_names_a_path_of_the_machine_it_was_written_on() {
+    // In two parts, so that this file does not name them either.
+    let paths = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
+    let mut complaints = Vec::new();
+    for file in tracked() {
+        let Ok(text) = fs::read_to_string(root().join(&file)) else { continue };
+        complaints
+            .extend(paths.iter().filter(|path| text.contains(**path)).map(|path| format!("{}: names `{path}`", file.display())));
+    }
+    none(complaints);
+}
+
+#[test]
+fn every_relative_link_in_markdown_resolves() {
+    let mut complaints = Vec::new();
+    for file in tracked().into_iter().filter(|file| has_extension(file, &["md"])) {
+        for target in links(&read(&file)) {
+            let (path, anchor) = target.split_once('#').map_or((target.as_str(), None), |(path, anchor)| (path, Some(anchor)));
+            let linked = match path {
+                "" => root().join(&file),
+                path => root().join(&file).parent().map(|folder| folder.join(path)).unwrap_or_default(),
+            };
+            let resolves = match anchor {
+                None => linked.exists(),
+                Some(anchor) => fs::read_to_string(&linked).is_ok_and(|text| anchors(&text).contains(anchor)),
+            };
+            if !resolves {
+                complaints.push(format!("{}: the link `{target}` leads nowhere", file.display()));
+            }
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn the_checks_see_what_they_should_see() {
+    let used = used_modules(
+        Path::new("src/read/plan.rs"),
+        &code_of(
+            "use crate::{error::{Error, Result}, id, table::Table}; // crate::loader\nfn f() { crate::store::get(super::super::commit::x) }",
+        ),
+    );
+    assert_eq!(used, ["commit", "error", "id", "store", "table"].map(str::to_owned).into());
+    assert_eq!(used_modules(Path::new("src/read/plan.rs"), "use super::window;"), BTreeSet::new());
+    let re_exported = re_exports("pub mod error;\npub use error::{Error, Result};\npub use schema::Schema;");
+    assert_eq!(
+        re_exported.into_iter().map(|(name, module)| name + module.as_str()).collect::<Vec<_>>(),
+        ["Errorerror", "Resulterror", "Schemaschema"]
+    );
+    let page = "# Canonical form\n```text\n# no heading\n```\n## `get_row`, twice\n## Byte shuffle\n## Byte shuffle\n";
+    let expected = ["canonical-form", "get_row-twice", "byte-shuffle", "byte-shuffle-1"];
+    assert_eq!(anchors(page), expected.map(str::to_owned).into());
+    assert_eq!(links("[a](b.md#c) `[x](no)` [d](https://example.org)\n```\n[x](no)\n```\n"), ["b.md#c"]);
+    assert!(sources("src").len() > 4 && tracked().contains(&PathBuf::from("Cargo.toml")));
+}
+
+// ---------------------------------------------------------------------------------------------------------------- helpers
+
+fn none(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+fn has_extension(file: &Path, extensions: &[&str]) -> bool {
+    file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| extensions.contains(&extension))
+}
+
+/// Every file that is, or is about to be, part of the repository; relative to its root.
+fn tracked() -> Vec<PathBuf> {
+    let listed =
+        Command::new("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root()).output();
+    let files: Vec<PathBuf> = match listed {
+        Ok(listed) if listed.status.success() => {
+            String::from_utf8_lossy(&listed.stdout).split_terminator('\0').map(PathBuf::from).collect()
+        }
+        // An unpacked archive has no git: everything there is.
+        _ => walk(Path::new("")),
+    };
+    files.into_iter().filter(|file| root().join(file).is_file()).collect()
+}
+
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {
+        let path = folder.join(entry.file_name());
+        match entry.file_type() {
+            Ok(kind) if kind.is_file() => files.push(path),
+            Ok(kind) if kind.is_dir() && ![".git", "target"].iter().any(|skipped| path.ends_with(skipped)) => {
+                files.extend(walk(&path));
+            }
+            _ => {}
+        }
+    }
+    files.sort();
+    files
+}
+
+fn sources(folder: &str) -> Vec<PathBuf> {
+    walk(Path::new(folder)).into_iter().filter(|file| has_extension(file, &["rs"])).collect()
+}
+
+/// The module right below the crate that a file of `src/` belongs to; none for `lib.rs`, which names them all.
+fn module_of(file: &Path) -> Option<String> {
+    let first = file.strip_prefix("src").ok()?.components().next()?.as_os_str().to_str()?;
+    Some(first.trim_end_matches(".rs").to_owned()).filter(|module| module != "lib")
+}
+
+fn floor(module: &str) -> Option<usize> {
+    FLOORS.iter().position(|modules| modules.contains(&module))
+}
+
+/// The text without line comments (a `//` behind a colon is part of a URL).
+fn code_of(text: &str) -> String {
+    let cut = |line: &str| {
+        let comment = line.match_indices("//").map(|(at, _)| at).find(|at| !line[..*at].ends_with(':'));
+        line[..comment.unwrap_or(line.len())].to_owned() + "\n"
+    };
+    text.lines().map(cut).collect()
+}
+
+/// The modules of the crate that some code names, by `crate::` or by enough `super::`.
+fn used_modules(file: &Path, code: &str) -> BTreeSet<String> {
+    let compact: String = code.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut used = BTreeSet::new();
+    for (at, prefix) in compact.match_indices("crate::") {
+        used.extend(first_names(&compact[at + prefix.len()..]));
+    }
+    let in_folder = file.components().count().saturating_sub(2);
+    let depth = if file.ends_with("mod.rs") { in_folder } else { in_folder + 1 };
+    let to_the_root = "super::".repeat(depth);
+    for (at, prefix) in compact.match_indices(&to_the_root) {
+        used.extend(first_names(&compact[at + prefix.len()..]).into_iter().filter(|name| floor(name).is_some()));
+    }
+    used
+}
+
+/// The names that `lib.rs` gives out again, and the module each comes from.
+fn re_exports(code: &str) -> BTreeMap<String, String> {
+    let statements = code.split(';').filter_map(|statement| statement.trim().strip_prefix("pub use "));
+    let paths = statements.filter_map(|path| path.split_once("::"));
+    paths.flat_map(|(module, names)| first_names(names.trim()).into_iter().map(|name| (name, module.to_owned()))).collect()
+}
+
+/// The first name of a path, or of each path in braces.
+fn first_names(path: &str) -> Vec<String> {
+    let name = |text: &str| text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let Some(list) = path.strip_prefix('{') else { return vec![name(path)] };
+    let (mut names, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                names.push(name(&list[start..at]));
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// The lines of a Markdown text that stand outside fenced code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    })
+}
+
+/// The anchors of the headings of a Markdown text, as GitHub makes them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut seen = BTreeMap::<String, usize>::new();
+    let headings =
+        prose(text).filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
+    headings
+        .map(|heading| {
+            let kept =
+                heading.trim().to_lowercase().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>();
+            let anchor = kept.replace(' ', "-");
+            let count = seen.entry(anchor.clone()).or_default();
+            *count += 1;
+            if *count == 1 { anchor } else { format!("{anchor}-{}", *count - 1) }
+        })
+        .collect()
+}
+
+/// The targets of the links of a Markdown text that lead to files beside it.
+fn links(text: &str) -> Vec<String> {
+    let mut targets = Vec::new();
+    for line in prose(text) {
+        // Every second piece between backticks is code.
+        for piece in line.split('`').step_by(2) {
+            for (at, opening) in piece.match_indices("](") {
+                let target: String = piece[at + opening.len()..].chars().take_while(|c| *c != ')').collect();
+                if !target.contains("://") && !target.starts_with("mailto:") {
+                    targets.push(target);
+                }
+            }
+        }
+    }
+    targets
+}
