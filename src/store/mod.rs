@@ -7,11 +7,20 @@
 //! between it and a backend, to measure and to break things.
 
 mod failure;
-mod local;
 mod name;
 mod ranges;
+
+mod local;
 #[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
 mod store;
 
+mod body;
+mod counting;
+mod faulty;
+mod latency;
+
+pub use counting::{CountingStore, Counts, Get};
+pub use faulty::{Fault, Faults, FaultyStore};
+pub use latency::{Latency, LatencyStore};
 pub use ranges::{MAX_RANGE, RangeRequest, SPLIT_ABOVE, range_parts};
 pub use store::{Put, Store};

@@ -50,7 +50,7 @@ pub enum Put {
 /// Names are relative, of `A-Z a-z 0-9 . _ / -`; no part is empty, `.` or `..`.
 ///
 /// ```
-/// # futures::executor::block_on(async {
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// use tetrys::store::{Put, RangeRequest, Store};
 ///
 /// let store = Store::open("memory://")?;
@@ -209,7 +209,7 @@ impl Store {
     /// As [`Store::read`].
     ///
     /// ```
-    /// # futures::executor::block_on(async {
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// use tetrys::store::{RangeRequest, Store};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
@@ -303,10 +303,11 @@ impl Store {
     /// `Denied`, `Unavailable` as the store answers.
     pub async fn delete(&self, name: &str) -> Result<()> {
         let location = self.inner.locate(name)?;
+        let deleted = self.inner.objects.delete(&location).await;
         if let Some(files) = &self.inner.files {
             files.forget(name);
         }
-        match self.inner.objects.delete(&location).await {
+        match deleted {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => match self.inner.fail(error, Doing::Deleting, name) {
                 error if error.kind() == ErrorKind::NotFound => Ok(()),

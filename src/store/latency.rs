@@ -1,0 +1,228 @@
+//! [`LatencyStore`]: a backend as far away as one says. Each request waits, and bodies flow at a given rate, so that a plan
+//! for a remote store can be measured on a laptop.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions,
+    PutPayload, PutResult, RenameOptions, Result, UploadPart,
+};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::body;
+
+/// A body arrives in pieces of at most so many bytes, each when its time has come.
+const PIECE: usize = 64 << 10;
+/// A listing is one request for so many names.
+const PAGE: usize = 1000;
+/// Deletes on their way at a time.
+const DELETES: usize = 10;
+
+/// How far away a [`LatencyStore`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// The wait before each request is answered.
+    pub per_request: Duration,
+    /// Bytes a second of each body, up or down; `None` is at once. Bodies side by side do not slow each other.
+    pub bytes_per_second: Option<u64>,
+}
+
+impl Latency {
+    /// The time `bytes` bytes take in one stream.
+    pub fn transfer(&self, bytes: u64) -> Duration {
+        match self.bytes_per_second {
+            Some(rate) => Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64),
+            None => Duration::ZERO,
+        }
+    }
+}
+
+/// A backend that answers as the one inside, later. It needs a tokio runtime with its clock.
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::{sync::Arc, time::{Duration, Instant}};
+/// use tetrys::store::{Latency, LatencyStore, Store};
+///
+/// let far = Latency { per_request: Duration::from_millis(20), bytes_per_second: Some(50_000_000) };
+/// let objects = LatencyStore::new(object_store::memory::InMemory::new(), far);
+/// let store = Store::new(Arc::new(objects), "".into(), "memory://");
+/// let start = Instant::now();
+/// store.put_new("a", "0123456789".into()).await?;
+/// assert!(start.elapsed() >= Duration::from_millis(20));
+/// # tetrys::Result::Ok(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct LatencyStore {
+    inner: Arc<dyn ObjectStore>,
+    latency: Latency,
+}
+
+impl LatencyStore {
+    /// Moves `inner` as far away as `latency` says.
+    pub fn new(inner: impl ObjectStore, latency: Latency) -> Self {
+        Self { inner: Arc::new(inner), latency }
+    }
+
+    async fn request(&self) {
+        wait(self.latency.per_request).await;
+    }
+
+    fn paged(&self, entries: BoxStream<'static, Result<ObjectMeta>>) -> BoxStream<'static, Result<ObjectMeta>> {
+        let per_request = self.latency.per_request;
+        entries
+            .enumerate()
+            .then(move |(i, entry)| async move {
+                if i > 0 && i % PAGE == 0 {
+                    wait(per_request).await;
+                }
+                entry
+            })
+            .boxed()
+    }
+}
+
+impl fmt::Display for LatencyStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LatencyStore({})", self.inner)
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ObjectStore for LatencyStore {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        wait(self.latency.per_request + self.latency.transfer(payload.content_length() as u64)).await;
+        self.inner.put_opts(location, payload, opts).await
+    }
+
+    async fn put_multipart_opts(&self, location: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+        self.request().await;
+        let inner = self.inner.put_multipart_opts(location, opts).await?;
+        Ok(Box::new(SlowUpload { inner, latency: self.latency }))
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let head = options.head;
+        self.request().await;
+        let answer = self.inner.get_opts(location, options).await?;
+        if head || self.latency.bytes_per_second.is_none() {
+            return Ok(answer);
+        }
+        let latency = self.latency;
+        body::reshape(answer, |body| paced(body, latency)).await
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        body::each_range(self, location, ranges).await
+    }
+
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        let per_request = self.latency.per_request;
+        let locations = locations
+            .map(move |location| async move {
+                wait(per_request).await;
+                location
+            })
+            .buffered(DELETES)
+            .boxed();
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        let (store, prefix) = (self.clone(), prefix.cloned());
+        stream::once(async move {
+            store.request().await;
+            store.paged(store.inner.list(prefix.as_ref()))
+        })
+        .flatten()
+        .boxed()
+    }
+
+    fn list_with_offset(&self, prefix: Option<&Path>, offset: &Path) -> BoxStream<'static, Result<ObjectMeta>> {
+        let (store, prefix, offset) = (self.clone(), prefix.cloned(), offset.clone());
+        stream::once(async move {
+            store.request().await;
+            store.paged(store.inner.list_with_offset(prefix.as_ref(), &offset))
+        })
+        .flatten()
+        .boxed()
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.request().await;
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.request().await;
+        self.inner.copy_opts(from, to, options).await
+    }
+
+    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        self.request().await;
+        self.inner.rename_opts(from, to, options).await
+    }
+}
+
+/// `body` in small pieces, each no earlier than its bytes could have arrived.
+fn paced(body: BoxStream<'static, Result<Bytes>>, latency: Latency) -> BoxStream<'static, Result<Bytes>> {
+    let start = Instant::now();
+    let mut arrived = 0;
+    body.map_ok(|mut bytes| {
+        let pieces = bytes.len().div_ceil(PIECE);
+        stream::iter((0..pieces).map(move |_| Ok(bytes.split_to(PIECE.min(bytes.len())))))
+    })
+    .try_flatten()
+    .and_then(move |piece| {
+        // Against one start, so that the coarse clock of the runtime does not add up.
+        arrived += piece.len() as u64;
+        let due = start + latency.transfer(arrived);
+        async move {
+            sleep_until(due).await;
+            Ok(piece)
+        }
+    })
+    .boxed()
+}
+
+async fn wait(time: Duration) {
+    if !time.is_zero() {
+        sleep(time).await;
+    }
+}
+
+#[derive(Debug)]
+struct SlowUpload {
+    inner: Box<dyn MultipartUpload>,
+    latency: Latency,
+}
+
+#[async_trait]
+impl MultipartUpload for SlowUpload {
+    fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        let time = self.latency.per_request + self.latency.transfer(data.content_length() as u64);
+        let part = self.inner.put_part(data);
+        Box::pin(async move {
+            wait(time).await;
+            part.await
+        })
+    }
+
+    async fn complete(&mut self) -> Result<PutResult> {
+        wait(self.latency.per_request).await;
+        self.inner.complete().await
+    }
+
+    async fn abort(&mut self) -> Result<()> {
+        wait(self.latency.per_request).await;
+        self.inner.abort().await
+    }
+}
