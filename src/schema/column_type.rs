@@ -232,13 +232,10 @@ impl ColumnType {
             Some(_) => ("arrow.fixed_shape_tensor", serde_json::json!({"shape": shape})),
             None => ("arrow.variable_shape_tensor", serde_json::json!({"uniform_shape": shape})),
         };
-        field.with_metadata(
-            [
-                ("ARROW:extension:name".to_owned(), extension.to_owned()),
-                ("ARROW:extension:metadata".to_owned(), metadata.to_string()),
-            ]
-            .into(),
-        )
+        field.with_metadata([
+            ("ARROW:extension:name".to_owned(), extension.to_owned()),
+            ("ARROW:extension:metadata".to_owned(), metadata.to_string()),
+        ])
     }
 
     /// Elements of one value, if every row has as many; `None` for variable shapes, text, bytes and lists.
