@@ -116,7 +116,7 @@ impl Dataset {
     }
 
     /// The table's properties, an object with the one key `l5`: the metadata objects of the zarr verbatim, its attributes and
-    /// all scene records. With the rows they are all that [`export`](super::export::export) needs.
+    /// all scene records. With the rows they are all that [`export`](super::export()) needs.
     pub fn properties(&self) -> &Value {
         &self.properties
     }
