@@ -7,6 +7,7 @@ pub mod format;
 pub mod id;
 #[cfg(feature = "frame")]
 pub mod index;
+pub mod ingest;
 pub mod read;
 pub mod schema;
 pub mod store;

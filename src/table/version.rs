@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::OnceCell;
 
@@ -9,7 +10,7 @@ use super::{loader::RowLoader, writer::TableWriter};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},
-    format::{Manifest, read_layout, read_sequences},
+    format::{Manifest, index_reader, read_layout, read_sequences},
     id::{Hash, ObjectRef},
     read::{Layout, Sequences},
     schema::Schema,
@@ -183,6 +184,18 @@ impl Table {
             objects.push(self.object("index", &segment.index).await?);
         }
         Ok(objects)
+    }
+
+    /// The index columns of every row in table order, as Arrow batches, without a frame.
+    ///
+    /// # Errors
+    /// As [`Table::layout`].
+    pub async fn index_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let mut batches = Vec::new();
+        for bytes in self.index_objects().await? {
+            batches.push(index_reader(bytes, self.schema())?);
+        }
+        Ok(batches.into_iter().flatten())
     }
 
     /// The index segments for the frame; the sequences are read from them on the way.

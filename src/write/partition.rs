@@ -163,8 +163,8 @@ impl PartitionWriter {
             let mut writer = HashesWriter::new(Vec::new())?;
             writer.write(&hashes)?;
             groups.push(PartGroup {
-                layout: self.put_part(layout).await?,
-                hashes: self.put_part(writer.finish()?).await?,
+                layout: put_part(&self.store, self.session, layout).await?,
+                hashes: put_part(&self.store, self.session, writer.finish()?).await?,
                 blocks: hashes.len() as u64,
                 runs: runs.len() as u64,
                 stored_bytes: runs.iter().map(LayoutRun::stored_bytes).sum(),
@@ -239,10 +239,6 @@ impl PartitionWriter {
             group.runs.push(run);
         }
         Ok(())
-    }
-
-    async fn put_part(&self, bytes: Vec<u8>) -> Result<ObjectRef> {
-        put_part(&self.store, self.session, bytes).await
     }
 
     fn keep_within_memory(&mut self) -> Result<()> {

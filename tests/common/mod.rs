@@ -3,7 +3,10 @@
 //! A test whose data or tool is absent returns early after [`skip`]. Captured output would hide that, so the reason also goes
 //! into the file named by `TETRYS_SKIPPED`, which `.ci/run` counts.
 
-#![allow(dead_code, reason = "each suite uses its part")]
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "each suite uses its part")]
+
+pub(crate) mod l5;
+pub(crate) mod npz;
 
 use std::{
     env, fs,
@@ -33,6 +36,16 @@ pub(crate) fn shared() -> Option<PathBuf> {
     }
     skip(&format!("no folder of real data at {}; TETRYS_SHARED names another", folder.display()));
     None
+}
+
+/// A path inside the folder of real data; as [`shared`] where it is absent.
+pub(crate) fn shared_path(inside: &str) -> Option<PathBuf> {
+    let path = shared()?.join(inside);
+    if !path.exists() {
+        skip(&format!("no {}", path.display()));
+        return None;
+    }
+    Some(path)
 }
 
 /// Records that the running test leaves something out, and why.

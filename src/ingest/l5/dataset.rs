@@ -1,0 +1,222 @@
+//! An L5 data set opened for reading: its arrays, checked against each other, and the table they become. Both format_version 1
+//! and 2, with or without traffic lights and masks.
+//!
+//! Opening reads all scenes and streams once over the frames, so that a bad interval is found before anything is written.
+//! Timestamps are not checked: in published data they lie outside their scenes.
+
+use std::{path::Path, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{
+    array::{Array, Cursor},
+    columns::{AGENT_INTERVAL, AGENTS, Columns, FRAMES, MASK_PREFIX, SCENES, TL_FACES, TL_INTERVAL},
+    dtype::Field,
+    intervals::Intervals,
+    scenes::{self, Scene},
+    source::{MAX_METADATA, Source},
+};
+use crate::{
+    error::{Error, Result},
+    schema::Schema,
+};
+
+/// The agents (or faces) of one frame take at most this many bytes.
+const MAX_FRAME: u64 = 1 << 28;
+
+/// An open L5 data set; clones share it, and each thread may read its own rows.
+///
+/// ```no_run
+/// use tetrys::ingest::l5::Dataset;
+/// let dataset = Dataset::open("sample.zarr")?;
+/// for partition in dataset.partitions(8192) {
+///     for batch in dataset.rows(partition)? {
+///         println!("{} frames", batch?.num_rows());
+///     }
+/// }
+/// # Ok::<(), tetrys::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    pub(super) scenes: Arc<[Scene]>,
+    pub(super) frames: Arc<Array>,
+    pub(super) agents: Arc<Array>,
+    pub(super) tl_faces: Option<Arc<Array>>,
+    pub(super) masks: Vec<Arc<Array>>,
+    pub(super) columns: Arc<Columns>,
+    schema: Schema,
+    properties: Arc<Value>,
+    warnings: Vec<String>,
+}
+
+impl Dataset {
+    /// Opens the zarr directory or zip file at `path` and checks it.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` for what is no L5 zarr, `Unsupported` for types, compressors or orders beyond this reader,
+    /// `Corrupt` for intervals with gaps, overlaps or ends outside, and for chunks of the wrong size. Each names array and
+    /// record, expected and found.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let source = Source::open(path)?;
+        let names = source.arrays()?;
+        let require = |name: &str| -> Result<Arc<Array>> {
+            Array::open(&source, name)?.map(Arc::new).ok_or_else(|| {
+                let found = if names.is_empty() { "no array".to_owned() } else { names.join(", ") };
+                Error::invalid(format!("{source}: not an L5 data set: expected an array {name}, found {found}"))
+            })
+        };
+        let (scene_array, frames, agents) = (require(SCENES)?, require(FRAMES)?, require(AGENTS)?);
+        let tl_faces = Array::open(&source, TL_FACES)?.map(Arc::new);
+        let mut masks = Vec::new();
+        let mut warnings = Vec::new();
+        for name in names.iter().filter(|name| ![SCENES, FRAMES, AGENTS, TL_FACES].contains(&name.as_str())) {
+            match mask_name(name) {
+                Some(_) => masks.push(require(name)?),
+                None => warnings.push(format!("{source}: array {name} is not part of an L5 data set and is left out")),
+            }
+        }
+        for array in [Some(&scene_array), Some(&frames), Some(&agents), tl_faces.as_ref()].into_iter().flatten() {
+            if !array.meta().inner.is_empty() || !array.meta().dtype.is_structured() {
+                return Err(Error::unsupported(format!("{}: expected one dimension of records with fields", array.place())));
+            }
+        }
+        for mask in &masks {
+            if mask.meta().len != agents.meta().len {
+                return Err(Error::corrupt(format!(
+                    "{}: expected {} records, as agents has, found {}",
+                    mask.place(),
+                    agents.meta().len,
+                    mask.meta().len
+                )));
+            }
+        }
+        let mask_types: Vec<_> = masks
+            .iter()
+            .map(|mask| (mask_name(mask.name()).unwrap_or_default(), &mask.meta().dtype, mask.meta().inner.as_slice()))
+            .collect();
+        let columns = Columns::new(
+            &scene_array.meta().dtype,
+            &frames.meta().dtype,
+            &agents.meta().dtype,
+            tl_faces.as_ref().map(|array| &array.meta().dtype),
+            &mask_types,
+        )
+        .map_err(|error| error.at(&source))?;
+        let schema = columns.schema()?;
+        let scenes: Arc<[Scene]> = scenes::read(&scene_array, frames.meta().len)?.into();
+        check_frames(&frames, &agents, tl_faces.as_ref())?;
+        let arrays = [&scene_array, &frames, &agents].into_iter().chain(&tl_faces).chain(&masks);
+        let properties = Arc::new(properties(&source, arrays.map(Arc::as_ref), &scenes)?);
+        Ok(Self { scenes, frames, agents, tl_faces, masks, columns: Arc::new(columns), schema, properties, warnings })
+    }
+
+    /// The schema of the table: one row a frame, a sequence a scene.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The table's properties, an object with the one key `l5`: the metadata objects of the zarr verbatim, its attributes and
+    /// all scene records. With the rows they are all that [`export`](super::export()) needs.
+    pub fn properties(&self) -> &Value {
+        &self.properties
+    }
+
+    /// What was left out, one sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// All scenes, also those without frames.
+    pub fn scenes(&self) -> &[Scene] {
+        &self.scenes
+    }
+
+    /// Frames in the data set: rows of the table.
+    pub fn frames_len(&self) -> u64 {
+        self.frames.meta().len
+    }
+
+    /// Agents in the data set.
+    pub fn agents_len(&self) -> u64 {
+        self.agents.meta().len
+    }
+
+    /// Traffic light faces in the data set; 0 where it has no such array.
+    pub fn tl_faces_len(&self) -> u64 {
+        self.tl_faces.as_ref().map_or(0, |array| array.meta().len)
+    }
+
+    /// Decoded bytes of all arrays that [`rows`](Self::rows) reads, for progress and throughput.
+    pub fn decoded_bytes(&self) -> u64 {
+        [&self.frames, &self.agents]
+            .into_iter()
+            .chain(&self.tl_faces)
+            .chain(&self.masks)
+            .map(|array| array.meta().len * array.meta().record_len() as u64)
+            .sum()
+    }
+}
+
+/// The name of a mask below `agents_mask/`, if it can be a column and a folder.
+pub(super) fn mask_name(array: &str) -> Option<&str> {
+    let name = array.strip_prefix(MASK_PREFIX)?;
+    let safe = |character: char| character.is_ascii_alphanumeric() || "._-+".contains(character);
+    (!name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(safe)).then_some(name)
+}
+
+/// The bytes of the traffic light interval; data without it has no faces.
+pub(super) fn tl_interval<'a>(field: Option<&Field>, record: &'a [u8]) -> &'a [u8] {
+    field.map_or(&[0; 16], |field| field.of(record))
+}
+
+fn check_frames(frames: &Arc<Array>, agents: &Array, tl_faces: Option<&Arc<Array>>) -> Result<()> {
+    let dtype = &frames.meta().dtype;
+    let (agent_field, tl_field) = (dtype.require(AGENT_INTERVAL)?, dtype.field(TL_INTERVAL));
+    let mut agent_check = Intervals::new(AGENT_INTERVAL, AGENTS, agents.meta().len);
+    let mut tl_check = Intervals::new(TL_INTERVAL, TL_FACES, tl_faces.map_or(0, |array| array.meta().len));
+    let mut number = 0_u64;
+    Cursor::new(frames.clone()).visit(0..frames.meta().len, |records| {
+        for record in records.chunks_exact(dtype.record_len()) {
+            let place = || format!("{}, record {number}", frames.place());
+            let agents_here = agent_check.take(agent_field.of(record), place)?;
+            let tl_here = tl_check.take(tl_interval(tl_field, record), place)?;
+            for (here, array) in [(agents_here, Some(agents)), (tl_here, tl_faces.map(Arc::as_ref))] {
+                let record_len = array.map_or(0, |array| array.meta().record_len() as u64);
+                if (here.end - here.start).saturating_mul(record_len) > MAX_FRAME {
+                    let name = array.map_or("", Array::name);
+                    return Err(Error::unsupported(format!(
+                        "{}: expected at most {MAX_FRAME} bytes of {name}, found {here:?}",
+                        place()
+                    )));
+                }
+            }
+            number += 1;
+        }
+        Ok(())
+    })?;
+    agent_check.finish(|| frames.place())?;
+    tl_check.finish(|| frames.place())
+}
+
+fn properties<'a>(source: &Source, arrays: impl Iterator<Item = &'a Array>, scenes: &[Scene]) -> Result<Value> {
+    let mut objects = serde_json::Map::new();
+    let mut add = |key: String| -> Result<Option<String>> {
+        let Some(bytes) = source.read(&key, MAX_METADATA)? else { return Ok(None) };
+        let text = String::from_utf8(bytes)
+            .map_err(|error| Error::invalid(format!("{source}: {key}: expected UTF-8, found {error}")))?;
+        objects.insert(key, Value::String(text.clone()));
+        Ok(Some(text))
+    };
+    add(".zgroup".to_owned())?;
+    let attributes: Value = match add(".zattrs".to_owned())? {
+        None => Value::Null,
+        Some(text) => serde_json::from_str(&text)
+            .map_err(|error| Error::invalid(format!("{source}: .zattrs: expected JSON, found {error}")).with_source(error))?,
+    };
+    add(format!("{MASK_PREFIX}.zgroup"))?;
+    for array in arrays {
+        add(format!("{}/.zarray", array.name()))?;
+        add(format!("{}/.zattrs", array.name()))?;
+    }
+    Ok(json!({"l5": {"objects": objects, "attributes": attributes, "scenes": scenes::to_json(scenes)}}))
+}

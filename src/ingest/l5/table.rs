@@ -1,0 +1,144 @@
+//! From an L5 data set to a table and back: the partitions of the data set go through as many workers as there are threads.
+//!
+//! Where partitions begin depends on the data set alone, so the table is the same bytes for any number of workers.
+
+use std::{
+    ops::Range,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema as ArrowSchema;
+use futures::{StreamExt, future::try_join_all, pin_mut};
+
+use super::{Dataset, Exporter};
+use crate::{
+    error::{Error, Result},
+    store::Store,
+    table::{Table, TableWriter},
+    write::{Receipt, WriteOptions},
+};
+
+/// The table property that holds what an export needs.
+const PROPERTY: &str = "l5";
+
+/// How a data set is taken in.
+#[derive(Clone, Debug)]
+pub struct IngestSettings {
+    /// How rows are stored.
+    pub write: WriteOptions,
+    /// Partitions written at once; 0 = as many as the machine has threads.
+    pub workers: usize,
+    /// Frames a partition, at least; partitions end with scenes.
+    pub partition_rows: u64,
+}
+
+impl Default for IngestSettings {
+    fn default() -> Self {
+        Self { write: WriteOptions::default(), workers: 0, partition_rows: 8192 }
+    }
+}
+
+/// Takes a data set in as a new table in `store`, one row a frame; `progress` is told the frames done.
+///
+/// # Errors
+/// `Exists` where there is a table already; errors of the data set, naming array and record; errors of the store. No half
+/// table is visible.
+pub async fn ingest(
+    dataset: &Dataset,
+    store: Store,
+    settings: &IngestSettings,
+    progress: impl Fn(u64) + Send + Sync + 'static,
+) -> Result<Table> {
+    let writer = Arc::new(TableWriter::create(store, dataset.schema().clone(), settings.write.clone()).await?);
+    writer.set_property(PROPERTY, dataset.properties().clone());
+    let partitions: Arc<[Range<u64>]> = dataset.partitions(settings.partition_rows).into();
+    let (next, done, progress) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)), Arc::new(progress));
+    let workers = match settings.workers {
+        0 => std::thread::available_parallelism().map_or(1, |threads| threads.get()),
+        workers => workers,
+    };
+    let jobs = (0..workers.min(partitions.len())).map(|_| {
+        let (writer, dataset, partitions) = (Arc::clone(&writer), dataset.clone(), Arc::clone(&partitions));
+        let (next, done, progress) = (Arc::clone(&next), Arc::clone(&done), Arc::clone(&progress));
+        tokio::spawn(async move {
+            let mut receipts = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(rows) = partitions.get(number) else { return Ok(receipts) };
+                let report = |rows| progress(done.fetch_add(rows, Ordering::Relaxed) + rows);
+                receipts.push(write_partition(&writer, &dataset, number, rows.clone(), report).await.inspect_err(|_| {
+                    // The table will not be: nobody starts another partition.
+                    next.store(partitions.len(), Ordering::Relaxed);
+                })?);
+            }
+        })
+    });
+    let finished = try_join_all(jobs).await.map_err(|error| Error::internal(format!("an ingest worker stopped: {error}")))?;
+    let receipts = finished.into_iter().collect::<Result<Vec<Vec<Receipt>>>>()?.concat();
+    let writer = Arc::into_inner(writer).ok_or_else(|| Error::internal("an ingest worker is still writing"))?;
+    writer.commit(receipts).await
+}
+
+async fn write_partition(
+    writer: &TableWriter,
+    dataset: &Dataset,
+    number: usize,
+    rows: Range<u64>,
+    progress: impl Fn(u64),
+) -> Result<Receipt> {
+    let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 partitions"))?;
+    let mut partition = writer.partition_at(number)?;
+    for batch in dataset.rows(rows)? {
+        let batch = batch?;
+        partition.write(&batch).await?;
+        progress(batch.num_rows() as u64);
+        // A worker that never waits would keep the others of a small runtime from starting.
+        tokio::task::yield_now().await;
+    }
+    partition.finish().await
+}
+
+/// Rows read and written at a time.
+const EXPORT_ROWS: usize = 256;
+
+/// Writes a table that was made from an L5 data set back as an L5 zarr, record for record; `progress` is told the frames done.
+///
+/// # Errors
+/// `Invalid` for a table made from something else, `Exists` for a target that is there, `Corrupt`, errors of the store.
+pub async fn export_table(table: &Table, target: impl AsRef<Path>, progress: impl Fn(u64)) -> Result<()> {
+    let properties = table.manifest().properties.get(PROPERTY);
+    let properties = properties.ok_or_else(|| Error::invalid(format!("{}: not made from an L5 data set", table.url())))?;
+    let mut exporter = Exporter::create(properties, target)?;
+    let loader = table.row_loader();
+    let rows = loader.scan(EXPORT_ROWS);
+    pin_mut!(rows);
+    let mut done = 0_u64;
+    for index in table.index_batches().await? {
+        let index = index?;
+        let mut start = 0;
+        while start < index.num_rows() {
+            // Scans and index batches are both cut at multiples of a power of two, a scan at the smaller one.
+            let len = EXPORT_ROWS.min(index.num_rows() - start);
+            let payload = rows.next().await.ok_or_else(|| Error::internal("the scan ended before the index"))??;
+            if payload.len() != len {
+                return Err(Error::internal(format!("a scan of {} rows beside {len} of the index", payload.len())));
+            }
+            exporter.push(&beside(&index.slice(start, len), payload.batch())?)?;
+            start += len;
+            done += len as u64;
+            progress(done);
+        }
+    }
+    exporter.finish()
+}
+
+fn beside(left: &RecordBatch, right: &RecordBatch) -> Result<RecordBatch> {
+    let fields: Vec<_> = left.schema().fields().iter().chain(right.schema().fields()).cloned().collect();
+    let columns = left.columns().iter().chain(right.columns()).cloned().collect();
+    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(|error| Error::internal(error.to_string()))
+}
