@@ -1,0 +1,52 @@
+//! L5 data sets through a table and back.
+
+mod common;
+
+use common::{l5::records, shared_path};
+use tetrys::{
+    Store,
+    ingest::l5::{Dataset, IngestSettings, export_table, ingest},
+};
+
+const ARRAYS: [&str; 4] = ["scenes", "frames", "agents", "traffic_light_faces"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_set_becomes_a_table_and_comes_back_record_for_record() {
+    for name in ["single_scene.zarr", "multi_scene.zarr", "oldformat_v1.zarr"] {
+        let Some(source) = shared_path(&format!("l5/artefacts/{name}")) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("table");
+        let store = Store::open(root.to_str().unwrap()).unwrap();
+        let dataset = Dataset::open(&source).unwrap();
+        let table = ingest(&dataset, store, &IngestSettings::default(), |_| {}).await.unwrap();
+        assert_eq!(table.rows(), dataset.frames_len());
+        assert_eq!(table.manifest().sequences(), dataset.scenes().iter().filter(|scene| !scene.frames.is_empty()).count() as u64);
+        let verified = table.verify(|_, _| {}).await.unwrap();
+        assert!(verified.damage.is_empty(), "{:?}", verified.damage);
+        let back = folder.path().join("back.zarr");
+        export_table(&table, &back, |_| {}).await.unwrap();
+        for array in ARRAYS.into_iter().filter(|array| source.join(array).exists()) {
+            assert_eq!(records(&back, array), records(&source, array), "{name}: {array}");
+        }
+        assert!(walk(&root).iter().all(|(path, _)| !path.starts_with(root.join("sessions"))), "a finished session leaves no object");
+        let size = |path: &std::path::Path| -> u64 { walk(path).iter().map(|(_, bytes)| bytes).sum() };
+        let stored: u64 = ARRAYS.iter().filter(|array| source.join(array).exists()).map(|array| size(&source.join(array))).sum();
+        println!("{name}: {} of {stored} = {:.3}", size(&root), size(&root) as f64 / stored as f64);
+        for (path, bytes) in walk(&root) {
+            println!("   {bytes:>9} {}", path.strip_prefix(&root).unwrap().display());
+        }
+        println!("{}", serde_json::to_string_pretty(&table.info().await.unwrap().column_groups).unwrap());
+    }
+}
+
+fn walk(path: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(walk(&entry.path())),
+            false => found.push((entry.path(), entry.metadata().unwrap().len())),
+        }
+    }
+    found
+}
