@@ -28,7 +28,10 @@ async fn a_data_set_becomes_a_table_and_comes_back_record_for_record() {
         for array in ARRAYS.into_iter().filter(|array| source.join(array).exists()) {
             assert_eq!(records(&back, array), records(&source, array), "{name}: {array}");
         }
-        assert!(walk(&root).iter().all(|(path, _)| !path.starts_with(root.join("sessions"))), "a finished session leaves no object");
+        assert!(
+            walk(&root).iter().all(|(path, _)| !path.starts_with(root.join("sessions"))),
+            "a finished session leaves no object"
+        );
         let size = |path: &std::path::Path| -> u64 { walk(path).iter().map(|(_, bytes)| bytes).sum() };
         let stored: u64 = ARRAYS.iter().filter(|array| source.join(array).exists()).map(|array| size(&source.join(array))).sum();
         println!("{name}: {} of {stored} = {:.3}", size(&root), size(&root) as f64 / stored as f64);
