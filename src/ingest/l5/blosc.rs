@@ -371,20 +371,24 @@ fn load(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The transpose of an 8 x 8 byte matrix of little-endian rows, by halves (Hacker's Delight, 7-3, for bytes).
+/// The transpose of an 8 x 8 byte matrix of little-endian rows, by halves (Hacker's Delight, 7-3, for bytes). Written out, so
+/// that the rows stay in registers.
 #[inline(always)]
-fn transpose(mut rows: [u64; 8]) -> [u64; 8] {
-    for (distance, mask) in [(4, 0x0000_0000_ffff_ffff_u64), (2, 0x0000_ffff_0000_ffff), (1, 0x00ff_00ff_00ff_00ff)] {
-        for upper in 0..8 {
-            if upper & distance == 0 {
-                let (a, b) = (rows[upper], rows[upper + distance]);
-                let shift = 8 * distance;
-                rows[upper] = (a & mask) | ((b & mask) << shift);
-                rows[upper + distance] = ((a >> shift) & mask) | (b & !mask);
-            }
-        }
+fn transpose([a, b, c, d, e, f, g, h]: [u64; 8]) -> [u64; 8] {
+    #[inline(always)]
+    fn swap<const SHIFT: u32, const LOW: u64>(upper: u64, lower: u64) -> (u64, u64) {
+        ((upper & LOW) | (lower << SHIFT & !LOW), (upper >> SHIFT & LOW) | (lower & !LOW))
     }
-    rows
+    const FOUR: u64 = 0x0000_0000_ffff_ffff;
+    const TWO: u64 = 0x0000_ffff_0000_ffff;
+    const ONE: u64 = 0x00ff_00ff_00ff_00ff;
+    let ((a, e), (b, f)) = (swap::<32, FOUR>(a, e), swap::<32, FOUR>(b, f));
+    let ((c, g), (d, h)) = (swap::<32, FOUR>(c, g), swap::<32, FOUR>(d, h));
+    let ((a, c), (b, d)) = (swap::<16, TWO>(a, c), swap::<16, TWO>(b, d));
+    let ((e, g), (f, h)) = (swap::<16, TWO>(e, g), swap::<16, TWO>(f, h));
+    let ((a, b), (c, d)) = (swap::<8, ONE>(a, b), swap::<8, ONE>(c, d));
+    let ((e, f), (g, h)) = (swap::<8, ONE>(e, f), swap::<8, ONE>(g, h));
+    [a, b, c, d, e, f, g, h]
 }
 
 /// The transpose of an 8 x 8 bit matrix, row `r` in byte `r` (Hacker's Delight, 7-3).
