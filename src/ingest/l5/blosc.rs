@@ -291,58 +291,96 @@ pub fn encode(plain: &[u8], typesize: usize, codec: Codec, shuffle: bool) -> Res
     Ok(stored)
 }
 
-/// `shuffled[j * n + i]` to `plain[i * element + j]`, 8 x 8 bytes at a time; the bytes behind the last whole element stay.
+/// Elements shuffled at a time.
+const TILE: usize = 64;
+
+/// Where tiles begin that cover `n` elements; the last overlaps the one before rather than leave a rest.
+fn tiles(n: usize) -> impl Iterator<Item = usize> {
+    (0..n.div_ceil(TILE)).map(move |tile| (tile * TILE).min(n - TILE))
+}
+
+/// `shuffled[j * n + i]` to `plain[i * element + j]`; the bytes behind the last whole element stay. Joins byte columns to u16,
+/// u32 and u64 columns in loops that the compiler turns into vector code, then stores one word an element.
 fn unshuffle(shuffled: &[u8], element: usize, plain: &mut [u8]) {
     let n = plain.len() / element;
-    let (tiles, wide) = (n / 8 * 8, element / 8 * 8);
-    for i in (0..tiles).step_by(8) {
-        let rows = &mut plain[i * element..(i + 8) * element];
-        for j in (0..wide).step_by(8) {
-            let tile = transpose(std::array::from_fn(|k| load(shuffled, (j + k) * n + i)));
-            for (k, row) in tile.into_iter().enumerate() {
-                rows[k * element + j..][..8].copy_from_slice(&row.to_le_bytes());
-            }
-        }
-        for j in wide..element {
-            let column = &shuffled[j * n + i..][..8];
-            for (k, byte) in column.iter().enumerate() {
-                rows[k * element + j] = *byte;
-            }
-        }
-    }
-    for i in tiles..n {
-        for j in 0..element {
-            plain[i * element + j] = shuffled[j * n + i];
-        }
-    }
     plain[n * element..].copy_from_slice(&shuffled[n * element..]);
+    if n < TILE {
+        for i in 0..n {
+            for j in 0..element {
+                plain[i * element + j] = shuffled[j * n + i];
+            }
+        }
+        return;
+    }
+    for i in tiles(n) {
+        let rows = &mut plain[i * element..(i + TILE) * element];
+        let column = |j: usize| -> [u8; TILE] { std::array::from_fn(|k| shuffled[j * n + i..][..TILE][k]) };
+        let two = |j| -> [u16; TILE] {
+            let (low, high) = (column(j), column(j + 1));
+            std::array::from_fn(|k| u16::from(low[k]) | u16::from(high[k]) << 8)
+        };
+        let four = |j| -> [u32; TILE] {
+            let (low, high) = (two(j), two(j + 2));
+            std::array::from_fn(|k| u32::from(low[k]) | u32::from(high[k]) << 16)
+        };
+        let mut j = 0;
+        while j + 8 <= element {
+            let (low, high) = (four(j), four(j + 4));
+            for (k, row) in rows.chunks_exact_mut(element).enumerate().take(TILE) {
+                let word = u64::from(low[k]) | u64::from(high[k]) << 32;
+                row[j..j + 8].copy_from_slice(&word.to_le_bytes());
+            }
+            j += 8;
+        }
+        if j + 4 <= element {
+            for (row, word) in rows.chunks_exact_mut(element).zip(four(j)) {
+                row[j..j + 4].copy_from_slice(&word.to_le_bytes());
+            }
+            j += 4;
+        }
+        for j in j..element {
+            for (row, byte) in rows.chunks_exact_mut(element).zip(column(j)) {
+                row[j] = byte;
+            }
+        }
+    }
 }
 
 /// The inverse of [`unshuffle`].
 fn shuffle(plain: &[u8], element: usize, shuffled: &mut [u8]) {
     let n = plain.len() / element;
-    let (tiles, wide) = (n / 8 * 8, element / 8 * 8);
-    for i in (0..tiles).step_by(8) {
-        let rows = &plain[i * element..(i + 8) * element];
-        for j in (0..wide).step_by(8) {
-            let tile = transpose(std::array::from_fn(|k| load(rows, k * element + j)));
-            for (k, column) in tile.into_iter().enumerate() {
-                shuffled[(j + k) * n + i..][..8].copy_from_slice(&column.to_le_bytes());
-            }
-        }
-        for j in wide..element {
-            let column = &mut shuffled[j * n + i..][..8];
-            for (k, byte) in column.iter_mut().enumerate() {
-                *byte = rows[k * element + j];
-            }
-        }
-    }
-    for i in tiles..n {
-        for j in 0..element {
-            shuffled[j * n + i] = plain[i * element + j];
-        }
-    }
     shuffled[n * element..].copy_from_slice(&plain[n * element..]);
+    if n < TILE {
+        for i in 0..n {
+            for j in 0..element {
+                shuffled[j * n + i] = plain[i * element + j];
+            }
+        }
+        return;
+    }
+    for i in tiles(n) {
+        let rows = &plain[i * element..(i + TILE) * element];
+        let mut j = 0;
+        while j + 8 <= element {
+            let mut words = [0_u64; TILE];
+            for (word, row) in words.iter_mut().zip(rows.chunks_exact(element)) {
+                let mut bytes = [0; 8];
+                bytes.copy_from_slice(&row[j..j + 8]);
+                *word = u64::from_le_bytes(bytes);
+            }
+            for byte in 0..8 {
+                for (out, word) in shuffled[(j + byte) * n + i..][..TILE].iter_mut().zip(&words) {
+                    *out = (word >> (8 * byte)) as u8;
+                }
+            }
+            j += 8;
+        }
+        for j in j..element {
+            for (out, row) in shuffled[j * n + i..][..TILE].iter_mut().zip(rows.chunks_exact(element)) {
+                *out = row[j];
+            }
+        }
+    }
 }
 
 /// Undoes bitshuffle: bit `b` of byte `j` of element `i` lies in row `8 j + b` of `n / 8` bytes. Blosc leaves blocks alone whose
@@ -363,28 +401,6 @@ fn bit_unshuffle(shuffled: &[u8], element: usize, plain: &mut [u8]) {
         }
     }
     plain[n * element..].copy_from_slice(&shuffled[n * element..]);
-}
-
-fn load(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
-}
-
-/// The transpose of an 8 x 8 byte matrix of little-endian rows, by halves (Hacker's Delight, 7-3, for bytes).
-#[inline(always)]
-fn transpose(mut rows: [u64; 8]) -> [u64; 8] {
-    for (distance, mask) in [(4, 0x0000_0000_ffff_ffff_u64), (2, 0x0000_ffff_0000_ffff), (1, 0x00ff_00ff_00ff_00ff)] {
-        for upper in 0..8 {
-            if upper & distance == 0 {
-                let (a, b) = (rows[upper], rows[upper + distance]);
-                let shift = 8 * distance;
-                rows[upper] = (a & mask) | ((b & mask) << shift);
-                rows[upper + distance] = ((a >> shift) & mask) | (b & !mask);
-            }
-        }
-    }
-    rows
 }
 
 /// The transpose of an 8 x 8 bit matrix, row `r` in byte `r` (Hacker's Delight, 7-3).

@@ -84,17 +84,19 @@ fn split_blocks_decode_and_the_last_short_block_is_whole() {
 
 #[test]
 fn shuffle_is_the_transpose_and_unshuffle_its_inverse() {
-    for element in [2, 5, 8, 17] {
-        let plain = noise(element * 29 + element - 1);
-        let (mut shuffled, mut back) = (vec![0; plain.len()], vec![0; plain.len()]);
-        shuffle(&plain, element, &mut shuffled);
-        for i in 0..29 {
-            for j in 0..element {
-                assert_eq!(shuffled[j * 29 + i], plain[i * element + j]);
+    for element in [2, 4, 5, 8, 12, 17, 116] {
+        for n in [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 5] {
+            let plain = noise(element * n + element - 1);
+            let (mut shuffled, mut back) = (vec![0; plain.len()], vec![0; plain.len()]);
+            shuffle(&plain, element, &mut shuffled);
+            for i in 0..n {
+                for j in 0..element {
+                    assert_eq!(shuffled[j * n + i], plain[i * element + j]);
+                }
             }
+            unshuffle(&shuffled, element, &mut back);
+            assert_eq!(back, plain);
         }
-        unshuffle(&shuffled, element, &mut back);
-        assert_eq!(back, plain);
     }
 }
 
