@@ -84,7 +84,7 @@ impl Faults {
             let (seed, one_in) = self.seeded?;
             let drawn = mix(seed ^ mix(operation));
             let [a, b, c] = Fault::ALL;
-            (drawn % one_in == 0).then(|| [a, b, c][(mix(drawn) % 3) as usize])
+            drawn.is_multiple_of(one_in).then(|| [a, b, c][(mix(drawn) % 3) as usize])
         })
     }
 }
@@ -103,7 +103,7 @@ impl Faults {
 /// assert_eq!(lost.kind(), tetrys::ErrorKind::Unavailable);
 /// assert_eq!(store.put_new("a", "bytes".into()).await?, Put::AlreadyThere);
 /// assert_eq!(faulty.log(), ["put a", "put a"]);
-/// # tetrys::Result::Ok(()) }).unwrap();
+/// # Ok::<(), tetrys::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
 pub struct FaultyStore {
