@@ -63,6 +63,7 @@ fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &
         Io::AlreadyExists => (ErrorKind::Exists, "the object is already there".to_owned()),
         Io::PermissionDenied => (ErrorKind::Denied, "permission denied by the file system".to_owned()),
         Io::ReadOnlyFilesystem => (ErrorKind::Denied, "the file system is read-only".to_owned()),
+        Io::Unsupported => (ErrorKind::Unsupported, format!("the file system cannot do this: {error}")),
         // Metadata of a new name may fail to reach the disk after the name is visible: neither written nor absent.
         _ if publishing => (ErrorKind::OutcomeUnknown, format!("it may or may not be durable: {error}")),
         Io::StorageFull => (ErrorKind::Unavailable, "the disk is full".to_owned()),

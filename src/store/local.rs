@@ -1,12 +1,14 @@
 //! Local files, read directly: a positioned read on a cached handle, without a hop through a runtime.
 //!
 //! A handle is opened once and kept among the last 256 used. Objects are immutable, so a handle never goes stale; a file
-//! cut short after it was opened shows as a short read. Only regular files under the root are opened: a link that leads out
+//! cut short after it was opened shows as a short read. The buffer of a positioned read must be zeroed first, which costs a
+//! quarter of a read of 1 MiB from the page cache (172 us, 130 us without); so a long range is read through the handle's own
+//! position while nobody else uses that, which fills fresh memory. Only regular files under the root are opened: a link that leads out
 //! of the root, a device or a pipe is refused.
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +22,8 @@ use crate::{Error, Result};
 
 /// How many handles are kept open.
 const HANDLES: usize = 256;
+/// From so many bytes on, zeroing a buffer costs more than moving the handle's position.
+const LONG: u64 = 64 << 10;
 
 /// A directory whose files are read directly.
 pub(super) struct LocalFiles {
@@ -31,6 +35,10 @@ pub(super) struct LocalFiles {
 struct Handle {
     file: File,
     bytes: u64,
+    /// Held while the file's position is in use.
+    position: Mutex<()>,
+    /// The process that opened it: a forked child shares the position and must leave it alone.
+    opened_by: u32,
 }
 
 #[derive(Default)]
@@ -54,16 +62,22 @@ impl LocalFiles {
         if handle.bytes < request.object_bytes {
             return Err(request.short_object(&self.url, handle.bytes));
         }
-        read_at(&handle.file, &request.name, &self.url, request.range.clone(), |found| {
-            request.wrong_answer(&self.url, &request.range, found)
-        })
+        let short = |found| request.wrong_answer(&self.url, &request.range, found);
+        let range = request.range.clone();
+        if request.bytes() >= LONG
+            && handle.opened_by == std::process::id()
+            && let Ok(_position) = handle.position.try_lock()
+        {
+            return read_through(&handle.file, &request.name, &self.url, range, short);
+        }
+        read_at(&handle.file, &request.name, &self.url, range, short)
     }
 
     /// The whole of an object, whose size `accept` has seen before any of it is read. Not cached.
     pub(super) fn read_whole(&self, name: &str, accept: impl FnOnce(u64) -> Result<()>) -> Result<Bytes> {
         let handle = self.open(name)?;
         accept(handle.bytes)?;
-        read_at(&handle.file, name, &self.url, 0..handle.bytes, |found| {
+        read_through(&handle.file, name, &self.url, 0..handle.bytes, |found| {
             failure::length(name, &self.url, "the file was cut short while it was read", handle.bytes, found)
         })
     }
@@ -125,7 +139,7 @@ impl LocalFiles {
         }
         let file = File::open(&real).map_err(disk)?;
         let metadata = file.metadata().map_err(disk)?;
-        Ok(Handle { bytes: metadata.len(), file })
+        Ok(Handle { bytes: metadata.len(), file, position: Mutex::new(()), opened_by: std::process::id() })
     }
 }
 
@@ -172,6 +186,16 @@ fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl Fn
         }
     }
     Ok(Bytes::from(buffer))
+}
+
+/// As [`read_at`], but moves the file's position and fills memory that was not zeroed.
+fn read_through(mut file: &File, name: &str, url: &str, range: Range<u64>, short: impl FnOnce(u64) -> Error) -> Result<Bytes> {
+    let bytes = range.end - range.start;
+    let mut buffer = failure::reserve(bytes, name, url)?;
+    let disk = |error: io::Error| failure::disk(&error, Doing::Reading, name, url);
+    file.seek(SeekFrom::Start(range.start)).map_err(disk)?;
+    let read = file.take(bytes).read_to_end(&mut buffer).map_err(disk)? as u64;
+    if read == bytes { Ok(Bytes::from(buffer)) } else { Err(short(read)) }
 }
 
 #[cfg(unix)]

@@ -10,9 +10,11 @@ mod failure;
 mod name;
 mod ranges;
 
+mod fetch;
 mod local;
 #[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
 mod store;
+mod upload;
 
 mod body;
 mod counting;

@@ -7,34 +7,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
-use std::ops::Range;
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use bytes::{Bytes, BytesMut};
-use futures::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, GetResult, GetResultPayload, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 
 use super::failure::{self, Doing};
 use super::local::{self, LocalFiles};
 use super::name;
-use super::ranges::{RangeRequest, SPLIT_ABOVE};
+use super::ranges::RangeRequest;
+use super::upload::PART;
 use crate::{Error, ErrorKind, Result};
-
-/// Requests to the backend at a time, per call.
-const CONCURRENT: usize = 64;
-/// What one put may hold; more goes up in parts of this size.
-const PART: u64 = 8 << 20;
-/// Parts on their way at a time, and most parts of one upload.
-const PARTS_AT_ONCE: usize = 4;
-const MOST_PARTS: u64 = 10_000;
-/// Local reads of at most so many ranges and bytes stay on the calling thread; others spread over a few.
-const INLINE_RANGES: usize = 8;
-const INLINE_BYTES: u64 = 4 << 20;
-const READERS: usize = 4;
 
 /// What became of a create-only write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,19 +46,19 @@ pub enum Put {
 /// assert_eq!(store.put_new("chunks/aa/one", "other bytes".into()).await?, Put::AlreadyThere);
 /// let ranges = [RangeRequest::new("chunks/aa/one", 12, 0..6), RangeRequest::new("chunks/aa/one", 12, 7..12)];
 /// assert_eq!(store.read(&ranges).await?, ["sensor", "bytes"]);
-/// # tetrys::Result::Ok(()) }).unwrap();
+/// # Ok::<(), tetrys::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
 }
 
-struct Inner {
-    objects: Arc<dyn ObjectStore>,
+pub(super) struct Inner {
+    pub(super) objects: Arc<dyn ObjectStore>,
     prefix: Path,
-    url: String,
+    pub(super) url: String,
     /// Present where the objects are plain files of this machine.
-    files: Option<LocalFiles>,
+    pub(super) files: Option<LocalFiles>,
 }
 
 impl Store {
@@ -218,7 +206,7 @@ impl Store {
     /// store.put_new("attachments/map", "0123456789".into()).await?;
     /// let middle = store.read_now(&RangeRequest::new("attachments/map", 10, 3..6)).expect("a local store")?;
     /// assert_eq!(middle, "345");
-    /// # tetrys::Result::Ok(()) }).unwrap();
+    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
     /// ```
     pub fn read_now(&self, request: &RangeRequest) -> Option<Result<Bytes>> {
         self.inner.files.as_ref().map(|files| files.read(request))
@@ -324,135 +312,20 @@ impl fmt::Debug for Store {
 }
 
 impl Inner {
-    fn locate(&self, name: &str) -> Result<Path> {
+    pub(super) fn locate(&self, name: &str) -> Result<Path> {
         name::locate(&self.prefix, name).map_err(|error| error.at(&self.url))
     }
 
-    fn fail(&self, error: object_store::Error, doing: Doing, name: &str) -> Error {
+    pub(super) fn fail(&self, error: object_store::Error, doing: Doing, name: &str) -> Error {
         failure::backend(error, doing, name, &self.url)
     }
 
-    async fn size(self: &Arc<Self>, name: &str) -> Result<u64> {
+    pub(super) async fn size(self: &Arc<Self>, name: &str) -> Result<u64> {
         let location = self.locate(name)?;
         if let Some(files) = &self.files {
             return files.size(name);
         }
         Ok(self.objects.head(&location).await.map_err(|error| self.fail(error, Doing::Reading, name))?.size)
-    }
-
-    async fn whole(self: &Arc<Self>, name: &str, accept: impl FnOnce(u64) -> Result<()> + Send + 'static) -> Result<Bytes> {
-        let location = self.locate(name)?;
-        if self.files.is_some() {
-            let (inner, name) = (Arc::clone(self), name.to_owned());
-            return blocking(move || match &inner.files {
-                Some(files) => files.read_whole(&name, accept),
-                None => Err(Error::internal("a local store without its directory")),
-            })
-            .await;
-        }
-        let fail = |error| self.fail(error, Doing::Reading, name);
-        let answer = self.objects.get_opts(&location, GetOptions::new()).await.map_err(fail)?;
-        let bytes = answer.meta.size;
-        accept(bytes)?;
-        let wrong = |found| failure::length(name, &self.url, "the whole object", bytes, found);
-        if answer.range != (0..bytes) {
-            return Err(wrong(answer.range.end.saturating_sub(answer.range.start)));
-        }
-        let buffer = BytesMut::from(Bytes::from(failure::reserve(bytes, name, &self.url)?));
-        Ok(fill(buffer, bytes, answer, fail, wrong).await?.freeze())
-    }
-
-    async fn read_files(self: &Arc<Self>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
-        let bytes = requests.iter().fold(0, |sum: u64, request| sum.saturating_add(request.bytes()));
-        if requests.len() <= INLINE_RANGES && bytes <= INLINE_BYTES {
-            return self.read_each(requests);
-        }
-        // A few runs of about equal bytes, each read by one thread in order.
-        let share = bytes.div_ceil(READERS as u64).max(1);
-        let mut runs: Vec<Vec<RangeRequest>> = vec![Vec::new()];
-        let mut held = 0;
-        for request in requests {
-            if held >= share || runs.last().is_some_and(|run| run.len() > requests.len() / READERS) {
-                runs.push(Vec::new());
-                held = 0;
-            }
-            held += request.bytes();
-            if let Some(run) = runs.last_mut() {
-                run.push(request.clone());
-            }
-        }
-        let reads = runs.into_iter().map(|run| {
-            let inner = Arc::clone(self);
-            blocking(move || inner.read_each(&run))
-        });
-        Ok(futures::future::try_join_all(reads).await?.into_iter().flatten().collect())
-    }
-
-    fn read_each(&self, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
-        let files = self.files.as_ref().ok_or_else(|| Error::internal("a local store without its directory"))?;
-        requests.iter().map(|request| files.read(request)).collect()
-    }
-
-    async fn read_objects(self: &Arc<Self>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
-        let mut fetches = Vec::new();
-        let mut counts = Vec::with_capacity(requests.len());
-        for request in requests {
-            // The parts of one range are slices of one buffer, joined again without copying.
-            let mut whole = match request.bytes() > SPLIT_ABOVE {
-                true => Some(BytesMut::from(Bytes::from(failure::reserve(request.bytes(), &request.name, &self.url)?))),
-                false => None,
-            };
-            let before = fetches.len();
-            for part in request.parts() {
-                let buffer = whole.as_mut().map(|whole| {
-                    let rest =
-                        whole.split_off(usize::try_from(part.end - part.start).unwrap_or(usize::MAX).min(whole.capacity()));
-                    std::mem::replace(whole, rest)
-                });
-                fetches.push(Arc::clone(self).fetch(request.clone(), part, buffer));
-            }
-            counts.push(fetches.len() - before);
-        }
-        let parts: Vec<BytesMut> = stream::iter(fetches).buffered(CONCURRENT).try_collect().await?;
-        let mut parts = parts.into_iter();
-        Ok(counts
-            .into_iter()
-            .map(|count| {
-                let mut whole = BytesMut::new();
-                parts.by_ref().take(count).for_each(|part| whole.unsplit(part));
-                whole.freeze()
-            })
-            .collect())
-    }
-
-    async fn fetch(self: Arc<Self>, request: RangeRequest, part: Range<u64>, buffer: Option<BytesMut>) -> Result<BytesMut> {
-        let name = &*request.name;
-        let location = self.locate(name)?;
-        let options = GetOptions::new().with_range(Some(GetRange::Bounded(part.clone())));
-        let answer = match self.objects.get_opts(&location, options).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                let error = self.fail(error, Doing::Reading, name);
-                // Backends refuse a range that starts past the end each in its own words; the size tells them apart.
-                return Err(match (error.kind(), self.size(name).await) {
-                    (ErrorKind::Unavailable, Ok(found)) if found < request.object_bytes => request.short_object(&self.url, found),
-                    _ => error,
-                });
-            }
-        };
-        if answer.meta.size < request.object_bytes {
-            return Err(request.short_object(&self.url, answer.meta.size));
-        }
-        let bytes = part.end - part.start;
-        let wrong = |found| request.wrong_answer(&self.url, &part, found);
-        if answer.range != part {
-            return Err(wrong(answer.range.end.saturating_sub(answer.range.start)));
-        }
-        let buffer = match buffer {
-            Some(buffer) => buffer,
-            None => BytesMut::from(Bytes::from(failure::reserve(bytes, name, &self.url)?)),
-        };
-        fill(buffer, bytes, answer, |error| self.fail(error, Doing::Reading, name), wrong).await
     }
 
     fn listing(&self, folder: &str) -> Result<stream::BoxStream<'_, Result<(String, u64)>>> {
@@ -484,67 +357,10 @@ impl Inner {
             false => Err(failure::length(name, &self.url, "another object has this name", expected, found)),
         }
     }
-
-    async fn file_part(self: &Arc<Self>, name: &str, file: &Arc<File>, range: Range<u64>) -> Result<Bytes> {
-        let (inner, name, file) = (Arc::clone(self), name.to_owned(), Arc::clone(file));
-        blocking(move || local::read_part(&file, &name, &inner.url, range)).await
-    }
-
-    async fn upload(self: &Arc<Self>, name: &str, location: &Path, file: &Arc<File>, bytes: u64) -> Result<()> {
-        let fail = |error| self.fail(error, Doing::Writing, name);
-        let mut upload = self.objects.put_multipart(location).await.map_err(fail)?;
-        let part = PART.max(bytes.div_ceil(MOST_PARTS));
-        let done = async {
-            let mut sending = FuturesUnordered::new();
-            let mut start = 0;
-            while start < bytes {
-                let end = (start + part).min(bytes);
-                let payload = self.file_part(name, file, start..end).await?;
-                if sending.len() >= PARTS_AT_ONCE {
-                    sending.try_next().await.map_err(fail)?;
-                }
-                sending.push(upload.put_part(payload.into()));
-                start = end;
-            }
-            while sending.try_next().await.map_err(fail)?.is_some() {}
-            Ok(())
-        }
-        .await;
-        if let Err(error) = done {
-            // The failure is what the caller must hear of; what cannot be taken back is swept by the store's own rules.
-            let _ = upload.abort().await;
-            return Err(error);
-        }
-        upload.complete().await.map(|_| ()).map_err(fail)
-    }
-}
-
-/// The body of `answer` behind what `buffer` holds: exactly `bytes` bytes, never more memory than that.
-async fn fill(
-    mut buffer: BytesMut,
-    bytes: u64,
-    answer: GetResult,
-    fail: impl Fn(object_store::Error) -> Error,
-    wrong: impl Fn(u64) -> Error,
-) -> Result<BytesMut> {
-    let mut found = 0;
-    let mut body = match answer.payload {
-        GetResultPayload::Stream(body) => body,
-        // A file's own stream hops to another thread every 8 KiB.
-        GetResultPayload::File(..) => stream::iter([Ok(answer.bytes().await.map_err(&fail)?)]).boxed(),
-    };
-    while let Some(piece) = body.try_next().await.map_err(&fail)? {
-        found += piece.len() as u64;
-        if found > bytes {
-            return Err(wrong(found));
-        }
-        buffer.extend_from_slice(&piece);
-    }
-    if found == bytes { Ok(buffer) } else { Err(wrong(found)) }
 }
 
 /// Runs `work` where blocking is allowed: a thread of the runtime's pool if there is a runtime, this thread if not.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     match tokio::runtime::Handle::try_current() {
         Ok(runtime) => match runtime.spawn_blocking(work).await {
             Ok(done) => done,

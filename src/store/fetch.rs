@@ -1,0 +1,165 @@
+//! Reading from the store: whole objects and checked ranges, from files in place or from a backend request by request.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use object_store::{GetOptions, GetRange, GetResult, GetResultPayload};
+
+use super::failure::{self, Doing};
+use super::ranges::{RangeRequest, SPLIT_ABOVE};
+use super::store::{Inner, blocking};
+use crate::{Error, ErrorKind, Result};
+
+/// Requests to the backend at a time, per call.
+const CONCURRENT: usize = 64;
+/// Local reads of at most so many ranges and bytes stay on the calling thread; others spread over a few.
+const INLINE_RANGES: usize = 8;
+const INLINE_BYTES: u64 = 4 << 20;
+const READERS: usize = 4;
+
+impl Inner {
+    pub(super) async fn whole(
+        self: &Arc<Self>,
+        name: &str,
+        accept: impl FnOnce(u64) -> Result<()> + Send + 'static,
+    ) -> Result<Bytes> {
+        let location = self.locate(name)?;
+        if self.files.is_some() {
+            let (inner, name) = (Arc::clone(self), name.to_owned());
+            return blocking(move || match &inner.files {
+                Some(files) => files.read_whole(&name, accept),
+                None => Err(Error::internal("a local store without its directory")),
+            })
+            .await;
+        }
+        let fail = |error| self.fail(error, Doing::Reading, name);
+        let answer = self.objects.get_opts(&location, GetOptions::new()).await.map_err(fail)?;
+        let bytes = answer.meta.size;
+        accept(bytes)?;
+        let wrong = |found| failure::length(name, &self.url, "the whole object", bytes, found);
+        if answer.range != (0..bytes) {
+            return Err(wrong(answer.range.end.saturating_sub(answer.range.start)));
+        }
+        let buffer = BytesMut::from(Bytes::from(failure::reserve(bytes, name, &self.url)?));
+        Ok(fill(buffer, bytes, answer, fail, wrong).await?.freeze())
+    }
+
+    pub(super) async fn read_files(self: &Arc<Self>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
+        let bytes = requests.iter().fold(0, |sum: u64, request| sum.saturating_add(request.bytes()));
+        if requests.len() <= INLINE_RANGES && bytes <= INLINE_BYTES {
+            return self.read_each(requests);
+        }
+        // A few runs of about equal bytes, each read by one thread in order.
+        let share = bytes.div_ceil(READERS as u64).max(1);
+        let mut runs: Vec<Vec<RangeRequest>> = vec![Vec::new()];
+        let mut held = 0;
+        for request in requests {
+            if held >= share || runs.last().is_some_and(|run| run.len() > requests.len() / READERS) {
+                runs.push(Vec::new());
+                held = 0;
+            }
+            held += request.bytes();
+            if let Some(run) = runs.last_mut() {
+                run.push(request.clone());
+            }
+        }
+        let reads = runs.into_iter().map(|run| {
+            let inner = Arc::clone(self);
+            blocking(move || inner.read_each(&run))
+        });
+        Ok(futures::future::try_join_all(reads).await?.into_iter().flatten().collect())
+    }
+
+    fn read_each(&self, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
+        let files = self.files.as_ref().ok_or_else(|| Error::internal("a local store without its directory"))?;
+        requests.iter().map(|request| files.read(request)).collect()
+    }
+
+    pub(super) async fn read_objects(self: &Arc<Self>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
+        let mut fetches = Vec::new();
+        let mut counts = Vec::with_capacity(requests.len());
+        for request in requests {
+            // The parts of one range are slices of one buffer, joined again without copying.
+            let mut whole = match request.bytes() > SPLIT_ABOVE {
+                true => Some(BytesMut::from(Bytes::from(failure::reserve(request.bytes(), &request.name, &self.url)?))),
+                false => None,
+            };
+            let before = fetches.len();
+            for part in request.parts() {
+                let buffer = whole.as_mut().map(|whole| {
+                    let rest =
+                        whole.split_off(usize::try_from(part.end - part.start).unwrap_or(usize::MAX).min(whole.capacity()));
+                    std::mem::replace(whole, rest)
+                });
+                fetches.push(Arc::clone(self).fetch(request.clone(), part, buffer));
+            }
+            counts.push(fetches.len() - before);
+        }
+        let parts: Vec<BytesMut> = stream::iter(fetches).buffered(CONCURRENT).try_collect().await?;
+        let mut parts = parts.into_iter();
+        Ok(counts
+            .into_iter()
+            .map(|count| {
+                let mut whole = BytesMut::new();
+                parts.by_ref().take(count).for_each(|part| whole.unsplit(part));
+                whole.freeze()
+            })
+            .collect())
+    }
+
+    async fn fetch(self: Arc<Self>, request: RangeRequest, part: Range<u64>, buffer: Option<BytesMut>) -> Result<BytesMut> {
+        let name = &*request.name;
+        let location = self.locate(name)?;
+        let options = GetOptions::new().with_range(Some(GetRange::Bounded(part.clone())));
+        let answer = match self.objects.get_opts(&location, options).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let error = self.fail(error, Doing::Reading, name);
+                // Backends refuse a range that starts past the end each in its own words; the size tells them apart.
+                return Err(match (error.kind(), self.size(name).await) {
+                    (ErrorKind::Unavailable, Ok(found)) if found < request.object_bytes => request.short_object(&self.url, found),
+                    _ => error,
+                });
+            }
+        };
+        if answer.meta.size < request.object_bytes {
+            return Err(request.short_object(&self.url, answer.meta.size));
+        }
+        let bytes = part.end - part.start;
+        let wrong = |found| request.wrong_answer(&self.url, &part, found);
+        if answer.range != part {
+            return Err(wrong(answer.range.end.saturating_sub(answer.range.start)));
+        }
+        let buffer = match buffer {
+            Some(buffer) => buffer,
+            None => BytesMut::from(Bytes::from(failure::reserve(bytes, name, &self.url)?)),
+        };
+        fill(buffer, bytes, answer, |error| self.fail(error, Doing::Reading, name), wrong).await
+    }
+}
+
+/// The body of `answer` behind what `buffer` holds: exactly `bytes` bytes, never more memory than that.
+async fn fill(
+    mut buffer: BytesMut,
+    bytes: u64,
+    answer: GetResult,
+    fail: impl Fn(object_store::Error) -> Error,
+    wrong: impl Fn(u64) -> Error,
+) -> Result<BytesMut> {
+    let mut found = 0;
+    let mut body = match answer.payload {
+        GetResultPayload::Stream(body) => body,
+        // A file's own stream hops to another thread every 8 KiB.
+        GetResultPayload::File(..) => stream::iter([Ok(answer.bytes().await.map_err(&fail)?)]).boxed(),
+    };
+    while let Some(piece) = body.try_next().await.map_err(&fail)? {
+        found += piece.len() as u64;
+        if found > bytes {
+            return Err(wrong(found));
+        }
+        buffer.extend_from_slice(&piece);
+    }
+    if found == bytes { Ok(buffer) } else { Err(wrong(found)) }
+}

@@ -1,0 +1,56 @@
+//! Uploads in parts: a file goes up in pieces of 8 MiB, a few at a time, and becomes visible whole or not at all.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::stream::{FuturesUnordered, TryStreamExt};
+use object_store::ObjectStoreExt;
+use object_store::path::Path;
+
+use super::failure::Doing;
+use super::local;
+use super::store::{Inner, blocking};
+use crate::Result;
+
+/// What one put may hold; more goes up in parts of this size.
+pub(super) const PART: u64 = 8 << 20;
+/// Parts on their way at a time, and most parts of one upload.
+const PARTS_AT_ONCE: usize = 4;
+const MOST_PARTS: u64 = 10_000;
+
+impl Inner {
+    pub(super) async fn file_part(self: &Arc<Self>, name: &str, file: &Arc<File>, range: Range<u64>) -> Result<Bytes> {
+        let (inner, name, file) = (Arc::clone(self), name.to_owned(), Arc::clone(file));
+        blocking(move || local::read_part(&file, &name, &inner.url, range)).await
+    }
+
+    pub(super) async fn upload(self: &Arc<Self>, name: &str, location: &Path, file: &Arc<File>, bytes: u64) -> Result<()> {
+        let fail = |error| self.fail(error, Doing::Writing, name);
+        let mut upload = self.objects.put_multipart(location).await.map_err(fail)?;
+        let part = PART.max(bytes.div_ceil(MOST_PARTS));
+        let done = async {
+            let mut sending = FuturesUnordered::new();
+            let mut start = 0;
+            while start < bytes {
+                let end = (start + part).min(bytes);
+                let payload = self.file_part(name, file, start..end).await?;
+                if sending.len() >= PARTS_AT_ONCE {
+                    sending.try_next().await.map_err(fail)?;
+                }
+                sending.push(upload.put_part(payload.into()));
+                start = end;
+            }
+            while sending.try_next().await.map_err(fail)?.is_some() {}
+            Ok(())
+        }
+        .await;
+        if let Err(error) = done {
+            // The failure is what the caller must hear of; what cannot be taken back is swept by the store's own rules.
+            let _ = upload.abort().await;
+            return Err(error);
+        }
+        upload.complete().await.map(|_| ()).map_err(fail)
+    }
+}
