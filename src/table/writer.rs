@@ -131,6 +131,7 @@ impl TableWriter {
             attachments: extras.attachments,
             properties: extras.properties,
             lineage: serde_json::to_value(lineage).map_err(|error| Error::internal(error.to_string()))?,
+            write_features: Vec::new(),
         };
         let hash = commit::publish(&self.store, &manifest).await?;
         // The table exists. What the session leaves behind is garbage: failing to sweep it must not fail the commit.
