@@ -103,7 +103,7 @@ impl TableWriter {
     pub async fn attach(&self, name: impl Into<String>, content: impl Into<Bytes>) -> Result<()> {
         let content: Bytes = content.into();
         let object = ObjectRef { blake3: Hash::of(&content), bytes: content.len() as u64 };
-        self.store.put_new(&format!("attachments/{}", object.blake3), content.into()).await?;
+        self.store.put_content(&format!("attachments/{}", object.blake3), content).await?;
         self.extras().attachments.insert(name.into(), object);
         Ok(())
     }

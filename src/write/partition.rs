@@ -235,7 +235,7 @@ impl PartitionWriter {
             let run = cut.run()?;
             let group = &mut self.groups[group];
             group.hashes.extend(&cut.hashes);
-            self.store.put_new(&run.chunk.object_name(), cut.chunk.bytes.into()).await?;
+            self.store.put_content(&run.chunk.object_name(), cut.chunk.bytes.into()).await?;
             group.runs.push(run);
         }
         Ok(())
@@ -252,7 +252,7 @@ impl PartitionWriter {
 
 async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
     let object = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
-    store.put_new(&Receipt::part_name(session, object.blake3), bytes.into()).await?;
+    store.put_content(&Receipt::part_name(session, object.blake3), bytes.into()).await?;
     Ok(object)
 }
 
