@@ -51,6 +51,8 @@ pub struct PartitionWriter {
     groups: Vec<GroupState>,
     index: IndexPart,
     rows: u64,
+    /// False from the start of a write to its end: one that failed, or was dropped half-way, left some columns ahead of others.
+    whole: bool,
 }
 
 #[derive(Debug)]
@@ -99,7 +101,7 @@ impl PartitionWriter {
         let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
         let index =
             IndexPart { writer: IndexWriter::new(file, &schema)?, tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
-        Ok(Self { store, session, number, schema, write_memory: options.write_memory, groups, index, rows: 0 })
+        Ok(Self { store, session, number, schema, write_memory: options.write_memory, groups, index, rows: 0, whole: true })
     }
 
     /// The partition's number.
@@ -113,6 +115,14 @@ impl PartitionWriter {
     /// `Invalid` for missing, unknown or ill-typed columns (named), a sequence that comes back, an order that falls; errors of
     /// the store. After an error the partition cannot be finished.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.check_whole()?;
+        self.whole = false;
+        self.append(batch).await?;
+        self.whole = true;
+        Ok(())
+    }
+
+    async fn append(&mut self, batch: &RecordBatch) -> Result<()> {
         let place = |error: Error| error.at(format!("partition {}, rows from {}", self.number, self.rows));
         if self.rows + batch.num_rows() as u64 > MAX_SEGMENT_ROWS {
             return Err(Error::invalid(format!("partition {}: over {MAX_SEGMENT_ROWS} rows; split it", self.number)));
@@ -145,8 +155,10 @@ impl PartitionWriter {
     /// Writes the partition's parts and gives its receipt.
     ///
     /// # Errors
-    /// Errors of the store; nothing is visible then, and the partition can be written again.
+    /// `Invalid` after a write that failed; errors of the store; nothing is visible then, and the partition can be written
+    /// again.
     pub async fn finish(mut self) -> Result<Receipt> {
+        self.check_whole()?;
         let empty = Receipt { session: self.session, partition: self.number, rows: 0, parts: None };
         if self.rows == 0 {
             return Ok(empty);
@@ -179,6 +191,13 @@ impl PartitionWriter {
             .map_err(|error| Error::from(error).at("the index of a partition"))?;
         let index = put_part(&self.store, self.session, bytes).await?;
         Ok(Receipt { rows: self.rows, parts: Some(PartObjects { index, groups }), ..empty })
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        match self.whole {
+            true => Ok(()),
+            false => Err(Error::invalid(format!("partition {}: a write failed before; write the partition again", self.number))),
+        }
     }
 
     fn check_columns(&self, batch: &RecordBatch) -> Result<()> {
