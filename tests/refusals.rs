@@ -10,8 +10,8 @@ use tetrys::{
     ColumnType, Error, ErrorKind,
     codec::{Chain, Step},
     format::{
-        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage,
-        LayoutRun, LayoutWriter, Manifest, PackedLengths, PagePlace, decode_page, encode_page, read_layout, version_of_name,
+        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage, LayoutRun,
+        LayoutWriter, Manifest, PackedLengths, PagePlace, decode_page, encode_page, read_layout, version_of_name,
     },
     id::{ChunkId, Hash},
 };

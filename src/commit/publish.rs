@@ -56,7 +56,10 @@ pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
     let place = format!("{}: version {}", store.url(), manifest.version);
     let unknown = |why: &str| {
         let commit = manifest.commit_id;
-        Error::outcome_unknown(format!("{place}: {why}; look for commit_id {commit} in version {} before retrying", manifest.version))
+        Error::outcome_unknown(format!(
+            "{place}: {why}; look for commit_id {commit} in version {} before retrying",
+            manifest.version
+        ))
     };
     let mut last = None;
     for _ in 0..ATTEMPTS {

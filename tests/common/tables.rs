@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, FixedSizeListArray, Int32Array, Int64Array, LargeBinaryArray, LargeListArray,
-    LargeStringArray, RecordBatch, RecordBatchOptions, StructArray, UInt64Array, make_array,
+    ArrayRef, BooleanArray, FixedSizeListArray, Int32Array, Int64Array, LargeBinaryArray, LargeListArray, LargeStringArray,
+    RecordBatch, RecordBatchOptions, StructArray, UInt64Array, make_array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_data::ArrayData;
@@ -117,7 +117,8 @@ fn variable(
 ) -> ArrayRef {
     let (mut extents, mut lengths) = (Vec::new(), Vec::new());
     for _ in 0..rows {
-        let chosen: Vec<i32> = shape.iter().map(|extent| extent.unwrap_or_else(|| rng.below(taste.length) as u32) as i32).collect();
+        let chosen: Vec<i32> =
+            shape.iter().map(|extent| extent.unwrap_or_else(|| rng.below(taste.length) as u32) as i32).collect();
         lengths.push(chosen.iter().map(|extent| *extent as usize).product());
         extents.extend(chosen);
     }
