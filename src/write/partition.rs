@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result},
     format::{Cuts, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
     id::{Hash, ObjectRef},
-    schema::{ColumnType, Schema},
+    schema::{Column, ColumnType, Schema},
     store::Store,
 };
 
@@ -215,22 +215,16 @@ impl PartitionWriter {
     /// Appends the index columns; says of each row whether it starts a sequence.
     fn write_index(&mut self, batch: &RecordBatch) -> Result<Vec<bool>> {
         let arrow = index_arrow_schema(&self.schema);
-        let columns = arrow
-            .fields()
-            .iter()
-            .map(|field| {
-                let column =
-                    batch.column_by_name(field.name()).ok_or_else(|| Error::invalid(format!("no column `{}`", field.name())))?;
-                index_column(column, field.data_type()).ok_or_else(|| {
-                    Error::invalid(format!(
-                        "column `{}`: expected {}, found {}",
-                        field.name(),
-                        field.data_type(),
-                        column.data_type()
-                    ))
-                })
+        let column = |described: &Column| {
+            let (name, ty) = (&described.name, &described.ty);
+            let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
+            index_column(column, &ty.arrow()).ok_or_else(|| {
+                let (expected, found) = (ty.arrow(), column.data_type());
+                Error::invalid(format!("column `{name}`: expected {ty} (in Arrow {expected}), found {found}"))
             })
-            .collect::<Result<Vec<_>>>()?;
+        };
+        let columns = self.schema.index().map(column).collect::<Result<Vec<_>>>();
+        let columns = columns.map_err(|error| error.at(format!("partition {}, rows from {}", self.number, self.rows)))?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let index =
             RecordBatch::try_new_with_options(arrow, columns, &options).map_err(|error| Error::invalid(error.to_string()))?;
