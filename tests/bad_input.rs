@@ -259,6 +259,13 @@ fn impossible_cuts_are_named() {
 }
 
 #[test]
+fn a_schema_without_index_columns_is_refused() {
+    let schema = Schema::builder().group("g", [("points", "f32[?,2]")]).build().unwrap();
+    let created = block_on(TableWriter::create(memory().1, schema, WriteOptions::default())).map(|_| ());
+    says(created, ErrorKind::Invalid, "the schema has no index column, at least one is needed");
+}
+
+#[test]
 fn a_url_or_path_that_cannot_be_a_table_is_named() {
     let text = "scheme `gopher`: this build opens local paths, file:// and memory:// URLs";
     says(block_on(Table::open("gopher://h/t")).map(|_| ()), ErrorKind::Unsupported, text);

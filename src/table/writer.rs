@@ -45,12 +45,16 @@ struct Extras {
 }
 
 impl TableWriter {
-    /// Starts a table in `store`.
+    /// Starts a table in `store`. The schema has at least one index column.
     ///
     /// # Errors
     /// As [`Table::create`].
     pub async fn create(store: Store, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
+        if schema.index().len() == 0 {
+            // An index segment counts its rows by its columns.
+            return Err(Error::invalid("the schema has no index column, at least one is needed"));
+        }
         if let Some(version) = commit::newest_version(&store).await? {
             return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
         }
