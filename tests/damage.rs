@@ -184,6 +184,39 @@ fn an_object_in_the_place_of_another_is_found() {
 }
 
 #[test]
+fn damage_in_the_files_of_a_directory_is_found_likewise() {
+    let sound = sound();
+    let mut rng = sound.rng.clone();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in &sound.objects {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    let cases = common::cases(8);
+    for (name, whole) in &sound.objects {
+        for case in 0..cases {
+            let at = rng.below(whole.len() as u64) as usize;
+            let mut bytes = whole.clone();
+            if case % 2 == 0 {
+                bytes.truncate(at)
+            } else {
+                bytes[at] ^= 1 << rng.below(8)
+            };
+            std::fs::write(folder.path().join(name), &bytes).unwrap();
+            // Opened anew: handles of open files are kept.
+            let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+            match block_on(look(&store, name, &sound.written)) {
+                Found::AtOpening(error) => assert!(is_about_bytes(&error), "{name}: {error}"),
+                Found::Damage(damage) => assert!(!damage.is_empty(), "{name}, byte {at}, case {case}: not noticed"),
+            }
+        }
+        std::fs::write(folder.path().join(name), whole).unwrap();
+    }
+    println!("{} damaged files, each found", sound.objects.len() * cases);
+}
+
+#[test]
 fn a_missing_object_is_found_and_named() {
     let sound = sound();
     for (missing, _) in &sound.objects {
