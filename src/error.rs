@@ -109,3 +109,10 @@ impl From<std::io::Error> for Error {
         Self::new(kind, error.to_string()).with_source(error)
     }
 }
+
+/// So that what is converted without fail fits where a conversion may fail, as an `Offsets` given to a loader.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}

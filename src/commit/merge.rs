@@ -37,7 +37,7 @@ pub async fn merge(store: &Store, schema: &Schema, receipts: &[Receipt]) -> Resu
     while !rest.is_empty() {
         let mut rows = 0;
         let taken = rest.iter().take_while(|(receipt, _)| {
-            rows += receipt.rows;
+            rows = u64::saturating_add(rows, receipt.rows);
             rows <= MAX_SEGMENT_ROWS
         });
         let (here, after) = rest.split_at(taken.count().max(1));
@@ -136,7 +136,7 @@ async fn merge_group(
     }
     let layout = LayoutWriter::write(&runs)?;
     let layout_ref = ObjectRef { blake3: Hash::of(&layout), bytes: layout.len() as u64 };
-    store.put_new(&format!("layout/{}.parquet", layout_ref.blake3), layout.into()).await?;
+    store.put_content(&format!("layout/{}.parquet", layout_ref.blake3), layout.into()).await?;
     let hashes = put_file(store, "hashes", hashes.finish()?).await?;
     Ok(GroupSegment { layout: layout_ref, hashes, blocks, runs: runs.len() as u64, stored_bytes, columns })
 }

@@ -44,14 +44,23 @@ pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
 
 /// Makes the version exist, exactly once.
 ///
-/// On any unclear answer the name is read back: ours is success, another's is a conflict, absent is tried again.
+/// On any unclear answer the name is read back: ours is success, another's is a conflict, absent is tried again. A manifest
+/// that may not be durable stays an unknown outcome, also where its name shows it: what is read back may be lost with power.
 ///
 /// # Errors
-/// `Conflict` where another writer claimed the version; `OutcomeUnknown` where it cannot be read whether we did.
+/// `Conflict` where another writer claimed the version; `OutcomeUnknown` where it cannot be read whether we did, or our
+/// manifest may not be durable.
 pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
     let (bytes, hash) = manifest.to_bytes()?;
     let name = manifest_name(manifest.version);
     let place = format!("{}: version {}", store.url(), manifest.version);
+    let unknown = |why: &str| {
+        let commit = manifest.commit_id;
+        Error::outcome_unknown(format!(
+            "{place}: {why}; look for commit_id {commit} in version {} before retrying",
+            manifest.version
+        ))
+    };
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let cause = match store.put_new(&name, bytes.clone().into()).await {
@@ -61,19 +70,20 @@ pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
             Err(error) => Some(error),
         };
         match store.get(&name, MAX_MANIFEST).await {
-            Ok(found) => {
-                let (found, _) = Manifest::parse(&found, manifest.version).map_err(|error| error.at(&place))?;
-                if found.commit_id == manifest.commit_id {
-                    return Ok(hash);
-                }
-                return Err(Error::conflict(format!("{place} was committed by another writer; reload and retry")));
+            // The bytes hold our commit_id, so equal bytes are ours; the winner's need not be readable by this build.
+            Ok(found) if found == bytes => {
+                return match cause {
+                    Some(error) if error.kind() == ErrorKind::OutcomeUnknown => {
+                        Err(unknown("its manifest is there, and may not be durable").with_source(error))
+                    }
+                    _ => Ok(hash),
+                };
             }
+            Ok(_) => return Err(Error::conflict(format!("{place} was committed by another writer; reload and retry"))),
             Err(error) if error.kind() == ErrorKind::NotFound => last = cause.or(Some(error)),
             Err(error) => {
-                return Err(Error::outcome_unknown(format!(
-                    "{place}: the commit got no clear answer and its manifest cannot be read back; look at the table before retrying"
-                ))
-                .with_source(cause.unwrap_or(error)));
+                let unknown = unknown("the commit got no clear answer, and its manifest cannot be read back");
+                return Err(unknown.with_source(cause.unwrap_or(error)));
             }
         }
     }

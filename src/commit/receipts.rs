@@ -33,7 +33,7 @@ pub fn in_order(session: Uuid, partitions: u32, receipts: impl IntoIterator<Item
             _ => by_number.insert(number, receipt),
         };
     }
-    let expected = partitions.max(by_number.last_key_value().map_or(0, |(number, _)| number + 1));
+    let expected = partitions.max(by_number.last_key_value().map_or(0, |(number, _)| number.saturating_add(1)));
     match (0..expected).find(|number| !by_number.contains_key(number)) {
         Some(missing) => Err(Error::invalid(format!("no receipt for partition {missing} of {expected}"))),
         None => Ok(by_number.into_values().collect()),

@@ -28,6 +28,8 @@ use crate::{
 const PAGE_HEADER: usize = 16;
 /// Bytes of a checksum.
 const CHECKSUM: usize = 8;
+/// The smallest page: one byte of structure, padded, and no values.
+const MIN_PAGE: usize = PAGE_HEADER + 8 + CHECKSUM;
 /// Flag: the values are stored plain although the chunk's chain says otherwise.
 const STORED_PLAIN: u8 = 1;
 /// A block has at most this many bytes, stored or decoded.
@@ -151,16 +153,16 @@ impl BlockDirectory {
     pub fn parse(block: &[u8], seed: ChunkSeed, ordinal: u32, columns: usize) -> Result<Self> {
         let mut cursor = Cursor::new(block, "block directory");
         let (rows, count) = (cursor.u32()?, cursor.len32()?);
-        if count != columns || rows > MAX_ROWS {
+        if count != columns || rows == 0 || rows > MAX_ROWS {
             return Err(Error::corrupt(format!(
-                "block directory: {count} pages and {rows} rows, expected {columns} pages and at most {MAX_ROWS} rows"
+                "block directory: {count} pages and {rows} rows, expected {columns} pages and 1 to {MAX_ROWS} rows"
             )));
         }
         let mut start = directory_len(columns);
         let mut pages = Vec::with_capacity(columns);
         for _ in 0..count {
             let len = cursor.len32()?;
-            let end = start.checked_add(len).filter(|_| len % 8 == 0 && len >= PAGE_HEADER + CHECKSUM);
+            let end = start.checked_add(len).filter(|_| len % 8 == 0 && len >= MIN_PAGE);
             let end = end.ok_or_else(|| Error::corrupt(format!("block directory: a page of {len} bytes")))?;
             pages.push(start..end);
             start = end;
@@ -250,6 +252,14 @@ pub fn decode_page(stored: Bytes, place: PagePlace<'_>) -> Result<DecodedPage> {
     let flags = cursor.u32()?;
     if values_len > MAX_BLOCK || flags > u32::from(STORED_PLAIN) {
         return Err(Error::corrupt(format!("page: {values_len} bytes of values, flags {flags}")));
+    }
+    // There is one way to store values: plain is flagged where there is a chain, and encoded is shorter.
+    let encoded = flags == 0 && !place.chain.is_plain();
+    if (flags != 0 && place.chain.is_plain()) || (encoded && stored_len >= values_len) {
+        return Err(Error::corrupt(format!(
+            "page: {values_len} bytes of values stored in {stored_len}, flags {flags}, chain {}",
+            place.chain
+        )));
     }
     let structure_start = cursor.position();
     let structure_bytes = cursor.take(structure_len)?;

@@ -18,6 +18,8 @@ use crate::{
 const MAGIC: &[u8; 8] = b"TETRYSCH";
 const END_MAGIC: &[u8; 8] = b"TETRYSND";
 const VERSION: u16 = 1;
+/// A chunk has at most this many stored bytes.
+pub(super) const MAX_CHUNK: usize = 1 << 30;
 /// Bytes of the trailer: directory offset, block count, magic.
 pub const TRAILER_LEN: usize = 24;
 
@@ -147,9 +149,16 @@ impl ChunkWriter {
     /// Appends the next block.
     ///
     /// # Errors
-    /// As [`EncodedBlock::write`].
+    /// `Invalid` where the chunk would be over its limit; as [`EncodedBlock::write`].
     pub fn push(&mut self, block: &EncodedBlock) -> Result<()> {
         let ordinal = u32::try_from(self.rows.len()).map_err(|_| Error::invalid("over 2^32 blocks in a chunk"))?;
+        // With the directory that `finish` will write.
+        let stored = self.out.len() + block.stored_len() + (self.rows.len() + 1) * 8 + 8 + TRAILER_LEN;
+        if stored > MAX_CHUNK {
+            return Err(Error::invalid(format!(
+                "a chunk of {stored} stored bytes, at most {MAX_CHUNK}: write the table with a smaller chunk_max"
+            )));
+        }
         let start = self.out.len();
         block.write(self.seed, ordinal, &mut self.out)?;
         self.lengths.push(u32::try_from((self.out.len() - start) / 8).map_err(|_| Error::invalid("a block over 32 GiB"))?);
@@ -195,6 +204,9 @@ impl ChunkDirectory {
         let (offset, count) = (cursor.u64()?, cursor.u64()?);
         if cursor.take(8)? != END_MAGIC {
             return Err(Error::corrupt("chunk trailer: the magic is not TETRYSND"));
+        }
+        if count == 0 {
+            return Err(Error::corrupt("chunk trailer: 0 blocks, expected at least 1"));
         }
         let size = count.checked_mul(8).and_then(|bytes| bytes.checked_add(8)).and_then(|bytes| bytes.checked_add(offset));
         if size != Some(trailer_start as u64) {

@@ -48,6 +48,8 @@ pub struct Manifest {
     pub properties: BTreeMap<String, Value>,
     /// What wrote it, from which inputs.
     pub lineage: Value,
+    /// What a writer of the next version must know, sorted; this build writes none and knows none.
+    pub write_features: Vec<String>,
 }
 
 /// The version before.
@@ -186,12 +188,12 @@ pub fn manifest_name(version: u64) -> String {
     format!("manifests/{:020}.json", u64::MAX - version)
 }
 
-/// The version of a manifest's name.
+/// The version of a manifest's name; the first is 1.
 pub fn version_of_name(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("manifests/")?.strip_suffix(".json")?;
     let number =
         (digits.len() == 20 && digits.bytes().all(|digit| digit.is_ascii_digit())).then(|| digits.parse::<u64>().ok())??;
-    u64::MAX.checked_sub(number)
+    u64::MAX.checked_sub(number).filter(|version| *version > 0)
 }
 
 impl Manifest {
@@ -235,7 +237,7 @@ impl Manifest {
         let record = Record {
             format: FORMAT,
             read_features: Vec::new(),
-            write_features: Vec::new(),
+            write_features: self.write_features.clone(),
             table: self.table,
             version: self.version,
             parent: self.parent.clone(),
@@ -290,6 +292,9 @@ impl Manifest {
         if !record.stores.is_empty() {
             return Err(Error::unsupported("manifest: references to other tables are not known to this build"));
         }
+        if !record.condemned.is_empty() {
+            return Err(Error::unsupported("manifest: condemned objects are not known to this build"));
+        }
         let manifest = Self {
             table: record.table,
             version,
@@ -302,6 +307,7 @@ impl Manifest {
             attachments: record.attachments,
             properties: record.properties,
             lineage: record.lineage,
+            write_features: record.write_features,
         };
         manifest.check(record.rows, record.sequences)?;
         Ok((manifest, hash))
@@ -310,6 +316,13 @@ impl Manifest {
     fn check(&self, rows: u64, sequences: u64) -> Result<()> {
         if self.segments.len() > MAX_SEGMENTS {
             return Err(Error::corrupt(format!("manifest: {} segments, at most {MAX_SEGMENTS}", self.segments.len())));
+        }
+        let before = self.parent.as_ref().map(|parent| parent.version);
+        if before.is_some_and(|before| before == 0 || before >= self.version) || before.is_none() != (self.version == 1) {
+            return Err(Error::corrupt(format!("manifest: version {} with parent {before:?}", self.version)));
+        }
+        if !self.write_features.is_sorted_by(|a, b| a < b) {
+            return Err(Error::corrupt(format!("manifest: write features {:?}: not sorted, or one twice", self.write_features)));
         }
         let mut next = 0_u64;
         for (number, segment) in self.segments.iter().enumerate() {

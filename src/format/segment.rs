@@ -25,7 +25,7 @@ use parquet::{
     },
 };
 
-use super::{checksum::ChunkSeed, lengths::PackedLengths};
+use super::{checksum::ChunkSeed, chunk::MAX_CHUNK, lengths::PackedLengths};
 use crate::{
     codec::Chain,
     error::{Error, Result},
@@ -184,6 +184,7 @@ impl LayoutRun {
             && self.block_rows.iter().all(|rows| rows > 0)
             && self.lengths.iter().all(|length| (1..=1 << 27).contains(&length))
             && end.is_some_and(|end| end <= self.chunk_bytes)
+            && self.chunk_bytes <= MAX_CHUNK as u64
             && self.first_offset.is_multiple_of(8)
             && self.first_block.checked_add(u32::try_from(self.lengths.len()).unwrap_or(u32::MAX)).is_some()
             && self.chains.len() == columns;
@@ -265,7 +266,7 @@ impl LayoutWriter {
 /// Reads a layout segment of a group with `columns` columns, as far as it covers exactly `rows` rows.
 ///
 /// # Errors
-/// `Corrupt` where a run does not add up.
+/// `Corrupt` where a run does not add up, `Unsupported` where one lies in another table.
 pub fn read_layout(bytes: Bytes, columns: usize, rows: u64) -> Result<Vec<LayoutRun>> {
     let options = ArrowReaderOptions::new().with_schema(layout_arrow_schema());
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).map_err(corrupt)?;
@@ -293,6 +294,12 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64) -> Result<Vec<Layout
                 let (chain, after) = Chain::read(rest)?;
                 parsed.push(chain);
                 rest = after;
+            }
+            if owners.value(row) != 0 {
+                return Err(Error::unsupported(format!(
+                    "segment: a layout with owner {}: references to other tables are not known to this build",
+                    owners.value(row)
+                )));
             }
             let run = LayoutRun {
                 chunk: ChunkId(Hash::from_slice(chunks.value(row)).ok_or_else(wrong)?),

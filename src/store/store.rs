@@ -226,6 +226,21 @@ impl Store {
         }
     }
 
+    /// Writes an object under a name that stands for its content.
+    ///
+    /// A name that is there with the same size is taken as the same content.
+    ///
+    /// # Errors
+    /// `Corrupt` if the name is there with another size; otherwise as [`Store::put_new`].
+    pub async fn put_content(&self, name: &str, content: Bytes) -> Result<Put> {
+        let bytes = content.len() as u64;
+        let put = self.put_new(name, content.into()).await?;
+        if put == Put::AlreadyThere {
+            self.inner.same_size(name, bytes, self.size(name).await?)?;
+        }
+        Ok(put)
+    }
+
     /// Writes the first `bytes` bytes of `file` under a name that stands for its content; more than 8 MiB go up in parts.
     ///
     /// A name that is there with the same size is taken as the same content. An upload in parts is not create-only, so this
@@ -239,11 +254,7 @@ impl Store {
         let file = Arc::new(file);
         if bytes <= PART {
             let payload = self.inner.file_part(name, &file, 0..bytes).await?;
-            let put = self.put_new(name, payload.into()).await?;
-            if put == Put::AlreadyThere {
-                self.inner.same_size(name, bytes, self.size(name).await?)?;
-            }
-            return Ok(put);
+            return self.put_content(name, payload).await;
         }
         match self.size(name).await {
             Ok(found) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema as ArrowSchema;
-use futures::{Stream, stream};
+use futures::{Stream, future::try_join_all, stream};
 
 use super::{
     rows::{Row, Rows},
@@ -184,10 +184,7 @@ impl RowLoader {
             })
             .collect();
         let chosen = cover(&self.columns, &costs)?;
-        let mut layouts = Vec::with_capacity(chosen.len());
-        for group in &chosen {
-            layouts.push(self.table.layout(*group).await?);
-        }
+        let layouts = try_join_all(chosen.iter().map(|group| self.table.layout(*group))).await?;
         let mut left = self.columns.clone();
         let requests: Vec<GroupRequest<'_>> = chosen
             .iter()

@@ -97,7 +97,7 @@ impl Table {
     /// Starts a table at `url`; nothing is visible there before [`TableWriter::commit`].
     ///
     /// # Errors
-    /// `Exists` where there is a table already; `Invalid` for impossible options; errors of the store.
+    /// `Exists` where there is a table already; `Invalid` for impossible options and a schema without index columns; errors of the store.
     pub async fn create(url: &str, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         TableWriter::create(Store::open(url)?, schema, options).await
     }

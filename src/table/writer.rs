@@ -45,12 +45,16 @@ struct Extras {
 }
 
 impl TableWriter {
-    /// Starts a table in `store`.
+    /// Starts a table in `store`. The schema has at least one index column.
     ///
     /// # Errors
     /// As [`Table::create`].
     pub async fn create(store: Store, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
+        if schema.index().len() == 0 {
+            // An index segment counts its rows by its columns.
+            return Err(Error::invalid("the schema has no index column, at least one is needed"));
+        }
         if let Some(version) = commit::newest_version(&store).await? {
             return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
         }
@@ -103,7 +107,7 @@ impl TableWriter {
     pub async fn attach(&self, name: impl Into<String>, content: impl Into<Bytes>) -> Result<()> {
         let content: Bytes = content.into();
         let object = ObjectRef { blake3: Hash::of(&content), bytes: content.len() as u64 };
-        self.store.put_new(&format!("attachments/{}", object.blake3), content.into()).await?;
+        self.store.put_content(&format!("attachments/{}", object.blake3), content).await?;
         self.extras().attachments.insert(name.into(), object);
         Ok(())
     }
@@ -131,6 +135,7 @@ impl TableWriter {
             attachments: extras.attachments,
             properties: extras.properties,
             lineage: serde_json::to_value(lineage).map_err(|error| Error::internal(error.to_string()))?,
+            write_features: Vec::new(),
         };
         let hash = commit::publish(&self.store, &manifest).await?;
         // The table exists. What the session leaves behind is garbage: failing to sweep it must not fail the commit.

@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result},
     format::{Cuts, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
     id::{Hash, ObjectRef},
-    schema::{ColumnType, Schema},
+    schema::{Column, ColumnType, Schema},
     store::Store,
 };
 
@@ -51,6 +51,8 @@ pub struct PartitionWriter {
     groups: Vec<GroupState>,
     index: IndexPart,
     rows: u64,
+    /// False from the start of a write to its end: one that failed, or was dropped half-way, left some columns ahead of others.
+    whole: bool,
 }
 
 #[derive(Debug)]
@@ -99,7 +101,7 @@ impl PartitionWriter {
         let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
         let index =
             IndexPart { writer: IndexWriter::new(file, &schema)?, tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
-        Ok(Self { store, session, number, schema, write_memory: options.write_memory, groups, index, rows: 0 })
+        Ok(Self { store, session, number, schema, write_memory: options.write_memory, groups, index, rows: 0, whole: true })
     }
 
     /// The partition's number.
@@ -113,6 +115,14 @@ impl PartitionWriter {
     /// `Invalid` for missing, unknown or ill-typed columns (named), a sequence that comes back, an order that falls; errors of
     /// the store. After an error the partition cannot be finished.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.check_whole()?;
+        self.whole = false;
+        self.append(batch).await?;
+        self.whole = true;
+        Ok(())
+    }
+
+    async fn append(&mut self, batch: &RecordBatch) -> Result<()> {
         let place = |error: Error| error.at(format!("partition {}, rows from {}", self.number, self.rows));
         if self.rows + batch.num_rows() as u64 > MAX_SEGMENT_ROWS {
             return Err(Error::invalid(format!("partition {}: over {MAX_SEGMENT_ROWS} rows; split it", self.number)));
@@ -145,8 +155,10 @@ impl PartitionWriter {
     /// Writes the partition's parts and gives its receipt.
     ///
     /// # Errors
-    /// Errors of the store; nothing is visible then, and the partition can be written again.
+    /// `Invalid` after a write that failed; errors of the store; nothing is visible then, and the partition can be written
+    /// again.
     pub async fn finish(mut self) -> Result<Receipt> {
+        self.check_whole()?;
         let empty = Receipt { session: self.session, partition: self.number, rows: 0, parts: None };
         if self.rows == 0 {
             return Ok(empty);
@@ -181,6 +193,13 @@ impl PartitionWriter {
         Ok(Receipt { rows: self.rows, parts: Some(PartObjects { index, groups }), ..empty })
     }
 
+    fn check_whole(&self) -> Result<()> {
+        match self.whole {
+            true => Ok(()),
+            false => Err(Error::invalid(format!("partition {}: a write failed before; write the partition again", self.number))),
+        }
+    }
+
     fn check_columns(&self, batch: &RecordBatch) -> Result<()> {
         for column in self.schema.columns() {
             if batch.column_by_name(&column.name).is_none() {
@@ -196,22 +215,16 @@ impl PartitionWriter {
     /// Appends the index columns; says of each row whether it starts a sequence.
     fn write_index(&mut self, batch: &RecordBatch) -> Result<Vec<bool>> {
         let arrow = index_arrow_schema(&self.schema);
-        let columns = arrow
-            .fields()
-            .iter()
-            .map(|field| {
-                let column =
-                    batch.column_by_name(field.name()).ok_or_else(|| Error::invalid(format!("no column `{}`", field.name())))?;
-                index_column(column, field.data_type()).ok_or_else(|| {
-                    Error::invalid(format!(
-                        "column `{}`: expected {}, found {}",
-                        field.name(),
-                        field.data_type(),
-                        column.data_type()
-                    ))
-                })
+        let column = |described: &Column| {
+            let (name, ty) = (&described.name, &described.ty);
+            let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
+            index_column(column, &ty.arrow()).ok_or_else(|| {
+                let (expected, found) = (ty.arrow(), column.data_type());
+                Error::invalid(format!("column `{name}`: expected {ty} (in Arrow {expected}), found {found}"))
             })
-            .collect::<Result<Vec<_>>>()?;
+        };
+        let columns = self.schema.index().map(column).collect::<Result<Vec<_>>>();
+        let columns = columns.map_err(|error| error.at(format!("partition {}, rows from {}", self.number, self.rows)))?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let index =
             RecordBatch::try_new_with_options(arrow, columns, &options).map_err(|error| Error::invalid(error.to_string()))?;
@@ -235,7 +248,7 @@ impl PartitionWriter {
             let run = cut.run()?;
             let group = &mut self.groups[group];
             group.hashes.extend(&cut.hashes);
-            self.store.put_new(&run.chunk.object_name(), cut.chunk.bytes.into()).await?;
+            self.store.put_content(&run.chunk.object_name(), cut.chunk.bytes.into()).await?;
             group.runs.push(run);
         }
         Ok(())
@@ -252,7 +265,7 @@ impl PartitionWriter {
 
 async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
     let object = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
-    store.put_new(&Receipt::part_name(session, object.blake3), bytes.into()).await?;
+    store.put_content(&Receipt::part_name(session, object.blake3), bytes.into()).await?;
     Ok(object)
 }
 

@@ -5,8 +5,10 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each suite uses its part")]
 
+pub(crate) mod hooked;
 pub(crate) mod l5;
 pub(crate) mod npz;
+pub(crate) mod tables;
 
 use std::{
     env, fs,

@@ -1,0 +1,335 @@
+//! Bad input: whatever breaks a rule gives an error of the right kind whose text names what, where, the expected and the
+//! found; and no half of a table is ever visible.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, Float32Array, Int32Array, Int64Array, LargeListArray, RecordBatch, StructArray,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field};
+use common::{
+    hooked::{Act, Hooked, disk_failure},
+    tables::{self, Rng, Taste, block_on, cut_by, memory, over, rows_of, sensors, tiny_cuts, two_partitions},
+};
+use object_store::memory::InMemory;
+use tetrys::{Cuts, Error, ErrorKind, Receipt, Schema, Store, Table, TableWriter, WriteOptions};
+
+#[track_caller]
+fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
+    let Err(error) = result else { panic!("accepted; expected: {text}") };
+    assert_eq!((error.kind(), error.to_string().as_str()), (kind, text));
+}
+
+/// Nothing can be opened there.
+#[track_caller]
+fn nothing_there(store: &Store) {
+    says(
+        block_on(Table::open_store(store.clone())),
+        ErrorKind::NotFound,
+        &format!("{}: no table there (no manifest)", store.url()),
+    );
+}
+
+fn sensors_table() -> Table {
+    let (schema, partitions) = two_partitions(1);
+    block_on(tables::write(memory().1, schema, cut_by(tiny_cuts()), &partitions)).unwrap()
+}
+
+#[test]
+fn rows_outside_the_table_are_named_with_its_rows() {
+    let table = sensors_table();
+    let loader = table.row_loader();
+    says(block_on(loader.get_row(20)), ErrorKind::Invalid, "row 20 is outside 0..20");
+    says(block_on(loader.get_row(u64::MAX)), ErrorKind::Invalid, "row 18446744073709551615 is outside 0..20");
+    says(block_on(loader.take(&[0, 19, 21, 5])), ErrorKind::Invalid, "row 21 is outside 0..20");
+    says(block_on(loader.get_rows(20, -1..=0)), ErrorKind::Invalid, "row 20 is outside 0..20");
+    says(block_on(loader.explain(20, 0..=0)), ErrorKind::Invalid, "row 20 is outside 0..20");
+}
+
+#[test]
+fn a_pattern_that_matches_nothing_names_the_nearest_column() {
+    let columns = |pattern: &str| sensors_table().row_loader().columns([pattern]).map(|_| ());
+    says(columns("lidr.*"), ErrorKind::NotFound, "no column matches `lidr.*`; nearest: `lidar.points`");
+    says(columns("camera.jpg"), ErrorKind::NotFound, "no column matches `camera.jpg`; nearest: `camera.jpeg`");
+    assert_eq!(columns("re:(").unwrap_err().kind(), ErrorKind::Invalid);
+    // Index columns are in the frame, not in the groups.
+    assert_eq!(columns("log").unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn offsets_past_2_to_the_31_are_refused() {
+    let get = |offsets: Vec<i64>| block_on(sensors_table().row_loader().get_rows(0, offsets)).map(|_| ());
+    let text = "offset 2147483648: expected less than 2^31 in size";
+    says(get(vec![0, 1 << 31]), ErrorKind::Invalid, text);
+    says(get(vec![i64::MIN]), ErrorKind::Invalid, "offset -9223372036854775808: expected less than 2^31 in size");
+    says(get(Vec::new()), ErrorKind::Invalid, "0 offsets: expected 1 to 16777216");
+    let range = block_on(sensors_table().row_loader().get_rows(0, i64::MIN..=i64::MAX)).map(|_| ());
+    let text = "offsets -9223372036854775808..=9223372036854775807: expected at most 16777216, each less than 2^31 in size";
+    says(range, ErrorKind::Invalid, text);
+}
+
+#[test]
+fn a_target_that_exists_is_refused_before_anything_is_written() {
+    let table = sensors_table();
+    let objects = block_on(table.store().list("")).unwrap();
+    let again = block_on(TableWriter::create(table.store().clone(), sensors(), WriteOptions::default()));
+    says(again.map(|_| ()), ErrorKind::Exists, "memory://table: a table is there already, at version 1");
+    assert_eq!(block_on(table.store().list("")).unwrap(), objects);
+}
+
+#[test]
+fn a_version_that_is_not_there_is_named() {
+    let store = sensors_table().store().clone();
+    says(block_on(Table::open_version(store, 2)).map(|_| ()), ErrorKind::NotFound, "memory://table: no version 2");
+}
+
+fn small() -> Schema {
+    let builder = Schema::builder().index("log", "utf8").index("time", "i64");
+    builder.group("g", [("points", "f32[?,2]"), ("pose", "f64[2]")]).sequence_by(["log"]).order_by(["time"]).build().unwrap()
+}
+
+fn small_rows(log: &str, times: &[i64]) -> RecordBatch {
+    let batch = rows_of(&small(), &mut Rng(3), &[(log, times.len())], Taste { nulls: 0, ..Taste::SMALL });
+    replaced(&batch, "time", Arc::new(Int64Array::from(times.to_vec())))
+}
+
+/// The batch with another array under a name.
+fn replaced(batch: &RecordBatch, name: &str, array: ArrayRef) -> RecordBatch {
+    let schema = batch.schema();
+    let columns = schema
+        .fields()
+        .iter()
+        .zip(batch.columns())
+        .map(|(field, column)| (field.name().clone(), if field.name() == name { array.clone() } else { column.clone() }));
+    RecordBatch::try_from_iter(columns.collect::<Vec<_>>()).unwrap()
+}
+
+/// What writing the batches as one partition says, and that nothing of the partition can be had afterwards.
+#[track_caller]
+fn write_says(batches: &[RecordBatch], kind: ErrorKind, text: &str) {
+    let (_, store) = memory();
+    let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+    let mut partition = writer.partition().unwrap();
+    let (last, before) = batches.split_last().unwrap();
+    before.iter().for_each(|batch| block_on(partition.write(batch)).unwrap());
+    says(block_on(partition.write(last)), kind, text);
+    // A good batch does not mend it.
+    let refused = "partition 0: a write failed before; write the partition again";
+    says(block_on(partition.write(&small_rows("later", &[1]))), ErrorKind::Invalid, refused);
+    says(block_on(partition.finish()), ErrorKind::Invalid, refused);
+    says(block_on(writer.commit([])).map(|_| ()), ErrorKind::Invalid, "no receipt for partition 0 of 1");
+    nothing_there(&store);
+}
+
+#[test]
+fn columns_that_are_missing_unknown_or_of_another_type_are_named() {
+    let rows = small_rows("a", &[1, 2]);
+    let without = rows.project(&[0, 1, 3]).unwrap();
+    let text = "partition 0, rows from 0: no column `points` in the batch; expected f32[?,2]";
+    write_says(&[without], ErrorKind::Invalid, text);
+    let mut more: Vec<(String, ArrayRef)> =
+        rows.schema().fields().iter().zip(rows.columns()).map(|(field, column)| (field.name().clone(), column.clone())).collect();
+    more.push(("extra".to_owned(), rows.column(0).clone()));
+    let text = "partition 0, rows from 0: column `extra` of the batch is not in the schema";
+    write_says(&[RecordBatch::try_from_iter(more).unwrap()], ErrorKind::Invalid, text);
+    let ints: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+    let text = "partition 0, rows from 0: column `time`: expected i64 (in Arrow Int64), found Int32";
+    write_says(&[replaced(&rows, "time", ints.clone())], ErrorKind::Invalid, text);
+    let text = "partition 0, rows from 2: column `pose`: expected f64[2] (in Arrow FixedSizeList(2 x Float64)), found Int32";
+    write_says(&[rows.clone(), replaced(&small_rows("b", &[1, 2]), "pose", ints)], ErrorKind::Invalid, text);
+    let narrow =
+        rows_of(&Schema::builder().group("g", [("pose", "f64[3]")]).build().unwrap(), &mut Rng(1), &[("", 2)], Taste::SMALL);
+    let error = "partition 0, rows from 0: column `pose`: expected f64[2] (in Arrow FixedSizeList(2 x Float64)), \
+                 found FixedSizeList(3 x Float64)";
+    write_says(&[replaced(&rows, "pose", narrow.column(0).clone())], ErrorKind::Invalid, error);
+}
+
+/// One row of `f32[?,2]` with these extents and elements.
+fn points(extents: [i32; 2], elements: Vec<Option<f32>>) -> ArrayRef {
+    let len = elements.len();
+    let item = Arc::new(Field::new("item", DataType::Float32, true));
+    let data = LargeListArray::new(item.clone(), OffsetBuffer::from_lengths([len]), Arc::new(Float32Array::from(elements)), None);
+    let extent = Arc::new(Field::new("item", DataType::Int32, true));
+    let shape = FixedSizeListArray::new(extent, 2, Arc::new(Int32Array::from(extents.to_vec())), None);
+    let fields = vec![Field::new("data", data.data_type().clone(), true), Field::new("shape", shape.data_type().clone(), true)];
+    Arc::new(StructArray::new(fields.into(), vec![Arc::new(data), Arc::new(shape)], None))
+}
+
+#[test]
+fn a_null_inside_a_tensor_and_a_shape_that_does_not_fit_are_refused() {
+    let row = |points: ArrayRef| [replaced(&small_rows("a", &[1]), "points", points)];
+    let place = "partition 0, rows from 0: column `points`";
+    let text = format!("{place}: a null inside a tensor of type f32[?,2]: only whole tensors can be null");
+    write_says(&row(points([1, 2], vec![Some(1.0), None])), ErrorKind::Unsupported, &text);
+    for (shape, elements, found) in [
+        ([1, 3], 3, "[1, 3] with 3"),
+        ([2, 2], 2, "[2, 2] with 2"),
+        ([-1, 2], 0, "[-1, 2] with 0"),
+        ([i32::MAX, 2], 2, "[2147483647, 2] with 2"),
+    ] {
+        let text = format!("{place}: row 0 of the batch: shape {found} elements, expected f32[?,2]");
+        write_says(&row(points(shape, vec![Some(0.5); elements])), ErrorKind::Invalid, &text);
+    }
+}
+
+#[test]
+fn a_sequence_that_comes_back_and_an_order_that_falls_name_the_row() {
+    let [a, b, again] = [small_rows("a", &[5, 6]), small_rows("b", &[1]), small_rows("a", &[7])];
+    let text = "partition 0: row 3: sequence log=`a` comes back after another one; its rows must stand together";
+    write_says(&[a.clone(), b, again], ErrorKind::Invalid, text);
+    let text = "partition 0: row 2: time=4 is less than in the row before; the order_by columns may not fall within a sequence";
+    write_says(&[a, small_rows("a", &[4])], ErrorKind::Invalid, text);
+}
+
+/// What a commit of these partitions of [`small`] says, and that nothing is visible after it.
+fn commit_says(partitions: &[RecordBatch], change: impl FnOnce(Vec<Receipt>) -> Vec<Receipt>, text: &str) {
+    let (_, store) = memory();
+    let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+    let receipts = partitions.iter().map(|batch| {
+        let mut partition = writer.partition().unwrap();
+        block_on(partition.write(batch)).unwrap();
+        block_on(partition.finish()).unwrap()
+    });
+    let receipts = change(receipts.collect());
+    says(block_on(writer.commit(receipts)).map(|_| ()), ErrorKind::Invalid, text);
+    nothing_there(&store);
+}
+
+#[test]
+fn rules_of_sequences_hold_across_partitions() {
+    let text = "row 2: sequence log=`a` comes back after another one; its rows must stand together";
+    let parts = [small_rows("a", &[1]), small_rows("b", &[1]), small_rows("a", &[2])];
+    commit_says(&parts, |receipts| receipts, text);
+    let text = "row 1: time=1 is less than in the row before; the order_by columns may not fall within a sequence";
+    commit_says(&[small_rows("a", &[2]), small_rows("a", &[1])], |receipts| receipts, text);
+}
+
+#[test]
+fn missing_conflicting_and_foreign_receipts_are_named_and_equal_ones_are_one() {
+    let parts = [small_rows("a", &[1]), small_rows("b", &[1])];
+    let first = |receipts: Vec<Receipt>| receipts[..1].to_vec();
+    commit_says(&parts, first, "no receipt for partition 1 of 2");
+    commit_says(&parts, |_| Vec::new(), "no receipt for partition 0 of 2");
+    let conflicting = |mut receipts: Vec<Receipt>| {
+        receipts.push(Receipt { rows: 9, ..receipts[1].clone() });
+        receipts
+    };
+    let text = "two different receipts for partition 1, of 1 and 9 rows: it was written twice; keep one";
+    commit_says(&parts, conflicting, text);
+    let (_, store) = memory();
+    let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+    let own = block_on(writer.partition().unwrap().finish()).unwrap();
+    let other = block_on(TableWriter::create(memory().1, small(), WriteOptions::default())).unwrap();
+    let foreign = block_on(other.partition().unwrap().finish()).unwrap();
+    let text = format!("receipt of partition 0 is of session {}, expected {}", foreign.session, own.session);
+    says(block_on(writer.commit([own, foreign])).map(|_| ()), ErrorKind::Invalid, &text);
+    nothing_there(&store);
+
+    let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+    let mut partition = writer.partition().unwrap();
+    block_on(partition.write(&parts[0])).unwrap();
+    let receipt = block_on(partition.finish()).unwrap();
+    let copy: Receipt = serde_json::from_str(&serde_json::to_string(&receipt).unwrap()).unwrap();
+    assert_eq!(block_on(writer.commit([copy, receipt.clone(), receipt])).unwrap().rows(), 1);
+}
+
+#[test]
+fn a_receipt_of_impossible_numbers_is_refused_without_a_panic() {
+    for (partition, rows) in [(u32::MAX, 1), (0, u64::MAX), (0, 2)] {
+        let (_, store) = memory();
+        let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+        let mut written = writer.partition().unwrap();
+        block_on(written.write(&small_rows("a", &[1]))).unwrap();
+        let receipt = Receipt { partition, rows, ..block_on(written.finish()).unwrap() };
+        assert!(block_on(writer.commit([receipt])).is_err(), "partition {partition}, {rows} rows");
+        nothing_there(&store);
+    }
+}
+
+#[test]
+fn impossible_cuts_are_named() {
+    let cuts = Cuts { block_min: 0, ..Cuts::default() };
+    let created = block_on(TableWriter::create(memory().1, small(), cut_by(cuts))).map(|_| ());
+    let text = "cuts: block min/target/max 0/16384/65536: expected 1 <= min < target < max <= 1048576";
+    says(created, ErrorKind::Invalid, text);
+    assert_eq!(Cuts::default().with_chunk_max(u64::MAX).unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn a_schema_without_index_columns_is_refused() {
+    let schema = Schema::builder().group("g", [("points", "f32[?,2]")]).build().unwrap();
+    let created = block_on(TableWriter::create(memory().1, schema, WriteOptions::default())).map(|_| ());
+    says(created, ErrorKind::Invalid, "the schema has no index column, at least one is needed");
+}
+
+#[test]
+fn a_url_or_path_that_cannot_be_a_table_is_named() {
+    let text = "scheme `gopher`: this build opens local paths, file:// and memory:// URLs";
+    says(block_on(Table::open("gopher://h/t")).map(|_| ()), ErrorKind::Unsupported, text);
+    let folder = tempfile::tempdir().unwrap();
+    let absent = folder.path().join("absent");
+    let error = block_on(Table::open(absent.to_str().unwrap())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().ends_with("/absent: no table there (no manifest)"), "{error}");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "not a directory").unwrap();
+    for path in [file.clone(), file.join("inside")] {
+        let error = block_on(Table::create(path.to_str().unwrap(), small(), WriteOptions::default())).map(|_| ()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains("file"), "{error}");
+    }
+}
+
+/// What writing a table over a backend says whose puts fail so from the first, the second.. on; and that nothing is visible then.
+fn failing_says(words: &'static str, cause: std::io::ErrorKind, kind: ErrorKind, text: &str) {
+    let (schema, partitions) = two_partitions(1);
+    for from in 0..14 {
+        let raw = Arc::new(InMemory::new());
+        let seen = Mutex::new(0);
+        let hooked = Hooked::new(raw.clone(), move |_, verb, _| {
+            let mut seen = seen.lock().unwrap();
+            *seen += usize::from(verb == "put");
+            if verb == "put" && *seen > from { Act::Before(disk_failure(words, cause)) } else { Act::Pass }
+        });
+        let written = block_on(tables::write(over(Arc::new(hooked)), schema.clone(), cut_by(tiny_cuts()), &partitions));
+        let error = written.map(|_| ()).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(text), "{error}");
+        nothing_there(&over(raw));
+    }
+}
+
+#[test]
+fn a_full_disk_and_missing_rights_are_named_and_leave_nothing_visible() {
+    let words = "Unable to copy data to file";
+    failing_says(words, std::io::ErrorKind::StorageFull, ErrorKind::Unavailable, " in memory://table: the disk is full");
+    let text = " in memory://table: the disk quota is used up";
+    failing_says(words, std::io::ErrorKind::QuotaExceeded, ErrorKind::Unavailable, text);
+    let text = " in memory://table: permission denied by the file system";
+    failing_says("Unable to open file", std::io::ErrorKind::PermissionDenied, ErrorKind::Denied, text);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_without_the_right_to_write_is_denied() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
+    if std::fs::write(folder.path().join("probe"), "").is_ok() {
+        return common::skip("this user may write anywhere, so a read-only directory does not stop it");
+    }
+    let (schema, partitions) = two_partitions(1);
+    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let error = block_on(tables::write(store.clone(), schema, cut_by(tiny_cuts()), &partitions)).map(|_| ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("permission denied"), "{error}");
+    nothing_there(&store);
+}
+
+#[test]
+fn what_was_not_attached_is_named() {
+    says(block_on(sensors_table().attachment("map")).map(|_| ()), ErrorKind::NotFound, "no attachment `map`");
+}

@@ -1,0 +1,147 @@
+//! A backend that asks before each operation what is to become of it: let it happen, fail it before or after, or end the
+//! process. Operations are numbered from 0 in the order in which they start.
+
+use std::{
+    fmt,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, path::Path,
+};
+
+/// What becomes of an operation.
+pub enum Act {
+    Pass,
+    /// It does not happen and fails so.
+    Before(Error),
+    /// It happens, and its answer is this failure.
+    After(Error),
+}
+
+type Hook = dyn Fn(u64, &str, &str) -> Act + Send + Sync;
+
+/// A backend under a hook, which is told the number, the verb and the place of each operation.
+#[derive(Clone)]
+pub struct Hooked {
+    inner: Arc<dyn ObjectStore>,
+    hook: Arc<Hook>,
+    begun: Arc<AtomicU64>,
+}
+
+impl Hooked {
+    pub fn new(inner: Arc<dyn ObjectStore>, hook: impl Fn(u64, &str, &str) -> Act + Send + Sync + 'static) -> Self {
+        Self { inner, hook: Arc::new(hook), begun: Arc::default() }
+    }
+
+    /// How many operations were begun.
+    pub fn operations(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// The failure to answer with once the operation has happened.
+    fn begin(&self, verb: &str, place: &Path) -> Result<Option<Error>> {
+        match (self.hook)(self.begun.fetch_add(1, Ordering::Relaxed), verb, place.as_ref()) {
+            Act::Pass => Ok(None),
+            Act::Before(error) => Err(error),
+            Act::After(error) => Ok(Some(error)),
+        }
+    }
+}
+
+fn end<T>(result: Result<T>, failure: Option<Error>) -> Result<T> {
+    failure.map_or(result, Err)
+}
+
+impl fmt::Display for Hooked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hooked({})", self.inner)
+    }
+}
+
+impl fmt::Debug for Hooked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Hooked {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        let failure = self.begin("put", location)?;
+        end(self.inner.put_opts(location, payload, opts).await, failure)
+    }
+
+    async fn put_multipart_opts(&self, location: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+        let failure = self.begin("begin", location)?;
+        end(self.inner.put_multipart_opts(location, opts).await, failure)
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let failure = self.begin(if options.head { "head" } else { "get" }, location)?;
+        end(self.inner.get_opts(location, options).await, failure)
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.inner.get_ranges(location, ranges).await
+    }
+
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        let store = self.clone();
+        locations
+            .and_then(move |location| {
+                let store = store.clone();
+                async move {
+                    let failure = store.begin("delete", &location)?;
+                    end(store.inner.delete(&location).await, failure)?;
+                    Ok(location)
+                }
+            })
+            .boxed()
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        match self.begin("list", prefix.unwrap_or(&Path::default())) {
+            Ok(None) => self.inner.list(prefix),
+            Ok(Some(error)) | Err(error) => stream::iter([Err(error)]).boxed(),
+        }
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+/// What a local backend answers where the operating system fails it: `words` are those of the backend.
+pub fn disk_failure(words: &'static str, cause: std::io::ErrorKind) -> Error {
+    #[derive(Debug)]
+    struct Disk(&'static str, std::io::Error);
+    impl fmt::Display for Disk {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{}: {}", self.0, self.1)
+        }
+    }
+    impl std::error::Error for Disk {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.1)
+        }
+    }
+    Error::Generic { store: "LocalFileSystem", source: Box::new(Disk(words, cause.into())) }
+}
+
+/// No answer, as from a store that is out of reach.
+pub fn no_answer() -> Error {
+    Error::Generic { store: "Hooked", source: "no answer".into() }
+}

@@ -1,0 +1,261 @@
+//! Small tables: random columns of any type, a schema with every kind of column, cuts so tiny that a few rows fill many
+//! blocks and chunks, and what reading must give back.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, FixedSizeListArray, Int32Array, Int64Array, LargeBinaryArray, LargeListArray, LargeStringArray,
+    RecordBatch, RecordBatchOptions, StructArray, UInt64Array, make_array,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, Schema as ArrowSchema};
+use arrow_select::{concat::concat_batches, take::take};
+use object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path};
+use tetrys::{ColumnType, Cuts, Primitive, Result, Rows, Schema, Store, Table, TableWriter, WriteOptions};
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+#[derive(Clone, Debug)]
+pub struct Rng(pub u64);
+
+impl Rng {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number less than `end`; 0 for 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        if end == 0 { 0 } else { self.next() % end }
+    }
+
+    /// True once in `one_in` times; never for 0.
+    pub fn once_in(&mut self, one_in: u64) -> bool {
+        one_in > 0 && self.below(one_in) == 0
+    }
+
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len() as u64) as usize]
+    }
+
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.next() as u8).collect()
+    }
+}
+
+/// What random values are like.
+#[derive(Clone, Copy, Debug)]
+pub struct Taste {
+    /// A value is null once in so many; 0: never.
+    pub nulls: u64,
+    /// Lists, texts and `?` extents are shorter than this.
+    pub length: u64,
+    /// Values compress (small numbers) instead of being noise.
+    pub smooth: bool,
+}
+
+impl Taste {
+    pub const SMALL: Self = Self { nulls: 5, length: 6, smooth: true };
+    pub const NOISE: Self = Self { nulls: 4, length: 5, smooth: false };
+}
+
+/// `rows` random values of `ty`, in the Arrow form that reads give. Null slots may hide values, as Arrow allows.
+pub fn column(rng: &mut Rng, ty: &ColumnType, rows: usize, taste: Taste) -> ArrayRef {
+    let nulls = (taste.nulls > 0).then(|| (0..rows).map(|_| !rng.once_in(taste.nulls)).collect::<NullBuffer>());
+    let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+    let arrow = ty.arrow();
+    match ty {
+        ColumnType::Utf8 => {
+            const LETTERS: [&str; 8] = ["a", "b", "z", "\u{0}", "ö", "峠", "🚗", " "];
+            let length = taste.length;
+            let text = |rng: &mut Rng| (0..rng.below(length)).map(|_| *rng.pick(&LETTERS)).collect::<String>();
+            let values: Vec<String> = (0..rows).map(|_| text(rng)).collect();
+            let plain = LargeStringArray::from_iter_values(values);
+            Arc::new(LargeStringArray::new(plain.offsets().clone(), plain.values().clone(), nulls))
+        }
+        ColumnType::Binary => {
+            let bytes = |rng: &mut Rng| -> Vec<u8> {
+                let len = rng.below(taste.length * 3) as usize;
+                if taste.smooth { (0..len).map(|i| (i / 3) as u8).collect() } else { rng.bytes(len) }
+            };
+            let plain = LargeBinaryArray::from_iter_values((0..rows).map(|_| bytes(rng)));
+            Arc::new(LargeBinaryArray::new(plain.offsets().clone(), plain.values().clone(), nulls))
+        }
+        ColumnType::List(item) => {
+            let lengths: Vec<usize> = (0..rows).map(|_| rng.below(taste.length) as usize).collect();
+            let items = column(rng, item, lengths.iter().sum(), taste);
+            let field = Arc::new(Field::new("item", item.arrow(), true));
+            Arc::new(LargeListArray::new(field, OffsetBuffer::from_lengths(lengths), items, nulls))
+        }
+        ColumnType::Tensor { element, shape } => match ty.fixed_elements() {
+            Some(elements) => {
+                let items = elements_of(rng, *element, rows * elements as usize, taste);
+                let field = Arc::new(Field::new("item", element.arrow(), true));
+                let size = i32::try_from(elements).unwrap();
+                Arc::new(FixedSizeListArray::try_new_with_length(field, size, items, nulls, rows).unwrap())
+            }
+            None => variable(rng, ty, *element, shape, rows, nulls, taste),
+        },
+        ColumnType::Scalar(Primitive::Bool) => {
+            Arc::new(BooleanArray::new((0..rows).map(|_| rng.once_in(2)).collect::<BooleanBuffer>(), nulls))
+        }
+        _ => primitives(rng, &arrow, ty.element_width(), rows, nulls, taste),
+    }
+}
+
+fn variable(
+    rng: &mut Rng,
+    ty: &ColumnType,
+    element: Primitive,
+    shape: &[Option<u32>],
+    rows: usize,
+    nulls: Option<NullBuffer>,
+    taste: Taste,
+) -> ArrayRef {
+    let (mut extents, mut lengths) = (Vec::new(), Vec::new());
+    for _ in 0..rows {
+        let chosen: Vec<i32> =
+            shape.iter().map(|extent| extent.unwrap_or_else(|| rng.below(taste.length) as u32) as i32).collect();
+        lengths.push(chosen.iter().map(|extent| *extent as usize).product());
+        extents.extend(chosen);
+    }
+    let items = elements_of(rng, element, lengths.iter().sum(), taste);
+    let field = Arc::new(Field::new("item", element.arrow(), true));
+    let data = LargeListArray::new(field, OffsetBuffer::from_lengths(lengths), items, None);
+    let field = Arc::new(Field::new("item", DataType::Int32, true));
+    let shapes = FixedSizeListArray::new(field, shape.len() as i32, Arc::new(Int32Array::from(extents)), None);
+    let DataType::Struct(fields) = ty.arrow() else { panic!("{ty} is no struct") };
+    Arc::new(StructArray::new(fields, vec![Arc::new(data), Arc::new(shapes)], nulls))
+}
+
+fn elements_of(rng: &mut Rng, element: Primitive, count: usize, taste: Taste) -> ArrayRef {
+    column(rng, &ColumnType::Scalar(element), count, Taste { nulls: 0, ..taste })
+}
+
+fn primitives(rng: &mut Rng, arrow: &DataType, width: usize, rows: usize, nulls: Option<NullBuffer>, taste: Taste) -> ArrayRef {
+    let mut values: Vec<u8> = Vec::with_capacity(rows * width);
+    for _ in 0..rows {
+        // Noise finds NaNs with payloads and negative zeros; both must keep their bits.
+        let value = match (taste.smooth, rng.below(6)) {
+            (true, _) => rng.below(20),
+            (false, 0) => 0x8000_0000_0000_0000 >> (64 - 8 * width),
+            (false, 1) => u64::MAX - rng.below(3),
+            (false, _) => rng.next(),
+        };
+        values.extend(&value.to_le_bytes()[..width]);
+    }
+    let data = ArrayData::builder(arrow.clone()).len(rows).nulls(nulls).add_buffer(values.into()).align_buffers(true);
+    make_array(data.build().unwrap())
+}
+
+/// Index columns, and groups of scalars, text, lists, tensors of fixed and variable shape, and bytes.
+pub fn sensors() -> Schema {
+    Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .index("weight", "f64")
+        .group("camera", [("camera.jpeg", "binary"), ("camera.pose", "f64[3,3]")])
+        .group("lidar", [("lidar.points", "f32[?,4]")])
+        .group("labels", [("labels.names", "list<utf8>"), ("labels.count", "u32"), ("labels.note", "utf8")])
+        .sequence_by(["log"])
+        .order_by(["time"])
+        .build()
+        .unwrap()
+}
+
+/// Rows of `schema`, whose first index columns are `log` and `time`: runs of so many rows for each log.
+pub fn rows_of(schema: &Schema, rng: &mut Rng, runs: &[(&str, usize)], taste: Taste) -> RecordBatch {
+    let logs: Vec<&str> = runs.iter().flat_map(|(log, rows)| std::iter::repeat_n(*log, *rows)).collect();
+    let times: Vec<i64> = runs.iter().flat_map(|(_, rows)| 0..*rows as i64).map(|time| 1_000 + 100 * time).collect();
+    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = Default::default();
+    for described in schema.columns() {
+        fields.push(Field::new(&described.name, described.ty.arrow(), true));
+        arrays.push(match described.name.as_str() {
+            "log" => Arc::new(LargeStringArray::from(logs.clone())),
+            "time" => Arc::new(Int64Array::from(times.clone())),
+            _ => column(rng, &described.ty, logs.len(), taste),
+        });
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(logs.len()));
+    RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options).unwrap()
+}
+
+/// Blocks of a few rows, chunks of a few blocks.
+pub fn tiny_cuts() -> Cuts {
+    Cuts { block_min: 64, block_target: 160, block_max: 640, chunk_min: 500, chunk_target: 1_200, chunk_max: 3_000 }
+}
+
+/// [`WriteOptions`] with these cuts.
+pub fn cut_by(cuts: Cuts) -> WriteOptions {
+    WriteOptions { cuts, ..WriteOptions::default() }
+}
+
+/// Writes the partitions, each in one batch, and commits.
+pub async fn write(store: Store, schema: Schema, options: WriteOptions, partitions: &[RecordBatch]) -> Result<Table> {
+    let writer = TableWriter::create(store, schema, options).await?;
+    let mut receipts = Vec::new();
+    for batch in partitions {
+        let mut partition = writer.partition()?;
+        partition.write(batch).await?;
+        receipts.push(partition.finish().await?);
+    }
+    writer.commit(receipts).await
+}
+
+/// The sensors of five recordings in two partitions, smooth and noisy: what most suites read.
+pub fn two_partitions(seed: u64) -> (Schema, Vec<RecordBatch>) {
+    let mut rng = Rng(seed);
+    let schema = sensors();
+    let first = rows_of(&schema, &mut rng, &[("a", 7), ("b", 1), ("c", 4)], Taste::SMALL);
+    let second = rows_of(&schema, &mut rng, &[("d", 5), ("e", 3)], Taste::NOISE);
+    (schema, vec![first, second])
+}
+
+/// All rows of the table.
+pub fn joined(partitions: &[RecordBatch]) -> RecordBatch {
+    concat_batches(&partitions[0].schema(), partitions).unwrap()
+}
+
+/// Asserts that `found` has the rows `wanted` of `written`, bit by bit; `None` is a row of nulls.
+#[track_caller]
+pub fn assert_rows(found: &Rows, written: &RecordBatch, wanted: &[Option<u64>]) {
+    assert_eq!(found.table_rows(), wanted);
+    let wanted = UInt64Array::from(wanted.to_vec());
+    for (field, column) in found.batch().schema().fields().iter().zip(found.batch().columns()) {
+        let expected = take(written.column_by_name(field.name()).unwrap(), &wanted, None).unwrap();
+        assert_eq!(column, &expected, "column `{}`", field.name());
+    }
+}
+
+/// A store in memory, and the backend under it.
+pub fn memory() -> (Arc<InMemory>, Store) {
+    let objects = Arc::new(InMemory::new());
+    (objects.clone(), over(objects))
+}
+
+/// A store over any backend.
+pub fn over(objects: Arc<dyn ObjectStore>) -> Store {
+    Store::new(objects, Path::default(), "memory://table")
+}
+
+/// Every object of a store: its name and its bytes.
+pub async fn objects(store: &Store) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for (name, bytes) in store.list("").await.unwrap() {
+        found.push((name.clone(), store.get_exact(&name, bytes).await.unwrap().to_vec()));
+    }
+    found
+}
+
+/// Puts bytes under a name, whatever is there.
+pub async fn overwrite(objects: &dyn ObjectStore, name: &str, bytes: &[u8]) {
+    objects.put(&Path::from(name), bytes.to_vec().into()).await.unwrap();
+}
+
+/// Runs a future on a runtime of its own.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
