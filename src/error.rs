@@ -109,3 +109,10 @@ impl From<std::io::Error> for Error {
         Self::new(kind, error.to_string()).with_source(error)
     }
 }
+
+/// Lets a conversion that cannot fail stand where one that can is expected, as [`crate::Offsets`] for itself.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
