@@ -21,8 +21,7 @@ const SHOWN: usize = 4;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "With --out each column X becomes X.npy, in a window with a leading axis of rows and mask.npy beside. Where rows
-differ in length the rows lie one behind the other, and row i is X[offsets[i]:offsets[i+1]] by X.offsets.npy.
+    after_help = "With --out each column X becomes X.npy, in a window with a leading axis of rows and mask.npy beside. Where rows differ in length they lie one behind the other, and row i is X[offsets[i]:offsets[i+1]] with the offsets of X.offsets.npy.
 
 Examples:
   tetrys get sample 120 --columns 'agents.*' --columns 'ego.*'
