@@ -67,7 +67,8 @@ impl Verify {
         let found = table
             .verify(|done, total| {
                 bar.set_length(total);
-                bar.set_position(done);
+                // The total is what the manifest knows: blocks, without what chunks hold around them.
+                bar.set_position(done.min(total));
             })
             .await;
         bar.finish_and_clear();
