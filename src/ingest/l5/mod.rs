@@ -1,7 +1,7 @@
 //! L5 data sets (zarr v2 groups of structured arrays: scenes, frames, agents, traffic light faces): one row a frame, a sequence
 //! a scene. Read as Arrow batches, written back record for record, and generated in any size.
 //!
-//! Bottom up: [`blosc`] decodes chunks, [`dtype`] says what records are, [`source`] finds bytes, [`array`] streams records,
+//! Bottom up: [`blosc`] decodes chunks, [`dtype`] says what records are, [`source`] finds bytes, [`mod@array`] streams records,
 //! `columns` maps fields to columns; then [`Dataset`], its [`rows`], the way back ([`export()`]) and the generator.
 
 // Records are little-endian and are taken over as they lie.
