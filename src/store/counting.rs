@@ -90,7 +90,7 @@ impl Counts {
 /// assert_eq!((counts.puts, counts.bytes_written, counts.bytes_read), (1, 10, 3));
 /// assert_eq!(counts.gets.iter().map(|get| get.to_string()).collect::<Vec<_>>(), ["a 2..5"]);
 /// assert_eq!(counting.snapshot().requests(), 0);
-/// # tetrys::Result::Ok(()) }).unwrap();
+/// # Ok::<(), tetrys::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
 pub struct CountingStore {

@@ -103,7 +103,7 @@ impl Faults {
 /// assert_eq!(lost.kind(), tetrys::ErrorKind::Unavailable);
 /// assert_eq!(store.put_new("a", "bytes".into()).await?, Put::AlreadyThere);
 /// assert_eq!(faulty.log(), ["put a", "put a"]);
-/// # tetrys::Result::Ok(()) }).unwrap();
+/// # Ok::<(), tetrys::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
 pub struct FaultyStore {

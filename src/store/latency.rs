@@ -57,7 +57,7 @@ impl Latency {
 /// let start = Instant::now();
 /// store.put_new("a", "0123456789".into()).await?;
 /// assert!(start.elapsed() >= Duration::from_millis(20));
-/// # tetrys::Result::Ok(()) }).unwrap();
+/// # Ok::<(), tetrys::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone, Debug)]
 pub struct LatencyStore {

@@ -58,7 +58,7 @@ pub enum Put {
 /// assert_eq!(store.put_new("chunks/aa/one", "other bytes".into()).await?, Put::AlreadyThere);
 /// let ranges = [RangeRequest::new("chunks/aa/one", 12, 0..6), RangeRequest::new("chunks/aa/one", 12, 7..12)];
 /// assert_eq!(store.read(&ranges).await?, ["sensor", "bytes"]);
-/// # tetrys::Result::Ok(()) }).unwrap();
+/// # Ok::<(), tetrys::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
 pub struct Store {
@@ -218,7 +218,7 @@ impl Store {
     /// store.put_new("attachments/map", "0123456789".into()).await?;
     /// let middle = store.read_now(&RangeRequest::new("attachments/map", 10, 3..6)).expect("a local store")?;
     /// assert_eq!(middle, "345");
-    /// # tetrys::Result::Ok(()) }).unwrap();
+    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
     /// ```
     pub fn read_now(&self, request: &RangeRequest) -> Option<Result<Bytes>> {
         self.inner.files.as_ref().map(|files| files.read(request))
