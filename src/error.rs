@@ -110,7 +110,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// So that what is converted without fail fits where a conversion may fail, as an `Offsets` given to a loader.
+/// Lets a conversion that cannot fail stand where one that can is expected, as [`crate::Offsets`] for itself.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     codec::Chain,
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     schema::{ColumnId, ColumnType, Schema},
     store::{RangeRequest, Store},
 };
@@ -25,7 +25,7 @@ const PARALLEL_ABOVE: u64 = 2 << 20;
 /// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`. Gives each wanted column with its rows.
 ///
 /// # Errors
-/// `Corrupt` where stored bytes are not what was written; errors of the store.
+/// `Corrupt` where stored bytes are not what was written or not there; errors of the store.
 pub async fn execute(
     store: &Store,
     schema: &Schema,
@@ -36,7 +36,12 @@ pub async fn execute(
     for range in plan.groups.iter().flat_map(|group| &group.ranges) {
         requests.push(RangeRequest::new(range.chunk.object_name(), range.chunk_bytes, range.range.clone()));
     }
-    let mut fetched = store.read(&requests).await?.into_iter();
+    let fetched = store.read(&requests).await.map_err(|error| match error.kind() {
+        // The layout says it is there: somebody took it away.
+        ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),
+        _ => error,
+    })?;
+    let mut fetched = fetched.into_iter();
     let mut columns = Vec::new();
     for (group, layout) in plan.groups.into_iter().zip(layouts) {
         let ranges: Vec<Bytes> = fetched.by_ref().take(group.ranges.len()).collect();

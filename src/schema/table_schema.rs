@@ -195,7 +195,8 @@ impl Schema {
     /// The group columns that match any of the patterns, in schema order, each once.
     ///
     /// # Errors
-    /// `NotFound` for a pattern that matches nothing, naming the nearest column; `Invalid` for a malformed one.
+    /// `NotFound` for a pattern that matches nothing, naming the nearest column or the index column that was meant; `Invalid` for a malformed
+    /// one.
     pub fn select<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Vec<&Column>> {
         let candidates: Vec<&Column> = self.columns.iter().filter(|column| !self.index.contains(&column.id)).collect();
         let mut chosen = vec![false; candidates.len()];
@@ -208,6 +209,13 @@ impl Schema {
                     *chosen = true;
                     found = true;
                 }
+            }
+            let in_index = |column: &&Column| self.index.contains(&column.id) && pattern.matches(&column.name);
+            if !found && let Some(column) = self.columns.iter().find(in_index) {
+                return Err(Error::not_found(format!(
+                    "no group column matches `{text}`; `{}` is an index column, found in the index",
+                    column.name
+                )));
             }
             if !found {
                 let names = candidates.iter().map(|column| column.name.as_str());
@@ -312,7 +320,9 @@ mod tests {
 
     #[test]
     fn a_pattern_that_matches_nothing_names_the_nearest_column() {
-        let schema = Schema::builder().group("lidar", [("lidar.points", "f32[?,4]")]).build().unwrap();
+        let schema = Schema::builder().index("time", "i64").group("lidar", [("lidar.points", "f32[?,4]")]).build().unwrap();
+        let error = schema.select(["ti*"]).unwrap_err();
+        assert_eq!(error.to_string(), "no group column matches `ti*`; `time` is an index column, found in the index");
         let error = schema.select(["lidr.*"]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(error.to_string(), "no column matches `lidr.*`; nearest: `lidar.points`");

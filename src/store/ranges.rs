@@ -104,7 +104,8 @@ mod tests {
     fn parts_tile_the_range_and_are_eight_to_twelve_mib_or_near_it() {
         let mib = 1 << 20;
         assert_eq!(parts(5..5), []);
-        assert_eq!(parts(5..5 + SPLIT_ABOVE), [5..5 + SPLIT_ABOVE]);
+        let whole = 5..5 + SPLIT_ABOVE;
+        assert_eq!(parts(whole.clone()), [whole]);
         for bytes in [SPLIT_ABOVE + 1, 13 * mib, 24 * mib, 24 * mib + 1, 25 * mib, 100 * mib + 7, MAX_RANGE] {
             let parts = parts(7..7 + bytes);
             assert_eq!(parts.first().unwrap().start, 7);

@@ -75,8 +75,11 @@ impl Table {
             }
             progress(found.bytes, total);
         }
-        let sequences = self.sequences().await.map(|_| ());
-        found.note("index", sequences)?;
+        // An index that is damaged has been noted, and would be again.
+        if found.damage.is_empty() {
+            let sequences = self.sequences().await.map(|_| ());
+            found.note("index", sequences)?;
+        }
         for (name, object) in &manifest.attachments {
             let bytes = self.object("attachments", object).await;
             if let Some(bytes) = found.note(&format!("attachment `{name}`"), bytes)? {

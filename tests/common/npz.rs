@@ -43,7 +43,8 @@ pub fn read(path: &Path) -> BTreeMap<String, Npy> {
         .collect()
 }
 
-fn parse(mut bytes: Vec<u8>) -> Npy {
+/// One `.npy` file.
+pub fn parse(mut bytes: Vec<u8>) -> Npy {
     assert_eq!(&bytes[..6], b"\x93NUMPY");
     let (header_at, header_len) = match bytes[6] {
         1 => (10, u16::from_le_bytes([bytes[8], bytes[9]]) as usize),

@@ -1,0 +1,199 @@
+//! Rows as NumPy files: one array a column, with offsets beside it where rows differ in length.
+//!
+//! A window has a leading axis of rows, and `mask.npy` says which of them exist; a row alone has neither. Rows that are not
+//! there, and nulls, hold zeros or nothing; where a row that is there holds a null, `X.valid.npy` says so.
+
+use std::{collections::BTreeMap, path::Path};
+
+use arrow_array::{Array, ArrayRef, cast::AsArray, types};
+use tetrys::{ColumnType, Error, Primitive, Result, TimeUnit, table::Rows};
+
+use crate::npy::Npy;
+
+/// Writes the rows into `folder`; gives the name of each file and its array's shape and type.
+///
+/// # Errors
+/// `Unsupported` for what NumPy has no array for, naming the column; as the file system says.
+pub(crate) fn write(rows: &Rows, types: &[ColumnType], window: bool, folder: &Path) -> Result<Vec<(String, Npy)>> {
+    let mask = rows.mask();
+    let mut files = BTreeMap::new();
+    let mut order = Vec::new();
+    let mut add = |stem: &str, part: &str, npy: Npy| {
+        let name = format!("{}{part}.npy", escaped(stem));
+        if files.insert(name.clone(), ()).is_some() {
+            return Err(Error::invalid(format!("two arrays would be called {name}; leave a column out with --columns")));
+        }
+        npy.write(&folder.join(&name))?;
+        order.push((name, npy));
+        Ok(())
+    };
+    let batch = rows.batch();
+    for ((field, array), ty) in batch.schema_ref().fields().iter().zip(batch.columns()).zip(types) {
+        let parts = column(ty, array, window).map_err(|error| error.at(format!("column `{}`", field.name())))?;
+        for (part, npy) in parts {
+            add(field.name(), part, npy)?;
+        }
+        let valid: Vec<bool> = (0..array.len()).map(|row| array.is_valid(row)).collect();
+        if valid != mask {
+            let mut valid = Npy::bools(&valid);
+            valid.shape.truncate(usize::from(window));
+            add(field.name(), ".valid", valid)?;
+        }
+    }
+    if window {
+        add("mask", "", Npy::bools(&mask))?;
+    }
+    Ok(order)
+}
+
+/// A column name as a file name: everything but ASCII letters, digits, `_`, `-` and `.` percent-escaped, as is a leading dot.
+pub(crate) fn escaped(name: &str) -> String {
+    let keep = |place: usize, byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte) || (byte == b'.' && place > 0);
+    let escape = |(place, byte)| if keep(place, byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    name.bytes().enumerate().map(escape).collect()
+}
+
+fn column(ty: &ColumnType, array: &ArrayRef, window: bool) -> Result<Vec<(&'static str, Npy)>> {
+    let leading = |extent: usize, inner: Vec<usize>| {
+        if window { std::iter::once(extent).chain(inner).collect() } else { inner }
+    };
+    match ty {
+        ColumnType::Tensor { element, shape } if ty.fixed_elements().is_some() => {
+            let (descr, bytes) = elements(&ColumnType::Scalar(*element), array.as_fixed_size_list().values())?;
+            let inner = shape.iter().flatten().map(|extent| *extent as usize).collect();
+            Ok(vec![("", Npy { descr, shape: leading(array.len(), inner), bytes })])
+        }
+        ColumnType::Tensor { element, shape } => variable(*element, shape, array, window),
+        ColumnType::Binary => {
+            let array = array.as_binary::<i64>();
+            let (first, last) = ends(array.value_offsets());
+            let bytes = array.values().as_slice().get(first..last).unwrap_or_default().to_vec();
+            let values = Npy { descr: "|u1".to_owned(), shape: vec![bytes.len()], bytes };
+            Ok(with_offsets(values, array.value_offsets().iter().map(|offset| offset - first as i64), window))
+        }
+        ColumnType::List(item) => {
+            let list = array.as_list::<i64>();
+            let (first, last) = ends(list.value_offsets());
+            let items = list.values().slice(first, last - first);
+            let mut parts = match **item {
+                ColumnType::List(_) | ColumnType::Binary => Err(Error::unsupported(format!("{ty} as one NumPy array"))),
+                ref item if item.fixed_elements().is_none() && *item != ColumnType::Utf8 => {
+                    Err(Error::unsupported(format!("{ty} as one NumPy array")))
+                }
+                _ if items.null_count() > 0 => Err(Error::unsupported("a null inside a list, as a NumPy array")),
+                ref item => column(item, &items, true),
+            }?;
+            let (_, values) = parts.remove(0);
+            Ok(with_offsets(values, list.value_offsets().iter().map(|offset| offset - first as i64), window))
+        }
+        _ => {
+            let (descr, bytes) = elements(ty, array)?;
+            Ok(vec![("", Npy { descr, shape: leading(array.len(), Vec::new()), bytes })])
+        }
+    }
+}
+
+/// Tensors one behind the other along the first axis, if that alone differs from row to row; else flat, with all shapes beside.
+fn variable(element: Primitive, shape: &[Option<u32>], array: &ArrayRef, window: bool) -> Result<Vec<(&'static str, Npy)>> {
+    let parts = array.as_struct();
+    let data = parts.column(0).as_list::<i64>();
+    let (first, last) = ends(data.value_offsets());
+    let (descr, bytes) = elements(&ColumnType::Scalar(element), &data.values().slice(first, last - first))?;
+    let extents = parts.column(1).as_fixed_size_list().values().as_primitive::<types::Int32Type>().values().clone();
+    let extents: Vec<usize> = extents.iter().map(|extent| *extent as usize).collect();
+    let rank = shape.len();
+    if !window {
+        return Ok(vec![("", Npy { descr, shape: extents, bytes })]);
+    }
+    if let [None, inner @ ..] = shape
+        && inner.iter().all(Option::is_some)
+    {
+        let mut offsets = vec![0];
+        for (row, shape) in extents.chunks_exact(rank).enumerate() {
+            let extent = if array.is_valid(row) { shape[0] } else { 0 };
+            offsets.push(offsets[row] + extent as i64);
+        }
+        let shape = std::iter::once(offsets[array.len()] as usize).chain(inner.iter().flatten().map(|extent| *extent as usize));
+        return Ok(with_offsets(Npy { descr, shape: shape.collect(), bytes }, offsets, window));
+    }
+    let total = last - first;
+    let mut parts = with_offsets(
+        Npy { descr, shape: vec![total], bytes },
+        data.value_offsets().iter().map(|offset| offset - first as i64),
+        window,
+    );
+    parts.push((".shapes", Npy::i64s(extents.iter().map(|extent| *extent as i64), vec![array.len(), rank])));
+    Ok(parts)
+}
+
+fn with_offsets(values: Npy, offsets: impl IntoIterator<Item = i64>, window: bool) -> Vec<(&'static str, Npy)> {
+    let mut parts = vec![("", values)];
+    if window {
+        let offsets: Vec<i64> = offsets.into_iter().collect();
+        let shape = vec![offsets.len()];
+        parts.push((".offsets", Npy::i64s(offsets, shape)));
+    }
+    parts
+}
+
+fn ends(offsets: &[i64]) -> (usize, usize) {
+    let [first, .., last] = offsets else { return (0, 0) };
+    (*first as usize, *last as usize)
+}
+
+/// NumPy's name and the bytes of elements that lie one behind the other.
+fn elements(ty: &ColumnType, array: &ArrayRef) -> Result<(String, Vec<u8>)> {
+    let unit = |unit: &TimeUnit| match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    let kind = |ty: &Primitive| match ty {
+        Primitive::Bool => 'b',
+        Primitive::F16 | Primitive::F32 | Primitive::F64 => 'f',
+        Primitive::I8 | Primitive::I16 | Primitive::I32 | Primitive::I64 => 'i',
+        Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64 => 'u',
+    };
+    match ty {
+        ColumnType::Scalar(Primitive::Bool) => {
+            let bools = array.as_boolean();
+            Ok(("|b1".to_owned(), (0..bools.len()).map(|place| u8::from(bools.is_valid(place) && bools.value(place))).collect()))
+        }
+        ColumnType::Scalar(ty) => {
+            let order = if ty.width() == 1 { '|' } else { '<' };
+            Ok((format!("{order}{}{}", kind(ty), ty.width()), raw(array, ty.width())))
+        }
+        ColumnType::Date => {
+            let days = array.as_primitive::<types::Date32Type>().values().iter();
+            Ok(("<M8[D]".to_owned(), days.flat_map(|day| i64::from(*day).to_le_bytes()).collect()))
+        }
+        ColumnType::Timestamp(of, _) => Ok((format!("<M8[{}]", unit(of)), raw(array, 8))),
+        ColumnType::Duration(of) => Ok((format!("<m8[{}]", unit(of)), raw(array, 8))),
+        ColumnType::Utf8 => {
+            let texts: Vec<&str> = array.as_string::<i64>().iter().map(Option::unwrap_or_default).collect();
+            // NumPy takes zeros at the end for padding.
+            if texts.iter().any(|text| text.ends_with('\0')) {
+                return Err(Error::unsupported("text that ends in a zero character, as a NumPy array"));
+            }
+            let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
+            let padded = |text: &&str| {
+                text.chars()
+                    .map(u32::from)
+                    .chain(std::iter::repeat(0))
+                    .take(width)
+                    .flat_map(u32::to_le_bytes)
+                    .collect::<Vec<u8>>()
+            };
+            Ok((format!("<U{width}"), texts.iter().flat_map(padded).collect()))
+        }
+        _ => Err(Error::unsupported(format!("{ty} as the elements of a NumPy array"))),
+    }
+}
+
+/// The bytes of a primitive array; null slots hold zeros as they are read.
+fn raw(array: &ArrayRef, width: usize) -> Vec<u8> {
+    let data = array.to_data();
+    let buffer = data.buffers().first().map(|buffer| buffer.as_slice()).unwrap_or_default();
+    buffer.get(data.offset() * width..(data.offset() + data.len()) * width).unwrap_or_default().to_vec()
+}

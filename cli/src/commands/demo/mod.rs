@@ -1,0 +1,225 @@
+//! `tetrys demo`: the whole story on generated data, offline: write, filter, read a window, damage and repair.
+
+mod sensors;
+mod writing;
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use arrow_array::cast::AsArray;
+use clap::Args;
+use polars::prelude::{col, lit};
+use tetrys::{Edge, Error, Explain, Result, RowLoader, Table, table::Verification};
+
+use crate::{
+    failure::{Failure, Outcome},
+    staging::require_empty,
+    text,
+};
+
+/// Rows of the window before the row itself.
+const BEFORE: i64 = 10;
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tetrys demo\n  tetrys demo keep && tetrys info keep/drives")]
+pub(crate) struct Demo {
+    /// A new or empty folder to leave the data in [default: a temporary one, removed at the end]
+    dir: Option<PathBuf>,
+    /// Scenes
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    scenes: u32,
+    /// Frames a scene; a frame has about 400 KB of sensor data
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    frames: u32,
+}
+
+impl Demo {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let (_temporary, folder) = match &self.dir {
+            Some(dir) => {
+                require_empty(dir)?;
+                std::fs::create_dir_all(dir).map_err(|error| Error::from(error).at(dir.display()))?;
+                (None, dir.clone())
+            }
+            None => {
+                let temporary = tempfile::tempdir().map_err(|error| Error::from(error).at("a temporary folder"))?;
+                let folder = temporary.path().to_owned();
+                (Some(temporary), folder)
+            }
+        };
+        let root = folder.join("drives");
+        self.tell_writing(out, &folder, &root).await?;
+        // Opened anew, as somebody else would.
+        let table = Table::open(&root.display().to_string()).await?;
+        let loader = tell_filter(out, &table).await?;
+        tell_window(out, &loader).await?;
+        tell_damage(out, &table, &root, &loader).await?;
+        self.tell_next(out, &root)?;
+        Ok(Outcome::Done)
+    }
+
+    async fn tell_writing(&self, out: &mut dyn Write, folder: &Path, root: &Path) -> Result<(), Failure> {
+        writeln!(out, "Made-up drives: a camera, a lidar, and what was around the car. All in {}\n", folder.display())?;
+        out.flush()?;
+        let started = Instant::now();
+        let table = writing::write(&folder.join("l5.zarr"), root, self.scenes, self.frames).await?;
+        let took = started.elapsed();
+        let info = table.info().await?;
+        let stored: u64 = table.store().list("").await?.iter().map(|(_, bytes)| bytes).sum();
+        let logical: u64 = info.column_groups.iter().map(|group| group.logical_bytes).sum();
+        writeln!(
+            out,
+            "1. Written in {}: {}, {}, {} from {}, ratio {}",
+            text::time(took),
+            text::counted(info.rows, "row"),
+            text::counted(info.sequences, "sequence"),
+            text::bytes(stored),
+            text::bytes(logical),
+            text::ratio(stored, logical),
+        )?;
+        let lines: Vec<_> = info
+            .column_groups
+            .iter()
+            .map(|group| {
+                let (bytes, ratio) = (text::bytes(group.bytes), text::ratio(group.bytes, group.logical_bytes));
+                let names = group.columns.iter().map(|(name, ty)| format!("{name} {ty}")).collect::<Vec<_>>().join(", ");
+                vec![String::new(), group.name.clone(), bytes, ratio, shortened(names, 62)]
+            })
+            .collect();
+        write!(out, "{}", text::table(&["", "", ">", ">", ""], &lines))?;
+        out.flush()?;
+        Ok(())
+    }
+
+    fn tell_next(&self, out: &mut dyn Write, root: &Path) -> Result<(), Failure> {
+        // Under `cargo run` there may be no `tetrys` on the path.
+        let program = if std::env::var_os("CARGO_MANIFEST_DIR").is_some() { "cargo run -qr --" } else { "tetrys" };
+        let root = match &self.dir {
+            Some(_) => root.display().to_string(),
+            None => "keep/drives".to_owned(),
+        };
+        writeln!(out, "\nNext:")?;
+        if self.dir.is_none() {
+            writeln!(out, "  {program} demo keep")?;
+        }
+        writeln!(out, "  {program} info {root}")?;
+        writeln!(out, "  {program} explain {root} 42 --columns 'lidar.*' --offsets=-10..=0")?;
+        writeln!(out, "  {program} get {root} 42 --columns '*.jpeg' --columns 'agents.*' --offsets=-10..=0 --out rows")?;
+        writeln!(out, "  {program} verify {root}")?;
+        Ok(())
+    }
+}
+
+async fn tell_filter(out: &mut dyn Write, table: &Table) -> Result<RowLoader, Failure> {
+    let index = table.index().await?;
+    let started = Instant::now();
+    let mut busy = index.filter(col("agents_count").gt(lit(85)).and(col("frame_index").gt_eq(lit(BEFORE))))?;
+    let took = started.elapsed();
+    writeln!(
+        out,
+        "\n2. The index is a polars frame in memory: agents_count > 85 and frame_index >= {BEFORE}\n   finds {} of {} rows in {}",
+        text::count(busy.len() as u64),
+        text::count(index.len() as u64),
+        text::time(took),
+    )?;
+    // A small demo may have no such row.
+    if busy.is_empty() {
+        busy = index;
+    }
+    Ok(RowLoader::new(&busy)?.edge(Edge::Skip))
+}
+
+async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<(), Failure> {
+    let loader = loader.clone().columns(["lidar.*", "camera.*", "agents.pose.*"])?;
+    let Explain { ranges, requests, bytes, payload_bytes, .. } = loader.explain(0, -BEFORE..=0).await?;
+    let started = Instant::now();
+    let rows = loader.get_rows(0, -BEFORE..=0).await?;
+    let took = started.elapsed();
+    let jpegs = rows.column("camera.jpeg")?.as_binary_opt::<i64>();
+    let jpegs = jpegs.ok_or_else(|| Error::internal("camera.jpeg is not binary"))?;
+    for (place, row) in rows.table_rows().iter().enumerate() {
+        let Some(row) = row else { continue };
+        let points = rows.tensor::<f32>("lidar.points", place)?;
+        let intrinsics = rows.tensor::<f64>("camera.intrinsics", place)?;
+        if *points != sensors::points(*row) || jpegs.value(place) != sensors::jpeg(*row) || *intrinsics != sensors::INTRINSICS {
+            return Err(Error::internal(format!("row {row} is not what was written")).into());
+        }
+    }
+    let there: Vec<u64> = rows.table_rows().iter().flatten().copied().collect();
+    writeln!(
+        out,
+        "\n3. A window, rows {}..={} of lidar.* camera.* agents.pose.*, one range a column group:\n   {}, {}, {} of which {} are wanted, {}; every value as it was written",
+        there.first().copied().unwrap_or_default(),
+        there.last().copied().unwrap_or_default(),
+        text::counted(ranges as u64, "range"),
+        text::counted(requests as u64, "request"),
+        text::bytes(bytes),
+        text::bytes(payload_bytes),
+        text::time(took),
+    )?;
+    Ok(())
+}
+
+async fn tell_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &RowLoader) -> Result<(), Failure> {
+    let loader = loader.clone().columns(["lidar.points"])?;
+    let row = loader.get_row(0).await?.as_rows().table_rows().first().copied().flatten().unwrap_or_default();
+    let group = table.schema().groups().iter().position(|group| group.name == "lidar").unwrap_or_default();
+    let layout = table.layout(group).await?;
+    let block = layout.locate(row)?.block;
+    let range = layout.byte_range(block)?;
+    let chunk = layout.run(block)?.chunk;
+    let (name, hash) = (chunk.object_name(), chunk.to_string());
+    let byte = range.start + (range.end - range.start) / 2;
+    let file = root.join(&name);
+    flip(&file, byte)?;
+    let refused = loader.get_row(0).await;
+    let found = timed_verify(table).await;
+    flip(&file, byte)?;
+    let Err(refused) = refused else { return Err(Error::internal("a flipped byte went unnoticed").into()) };
+    let (found, _) = found?;
+    let (sound, took) = timed_verify(table).await?;
+    if found.damage.len() != 1 || !sound.damage.is_empty() {
+        return Err(
+            Error::internal(format!("verify found {} damaged places, then {}", found.damage.len(), sound.damage.len())).into()
+        );
+    }
+    let said = refused.to_string();
+    let said = said.strip_prefix(&format!("{} version {}: ", table.url(), table.version())).unwrap_or(&said);
+    let short = format!("{}..", hash.get(..8).unwrap_or_default());
+    writeln!(out, "\n4. Byte {byte} of {} flipped; reading row {row} says", name.replace(&hash, &short))?;
+    writeln!(out, "   {}", shortened(said.replace(&hash, &short), 120))?;
+    writeln!(
+        out,
+        "   verify finds {}; flipped back, all {} are sound, checked in {}",
+        text::counted(found.damage.len() as u64, "damaged object"),
+        text::bytes(sound.bytes),
+        text::time(took),
+    )?;
+    Ok(())
+}
+
+async fn timed_verify(table: &Table) -> Result<(Verification, Duration)> {
+    let started = Instant::now();
+    Ok((table.verify(|_, _| {}).await?, started.elapsed()))
+}
+
+/// Turns over the bits of one byte; twice is not at all.
+fn flip(path: &Path, byte: u64) -> Result<()> {
+    let flip = |mut file: File| -> std::io::Result<()> {
+        let mut held = [0];
+        file.seek(SeekFrom::Start(byte))?;
+        file.read_exact(&mut held)?;
+        file.seek(SeekFrom::Start(byte))?;
+        file.write_all(&[!held[0]])
+    };
+    let done = OpenOptions::new().read(true).write(true).open(path).and_then(flip);
+    done.map_err(|error| Error::from(error).at(path.display()))
+}
+
+fn shortened(text: String, most: usize) -> String {
+    if text.chars().count() <= most { text } else { text.chars().take(most).chain("..".chars()).collect() }
+}

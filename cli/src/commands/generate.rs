@@ -1,0 +1,69 @@
+//! `tetrys generate`: data sets of any size from a seed, to try things with.
+
+use std::{io::Write, path::PathBuf, time::Instant};
+
+use clap::{Args, Subcommand};
+use tetrys::ingest::l5::GeneratorSettings;
+
+use crate::{
+    failure::{Failure, Outcome},
+    text,
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generate {
+    /// A Level 5 prediction data set (zarr), format_version 2
+    L5(L5),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "The same settings give the same records on every machine.
+
+Example:
+  tetrys generate l5 ten.zarr --scenes 10
+  tetrys ingest l5 ten.zarr ten")]
+pub(crate) struct L5 {
+    /// The new zarr directory; it appears when it is complete
+    target: PathBuf,
+    /// Scenes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    scenes: u32,
+    /// Frames a scene, 100 ms apart
+    #[arg(long, value_name = "N", default_value_t = 248)]
+    frames: u32,
+    /// Agents in a frame, on average
+    #[arg(long, value_name = "N", default_value_t = 79)]
+    agents: u32,
+    /// Every record depends on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Also write a mask of agents, `agents_mask/0.5`
+    #[arg(long)]
+    mask: bool,
+}
+
+impl Generate {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let Self::L5(command) = self;
+        let started = Instant::now();
+        let settings = GeneratorSettings {
+            seed: command.seed,
+            scenes: command.scenes,
+            frames_per_scene: command.frames,
+            agents_per_frame: command.agents,
+            mask: command.mask,
+            ..GeneratorSettings::default()
+        };
+        settings.generate(&command.target).map_err(Failure::Input)?;
+        let frames = u64::from(command.scenes) * u64::from(command.frames);
+        writeln!(
+            out,
+            "{}: {} in {}, written in {}",
+            command.target.display(),
+            text::counted(frames, "frame"),
+            text::counted(command.scenes.into(), "scene"),
+            text::time(started.elapsed()),
+        )?;
+        Ok(Outcome::Done)
+    }
+}

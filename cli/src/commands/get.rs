@@ -1,0 +1,171 @@
+//! `tetrys get`: a row or a window, for people, as JSON or as NumPy files.
+
+use std::{io::Write, path::PathBuf};
+
+use arrow_array::ArrayRef;
+use clap::Args;
+use serde_json::{Value, json};
+use tetrys::{ColumnType, Error, Table, table::Rows};
+
+use crate::{
+    arrays, cells,
+    cells::Cell,
+    failure::{Failure, Outcome},
+    reading::Reading,
+    staging::Staging,
+    text,
+};
+
+/// Elements of a value that are shown.
+const SHOWN: usize = 4;
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "With --out each column X becomes X.npy, in a window with a leading axis of rows and mask.npy beside. Where rows differ in length they lie one behind the other, and row i is X[offsets[i]:offsets[i+1]] with the offsets of X.offsets.npy.
+
+Examples:
+  tetrys get sample 120 --columns 'agents.*' --columns 'ego.*'
+  tetrys get sample 120 --columns 'agents.*' --offsets=-10..=0 --out rows"
+)]
+pub(crate) struct Get {
+    #[command(flatten)]
+    reading: Reading,
+    /// Write NumPy files into this new folder, one a column
+    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    out: Option<PathBuf>,
+    /// Print JSON: all values, bytes as hexadecimal digits
+    #[arg(long)]
+    json: bool,
+}
+
+impl Get {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        // Asked first: a target that is there is noticed before anything is read.
+        let staging = self.out.as_deref().map(Staging::new).transpose()?;
+        let (table, loader) = self.reading.open().await?;
+        let row = self.reading.row;
+        let rows = match self.reading.offsets.clone() {
+            Some(offsets) => loader.get_rows(row, offsets).await?,
+            None => loader.take(&[row]).await?,
+        };
+        let window = self.reading.offsets.is_some();
+        let types = types(&table, &rows)?;
+        if let (Some(staging), Some(folder)) = (staging, &self.out) {
+            let files = arrays::write(&rows, &types, window, staging.folder())?;
+            staging.publish()?;
+            let lines: Vec<_> =
+                files.iter().map(|(name, npy)| vec![name.clone(), npy.descr.clone(), shape(&npy.shape)]).collect();
+            writeln!(out, "{}: {}", folder.display(), said_of(&rows, window))?;
+            write!(out, "{}", text::table(&["", "", ""], &lines))?;
+        } else if self.json {
+            // On one line: indented tensors are mostly white space.
+            writeln!(out, "{}", as_json(&rows, &types))?;
+        } else {
+            print(out, &table, &rows, &types, window).await?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn types(table: &Table, rows: &Rows) -> Result<Vec<ColumnType>, Error> {
+    let type_of = |name: &str| table.schema().column_named(name).map(|column| column.ty.clone());
+    let fields = rows.batch().schema_ref().fields().iter();
+    fields.map(|field| type_of(field.name()).ok_or_else(|| Error::internal(format!("no column `{}`", field.name())))).collect()
+}
+
+fn columns<'a>(rows: &'a Rows, types: &'a [ColumnType]) -> impl Iterator<Item = (&'a str, &'a ColumnType, &'a ArrayRef)> {
+    let batch = rows.batch();
+    let named = batch.schema_ref().fields().iter().map(|field| field.name().as_str());
+    named.zip(types).zip(batch.columns()).map(|((name, ty), array)| (name, ty, array))
+}
+
+fn as_json(rows: &Rows, types: &[ColumnType]) -> Value {
+    let described: Vec<_> = columns(rows, types).map(|(name, ty, _)| json!({"name": name, "type": ty.to_string()})).collect();
+    let row = |(place, row): (usize, &Option<u64>)| match row {
+        Some(row) => json!({"row": row, "values": cells::json_row(columns(rows, types), place)}),
+        None => json!({"row": null, "values": null}),
+    };
+    json!({"columns": described, "rows": rows.table_rows().iter().enumerate().map(row).collect::<Vec<_>>()})
+}
+
+async fn print(out: &mut dyn Write, table: &Table, rows: &Rows, types: &[ColumnType], window: bool) -> Result<(), Failure> {
+    writeln!(out, "{}", said_of(rows, window))?;
+    let Some(shown) = rows.table_rows().iter().position(Option::is_some) else { return Ok(()) };
+    let mut lines = Vec::new();
+    for (name, ty, array) in columns(rows, types) {
+        let values = match Cell::of(ty, array, shown) {
+            Some(cell) => cell.preview(SHOWN),
+            None => "null".to_owned(),
+        };
+        let shapes: Vec<Vec<usize>> = (0..rows.len()).filter_map(|row| Cell::of(ty, array, row)).map(|cell| cell.shape).collect();
+        lines.push(vec![text::printable(name), ty.to_string(), spread(&shapes), values]);
+    }
+    if let Some(row) = rows.table_rows()[shown].filter(|_| !window) {
+        for (name, value) in index_values(table, row).await? {
+            writeln!(out, "  {name}: {value}")?;
+        }
+    }
+    let values =
+        if window { format!("values of row {}", rows.table_rows()[shown].unwrap_or_default()) } else { "values".to_owned() };
+    writeln!(out)?;
+    write!(out, "{}", text::table(&["column", "type", "shape", &values], &lines))?;
+    Ok(())
+}
+
+/// The index columns of one row.
+async fn index_values(table: &Table, row: u64) -> Result<Vec<(String, Value)>, Error> {
+    let mut start = 0;
+    for batch in table.index_batches().await? {
+        let batch = batch?;
+        let end = start + batch.num_rows() as u64;
+        if row < end {
+            let place = usize::try_from(row - start).unwrap_or(usize::MAX);
+            let columns = table.schema().index().zip(batch.columns());
+            return Ok(columns.map(|(column, array)| (column.name.clone(), cells::json(&column.ty, array, place))).collect());
+        }
+        start = end;
+    }
+    Ok(Vec::new())
+}
+
+/// `rows 110..=120, all 11 exist`.
+fn said_of(rows: &Rows, window: bool) -> String {
+    let there: Vec<u64> = rows.table_rows().iter().flatten().copied().collect();
+    let (Some(first), Some(last)) = (there.first(), there.last()) else {
+        return format!("{}, none exists", text::counted(rows.len() as u64, "row"));
+    };
+    if !window {
+        return format!("row {first}");
+    }
+    let consecutive = there.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+    let named = match consecutive {
+        true => format!("rows {first}..={last}"),
+        false => format!("{} between {first} and {last}", text::counted(there.len() as u64, "row")),
+    };
+    match rows.len() - there.len() {
+        0 => format!("{named}, all {} exist", rows.len()),
+        missing => format!("{named}, {missing} of {} lie outside the sequence", rows.len()),
+    }
+}
+
+/// `[68,2]`; nothing for a single element.
+fn shape(extents: &[usize]) -> String {
+    bracketed(extents.iter().map(usize::to_string).collect())
+}
+
+fn bracketed(extents: Vec<String>) -> String {
+    if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(",")) }
+}
+
+/// The shapes of all rows in one: `[38..=42,2]`.
+fn spread(shapes: &[Vec<usize>]) -> String {
+    let Some(first) = shapes.first() else { return String::new() };
+    let axis = |axis: usize| {
+        let extents = || shapes.iter().filter_map(|shape| shape.get(axis));
+        match (extents().min(), extents().max()) {
+            (Some(min), Some(max)) if min != max => format!("{min}..={max}"),
+            (min, _) => min.map(usize::to_string).unwrap_or_default(),
+        }
+    };
+    bracketed((0..first.len()).map(axis).collect())
+}

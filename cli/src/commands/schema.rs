@@ -1,0 +1,86 @@
+//! `tetrys schema`: columns, their types and groups.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::{Value, json};
+use tetrys::{Column, Table};
+
+use super::write_json;
+use crate::{
+    failure::{Failure, Outcome},
+    text,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "Index columns are in memory, for filtering; group columns are read by row.
+
+Example:
+  tetrys schema sample")]
+pub(crate) struct SchemaCommand {
+    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    table: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl SchemaCommand {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let table = Table::open(&self.table).await?;
+        let schema = table.schema();
+        let index: Vec<&Column> = schema.index().collect();
+        let members: Vec<(&str, Vec<&Column>)> = schema
+            .groups()
+            .iter()
+            .map(|group| (group.name.as_str(), group.columns.iter().filter_map(|id| schema.column(*id)).collect()))
+            .collect();
+        let names = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
+        let (sequence_by, order_by) = (names(&mut schema.sequence_by()), names(&mut schema.order_by()));
+        let attachments: Vec<&String> = table.manifest().attachments.keys().collect();
+        let properties: Vec<&String> = table.manifest().properties.keys().collect();
+        if self.json {
+            let described = |columns: &[&Column]| -> Vec<Value> {
+                let describe = |column: &&Column| json!({"name": column.name, "type": column.ty.to_string(), "properties": column.properties});
+                columns.iter().map(describe).collect()
+            };
+            let groups: Vec<_> =
+                members.iter().map(|(name, columns)| json!({"name": name, "columns": described(columns)})).collect();
+            let all = json!({
+                "index": described(&index),
+                "sequence_by": sequence_by,
+                "order_by": order_by,
+                "column_groups": groups,
+                "properties": properties,
+                "attachments": attachments,
+            });
+            write_json(out, &all)?;
+            return Ok(Outcome::Done);
+        }
+        let mut lines = vec![vec!["index".to_owned()]];
+        let line =
+            |column: &&Column| vec![format!("  {}", text::printable(&column.name)), column.ty.to_string(), said_of(column)];
+        lines.extend(index.iter().map(line));
+        for (name, columns) in &members {
+            lines.push(vec![format!("group {}", text::printable(name))]);
+            lines.extend(columns.iter().map(line));
+        }
+        write!(out, "{}", text::table(&["", "", ""], &lines))?;
+        let listed = [("sequence by", sequence_by), ("order by", order_by)];
+        let kept = [("properties", properties), ("attachments", attachments)];
+        let kept = kept.map(|(what, names)| (what, names.into_iter().cloned().collect()));
+        for (what, names) in listed.into_iter().chain(kept).filter(|(_, names)| !names.is_empty()) {
+            writeln!(out, "{what} {}", text::printable(&names.join(", ")))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The description, or all properties.
+fn said_of(column: &Column) -> String {
+    let text = match column.properties.get("description").and_then(Value::as_str) {
+        Some(description) => description.to_owned(),
+        None => column.properties.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
+    };
+    text::printable(&text)
+}

@@ -1,0 +1,45 @@
+//! What `get` and `explain` are asked for: a row or the window around it, and columns.
+
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use tetrys::{Edge, Offsets, Result, RowLoader, Table};
+
+/// A row or a window of a table.
+#[derive(Args, Debug)]
+pub(crate) struct Reading {
+    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    table: String,
+    /// The row, counted from 0 over the whole table
+    pub(crate) row: u64,
+    /// Columns to read, as a pattern: `agents.pose.*`, `*.jpeg`, `re:ego\..+`; `*` crosses dots; may be given several times [default: all]
+    #[arg(long, value_name = "P")]
+    columns: Vec<String>,
+    /// Read the rows at these offsets around ROW, inside its sequence: `-10..=0`, `-10..1` or `-20,-10,0`
+    #[arg(long, value_name = "A..=B", allow_hyphen_values = true)]
+    pub(crate) offsets: Option<Offsets>,
+    /// What to do with offsets that leave the sequence: pad with null rows (see the mask), skip them, or stop with an error
+    #[arg(long, default_value = "pad", value_parser = edge())]
+    edge: Edge,
+}
+
+fn edge() -> impl TypedValueParser<Value = Edge> {
+    PossibleValuesParser::new(["pad", "skip", "error"]).map(|text| match text.as_str() {
+        "skip" => Edge::Skip,
+        "error" => Edge::Error,
+        _ => Edge::Pad,
+    })
+}
+
+impl Reading {
+    /// The table, and a loader of the columns asked for.
+    pub(crate) async fn open(&self) -> Result<(Table, RowLoader)> {
+        let table = Table::open(&self.table).await?;
+        let mut loader = table.row_loader().edge(self.edge);
+        if !self.columns.is_empty() {
+            loader = loader.columns(&self.columns)?;
+        }
+        Ok((table, loader))
+    }
+}

@@ -1,0 +1,113 @@
+//! Numbers and tables as people read them.
+
+use std::time::Duration;
+
+/// `1,234,567`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `3 rows`, `1 row`.
+pub(crate) fn counted(number: u64, one: &str) -> String {
+    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// `1.23 MB`: decimal units, three digits.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    for unit in ["kB", "MB", "GB", "TB", "PB"] {
+        value /= 1000.0;
+        if value < 999.5 || unit == "PB" {
+            let digits = if value < 9.995 {
+                2
+            } else if value < 99.95 {
+                1
+            } else {
+                0
+            };
+            return format!("{value:.digits$} {unit}");
+        }
+    }
+    unreachable!("the last unit takes all")
+}
+
+/// `0.52`: how large `part` is of `whole`; a dash where there is no whole.
+pub(crate) fn ratio(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.2}", part as f64 / whole as f64) }
+}
+
+/// `12.3 s`, `4.5 ms`, `67 us`.
+pub(crate) fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    match seconds {
+        _ if seconds >= 1.0 => format!("{seconds:.1} s"),
+        _ if seconds >= 1e-3 => format!("{:.1} ms", seconds * 1e3),
+        _ => format!("{:.0} us", seconds * 1e6),
+    }
+}
+
+/// Rows of cells below each other, two spaces between columns; columns whose heading starts with `>` stand to the right.
+pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let names: Vec<String> = headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
+    let lines: Vec<&Vec<String>> =
+        std::iter::once(&names).filter(|names| names.iter().any(|name| !name.is_empty())).chain(rows).collect();
+    let widths: Vec<usize> = (0..headings.len())
+        .map(|column| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for line in lines {
+        let mut padded = String::new();
+        for ((cell, width), heading) in line.iter().zip(&widths).zip(headings) {
+            if heading.starts_with('>') {
+                padded.push_str(&format!("{cell:>width$}  "));
+            } else {
+                padded.push_str(&format!("{cell:<width$}  "));
+            }
+        }
+        text.push_str(padded.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Control characters made visible, so that stored text cannot steer a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .flat_map(|character| if character.is_control() { character.escape_default().collect() } else { vec![character] })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [999, 1000, 9_999, 999_499, 999_500, 1_234_567_890].map(bytes),
+            ["999 B", "1.00 kB", "10.0 kB", "999 kB", "1.00 MB", "1.23 GB"]
+        );
+        assert_eq!(bytes(u64::MAX), "18447 PB");
+        assert_eq!((ratio(1, 2), ratio(1, 0)), ("0.50".to_owned(), "-".to_owned()));
+        assert_eq!((counted(1, "row"), counted(0, "row")), ("1 row".to_owned(), "0 rows".to_owned()));
+    }
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let rows = [vec!["a".to_owned(), "10".to_owned()], vec!["bcd".to_owned(), "9".to_owned()]];
+        assert_eq!(table(&["name", ">n"], &rows), "name   n\na     10\nbcd    9\n");
+        assert_eq!(printable("a\u{1b}[1m"), "a\\u{1b}[1m");
+    }
+}

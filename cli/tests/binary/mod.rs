@@ -1,0 +1,69 @@
+//! Runs the real binary and reads what it wrote.
+
+#![allow(dead_code, reason = "each suite uses its part")]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::common::npz::{self, Npy};
+
+/// What a run ended with.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs `tetrys` in `folder`; arguments are parted by spaces.
+pub(crate) fn tetrys(folder: &Path, arguments: &str) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+    let output = command.args(arguments.split(' ')).current_dir(folder).stdin(Stdio::null()).output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Ran {
+    /// What it printed, if it ended well and said nothing else.
+    pub(crate) fn ok(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
+        self.out
+    }
+
+    /// What it printed as JSON.
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// What it said on stderr, if it ended with `code` and printed nothing.
+    pub(crate) fn fails(self, code: i32) -> String {
+        assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
+        self.err
+    }
+}
+
+/// Every array in a folder, by file name without `.npy`.
+pub(crate) fn arrays(folder: &Path) -> BTreeMap<String, Npy> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap());
+    files
+        .map(|file| {
+            let name = file.file_name().into_string().unwrap();
+            (name.strip_suffix(".npy").unwrap().to_owned(), npz::parse(fs::read(file.path()).unwrap()))
+        })
+        .collect()
+}
+
+/// A generated data set of two scenes of `frames` frames as `zarr` and the table `table` made of it.
+pub(crate) fn small_table(folder: &Path, frames: u32) {
+    tetrys(folder, &format!("generate l5 zarr --scenes 2 --frames {frames} --agents 12 --seed 5 --mask")).ok();
+    tetrys(folder, "ingest l5 zarr table --quiet").ok();
+}

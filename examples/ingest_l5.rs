@@ -1,0 +1,57 @@
+//! Take a Level 5 data set in, read a window of poses, and write the data set back.
+
+use std::sync::Arc;
+
+use tetrys::{
+    Store, Table,
+    ingest::l5::{
+        Dataset, GeneratorSettings, IngestSettings,
+        array::{Array, Cursor},
+        export_table, ingest,
+        source::Source,
+    },
+};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let (zarr, back) = (folder.path().join("sample.zarr"), folder.path().join("back.zarr"));
+    let url = folder.path().join("sample").display().to_string();
+
+    // A data set of our own making; a recorded one is opened alike.
+    GeneratorSettings { seed: 7, scenes: 3, frames_per_scene: 50, agents_per_frame: 20, ..Default::default() }.generate(&zarr)?;
+    let dataset = Dataset::open(&zarr)?;
+    assert_eq!((dataset.frames_len(), dataset.scenes().len()), (150, 3));
+
+    // One row a frame, one sequence a scene.
+    let table = ingest(&dataset, Store::open(&url)?, &IngestSettings::default(), |_| {}).await?;
+    assert_eq!((table.rows(), table.manifest().sequences()), (150, 3));
+
+    // Frame 52 is the third of its scene: of the ten frames before it, two exist.
+    let loader = table.row_loader().columns(["agents.pose.*"])?;
+    let history = loader.get_rows(52, -10..=0).await?;
+    assert_eq!(history.mask().iter().filter(|exists| **exists).count(), 3);
+    let now = history.tensor::<f64>("agents.pose.centroid", 10)?;
+    let yaw = history.tensor::<f32>("agents.pose.yaw", 10)?;
+    assert_eq!((now.shape()[0], now.shape()[1]), (yaw.len(), 2));
+    println!("{} agents in frame 52, the first at {:?}", yaw.len(), &now[..2]);
+
+    // All four columns of the poses lie in one range.
+    let cost = loader.explain(52, -10..=0).await?;
+    assert_eq!((cost.ranges, cost.requests, cost.hops), (1, 1, 1));
+
+    // The way back: every record, bit by bit.
+    export_table(&Table::open(&url).await?, &back, |_| {}).await?;
+    for array in ["scenes", "frames", "agents", "traffic_light_faces"] {
+        assert_eq!(records(&zarr, array)?, records(&back, array)?, "{array}");
+    }
+    println!("{} frames and {} agents came back as they were", dataset.frames_len(), dataset.agents_len());
+    Ok(())
+}
+
+/// The decoded records of one array.
+fn records(zarr: &std::path::Path, name: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let array = Array::open(&Source::open(zarr)?, name)?.ok_or("no such array")?;
+    let len = array.meta().len;
+    Ok(Cursor::new(Arc::new(array)).records(0..len)?)
+}
