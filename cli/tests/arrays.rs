@@ -1,6 +1,5 @@
 //! Every type as NumPy files: what a window and a row of it become.
 
-#[path = "../../tests/common/mod.rs"]
 mod common;
 
 mod binary;

@@ -1,6 +1,5 @@
 //! Each kind of bad input and damage: its exit code, its words, and that nothing half is left.
 
-#[path = "../../tests/common/mod.rs"]
 mod common;
 
 mod binary;

@@ -1,6 +1,5 @@
 //! What the reading commands print, on a small generated table.
 
-#[path = "../../tests/common/mod.rs"]
 mod common;
 
 mod binary;

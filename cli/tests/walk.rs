@@ -1,6 +1,5 @@
 //! The walk of the README: a data set in, a window out, its cost, a check, and the data set back.
 
-#[path = "../../tests/common/mod.rs"]
 mod common;
 
 mod binary;
