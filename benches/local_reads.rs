@@ -1,7 +1,7 @@
 //! Reads from a local directory, page cache warm, against the floor: the same bytes by positioned reads, the same checksum,
 //! the same decompression, and nothing else.
 //!
-//! `cargo bench --bench local_reads [-- ROWS]`: 2,000 rows by default, about 1.3 GB in a temporary directory. Each row is
+//! `cargo bench --bench local_reads [-- ROWS [ONLY]]`: 2,000 rows by default, ONLY the reads whose name has these words, about 1.3 GB in a temporary directory. Each row is
 //! {camera.a..d: 80 KB of noise, camera.intrinsics f64[3,3]}, {lidar.points f32[20000,4] in millimetres}, {radar.points}. Both
 //! sides run in turn, five rounds; a ratio is that of the medians.
 
@@ -22,13 +22,15 @@ const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(2000);
+    let only: String =
+        std::env::args().skip(1).filter(|argument| argument.parse::<usize>().is_err() && argument != "--bench").collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     println!("{rows} rows, {} threads\n", std::thread::available_parallelism()?);
     println!("| preset | read | ours /s | floor /s | ratio |\n|---|---|---|---|---|");
     for preset in [Preset::Fast, Preset::Balanced] {
         let folder = tempfile::tempdir()?;
         let table = runtime.block_on(write(folder.path().to_str().ok_or("not UTF-8")?, rows, preset))?;
-        runtime.block_on(measure(&table, preset))?;
+        runtime.block_on(measure(&table, preset, &only))?;
     }
     Ok(())
 }
@@ -83,10 +85,13 @@ fn batch(start: usize, rows: usize, random: &mut fastrand::Rng) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-async fn measure(table: &Table, preset: Preset) -> Result<(), Box<dyn std::error::Error>> {
+async fn measure(table: &Table, preset: Preset, only: &str) -> Result<(), Box<dyn std::error::Error>> {
     let mut random = fastrand::Rng::with_seed(3);
     let rows: Vec<u64> = (0..1000).map(|_| random.u64(0..table.rows())).collect();
     for (name, columns) in [("lidar", vec!["lidar.*"]), ("camera (4 images)", vec!["camera.*"]), ("radar", vec!["radar.*"])] {
+        if !format!("one row of {name}").contains(only) {
+            continue;
+        }
         let loader = table.row_loader().columns(columns)?;
         let floor = Floor::open(table, name.split(' ').next().unwrap_or(name)).await?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -105,6 +110,9 @@ async fn measure(table: &Table, preset: Preset) -> Result<(), Box<dyn std::error
         print(preset, &format!("one row of {name}"), ours, theirs);
     }
     for (name, columns) in [("lidar", vec!["lidar.*"]), ("camera (4 images)", vec!["camera.*"])] {
+        if !format!("scan of {name}").contains(only) {
+            continue;
+        }
         let floor = Floor::open(table, name.split(' ').next().unwrap_or(name)).await?;
         let loader = table.row_loader().columns(columns)?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());

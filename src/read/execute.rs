@@ -1,6 +1,6 @@
 //! Executes a plan: fetches its ranges, decodes every block once, assembles the columns.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
@@ -59,7 +59,7 @@ pub async fn execute(
 /// Decodes the blocks of one group and assembles its wanted columns.
 async fn read_group(group: GroupPlan, types: GroupTypes, layout: Arc<Layout>, ranges: Vec<Bytes>) -> Result<Vec<ArrayRef>> {
     let bytes: u64 = ranges.iter().map(|range| range.len() as u64).sum();
-    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get());
+    let threads = threads();
     let decoded = if bytes < PARALLEL_ABOVE || threads == 1 || group.blocks.len() < 2 {
         decode_blocks(&group, &types, &layout, &ranges, 0..group.blocks.len())?
     } else {
@@ -78,6 +78,12 @@ async fn read_group(group: GroupPlan, types: GroupTypes, layout: Arc<Layout>, ra
         return assemble_all(&group, &shared.1.types, decoded);
     };
     assemble_all(&group, &types.types, decoded)
+}
+
+/// How many threads decode; asking the system reads files, which takes as long as reading a small row.
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))
 }
 
 fn decode_blocks(

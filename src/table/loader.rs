@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema as ArrowSchema;
-use futures::{Stream, future::try_join_all, stream};
+use futures::{Stream, StreamExt, future::try_join_all, stream};
 
 use super::{
     rows::{Row, Rows},
@@ -28,6 +28,9 @@ pub struct RowLoader {
     edge: Edge,
     coalesce: Coalesce,
 }
+
+/// How many batches a scan reads at a time, the one being used not counted.
+const SCAN_AHEAD: usize = 2;
 
 impl RowLoader {
     pub(super) fn of_table(table: &Table) -> Self {
@@ -110,21 +113,21 @@ impl RowLoader {
         self.read(rows).await
     }
 
-    /// All positions in order, `batch_rows` at a time.
-    pub fn scan(&self, batch_rows: usize) -> impl Stream<Item = Result<Rows>> + '_ {
-        let batch_rows = batch_rows.max(1) as u64;
-        stream::unfold(0, move |start| async move {
-            let end = (start + batch_rows).min(self.len());
-            if start >= end {
-                return None;
-            }
-            let rows = (start..end).map(|position| self.table_row(position).map(Some)).collect::<Result<Vec<_>>>();
-            let batch = match rows {
-                Ok(rows) => self.read(rows).await,
-                Err(error) => Err(error),
-            };
-            Some((batch, end))
-        })
+    /// All positions in order, `batch_rows` at a time. While one batch is used, the next two are read.
+    pub fn scan(&self, batch_rows: usize) -> impl Stream<Item = Result<Rows>> + use<> {
+        let batch_rows = batch_rows.max(1);
+        let starts = (0..self.len()).step_by(batch_rows);
+        let loader = self.clone();
+        stream::iter(starts)
+            .map(move |start| {
+                let loader = loader.clone();
+                ahead(async move {
+                    let end = (start + batch_rows as u64).min(loader.len());
+                    let rows = (start..end).map(|position| loader.table_row(position).map(Some)).collect::<Result<Vec<_>>>()?;
+                    loader.read(rows).await
+                })
+            })
+            .buffered(SCAN_AHEAD)
     }
 
     /// What reading the window around a position costs; `0..=0` for the row alone.
@@ -219,5 +222,17 @@ impl RowLoader {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options);
         Ok(Rows::new(batch.map_err(|error| Error::internal(error.to_string()))?, types, rows))
+    }
+}
+
+/// Starts `work` at once where a runtime is there to run it; without one it runs when it is asked for. Dropping it ends it.
+async fn ahead<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work.await };
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn_on(work, &runtime);
+    match tasks.join_next().await {
+        Some(Ok(done)) => done,
+        Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        _ => Err(Error::unavailable("the runtime is shutting down")),
     }
 }
