@@ -159,11 +159,15 @@ fn points(extents: [i32; 2], elements: Vec<Option<f32>>) -> ArrayRef {
 }
 
 #[test]
-fn a_null_inside_a_tensor_and_a_shape_that_does_not_fit_are_refused() {
+fn a_null_part_of_a_tensor_and_a_shape_that_does_not_fit_are_refused() {
     let row = |points: ArrayRef| [replaced(&small_rows("a", &[1]), "points", points)];
     let place = "partition 0, rows from 0: column `points`";
-    let text = format!("{place}: a null inside a tensor of type f32[?,2]: only whole tensors can be null");
-    write_says(&row(points([1, 2], vec![Some(1.0), None])), ErrorKind::Unsupported, &text);
+    let text = format!("{place}: a null among the parts of a tensor of type f32[?,2]: an element or all of it can be null");
+    let item = Arc::new(Field::new("item", DataType::Float32, true));
+    let pairs = FixedSizeListArray::new(item, 2, Arc::new(Float32Array::from(vec![1.0; 4])), Some(vec![true, false].into()));
+    let list = Arc::new(Field::new("item", pairs.data_type().clone(), true));
+    let parts = LargeListArray::new(list, OffsetBuffer::from_lengths([2]), Arc::new(pairs), None);
+    write_says(&row(Arc::new(parts)), ErrorKind::Unsupported, &text);
     for (shape, elements, found) in [
         ([1, 3], 3, "[1, 3] with 3"),
         ([2, 2], 2, "[2, 2] with 2"),
