@@ -10,7 +10,7 @@ use arrow_array::{Array, LargeBinaryArray, RecordBatch};
 use common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, memory, over, rows_of};
 use tetrys::{
     Coalesce, ColumnId, ColumnType, Cuts, Edge, Explain, Offsets, Preset, RowLoader, Rows, Schema, Table, WriteOptions,
-    read::{GroupCost, GroupPlan, GroupRequest, Layout, cover, plan},
+    read::{BlockBytes, GroupCost, GroupPlan, GroupRequest, Layout, Stretch, cover, plan},
     store::{CountingStore, Counts},
 };
 
@@ -115,10 +115,11 @@ fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce
     let wanted: Vec<_> = all.iter().filter(|(_, _, held)| rows.iter().flatten().any(|row| held.contains(row))).collect();
     assert_eq!(group.blocks.len(), wanted.len(), "each block once");
     for (planned, (chunk, bytes, held)) in group.blocks.iter().zip(&wanted) {
-        let range = &group.ranges[planned.range];
-        let start = range.range.start + planned.within.start as u64;
-        assert_eq!((&range.chunk.object_name(), start..start + planned.within.len() as u64), (chunk, bytes.clone()));
-        assert!(planned.within.end as u64 <= range.range.end - range.range.start);
+        let BlockBytes::Block(Stretch { range, within }) = &planned.bytes else { panic!("small blocks have no page lengths") };
+        let range = &group.ranges[*range];
+        let start = range.range.start + within.start as u64;
+        assert_eq!((&range.chunk.object_name(), start..start + within.len() as u64), (chunk, bytes.clone()));
+        assert!(within.end as u64 <= range.range.end - range.range.start);
         assert_eq!(u64::from(planned.rows), held.end - held.start);
     }
     for (row, place) in rows.iter().zip(&group.rows) {

@@ -84,14 +84,16 @@ fn run(owner: u32, chunk_bytes: u64) -> LayoutRun {
         rows: 4,
         lengths: lengths.clone(),
         block_rows: lengths,
+        pages: None,
     }
 }
 
 #[test]
-fn a_layout_that_points_into_another_table_or_a_chunk_over_the_limit_is_refused() {
-    let read = |run| read_layout(LayoutWriter::write(&[run]).unwrap().into(), 1, 4);
+fn a_layout_that_points_into_an_unnamed_table_or_a_chunk_over_the_limit_is_refused() {
+    let read = |run| read_layout(LayoutWriter::write(&[run]).unwrap().into(), 1, 4, 2);
     assert!(read(run(0, 1 << 30)).is_ok());
-    refused(read(run(3, 4096)), ErrorKind::Unsupported, "owner 3");
+    assert!(read(run(2, 4096)).is_ok());
+    refused(read(run(3, 4096)), ErrorKind::Corrupt, "owner 3, the manifest names 2 other tables");
     refused(read(run(0, (1 << 30) + 1)), ErrorKind::Corrupt, "does not add up");
 }
 

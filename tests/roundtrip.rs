@@ -34,6 +34,7 @@ fn types() -> impl Strategy<Value = ColumnType> {
         (units(), zone).prop_map(|(unit, zone)| ColumnType::Timestamp(unit, zone.map(str::to_owned))),
         units().prop_map(ColumnType::Duration),
         Just(ColumnType::Utf8),
+        Just(ColumnType::Categorical),
         Just(ColumnType::Binary),
         (primitives(), extents).prop_map(|(element, shape)| ColumnType::tensor(element, shape)),
     ];
@@ -192,8 +193,18 @@ fn every_type_of_the_format_comes_back() {
                 .flat_map(|unit| [format!("timestamp[{unit}]"), format!("timestamp[{unit},UTC]"), format!("duration[{unit}]")]),
         )
         .chain(
-            ["date", "utf8", "binary", "list<utf8>", "list<binary>", "list<list<i16>>", "list<f32[?,2]>", "list<bool[3]>"]
-                .map(str::to_owned),
+            [
+                "date",
+                "utf8",
+                "categorical",
+                "binary",
+                "list<utf8>",
+                "list<binary>",
+                "list<list<i16>>",
+                "list<f32[?,2]>",
+                "list<bool[3]>",
+            ]
+            .map(str::to_owned),
         )
         .collect();
     let mut builder = Schema::builder();

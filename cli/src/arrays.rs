@@ -81,7 +81,7 @@ fn column(ty: &ColumnType, array: &ArrayRef, window: bool) -> Result<Vec<(&'stat
             let items = list.values().slice(first, last - first);
             let mut parts = match **item {
                 ColumnType::List(_) | ColumnType::Binary => Err(Error::unsupported(format!("{ty} as one NumPy array"))),
-                ref item if item.fixed_elements().is_none() && *item != ColumnType::Utf8 => {
+                ref item if item.fixed_elements().is_none() && !matches!(item, ColumnType::Utf8 | ColumnType::Categorical) => {
                     Err(Error::unsupported(format!("{ty} as one NumPy array")))
                 }
                 _ if items.null_count() > 0 => Err(Error::unsupported("a null inside a list, as a NumPy array")),
@@ -193,7 +193,7 @@ fn elements(ty: &ColumnType, array: &ArrayRef) -> Result<(String, Vec<u8>)> {
         }
         ColumnType::Timestamp(of, _) => Ok((format!("<M8[{}]", unit(of)), raw(array, 8))),
         ColumnType::Duration(of) => Ok((format!("<m8[{}]", unit(of)), raw(array, 8))),
-        ColumnType::Utf8 => {
+        ColumnType::Utf8 | ColumnType::Categorical => {
             let texts: Vec<&str> = array.as_string::<i64>().iter().map(Option::unwrap_or_default).collect();
             // NumPy takes zeros at the end for padding.
             if texts.iter().any(|text| text.ends_with('\0')) {

@@ -123,7 +123,7 @@ fn element(ty: &ColumnType, array: &ArrayRef, place: usize) -> Value {
             let data = array.to_data();
             data.buffers().first().and_then(|buffer| buffer.typed_data::<i64>().get(data.offset() + place)).copied().into()
         }
-        ColumnType::Utf8 => array.as_string::<i64>().value(place).into(),
+        ColumnType::Utf8 | ColumnType::Categorical => array.as_string::<i64>().value(place).into(),
         ColumnType::Binary => {
             array.as_binary::<i64>().value(place).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
         }

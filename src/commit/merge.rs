@@ -22,12 +22,13 @@ use crate::{
     write::{PartObjects, Receipt},
 };
 
-/// Stores the segments of a session's receipts, which are in order, and gives what the manifest says of them.
+/// Stores the segments of a session's receipts, which are in order, and gives what the manifest says of them. A segment takes
+/// whole partitions, at least one, up to `segment_rows` rows.
 ///
 /// # Errors
 /// `Invalid` where sequences of different partitions break the rules, naming the row; `Corrupt` where a part is not what its
 /// receipt says; errors of the store.
-pub async fn merge(store: &Store, schema: &Schema, receipts: &[Receipt]) -> Result<Vec<Segment>> {
+pub async fn merge(store: &Store, schema: &Schema, receipts: &[Receipt], segment_rows: u64) -> Result<Vec<Segment>> {
     let mut tracker = SequenceTracker::new(schema);
     let mut segments: Vec<Segment> = Vec::new();
     let parts: Vec<(&Receipt, &PartObjects)> =
@@ -38,7 +39,7 @@ pub async fn merge(store: &Store, schema: &Schema, receipts: &[Receipt]) -> Resu
         let mut rows = 0;
         let taken = rest.iter().take_while(|(receipt, _)| {
             rows = u64::saturating_add(rows, receipt.rows);
-            rows <= MAX_SEGMENT_ROWS
+            rows <= segment_rows.min(MAX_SEGMENT_ROWS)
         });
         let (here, after) = rest.split_at(taken.count().max(1));
         let segment = merge_segment(store, schema, here, &mut tracker, first_row).await?;
@@ -125,7 +126,7 @@ async fn merge_group(
                 receipt.partition
             ))
         })?;
-        runs.extend(read_layout(get_part(store, session, &group.layout).await?, width, receipt.rows)?);
+        runs.extend(read_layout(get_part(store, session, &group.layout).await?, width, receipt.rows, 0)?);
         hashes.write(&read_hashes(get_part(store, session, &group.hashes).await?, group.blocks)?)?;
         blocks += group.blocks;
         stored_bytes += group.stored_bytes;

@@ -29,7 +29,7 @@ const PAGE_HEADER: usize = 16;
 /// Bytes of a checksum.
 const CHECKSUM: usize = 8;
 /// The smallest page: one byte of structure, padded, and no values.
-const MIN_PAGE: usize = PAGE_HEADER + 8 + CHECKSUM;
+pub(super) const MIN_PAGE: usize = PAGE_HEADER + 8 + CHECKSUM;
 /// Flag: the values are stored plain although the chunk's chain says otherwise.
 const STORED_PLAIN: u8 = 1;
 /// A block has at most this many bytes, stored or decoded.

@@ -70,7 +70,7 @@ pub(super) fn node_kinds(ty: &ColumnType) -> Vec<NodeKind> {
         kinds.push(NodeKind::Validity);
         match ty {
             ColumnType::Scalar(_) | ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_) => break,
-            ColumnType::Utf8 | ColumnType::Binary => {
+            ColumnType::Utf8 | ColumnType::Categorical | ColumnType::Binary => {
                 kinds.push(NodeKind::Lengths);
                 break;
             }
@@ -263,7 +263,7 @@ fn checked_elements(ty: &ColumnType, nodes: &[Node], slots: usize, value_bytes: 
 /// Elements of the value stream.
 fn elements(ty: &ColumnType, nodes: &[Node], slots: usize) -> Option<u64> {
     match innermost(ty) {
-        ColumnType::Utf8 | ColumnType::Binary => Some(slots as u64),
+        ColumnType::Utf8 | ColumnType::Categorical | ColumnType::Binary => Some(slots as u64),
         ColumnType::Tensor { shape, .. } => {
             let variable = shape.iter().filter(|extent| extent.is_none()).count();
             let fixed = shape.iter().flatten().try_fold(1_u64, |product, extent| product.checked_mul(u64::from(*extent)))?;

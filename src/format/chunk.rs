@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{
-    block::EncodedBlock,
+    block::{EncodedBlock, EncodedPage},
     checksum::{ChunkSeed, chunk_seed},
     cursor::{Cursor, pad8},
 };
@@ -120,6 +120,8 @@ pub struct FinishedChunk {
     pub lengths: Vec<u32>,
     /// Rows of each block.
     pub rows: Vec<u32>,
+    /// Stored bytes of each page of each block, in units of 8.
+    pub page_lengths: Vec<Vec<u32>>,
 }
 
 /// Writes a whole chunk once all its blocks and their hashes are known.
@@ -130,6 +132,7 @@ pub struct ChunkWriter {
     first_offset: u64,
     lengths: Vec<u32>,
     rows: Vec<u32>,
+    page_lengths: Vec<Vec<u32>>,
 }
 
 impl ChunkWriter {
@@ -143,7 +146,8 @@ impl ChunkWriter {
         let directory = hashes.len() * 8 + 8 + TRAILER_LEN;
         let mut out = Vec::with_capacity(header.len() + capacity + directory);
         out.extend(&header);
-        Ok(Self { seed, first_offset: header.len() as u64, out, lengths: Vec::new(), rows: Vec::new() })
+        let first_offset = header.len() as u64;
+        Ok(Self { seed, first_offset, out, lengths: Vec::new(), rows: Vec::new(), page_lengths: Vec::new() })
     }
 
     /// Appends the next block.
@@ -163,12 +167,14 @@ impl ChunkWriter {
         block.write(self.seed, ordinal, &mut self.out)?;
         self.lengths.push(u32::try_from((self.out.len() - start) / 8).map_err(|_| Error::invalid("a block over 32 GiB"))?);
         self.rows.push(block.rows);
+        let eights = |page: &EncodedPage| u32::try_from(page.stored_len() / 8).unwrap_or(u32::MAX);
+        self.page_lengths.push(block.pages.iter().map(eights).collect());
         Ok(())
     }
 
     /// Closes the chunk with its directory and names it.
     pub fn finish(self) -> FinishedChunk {
-        let Self { seed, mut out, first_offset, lengths, rows } = self;
+        let Self { seed, mut out, first_offset, lengths, rows, page_lengths } = self;
         let offset = out.len();
         for number in lengths.iter().chain(&rows) {
             out.extend(number.to_le_bytes());
@@ -178,7 +184,7 @@ impl ChunkWriter {
         out.extend((offset as u64).to_le_bytes());
         out.extend((rows.len() as u64).to_le_bytes());
         out.extend(END_MAGIC);
-        FinishedChunk { id: ChunkId(Hash::of(&out)), bytes: out, seed, first_offset, lengths, rows }
+        FinishedChunk { id: ChunkId(Hash::of(&out)), bytes: out, seed, first_offset, lengths, rows, page_lengths }
     }
 }
 

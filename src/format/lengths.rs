@@ -177,6 +177,11 @@ impl PackedLengths {
         (0..self.count).map(|position| self.get(position))
     }
 
+    /// Bits of each distance.
+    pub(super) fn width(&self) -> u8 {
+        self.width
+    }
+
     /// Bytes held in memory beyond the struct itself.
     pub fn heap_bytes(&self) -> usize {
         self.bits.len() + self.checkpoints.len() * 8

@@ -3,7 +3,7 @@
 //! It names every other object by size and BLAKE3 and ends with the BLAKE3 of its own bytes; it grows with segments and groups,
 //! never with rows, chunks or partitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,9 +48,47 @@ pub struct Manifest {
     pub properties: BTreeMap<String, Value>,
     /// What wrote it, from which inputs.
     pub lineage: Value,
-    /// What a writer of the next version must know, sorted; this build writes none and knows none.
+    /// The tables whose chunks this one points at; layouts name them by number, from 1.
+    pub stores: Vec<ForeignTable>,
+    /// Objects about to be deleted: no later version may use them.
+    pub condemned: Vec<Condemned>,
+    /// What a writer of the next version must know, sorted, beyond what follows from `stores` and `condemned`.
     pub write_features: Vec<String>,
 }
+
+/// A version of another table, some of whose chunks this one uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignTable {
+    /// The table.
+    pub table: Uuid,
+    /// The version that holds the chunks.
+    pub version: u64,
+    /// The BLAKE3 that ends its manifest.
+    pub blake3: Hash,
+    /// Where it may lie, best first; relative ones start at the root of this table.
+    pub urls: Vec<String>,
+}
+
+/// An object about to be deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condemned {
+    /// The folder: `chunks`, `index`, `layout`, `hashes`, `joins` or `attachments`.
+    pub folder: String,
+    /// Its name and size.
+    #[serde(flatten)]
+    pub object: ObjectRef,
+}
+
+/// Announces chunks of other tables.
+const REFERENCES: &str = "references";
+/// Announces columns whose copy in some group is not valid.
+const MASKED_COPIES: &str = "masked-copies";
+/// Announces objects about to be deleted.
+const CONDEMNED: &str = "condemned";
+/// What this build can read.
+const READ_FEATURES: [&str; 2] = [MASKED_COPIES, REFERENCES];
+/// More than anybody has; each costs a look-up.
+const MAX_STORES: usize = 4096;
 
 /// The version before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,8 +176,8 @@ struct Record {
     rows: u64,
     sequences: u64,
     segments: Vec<Segment>,
-    stores: Vec<Value>,
-    condemned: Vec<Value>,
+    stores: Vec<ForeignTable>,
+    condemned: Vec<Condemned>,
     attachments: BTreeMap<String, ObjectRef>,
     properties: BTreeMap<String, Value>,
     lineage: Value,
@@ -176,6 +214,8 @@ struct ColumnRecord {
 struct GroupRecord {
     name: String,
     columns: Vec<ColumnId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    masked: Vec<ColumnId>,
 }
 
 /// What stands between the JSON and its hash.
@@ -207,6 +247,12 @@ impl Manifest {
         self.segments.iter().map(|segment| segment.sequences - u64::from(segment.continues)).sum()
     }
 
+    /// A sorted list of features: those in use, and others.
+    fn features(used: &[(&str, bool)], others: &[String]) -> Vec<String> {
+        let used = used.iter().filter(|(_, used)| *used).map(|(name, _)| (*name).to_owned());
+        used.chain(others.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// The stored bytes, and the BLAKE3 that ends them.
     ///
     /// # Errors
@@ -228,7 +274,11 @@ impl Manifest {
                 .schema
                 .groups()
                 .iter()
-                .map(|group| GroupRecord { name: group.name.clone(), columns: group.columns.clone() })
+                .map(|group| GroupRecord {
+                    name: group.name.clone(),
+                    columns: group.columns.clone(),
+                    masked: group.masked.clone(),
+                })
                 .collect(),
             index: self.schema.index().map(|column| column.id).collect(),
             sequence_by: self.schema.sequence_by().map(|column| column.id).collect(),
@@ -236,8 +286,14 @@ impl Manifest {
         };
         let record = Record {
             format: FORMAT,
-            read_features: Vec::new(),
-            write_features: self.write_features.clone(),
+            read_features: Self::features(
+                &[(REFERENCES, !self.stores.is_empty()), (MASKED_COPIES, self.schema.has_masked_copies())],
+                &[],
+            ),
+            write_features: Self::features(
+                &[(REFERENCES, !self.stores.is_empty()), (CONDEMNED, !self.condemned.is_empty())],
+                &self.write_features,
+            ),
             table: self.table,
             version: self.version,
             parent: self.parent.clone(),
@@ -248,8 +304,8 @@ impl Manifest {
             rows: self.rows(),
             sequences: self.sequences(),
             segments: self.segments.clone(),
-            stores: Vec::new(),
-            condemned: Vec::new(),
+            stores: self.stores.clone(),
+            condemned: self.condemned.clone(),
             attachments: self.attachments.clone(),
             properties: self.properties.clone(),
             lineage: self.lineage.clone(),
@@ -282,19 +338,15 @@ impl Manifest {
         if probe.format != FORMAT {
             return Err(Error::unsupported(format!("manifest: format {}, this build reads {FORMAT}", probe.format)));
         }
-        if let Some(feature) = probe.read_features.first() {
+        if let Some(feature) = probe.read_features.iter().find(|feature| !READ_FEATURES.contains(&feature.as_str())) {
             return Err(Error::unsupported(format!("manifest: read feature `{feature}` is not known to this build")));
         }
         let record: Record = serde_json::from_slice(bytes).map_err(malformed)?;
         if record.version != version {
             return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
         }
-        if !record.stores.is_empty() {
-            return Err(Error::unsupported("manifest: references to other tables are not known to this build"));
-        }
-        if !record.condemned.is_empty() {
-            return Err(Error::unsupported("manifest: condemned objects are not known to this build"));
-        }
+        let (read_features, write_features) = (record.read_features, record.write_features);
+        let known = [REFERENCES, CONDEMNED];
         let manifest = Self {
             table: record.table,
             version,
@@ -307,8 +359,24 @@ impl Manifest {
             attachments: record.attachments,
             properties: record.properties,
             lineage: record.lineage,
-            write_features: record.write_features,
+            stores: record.stores,
+            condemned: record.condemned,
+            write_features: write_features.iter().filter(|feature| !known.contains(&feature.as_str())).cloned().collect(),
         };
+        for (list, features) in [("read", &read_features), ("write", &write_features)] {
+            if !features.is_sorted_by(|a, b| a < b) {
+                return Err(Error::corrupt(format!("manifest: {list} features {features:?}: not sorted, or one twice")));
+            }
+        }
+        let announced = |feature: &str, list: &[String], used: bool| match used == list.iter().any(|name| name == feature) {
+            true => Ok(()),
+            false if used => Err(Error::corrupt(format!("manifest: it uses `{feature}` and does not announce it"))),
+            false => Err(Error::corrupt(format!("manifest: it announces `{feature}` and does not use it"))),
+        };
+        announced(REFERENCES, &read_features, !manifest.stores.is_empty())?;
+        announced(REFERENCES, &write_features, !manifest.stores.is_empty())?;
+        announced(MASKED_COPIES, &read_features, manifest.schema.has_masked_copies())?;
+        announced(CONDEMNED, &write_features, !manifest.condemned.is_empty())?;
         manifest.check(record.rows, record.sequences)?;
         Ok((manifest, hash))
     }
@@ -321,8 +389,24 @@ impl Manifest {
         if before.is_some_and(|before| before == 0 || before >= self.version) || before.is_none() != (self.version == 1) {
             return Err(Error::corrupt(format!("manifest: version {} with parent {before:?}", self.version)));
         }
-        if !self.write_features.is_sorted_by(|a, b| a < b) {
-            return Err(Error::corrupt(format!("manifest: write features {:?}: not sorted, or one twice", self.write_features)));
+        if self.stores.len() > MAX_STORES {
+            return Err(Error::corrupt(format!("manifest: {} stores, at most {MAX_STORES}", self.stores.len())));
+        }
+        for (number, store) in self.stores.iter().enumerate() {
+            let itself = store.table == self.table && store.version >= self.version;
+            if store.urls.is_empty() || store.urls.iter().any(String::is_empty) || store.version == 0 || itself {
+                return Err(Error::corrupt(format!(
+                    "manifest: store {}: version {} of table {} at {:?}",
+                    number + 1,
+                    store.version,
+                    store.table,
+                    store.urls
+                )));
+            }
+        }
+        let folders = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
+        if let Some(condemned) = self.condemned.iter().find(|condemned| !folders.contains(&condemned.folder.as_str())) {
+            return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", condemned.folder)));
         }
         let mut next = 0_u64;
         for (number, segment) in self.segments.iter().enumerate() {
@@ -367,7 +451,8 @@ fn parse_schema(record: SchemaRecord) -> Result<Schema> {
             Ok(Column { id: column.id, name: column.name, ty, properties: column.properties })
         })
         .collect::<Result<Vec<_>>>()?;
-    let groups = record.groups.into_iter().map(|group| ColumnGroup { name: group.name, columns: group.columns }).collect();
+    let groups = record.groups.into_iter();
+    let groups = groups.map(|group| ColumnGroup { name: group.name, columns: group.columns, masked: group.masked }).collect();
     Schema::from_parts(columns, groups, record.index, record.sequence_by, record.order_by)
         .map_err(|error| Error::corrupt(format!("manifest: schema: {error}")))
 }

@@ -27,12 +27,12 @@ pub use cuts::Cuts;
 pub use lengths::PackedLengths;
 pub use locator::Locator;
 pub use manifest::{
-    ColumnBytes, FORMAT, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment, manifest_name,
-    version_of_name,
+    ColumnBytes, Condemned, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment,
+    manifest_name, version_of_name,
 };
 pub use page::page_to_array;
 pub use segment::{
-    HashesWriter, IndexWriter, LayoutRun, LayoutWriter, index_arrow_schema, index_reader, read_hashes, read_layout,
+    HashesWriter, IndexWriter, LayoutRun, LayoutWriter, PageLengths, index_arrow_schema, index_reader, read_hashes, read_layout,
     read_sequences,
 };
 pub use sequence::{SequenceKey, SequenceTracker};

@@ -37,7 +37,7 @@ fn build(ty: &ColumnType, nodes: &mut &[Node], structure: &Structure, values: By
             let field = Arc::new(Field::new("item", item.arrow(), true));
             Ok(Arc::new(LargeListArray::try_new(field, offsets, items, nulls).map_err(corrupt)?))
         }
-        ColumnType::Utf8 => {
+        ColumnType::Utf8 | ColumnType::Categorical => {
             let offsets = take_offsets(nodes)?;
             Ok(Arc::new(LargeStringArray::try_new(offsets, Buffer::from(values), nulls).map_err(corrupt)?))
         }

@@ -3,7 +3,7 @@
 //!
 //! The bytes given to the readers here already passed the BLAKE3 that the manifest holds of them.
 
-use std::{io::Write, sync::Arc};
+use std::{io::Write, ops::Range, sync::Arc};
 
 use arrow_array::{
     Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, RecordBatch, RecordBatchReader, UInt32Array, UInt64Array,
@@ -25,7 +25,13 @@ use parquet::{
     },
 };
 
-use super::{checksum::ChunkSeed, chunk::MAX_CHUNK, lengths::PackedLengths};
+use super::{
+    block::{MIN_PAGE, directory_len},
+    checksum::ChunkSeed,
+    chunk::MAX_CHUNK,
+    cursor::Cursor,
+    lengths::PackedLengths,
+};
 use crate::{
     codec::Chain,
     error::{Error, Result},
@@ -169,12 +175,109 @@ pub struct LayoutRun {
     pub lengths: PackedLengths,
     /// Rows of each block.
     pub block_rows: PackedLengths,
+    /// Where the pages of each block lie, if the layout says it.
+    pub pages: Option<PageLengths>,
+}
+
+/// Stored bytes of each page of each block, so that one page can be read alone (`format-spec/segment.md#page-lengths`).
+///
+/// One page follows from the length of its block; it is the one whose lengths vary most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageLengths {
+    derived: usize,
+    /// In units of 8, one node for each other page.
+    others: Box<[PackedLengths]>,
+}
+
+impl PageLengths {
+    /// Whether pages are worth their lengths: blocks of 16 KiB and pages of 1 KiB, on average (`format-spec/segment.md#page-lengths`).
+    pub fn pay(pages: usize, blocks: u64, stored_bytes: u64) -> bool {
+        pages > 1 && stored_bytes >= blocks.saturating_mul((16 << 10).max((pages as u64) << 10))
+    }
+
+    /// Of blocks whose pages have these stored bytes, divided by 8; `None` where a block has fewer than two pages.
+    pub fn of(blocks: &[Vec<u32>]) -> Option<Self> {
+        let pages = blocks.first().map_or(0, Vec::len);
+        if pages < 2 || blocks.iter().any(|block| block.len() != pages) {
+            return None;
+        }
+        let nodes = (0..pages).map(|page| {
+            let lengths: Vec<u32> = blocks.iter().filter_map(|block| block.get(page).copied()).collect();
+            let mut node = Vec::new();
+            PackedLengths::write(&lengths, &mut node);
+            PackedLengths::from_bytes(&node, lengths.len()).ok()
+        });
+        let mut others = nodes.collect::<Option<Vec<_>>>()?;
+        let widest = others.iter().map(PackedLengths::width).max()?;
+        let derived = others.iter().position(|node| node.width() == widest)?;
+        others.remove(derived);
+        Some(Self { derived, others: others.into() })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(u16::try_from(self.derived).unwrap_or(u16::MAX).to_le_bytes());
+        for node in &self.others {
+            PackedLengths::write(&node.iter().collect::<Vec<_>>(), out);
+        }
+    }
+
+    fn read(bytes: &[u8], columns: usize, blocks: usize) -> Result<Option<Self>> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let mut cursor = Cursor::new(bytes, "page lengths");
+        let derived = usize::from(cursor.u16()?);
+        if columns < 2 || derived >= columns {
+            return Err(corrupt(format!("page lengths without those of page {derived} of {columns}")));
+        }
+        let others = (1..columns).map(|_| PackedLengths::read(&mut cursor, blocks)).collect::<Result<_>>()?;
+        cursor.end()?;
+        Ok(Some(Self { derived, others }))
+    }
+
+    /// Where in its block of `length` eights the page lies, in eights; `None` where the pages do not fit the block.
+    fn page(&self, block: usize, length: u32, page: usize) -> Option<Range<u64>> {
+        let directory = directory_len(self.others.len() + 1) as u64 / 8;
+        let known: u64 = self.others.iter().map(|node| u64::from(node.get(block))).sum();
+        let derived = u64::from(length).checked_sub(directory)?.checked_sub(known)?;
+        let before = self.others.iter().take(page - usize::from(page > self.derived));
+        let start = directory + before.map(|node| u64::from(node.get(block))).sum::<u64>();
+        let start = if page > self.derived { start + derived } else { start };
+        let len = match page.cmp(&self.derived) {
+            std::cmp::Ordering::Equal => derived,
+            std::cmp::Ordering::Less => u64::from(self.others.get(page)?.get(block)),
+            std::cmp::Ordering::Greater => u64::from(self.others.get(page - 1)?.get(block)),
+        };
+        Some(start..start + len)
+    }
+
+    fn fit(&self, lengths: &PackedLengths) -> bool {
+        let least = MIN_PAGE as u64 / 8;
+        self.others.iter().all(|node| node.iter().all(|length| u64::from(length) >= least))
+            && lengths
+                .iter()
+                .enumerate()
+                .all(|(block, length)| self.page(block, length, self.derived).is_some_and(|page| page.end - page.start >= least))
+    }
 }
 
 impl LayoutRun {
     /// Stored bytes of all blocks here.
     pub fn stored_bytes(&self) -> u64 {
         self.lengths.sum().saturating_mul(8)
+    }
+
+    /// Where a page lies in the chunk, if the layout says it.
+    pub fn page_range(&self, block: usize, page: usize) -> Option<Range<u64>> {
+        let start = self.first_offset + 8 * self.lengths.sum_of_first(block);
+        let page = self.pages.as_ref()?.page(block, self.lengths.get(block), page)?;
+        Some(start + 8 * page.start..start + 8 * page.end)
+    }
+
+    /// Bytes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        let pages = self.pages.iter().flat_map(|pages| &pages.others).map(|node| size_of::<PackedLengths>() + node.heap_bytes());
+        self.lengths.heap_bytes() + self.block_rows.heap_bytes() + pages.sum::<usize>()
     }
 
     fn check(&self, columns: usize) -> Result<()> {
@@ -187,7 +290,8 @@ impl LayoutRun {
             && self.chunk_bytes <= MAX_CHUNK as u64
             && self.first_offset.is_multiple_of(8)
             && self.first_block.checked_add(u32::try_from(self.lengths.len()).unwrap_or(u32::MAX)).is_some()
-            && self.chains.len() == columns;
+            && self.chains.len() == columns
+            && self.pages.as_ref().is_none_or(|pages| pages.others.len() + 1 == columns && pages.fit(&self.lengths));
         sound.then_some(()).ok_or_else(|| {
             corrupt(format!(
                 "run of chunk {}: {} blocks from block {} at {} in {} bytes, {} rows, {} chains for {columns} columns: does not add up",
@@ -217,6 +321,7 @@ fn layout_arrow_schema() -> SchemaRef {
         field("rows", DataType::UInt64),
         field("lengths", DataType::Binary),
         field("block_rows", DataType::Binary),
+        field("page_lengths", DataType::Binary),
     ]))
 }
 
@@ -239,6 +344,11 @@ impl LayoutWriter {
             run.chains.iter().for_each(|chain| chain.write(&mut out));
             out
         };
+        let pages = |run: &LayoutRun| {
+            let mut out = Vec::new();
+            run.pages.iter().for_each(|pages| pages.write(&mut out));
+            out
+        };
         let binary = |items: Vec<Vec<u8>>| Arc::new(BinaryArray::from_iter_values(items)) as ArrayRef;
         let u32s = |f: &dyn Fn(&LayoutRun) -> u32| Arc::new(UInt32Array::from_iter_values(runs.iter().map(f))) as ArrayRef;
         let u64s = |f: &dyn Fn(&LayoutRun) -> u64| Arc::new(UInt64Array::from_iter_values(runs.iter().map(f))) as ArrayRef;
@@ -254,6 +364,7 @@ impl LayoutWriter {
             u64s(&|run| run.rows),
             binary(runs.iter().map(|run| node(&run.lengths)).collect()),
             binary(runs.iter().map(|run| node(&run.block_rows)).collect()),
+            binary(runs.iter().map(pages).collect()),
         ];
         let schema = layout_arrow_schema();
         let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| Error::internal(error.to_string()))?;
@@ -263,11 +374,12 @@ impl LayoutWriter {
     }
 }
 
-/// Reads a layout segment of a group with `columns` columns, as far as it covers exactly `rows` rows.
+/// Reads a layout segment of a group with `columns` columns, as far as it covers exactly `rows` rows; `stores` is how many other
+/// tables its manifest names.
 ///
 /// # Errors
-/// `Corrupt` where a run does not add up, `Unsupported` where one lies in another table.
-pub fn read_layout(bytes: Bytes, columns: usize, rows: u64) -> Result<Vec<LayoutRun>> {
+/// `Corrupt` where a run does not add up or lies in a table that the manifest does not name.
+pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Result<Vec<LayoutRun>> {
     let options = ArrowReaderOptions::new().with_schema(layout_arrow_schema());
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).map_err(corrupt)?;
     let mut runs = Vec::new();
@@ -285,7 +397,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64) -> Result<Vec<Layout
         let (owners, chunk_bytes, seeds, chains) = (u32s("owner")?, u64s("chunk_bytes")?, u64s("seed")?, binary("chains")?);
         let (first_blocks, blocks, offsets, run_rows) =
             (u32s("first_block")?, u32s("blocks")?, u64s("first_offset")?, u64s("rows")?);
-        let (lengths, block_rows) = (binary("lengths")?, binary("block_rows")?);
+        let (lengths, block_rows, pages) = (binary("lengths")?, binary("block_rows")?, binary("page_lengths")?);
         for row in 0..batch.num_rows() {
             let count = usize::try_from(blocks.value(row)).map_err(corrupt)?;
             let mut rest = chains.value(row);
@@ -295,9 +407,9 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64) -> Result<Vec<Layout
                 parsed.push(chain);
                 rest = after;
             }
-            if owners.value(row) != 0 {
-                return Err(Error::unsupported(format!(
-                    "segment: a layout with owner {}: references to other tables are not known to this build",
+            if owners.value(row) as usize > stores {
+                return Err(corrupt(format!(
+                    "a layout with owner {}, the manifest names {stores} other tables",
                     owners.value(row)
                 )));
             }
@@ -312,6 +424,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64) -> Result<Vec<Layout
                 rows: run_rows.value(row),
                 lengths: PackedLengths::from_bytes(lengths.value(row), count)?,
                 block_rows: PackedLengths::from_bytes(block_rows.value(row), count)?,
+                pages: PageLengths::read(pages.value(row), columns, count)?,
             };
             run.check(columns)?;
             runs.push(run);

@@ -8,7 +8,7 @@ use super::locate::locator_column;
 use crate::{
     error::{Error, ErrorKind, Result},
     format::Locator,
-    schema::Schema as TableSchema,
+    schema::{ColumnType, Schema as TableSchema},
 };
 
 /// The frame of a table version: its index columns and the locator column of `tag`.
@@ -37,10 +37,13 @@ pub fn frame(schema: &TableSchema, tag: u16, batches: impl IntoIterator<Item = R
     let locators: Vec<i64> = (0..rows).map(|row| Locator { tag, row }.to_i64()).collect();
     let mut all: Vec<Column> = Vec::with_capacity(names.len() + 1);
     for (column, (name, described)) in columns.into_iter().zip(names.iter().zip(schema.index())) {
-        let series = match column {
+        let mut series = match column {
             Some(series) => series,
             None => series(name, &arrow_array::new_empty_array(&described.ty.arrow()))?,
         };
+        if described.ty == ColumnType::Categorical {
+            series = series.cast(&DataType::from_categories(Categories::global())).map_err(internal)?;
+        }
         all.push(series.rechunk().into());
     }
     all.push(Column::new(locator_column(tag).into(), locators));

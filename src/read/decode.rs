@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 use bytes::Bytes;
 
-use super::plan::{BlockRead, GroupPlan};
+use super::plan::{BlockBytes, BlockRead, GroupPlan, Stretch};
 use crate::{
     codec::Chain,
     error::{Error, Result},
@@ -20,7 +20,7 @@ pub(super) struct GroupTypes {
     pub(super) name: String,
 }
 
-/// The wanted pages of one block as arrays.
+/// The wanted pages of one block as arrays; `ranges` are the fetched ranges of the group.
 ///
 /// # Errors
 /// `Corrupt`, naming the block, its chunk and range.
@@ -29,30 +29,46 @@ pub(super) fn decode_block(
     types: &GroupTypes,
     chains: &[Chain],
     block: &BlockRead,
-    range: &Bytes,
+    ranges: &[Bytes],
 ) -> Result<Vec<ArrayRef>> {
-    let bytes = range.get(block.within.clone()).map(|bytes| range.slice_ref(bytes));
-    let bytes = bytes.ok_or_else(|| Error::internal("a block outside its range"))?;
-    decode(group, types, chains, block, &bytes).map_err(|error| {
-        let place = group.ranges.get(block.range).map_or(String::new(), |range| {
-            let start = range.range.start + block.within.start as u64;
-            format!(" of chunk {} at {start}..{}", range.chunk, start + block.within.len() as u64)
-        });
+    let decoded = match &block.bytes {
+        BlockBytes::Block(stretch) => bytes_of(stretch, ranges).and_then(|bytes| whole(group, types, chains, block, &bytes)),
+        BlockBytes::Pages(pages) => group
+            .pages
+            .iter()
+            .zip(pages)
+            .map(|(page, stretch)| decode_one(types, chains, block, *page, bytes_of(stretch, ranges)?))
+            .collect(),
+    };
+    decoded.map_err(|error| {
+        let first = block.bytes.stretches().first();
+        let place =
+            first.and_then(|first| Some((group.ranges.get(first.range)?, first))).map_or(String::new(), |(range, first)| {
+                let start = range.range.start + first.within.start as u64;
+                format!(" of chunk {} at {start}..{}", range.chunk, start + first.within.len() as u64)
+            });
         error.at(format!("column group `{}`: block {}{place}", types.name, block.ordinal))
     })
 }
 
-fn decode(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<ArrayRef>> {
+fn bytes_of(stretch: &Stretch, ranges: &[Bytes]) -> Result<Bytes> {
+    let range = ranges.get(stretch.range).ok_or_else(|| Error::internal("a range that was not fetched"))?;
+    let bytes = range.get(stretch.within.clone()).map(|bytes| range.slice_ref(bytes));
+    bytes.ok_or_else(|| Error::internal("a block outside its range"))
+}
+
+fn whole(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<ArrayRef>> {
     let directory = BlockDirectory::parse(bytes, block.seed, block.ordinal, types.types.len())?;
     if directory.rows != block.rows {
         return Err(Error::corrupt(format!("{} rows, the layout says {}", directory.rows, block.rows)));
     }
-    let page = |page: &usize| {
-        let (ty, chain) =
-            types.types.get(*page).zip(chains.get(*page)).ok_or_else(|| Error::internal(format!("no column {page}")))?;
-        let number = u16::try_from(*page).map_err(|_| Error::internal("over 65,534 pages"))?;
-        let place = PagePlace { seed: block.seed, ordinal: block.ordinal, page: number, rows: block.rows, ty, chain };
-        decode_page(bytes.slice(page_range(&directory, *page)?), place)?.to_array(ty)
-    };
+    let page = |page: &usize| decode_one(types, chains, block, *page, bytes.slice(page_range(&directory, *page)?));
     group.pages.iter().map(page).collect()
+}
+
+fn decode_one(types: &GroupTypes, chains: &[Chain], block: &BlockRead, page: usize, bytes: Bytes) -> Result<ArrayRef> {
+    let (ty, chain) = types.types.get(page).zip(chains.get(page)).ok_or_else(|| Error::internal(format!("no column {page}")))?;
+    let number = u16::try_from(page).map_err(|_| Error::internal("over 65,534 pages"))?;
+    let place = PagePlace { seed: block.seed, ordinal: block.ordinal, page: number, rows: block.rows, ty, chain };
+    decode_page(bytes, place)?.to_array(ty)
 }

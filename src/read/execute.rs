@@ -1,6 +1,9 @@
 //! Executes a plan: fetches its ranges, decodes every block once, assembles the columns.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
@@ -10,7 +13,7 @@ use super::{
     assemble::assemble,
     decode::{GroupTypes, decode_block},
     layout::Layout,
-    plan::{GroupPlan, ReadPlan},
+    plan::{GroupPlan, RangeRead, ReadPlan},
 };
 use crate::{
     codec::Chain,
@@ -22,29 +25,36 @@ use crate::{
 /// Stored bytes above which decoding is shared among threads.
 const PARALLEL_ABOVE: u64 = 2 << 20;
 
-/// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`. Gives each wanted column with its rows.
+/// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives each wanted column with its rows.
 ///
 /// # Errors
 /// `Corrupt` where stored bytes are not what was written or not there; errors of the store.
 pub async fn execute(
-    store: &Store,
+    stores: &BTreeMap<u32, Store>,
     schema: &Schema,
     layouts: &[Arc<Layout>],
     plan: ReadPlan,
 ) -> Result<Vec<(ColumnId, ArrayRef)>> {
-    let mut requests = Vec::new();
+    let mut requests: BTreeMap<u32, Vec<RangeRequest>> = BTreeMap::new();
     for range in plan.groups.iter().flat_map(|group| &group.ranges) {
-        requests.push(RangeRequest::new(range.chunk.object_name(), range.chunk_bytes, range.range.clone()));
+        let request = RangeRequest::new(range.chunk.object_name(), range.chunk_bytes, range.range.clone());
+        requests.entry(range.owner).or_default().push(request);
     }
-    let fetched = store.read(&requests).await.map_err(|error| match error.kind() {
-        // The layout says it is there: somebody took it away.
-        ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),
-        _ => error,
-    })?;
-    let mut fetched = fetched.into_iter();
+    let reads = requests.iter().map(|(owner, requests)| async move {
+        let store = stores.get(owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))?;
+        let fetched = store.read(requests).await.map_err(|error| match error.kind() {
+            // The layout says it is there: somebody took it away.
+            ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),
+            _ => error,
+        })?;
+        Ok::<_, Error>((*owner, fetched.into_iter()))
+    });
+    let mut fetched: BTreeMap<u32, std::vec::IntoIter<Bytes>> = try_join_all(reads).await?.into_iter().collect();
     let mut columns = Vec::new();
     for (group, layout) in plan.groups.into_iter().zip(layouts) {
-        let ranges: Vec<Bytes> = fetched.by_ref().take(group.ranges.len()).collect();
+        let mut next = |range: &RangeRead| fetched.get_mut(&range.owner).and_then(Iterator::next);
+        let ranges = group.ranges.iter().map(|range| next(range).ok_or_else(|| Error::internal("a range without an answer")));
+        let ranges = ranges.collect::<Result<Vec<Bytes>>>()?;
         let described =
             schema.groups().get(group.group).ok_or_else(|| Error::internal(format!("no column group {}", group.group)))?;
         let types = described.columns.iter().filter_map(|id| schema.column(*id)).map(|column| column.ty.clone()).collect();
@@ -97,8 +107,7 @@ fn decode_blocks(
     let decode = |block| -> Result<Vec<ArrayRef>> {
         let block: &super::plan::BlockRead = block;
         let chains: &[Chain] = &layout.run(block.place)?.chains;
-        let range = ranges.get(block.range).ok_or_else(|| Error::internal("a range that was not fetched"))?;
-        decode_block(group, types, chains, block, range)
+        decode_block(group, types, chains, block, ranges)
     };
     blocks.iter().map(decode).collect()
 }

@@ -97,7 +97,7 @@ impl Layout {
 
     /// Bytes it takes in memory.
     pub fn memory_bytes(&self) -> usize {
-        let runs = self.runs.iter().map(|run| size_of::<LayoutRun>() + run.lengths.heap_bytes() + run.block_rows.heap_bytes());
+        let runs = self.runs.iter().map(|run| size_of::<LayoutRun>() + run.heap_bytes());
         runs.sum::<usize>() + self.starts.len() * size_of::<u64>()
     }
 }

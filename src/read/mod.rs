@@ -15,5 +15,7 @@ mod window;
 pub use cover::{GroupCost, cover};
 pub use execute::execute;
 pub use layout::{BlockPlace, Layout, RowPlace};
-pub use plan::{BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, plan};
+pub use plan::{
+    BlockBytes, BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, Stretch, plan,
+};
 pub use window::{Edge, Offsets, Sequences, window};

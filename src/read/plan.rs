@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::layout::{BlockPlace, Layout};
 use crate::{
     error::Result,
-    format::ChunkSeed,
+    format::{ChunkSeed, LayoutRun},
     id::ChunkId,
     store::{SPLIT_ABOVE, range_parts},
 };
@@ -77,15 +77,43 @@ pub struct BlockRead {
     pub rows: u32,
     /// Seeds its checksums.
     pub seed: ChunkSeed,
-    /// The range that holds it (a number in `ranges`), and where it lies in that range.
+    /// What of it is read.
+    pub bytes: BlockBytes,
+}
+
+/// The bytes of a block that are read.
+#[derive(Clone, Debug)]
+pub enum BlockBytes {
+    /// All of it.
+    Block(Stretch),
+    /// Its wanted pages, in the order of [`GroupPlan::pages`], where the layout says where they lie.
+    Pages(Vec<Stretch>),
+}
+
+impl BlockBytes {
+    /// Its stretches.
+    pub fn stretches(&self) -> &[Stretch] {
+        match self {
+            Self::Block(stretch) => std::slice::from_ref(stretch),
+            Self::Pages(stretches) => stretches,
+        }
+    }
+}
+
+/// Consecutive bytes of a fetched range.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    /// The range that holds them (a number in `ranges`).
     pub range: usize,
-    /// Bytes within the range.
+    /// Where they lie in that range.
     pub within: Range<usize>,
 }
 
 /// A range of a chunk to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeRead {
+    /// Whose chunk it is: 0 the table's own, k the k-th of the manifest's `stores`.
+    pub owner: u32,
     /// The chunk.
     pub chunk: ChunkId,
     /// Its size.
@@ -112,40 +140,63 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
     }
     wanted.dedup();
     let mut blocks: Vec<BlockRead> = Vec::with_capacity(wanted.len());
-    let mut ranges: Vec<RangeRead> = Vec::new();
-    let mut last_run = None;
+    let mut ranges = Ranges { ranges: Vec::new(), coalesce };
     for place in &wanted {
         let run = layout.run(*place)?;
-        let bytes = layout.byte_range(*place)?;
-        let joined = ranges.last_mut().filter(|last| {
-            let near = last.range.end <= bytes.start && bytes.start - last.range.end <= coalesce.max_gap;
-            let touches = last.range.end == bytes.start;
-            // Two runs may lie in one chunk, as when a table shares it with another.
-            (last_run == Some(place.run) || last.chunk == run.chunk)
-                && (touches || (near && bytes.end - last.range.start <= coalesce.max_bridged))
-        });
-        match joined {
-            Some(last) => last.range.end = bytes.end,
-            None => ranges.push(RangeRead { chunk: run.chunk, chunk_bytes: run.chunk_bytes, range: bytes.clone() }),
-        }
-        last_run = Some(place.run);
-        let range_start = ranges.last().map_or(0, |range| range.range.start);
-        let start = usize::try_from(bytes.start - range_start).unwrap_or(usize::MAX);
-        let len = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
+        let some = request.pages.len() < run.chains.len();
+        let pages = some.then(|| request.pages.iter().map(|page| run.page_range(place.block, *page)).collect()).flatten();
+        let bytes = match pages {
+            Some(pages) => {
+                let pages: Vec<Range<u64>> = pages;
+                BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect())
+            }
+            None => BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?)),
+        };
         blocks.push(BlockRead {
             place: *place,
             ordinal: run.first_block + u32::try_from(place.block).unwrap_or(u32::MAX),
             rows: run.block_rows.get(place.block),
             seed: run.seed,
-            range: ranges.len() - 1,
-            within: start..start.saturating_add(len),
+            bytes,
         });
     }
+    let ranges = ranges.ranges;
     let rows = places
         .into_iter()
         .map(|place| place.map(|place| (wanted.binary_search(&place.block).unwrap_or(usize::MAX), place.row)))
         .collect();
     Ok(GroupPlan { group: request.group, pages: request.pages.clone(), blocks, ranges, rows })
+}
+
+/// The ranges of a plan, joined as they come.
+struct Ranges {
+    ranges: Vec<RangeRead>,
+    coalesce: Coalesce,
+}
+
+impl Ranges {
+    /// Adds bytes of a run's chunk, to the last range if they are near its end.
+    fn add(&mut self, run: &LayoutRun, bytes: Range<u64>) -> Stretch {
+        let Coalesce { max_gap, max_bridged } = self.coalesce;
+        // Two runs may lie in one chunk, as when a table shares it with another.
+        let joined = self.ranges.last_mut().filter(|last| last.chunk == run.chunk && last.owner == run.owner).filter(|last| {
+            let near = last.range.end <= bytes.start && bytes.start - last.range.end <= max_gap;
+            last.range.end == bytes.start || (near && bytes.end - last.range.start <= max_bridged)
+        });
+        match joined {
+            Some(last) => last.range.end = bytes.end,
+            None => self.ranges.push(RangeRead {
+                owner: run.owner,
+                chunk: run.chunk,
+                chunk_bytes: run.chunk_bytes,
+                range: bytes.clone(),
+            }),
+        }
+        let range_start = self.ranges.last().map_or(0, |range| range.range.start);
+        let start = usize::try_from(bytes.start - range_start).unwrap_or(usize::MAX);
+        let len = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
+        Stretch { range: self.ranges.len() - 1, within: start..start.saturating_add(len) }
+    }
 }
 
 /// What a plan will cost: what a counting store sees when it is executed.
@@ -159,7 +210,7 @@ pub struct Explain {
     pub requests: usize,
     /// Bytes asked for.
     pub bytes: u64,
-    /// Bytes of the blocks that hold wanted rows.
+    /// Bytes of the blocks, or of the pages where those are read alone, that hold what is wanted.
     pub payload_bytes: u64,
     /// Requests that wait for one another.
     pub hops: usize,
@@ -180,7 +231,7 @@ pub struct ExplainGroup {
     pub requests: usize,
     /// Bytes asked for.
     pub bytes: u64,
-    /// Bytes of its blocks.
+    /// Bytes of its blocks, or of their pages where those are read alone.
     pub payload_bytes: u64,
 }
 
@@ -198,7 +249,12 @@ impl ReadPlan {
                 ranges: group.ranges.len(),
                 requests: lengths().map(range_parts).sum(),
                 bytes: lengths().sum(),
-                payload_bytes: group.blocks.iter().map(|block| block.within.len() as u64).sum(),
+                payload_bytes: group
+                    .blocks
+                    .iter()
+                    .flat_map(|block| block.bytes.stretches())
+                    .map(|part| part.within.len() as u64)
+                    .sum(),
             };
             total.ranges += explained.ranges;
             total.requests += explained.requests;

@@ -150,6 +150,8 @@ pub enum ColumnType {
     Duration(TimeUnit),
     /// UTF-8 text.
     Utf8,
+    /// UTF-8 text of few distinct values: stored as text, a categorical in the frame.
+    Categorical,
     /// Bytes, stored as they are.
     Binary,
     /// Any number of values of one type.
@@ -180,7 +182,7 @@ impl ColumnType {
             Self::Scalar(element) | Self::Tensor { element, .. } => element.width(),
             Self::Date => 4,
             Self::Timestamp(..) | Self::Duration(_) => 8,
-            Self::Utf8 | Self::Binary => 1,
+            Self::Utf8 | Self::Categorical | Self::Binary => 1,
             Self::List(item) => item.element_width(),
         }
     }
@@ -189,7 +191,7 @@ impl ColumnType {
     pub fn is_indexable(&self) -> bool {
         match self {
             Self::Scalar(element) => !matches!(element, Primitive::F16 | Primitive::Bf16),
-            Self::Date | Self::Timestamp(..) | Self::Duration(_) | Self::Utf8 => true,
+            Self::Date | Self::Timestamp(..) | Self::Duration(_) | Self::Utf8 | Self::Categorical => true,
             Self::Binary | Self::List(_) | Self::Tensor { .. } => false,
         }
     }
@@ -202,7 +204,7 @@ impl ColumnType {
             Self::Date => DataType::Date32,
             Self::Timestamp(unit, zone) => DataType::Timestamp(unit.arrow(), zone.as_deref().map(Arc::from)),
             Self::Duration(unit) => DataType::Duration(unit.arrow()),
-            Self::Utf8 => DataType::LargeUtf8,
+            Self::Utf8 | Self::Categorical => DataType::LargeUtf8,
             Self::Binary => DataType::LargeBinary,
             Self::List(item) => DataType::LargeList(Arc::new(Field::new("item", item.arrow(), true))),
             Self::Tensor { element, shape } => match self.fixed_elements() {
@@ -246,7 +248,7 @@ impl ColumnType {
     pub fn fixed_elements(&self) -> Option<u64> {
         match self {
             Self::Scalar(_) | Self::Date | Self::Timestamp(..) | Self::Duration(_) => Some(1),
-            Self::Utf8 | Self::Binary | Self::List(_) => None,
+            Self::Utf8 | Self::Categorical | Self::Binary | Self::List(_) => None,
             Self::Tensor { shape, .. } => {
                 shape.iter().try_fold(1_u64, |product, extent| product.checked_mul(u64::from((*extent)?)))
             }
@@ -263,6 +265,7 @@ impl fmt::Display for ColumnType {
             Self::Timestamp(unit, Some(zone)) => write!(f, "timestamp[{},{zone}]", unit.name()),
             Self::Duration(unit) => write!(f, "duration[{}]", unit.name()),
             Self::Utf8 => f.write_str("utf8"),
+            Self::Categorical => f.write_str("categorical"),
             Self::Binary => f.write_str("binary"),
             Self::List(item) => write!(f, "list<{item}>"),
             Self::Tensor { element, shape } => {
@@ -294,7 +297,7 @@ impl FromStr for ColumnType {
         parse(text, 0).ok_or_else(|| {
             Error::unsupported(format!(
                 "column type `{text}`: expected one of bool, i8..i64, u8..u64, f16, bf16, f32, f64, date, timestamp[unit], \
-                 timestamp[unit,zone], duration[unit], utf8, binary, list<type>, element[extent,..]"
+                 timestamp[unit,zone], duration[unit], utf8, categorical, binary, list<type>, element[extent,..]"
             ))
         })
     }
@@ -307,6 +310,7 @@ fn parse(text: &str, depth: usize) -> Option<ColumnType> {
     match text {
         "date" => return Some(ColumnType::Date),
         "utf8" => return Some(ColumnType::Utf8),
+        "categorical" => return Some(ColumnType::Categorical),
         "binary" => return Some(ColumnType::Binary),
         _ => {}
     }
@@ -360,6 +364,7 @@ mod tests {
             "timestamp[us,Europe/Berlin]",
             "duration[ms]",
             "utf8",
+            "categorical",
             "binary",
             "list<utf8>",
             "list<list<f32[?,4]>>",

@@ -33,6 +33,8 @@ pub struct ColumnGroup {
     pub name: String,
     /// In the order of the pages of its blocks.
     pub columns: Vec<ColumnId>,
+    /// Columns among them whose copy here is not valid any more: they are read from another group.
+    pub masked: Vec<ColumnId>,
 }
 
 /// The columns of a table.
@@ -136,11 +138,22 @@ impl Schema {
                         group.name, column.name
                     )));
                 }
-                in_group.insert(*id);
+                if !group.masked.contains(id) {
+                    in_group.insert(*id);
+                }
+            }
+            if let Some(id) = group.masked.iter().find(|id| !group.columns.contains(id)) {
+                return Err(Error::invalid(format!("column group `{}`: masked column id {} is not in it", group.name, id.0)));
+            }
+            if !group.masked.is_sorted_by(|a, b| a < b) {
+                return Err(Error::invalid(format!("column group `{}`: masked columns are not sorted", group.name)));
             }
         }
         if let Some(column) = columns.iter().find(|column| !in_index.contains(&column.id) && !in_group.contains(&column.id)) {
-            return Err(Error::invalid(format!("column `{}` is in no group and not in the index", column.name)));
+            return Err(Error::invalid(format!(
+                "column `{}` is in no group (or masked in all) and not in the index",
+                column.name
+            )));
         }
         for (place, ids) in [("sequence_by", &sequence_by), ("order_by", &order_by)] {
             for id in ids {
@@ -161,6 +174,11 @@ impl Schema {
     /// The column groups; their order is their number in segments.
     pub fn groups(&self) -> &[ColumnGroup] {
         &self.groups
+    }
+
+    /// Whether some copy of a column is not valid.
+    pub fn has_masked_copies(&self) -> bool {
+        self.groups.iter().any(|group| !group.masked.is_empty())
     }
 
     /// The index columns in order.
@@ -293,7 +311,7 @@ impl SchemaBuilder {
         let mut groups = Vec::new();
         for (name, members) in self.groups {
             let columns = members.into_iter().map(|(name, ty)| add(name, ty, true)).collect::<Result<Vec<_>>>()?;
-            groups.push(ColumnGroup { name, columns });
+            groups.push(ColumnGroup { name, columns, masked: Vec::new() });
         }
         let find = |columns: &[Column], name: &str| {
             columns

@@ -130,6 +130,25 @@ impl Store {
         &self.inner.url
     }
 
+    /// The URL that a relative one means, seen from the root: `../sensors` is a neighbour of this store.
+    ///
+    /// # Errors
+    /// `Invalid` where it is not relative, or leads out of the host or the bucket.
+    pub fn neighbour(&self, relative: &str) -> Result<String> {
+        let invalid = |why: &str| Error::invalid(format!("{}: relative URL `{relative}`: {why}", self.inner.url));
+        let root = format!("{}/", self.inner.url.trim_end_matches('/'));
+        let root = url::Url::parse(&root).map_err(|error| invalid(&error.to_string()))?;
+        if relative.starts_with('/') || relative.contains(['\\', '?', '#', ':']) {
+            return Err(invalid("expected names and `..` between slashes"));
+        }
+        let steps = relative.split('/').filter(|step| *step == "..").count();
+        if steps > root.path_segments().map_or(0, |names| names.filter(|name| !name.is_empty()).count()) {
+            return Err(invalid("it leads above the root"));
+        }
+        let joined = root.join(relative).map_err(|error| invalid(&error.to_string()))?;
+        Ok(joined.as_str().trim_end_matches('/').to_owned())
+    }
+
     /// True where objects are plain files of this machine, so that [`Store::read_now`] answers.
     pub fn is_local(&self) -> bool {
         self.inner.files.is_some()

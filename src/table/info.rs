@@ -109,7 +109,7 @@ impl Table {
             own_chunk_bytes: bytes_of(true),
             referenced_chunk_bytes: bytes_of(false),
             column_groups,
-            references: Vec::new(),
+            references: manifest.stores.iter().filter_map(|store| store.urls.first()).cloned().collect(),
         })
     }
 }

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    format::{PageLengths, Segment},
     read::{Coalesce, Edge, Explain, GroupCost, GroupRequest, Layout, Offsets, ReadPlan, cover, execute, plan, window},
     schema::{Column, ColumnId},
 };
@@ -180,10 +181,11 @@ impl RowLoader {
             .iter()
             .enumerate()
             .map(|(number, group)| {
-                let stored: u64 = self.table.manifest().segments.iter().map(|segment| segment.groups[number].stored_bytes).sum();
+                let stored: u64 = self.table.manifest().segments.iter().map(|segment| self.read_bytes(segment, number)).sum();
                 // A request weighs as much as the gap that would be read to avoid it.
                 let request = self.coalesce.max_gap.max(1);
-                GroupCost { columns: group.columns.clone(), cost: stored / self.table.rows().max(1) + request }
+                let valid = group.columns.iter().filter(|id| !group.masked.contains(id)).copied();
+                GroupCost { columns: valid.collect(), cost: stored / self.table.rows().max(1) + request }
             })
             .collect();
         let chosen = cover(&self.columns, &costs)?;
@@ -194,17 +196,29 @@ impl RowLoader {
             .zip(&layouts)
             .map(|(group, layout)| {
                 let members = schema.groups()[*group].columns.iter().enumerate();
-                let pages = members.filter(|(_, id)| left.contains(id)).map(|(page, _)| page).collect::<Vec<_>>();
-                left.retain(|id| !schema.groups()[*group].columns.contains(id));
+                let valid = |id: &ColumnId| left.contains(id) && !schema.groups()[*group].masked.contains(id);
+                let pages = members.filter(|(_, id)| valid(id)).map(|(page, _)| page).collect::<Vec<_>>();
+                left.retain(|id| !pages.iter().any(|page| schema.groups()[*group].columns[*page] == *id));
                 GroupRequest { group: *group, pages, layout }
             })
             .collect();
         Ok((plan(&requests, rows, self.coalesce)?, layouts))
     }
 
+    /// Stored bytes that reading all rows of a group's wanted columns takes: of those pages alone, where the layout has their places.
+    fn read_bytes(&self, segment: &Segment, group: usize) -> u64 {
+        let stored = &segment.groups[group];
+        let columns = &self.table.schema().groups()[group].columns;
+        if !PageLengths::pay(columns.len(), stored.blocks, stored.stored_bytes) {
+            return stored.stored_bytes;
+        }
+        columns.iter().zip(&stored.columns).filter(|(id, _)| self.columns.contains(id)).map(|(_, bytes)| bytes.stored).sum()
+    }
+
     async fn read(&self, rows: Vec<Option<u64>>) -> Result<Rows> {
         let (plan, layouts) = self.plan(&rows).await?;
-        let mut found = execute(self.table.store(), self.table.schema(), &layouts, plan)
+        let stores = self.table.stores_of(&plan).await?;
+        let mut found = execute(&stores, self.table.schema(), &layouts, plan)
             .await
             .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
         let (mut fields, mut types, mut arrays) = (Vec::new(), Vec::new(), Vec::new());

@@ -111,10 +111,10 @@ impl Table {
         let layout = self.layout(number).await;
         let Some(layout) = found.note(&format!("layout of column group `{}`", group.name), layout)? else { return Ok(()) };
         // A chunk may serve several runs: it is read once.
-        let mut runs: BTreeMap<ChunkId, Vec<(usize, &LayoutRun)>> = BTreeMap::new();
+        let mut runs: BTreeMap<(u32, ChunkId), Vec<(usize, &LayoutRun)>> = BTreeMap::new();
         let mut block = 0;
         for run in layout.runs() {
-            runs.entry(run.chunk).or_default().push((block, run));
+            runs.entry((run.owner, run.chunk)).or_default().push((block, run));
             block += run.lengths.len();
         }
         if block != hashes.len() {
@@ -124,10 +124,11 @@ impl Table {
             });
             return Ok(());
         }
-        for (chunk, runs) in runs {
+        for ((owner, chunk), runs) in runs {
             let name = chunk.object_name();
+            let Some(store) = found.note(&name, self.store_of(owner).await)? else { continue };
             let size = runs.first().map_or(0, |(_, run)| run.chunk_bytes);
-            let bytes = self.store().get_exact(&name, size).await;
+            let bytes = store.get_exact(&name, size).await;
             let Some(bytes) = found.note(&name, bytes)? else { continue };
             (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
             let types = types.clone();

@@ -1,6 +1,6 @@
 //! One version of a table, open for reading.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
@@ -10,9 +10,9 @@ use super::{loader::RowLoader, writer::TableWriter};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},
-    format::{Manifest, index_reader, read_layout, read_sequences},
+    format::{ForeignTable, Manifest, index_reader, manifest_name, read_layout, read_sequences},
     id::{Hash, ObjectRef},
-    read::{Layout, Sequences},
+    read::{Layout, ReadPlan, Sequences},
     schema::Schema,
     store::Store,
     write::WriteOptions,
@@ -49,6 +49,10 @@ struct Inner {
     hash: Hash,
     layouts: Vec<OnceCell<Arc<Layout>>>,
     sequences: OnceCell<Arc<Sequences>>,
+    /// One for each of the manifest's `stores`.
+    foreign: Vec<OnceCell<Store>>,
+    /// Where absolute URLs of other tables may lead.
+    allowed: Vec<String>,
 }
 
 impl std::fmt::Debug for Table {
@@ -86,12 +90,64 @@ impl Table {
     /// As [`Table::open`].
     pub async fn open_version(store: Store, version: u64) -> Result<Self> {
         let (manifest, hash) = commit::load(&store, version).await?;
-        Ok(Self::of(store, manifest, hash))
+        Ok(Self::of(store, manifest, hash, Vec::new()))
     }
 
-    pub(super) fn of(store: Store, manifest: Manifest, hash: Hash) -> Self {
+    pub(super) fn of(store: Store, manifest: Manifest, hash: Hash, allowed: Vec<String>) -> Self {
         let layouts = manifest.schema.groups().iter().map(|_| OnceCell::new()).collect();
-        Self { inner: Arc::new(Inner { store, manifest, hash, layouts, sequences: OnceCell::new() }) }
+        let foreign = manifest.stores.iter().map(|_| OnceCell::new()).collect();
+        Self { inner: Arc::new(Inner { store, manifest, hash, layouts, sequences: OnceCell::new(), foreign, allowed }) }
+    }
+
+    /// The same version, which may also follow references to absolute URLs that start with one of `prefixes`.
+    ///
+    /// Relative references, into neighbours of this table, are followed always; nothing else that a stored byte names is.
+    pub fn allow<P: Into<String>>(&self, prefixes: impl IntoIterator<Item = P>) -> Self {
+        let (store, manifest) = (self.inner.store.clone(), self.inner.manifest.clone());
+        Self::of(store, manifest, self.inner.hash, prefixes.into_iter().map(Into::into).collect())
+    }
+
+    /// The store that holds the chunks of an owner: 0 is this table, k the k-th of the manifest's `stores`.
+    ///
+    /// # Errors
+    /// `Denied` where no URL of it may be followed; errors of opening it.
+    pub(super) async fn store_of(&self, owner: u32) -> Result<Store> {
+        let Some(number) = (owner as usize).checked_sub(1) else { return Ok(self.inner.store.clone()) };
+        let cell = self.inner.foreign.get(number).ok_or_else(|| Error::internal(format!("no store {owner}")))?;
+        cell.get_or_try_init(|| self.open_foreign(&self.inner.manifest.stores[number])).await.cloned()
+    }
+
+    /// The first of its URLs that may be followed and has the version.
+    async fn open_foreign(&self, foreign: &ForeignTable) -> Result<Store> {
+        let place = || format!("{}: referenced table {} version {}", self.url(), foreign.table, foreign.version);
+        let mut refused = None;
+        for url in &foreign.urls {
+            let resolved = match url.contains("://") {
+                true if self.inner.allowed.iter().any(|prefix| url.starts_with(prefix)) => url.clone(),
+                true => {
+                    refused = Some(Error::denied(format!("{url} is not among the URLs that its reader allows")));
+                    continue;
+                }
+                false => self.inner.store.neighbour(url)?,
+            };
+            let store = Store::open(&resolved)?;
+            match store.size(&manifest_name(foreign.version)).await {
+                Ok(_) => return Ok(store),
+                Err(error) => refused = Some(error),
+            }
+        }
+        Err(refused.unwrap_or_else(|| Error::not_found("no URL")).at(place()))
+    }
+
+    /// The stores that a plan reads from, by owner.
+    pub(super) async fn stores_of(&self, plan: &ReadPlan) -> Result<BTreeMap<u32, Store>> {
+        let mut stores = BTreeMap::new();
+        for range in plan.groups.iter().flat_map(|group| &group.ranges) {
+            if !stores.contains_key(&range.owner) {
+                stores.insert(range.owner, self.store_of(range.owner).await?);
+            }
+        }
+        Ok(stores)
     }
 
     /// Starts a table at `url`; nothing is visible there before [`TableWriter::commit`].
@@ -154,7 +210,10 @@ impl Table {
             for segment in &self.inner.manifest.segments {
                 let bytes = self.object("layout", &segment.groups[group].layout).await?;
                 let place = format!("layout of column group `{}`", self.schema().groups()[group].name);
-                runs.extend(read_layout(bytes, columns, segment.rows).map_err(|error| error.at(place))?);
+                runs.extend(
+                    read_layout(bytes, columns, segment.rows, self.inner.manifest.stores.len())
+                        .map_err(|error| error.at(place))?,
+                );
             }
             Ok(Arc::new(Layout::new(runs)))
         };

@@ -119,7 +119,7 @@ impl TableWriter {
     /// the meantime; `OutcomeUnknown` where it cannot be told; errors of the store.
     pub async fn commit(self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
         let receipts = commit::in_order(self.session, self.partitions.load(Ordering::Relaxed), receipts)?;
-        let segments = commit::merge(&self.store, &self.schema, &receipts).await?;
+        let segments = commit::merge(&self.store, &self.schema, &receipts, self.options.segment_rows).await?;
         let extras = self.extras.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut lineage = extras.lineage;
         lineage.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
@@ -135,6 +135,8 @@ impl TableWriter {
             attachments: extras.attachments,
             properties: extras.properties,
             lineage: serde_json::to_value(lineage).map_err(|error| Error::internal(error.to_string()))?,
+            stores: Vec::new(),
+            condemned: Vec::new(),
             write_features: Vec::new(),
         };
         let hash = commit::publish(&self.store, &manifest).await?;
@@ -143,6 +145,6 @@ impl TableWriter {
         for (name, _) in self.store.list(&folder).await.unwrap_or_default() {
             let _ = self.store.delete(&name).await;
         }
-        Ok(Table::of(self.store, manifest, hash))
+        Ok(Table::of(self.store, manifest, hash, Vec::new()))
     }
 }

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, OffsetSizeTrait, cast::AsArray, types::Int32T
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::DataType;
+use arrow_select::take::take;
 use twox_hash::XxHash3_64;
 
 use crate::{
@@ -135,6 +136,11 @@ fn wrong_type(ty: &ColumnType, found: &DataType) -> Error {
 
 /// Pushes the nodes of `array` and gives its value stream.
 fn flatten(ty: &ColumnType, array: &ArrayRef, nodes: &mut Vec<FlatNode>) -> Result<Buffer> {
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        let decoded = take(dictionary.values(), dictionary.keys(), None);
+        let decoded = decoded.map_err(|error| Error::invalid(format!("a dictionary that does not decode: {error}")))?;
+        return flatten(ty, &decoded, nodes);
+    }
     let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
     nodes.push(FlatNode::Validity(nulls.map(|nulls| nulls.inner().clone())));
     match ty {
@@ -144,12 +150,12 @@ fn flatten(ty: &ColumnType, array: &ArrayRef, nodes: &mut Vec<FlatNode>) -> Resu
             }
             Ok(zeroed(element_bytes(array), ty.element_width(), nulls))
         }
-        ColumnType::Utf8 | ColumnType::Binary => {
+        ColumnType::Utf8 | ColumnType::Categorical | ColumnType::Binary => {
             let (offsets, values) = match (ty, array.data_type()) {
-                (ColumnType::Utf8, DataType::Utf8) => {
+                (ColumnType::Utf8 | ColumnType::Categorical, DataType::Utf8) => {
                     text(array.as_string::<i32>().value_offsets(), array.as_string::<i32>().values(), nulls)
                 }
-                (ColumnType::Utf8, DataType::LargeUtf8) => {
+                (ColumnType::Utf8 | ColumnType::Categorical, DataType::LargeUtf8) => {
                     text(array.as_string::<i64>().value_offsets(), array.as_string::<i64>().values(), nulls)
                 }
                 (ColumnType::Binary, DataType::Binary) => {

@@ -9,7 +9,9 @@ use crate::{
     codec::{Chain, Preset},
     error::Error,
     error::Result,
-    format::{ColumnBytes, Cuts, FinishedChunk, LayoutRun, PackedLengths, PageBuilder, Structure, logical_block_hash},
+    format::{
+        ColumnBytes, Cuts, FinishedChunk, LayoutRun, PackedLengths, PageBuilder, PageLengths, Structure, logical_block_hash,
+    },
     id::Hash,
     schema::ColumnType,
 };
@@ -153,6 +155,8 @@ impl CutChunk {
             PackedLengths::write(numbers, &mut node);
             PackedLengths::from_bytes(&node, numbers.len())
         };
+        let eights: u64 = self.chunk.lengths.iter().map(|length| u64::from(*length)).sum();
+        let pay = PageLengths::pay(self.chains.len(), self.chunk.lengths.len() as u64, 8 * eights);
         Ok(LayoutRun {
             chunk: self.chunk.id,
             owner: 0,
@@ -164,6 +168,7 @@ impl CutChunk {
             rows: self.chunk.rows.iter().map(|rows| u64::from(*rows)).sum(),
             lengths: pack(&self.chunk.lengths)?,
             block_rows: pack(&self.chunk.rows)?,
+            pages: if pay { PageLengths::of(&self.chunk.page_lengths) } else { None },
         })
     }
 }

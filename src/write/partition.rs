@@ -4,6 +4,7 @@ use std::{fs::File, io::Read, io::Seek, sync::Arc};
 
 use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray};
 use arrow_schema::DataType;
+use arrow_select::take::take;
 use uuid::Uuid;
 
 use super::{
@@ -30,11 +31,13 @@ pub struct WriteOptions {
     /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file; while a chunk is being
     /// uploaded its own bytes come on top.
     pub write_memory: usize,
+    /// Rows of an index segment, at most (and 4,194,304 at most); a segment takes whole partitions, at least one.
+    pub segment_rows: u64,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { preset: Preset::default(), cuts: Cuts::default(), write_memory: 512 << 20 }
+        Self { preset: Preset::default(), cuts: Cuts::default(), write_memory: 512 << 20, segment_rows: MAX_SEGMENT_ROWS }
     }
 }
 
@@ -269,10 +272,14 @@ async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<Object
     Ok(object)
 }
 
-/// The column in the one Arrow type of the index, if it has that type or is text with 32-bit offsets.
+/// The column in the one Arrow type of the index, if it has that type, is text with 32-bit offsets, or a dictionary of either.
 fn index_column(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     match (column.data_type(), wanted) {
         (found, wanted) if found == wanted => Some(Arc::clone(column)),
+        (DataType::Dictionary(..), _) => {
+            let dictionary = column.as_any_dictionary_opt()?;
+            index_column(&take(dictionary.values(), dictionary.keys(), None).ok()?, wanted)
+        }
         (DataType::Utf8, DataType::LargeUtf8) => Some(Arc::new(column.as_string::<i32>().iter().collect::<LargeStringArray>())),
         _ => None,
     }

@@ -68,7 +68,7 @@ pub fn column(rng: &mut Rng, ty: &ColumnType, rows: usize, taste: Taste) -> Arra
     let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
     let arrow = ty.arrow();
     match ty {
-        ColumnType::Utf8 => {
+        ColumnType::Utf8 | ColumnType::Categorical => {
             const LETTERS: [&str; 8] = ["a", "b", "z", "\u{0}", "ö", "峠", "🚗", " "];
             let length = taste.length;
             let text = |rng: &mut Rng| (0..rng.below(length)).map(|_| *rng.pick(&LETTERS)).collect::<String>();

@@ -1,0 +1,154 @@
+//! Chunks of another table: a table whose layouts point at them reads the same rows, follows no URL it was not allowed, and
+//! notices when they change.
+
+mod common;
+
+use common::tables::{self, assert_rows, block_on, cut_by, joined, tiny_cuts, two_partitions};
+use serde_json::Value;
+use tetrys::{
+    ErrorKind, Store, Table,
+    format::{ForeignTable, LayoutWriter, Manifest, manifest_name, read_layout},
+    id::{Hash, ObjectRef},
+};
+use uuid::Uuid;
+
+/// A table in `folder/referring` whose every chunk is one of the table in `folder/original`, found by `urls`.
+async fn referring(folder: &std::path::Path, urls: &[String]) -> (Table, Store, arrow_array::RecordBatch) {
+    let store = |name: &str| Store::open(folder.join(name).to_str().unwrap()).unwrap();
+    let (schema, partitions) = two_partitions(5);
+    let original = tables::write(store("original"), schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
+    let target = store("referring");
+    let mut segments = original.manifest().segments.clone();
+    for segment in &mut segments {
+        for (folder, object) in
+            [("index", &segment.index)].into_iter().chain(segment.groups.iter().map(|group| ("hashes", &group.hashes)))
+        {
+            let name = format!("{folder}/{}.parquet", object.blake3);
+            let bytes = original.store().get_exact(&name, object.bytes).await.unwrap();
+            target.put_content(&name, bytes.into()).await.unwrap();
+        }
+        for group in &mut segment.groups {
+            let name = format!("layout/{}.parquet", group.layout.blake3);
+            let bytes = original.store().get_exact(&name, group.layout.bytes).await.unwrap();
+            let mut runs = read_layout(bytes, group.columns.len(), segment.rows, 0).unwrap();
+            runs.iter_mut().for_each(|run| run.owner = 1);
+            let bytes = LayoutWriter::write(&runs).unwrap();
+            group.layout = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
+            target.put_content(&format!("layout/{}.parquet", group.layout.blake3), bytes.into()).await.unwrap();
+        }
+    }
+    let (table, version, blake3) = (original.manifest().table, original.version(), original.manifest_hash());
+    let stores = vec![ForeignTable { table, version, blake3, urls: urls.to_vec() }];
+    let table = Uuid::from_u128(7);
+    let manifest = Manifest { table, commit_id: Uuid::from_u128(8), segments, stores, ..original.manifest().clone() };
+    let (bytes, _) = manifest.to_bytes().unwrap();
+    target.put_new(&manifest_name(1), bytes.into()).await.unwrap();
+    (Table::open_store(target).await.unwrap(), original.store().clone(), joined(&partitions))
+}
+
+#[test]
+fn rows_come_out_of_the_chunks_of_a_neighbour() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (table, _, written) = referring(folder.path(), &["../absent".to_owned(), "../original".to_owned()]).await;
+        let all: Vec<u64> = (0..table.rows()).collect();
+        let rows: Vec<_> = all.iter().copied().map(Some).collect();
+        assert_rows(&table.row_loader().take(&all).await.unwrap(), &written, &rows);
+        let verified = table.verify(|_, _| {}).await.unwrap();
+        assert!(verified.damage.is_empty() && verified.chunks > 0, "{:?}", verified.damage);
+        let info = table.info().await.unwrap();
+        assert_eq!(
+            (info.own_chunk_bytes, info.references.as_slice()),
+            (0, &["../absent".to_owned(), "../original".to_owned()][..1])
+        );
+        assert!(info.referenced_chunk_bytes > 0);
+        assert!(!folder.path().join("referring/chunks").exists());
+    });
+}
+
+#[test]
+fn a_changed_or_missing_chunk_of_a_neighbour_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (table, original, _) = referring(folder.path(), &["../original".to_owned()]).await;
+        let (name, _) = original.list("chunks").await.unwrap().remove(0);
+        let path = folder.path().join("original").join(&name);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(table.verify(|_, _| {}).await.unwrap().damage.len(), 1);
+        std::fs::remove_file(&path).unwrap();
+        let all: Vec<u64> = (0..table.rows()).collect();
+        let error = Table::open(folder.path().join("referring").to_str().unwrap()).await.unwrap();
+        let error = error.row_loader().take(&all).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains(&name), "{error}");
+    });
+}
+
+#[test]
+fn no_url_is_followed_that_the_reader_did_not_allow() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let url = format!("file://{}/original", folder.path().display());
+        let (table, _, _) = referring(folder.path(), std::slice::from_ref(&url)).await;
+        let error = table.row_loader().get_row(0).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(error.to_string().contains(&url), "{error}");
+        let parent = url.trim_end_matches("original");
+        assert!(table.allow([parent]).row_loader().get_row(0).await.is_ok());
+        let error = table.allow(["file:///elsewhere/"]).row_loader().get_row(0).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    });
+}
+
+#[test]
+fn a_relative_url_cannot_leave_its_store_or_hide_a_host() {
+    let store = Store::open("memory://bucket/tables/one").unwrap();
+    assert_eq!(store.neighbour("../two").unwrap(), "memory://bucket/tables/two");
+    assert_eq!(store.neighbour("deep/er").unwrap(), "memory://bucket/tables/one/deep/er");
+    for refused in ["/etc", "../../../x", "..\\x", "//host/x", "file:x", "a?b", "a#b"] {
+        assert_eq!(store.neighbour(refused).unwrap_err().kind(), ErrorKind::Invalid, "{refused}");
+    }
+}
+
+#[test]
+fn what_a_manifest_uses_it_announces_and_what_it_announces_it_uses() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, ..) = block_on(referring(folder.path(), &["../original".to_owned()]));
+    let (bytes, _) = table.manifest().to_bytes().unwrap();
+    let json: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(json["read_features"], serde_json::json!(["references"]));
+    assert_eq!(json["write_features"], serde_json::json!(["references"]));
+    let signed = |edit: &dyn Fn(&mut Value)| {
+        let mut json = json.clone();
+        json.as_object_mut().unwrap().remove("blake3");
+        edit(&mut json);
+        let mut bytes = serde_json::to_vec(&json).unwrap();
+        bytes.pop();
+        let hash = Hash::of(&bytes);
+        bytes.extend(format!(",\"blake3\":\"{hash}\"}}\n").bytes());
+        Manifest::parse(&bytes, 1).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(signed(&|_| {}), Ok(()));
+    for (edit, said) in [
+        (&(|json: &mut Value| json["read_features"] = serde_json::json!([])) as &dyn Fn(&mut Value), "does not announce it"),
+        (&|json: &mut Value| json["stores"] = serde_json::json!([]), "does not use it"),
+        (&|json: &mut Value| json["stores"][0]["urls"] = serde_json::json!([]), "store 1: version 1 of table"),
+        (&|json: &mut Value| json["read_features"] = serde_json::json!(["references", "references"]), "one twice"),
+        (
+            &|json: &mut Value| json["read_features"] = serde_json::json!(["encryption", "references"]),
+            "read feature `encryption`",
+        ),
+        (
+            &|json: &mut Value| {
+                json["condemned"] = serde_json::json!([{"folder": "chunks", "blake3": Hash::of(b""), "bytes": 1}])
+            },
+            "`condemned`",
+        ),
+    ] {
+        let error = signed(edit).unwrap_err();
+        assert!(error.contains(said), "{error}: expected {said}");
+    }
+}
