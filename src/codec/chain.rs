@@ -1,10 +1,14 @@
 //! A chain of codec steps: encoding, decoding, and its two-bytes-a-step form (`format-spec/codecs.md#chains`).
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, cell::RefCell, fmt};
 
 use bytes::Bytes;
 
-use super::{lz4, shuffle, zstd};
+use super::{
+    bitshuffle, lz4,
+    pco::{self, NumberType},
+    transpose, zstd,
+};
 use crate::error::{Error, Result};
 
 /// One step of a chain.
@@ -16,6 +20,17 @@ pub enum Step {
     Lz4,
     /// Zstandard frame, written at this level.
     Zstd(u8),
+    /// Bits of equal significance brought together; the parameter is the width of one element in bytes: 1, 2, 4 or 8.
+    BitShuffle(u8),
+    /// Elements of each component brought together.
+    Split {
+        /// Bytes of one element: 1, 2, 4 or 8.
+        width: u8,
+        /// Elements of one row, 2 to 64.
+        components: u8,
+    },
+    /// A pco file of these numbers, written at this level, at most 12.
+    Pco(NumberType, u8),
 }
 
 impl Step {
@@ -25,22 +40,60 @@ impl Step {
             Self::Shuffle(width) => [1, width],
             Self::Lz4 => [2, 0],
             Self::Zstd(level) => [3, level],
+            Self::BitShuffle(width) => [4, width],
+            Self::Split { width, components } => [5, (width.trailing_zeros() as u8) << 6 | (components - 1) & 0x3f],
+            Self::Pco(number, level) => [6, level << 4 | number as u8],
         }
     }
 
     fn from_code(code: [u8; 2]) -> Result<Self> {
-        match code {
-            [1, width] if width >= 2 => Ok(Self::Shuffle(width)),
-            [2, 0] => Ok(Self::Lz4),
-            [3, level] => Ok(Self::Zstd(level)),
-            [id @ 1..=3, parameter] => Err(Error::corrupt(format!("codec {id}: parameter {parameter} is not allowed"))),
-            [id, _] => Err(Error::unsupported(format!("codec id {id}: this build knows 1 (shuffle), 2 (lz4), 3 (zstd)"))),
+        let step = match code {
+            [1, width] => Some(Self::Shuffle(width)),
+            [2, 0] => Some(Self::Lz4),
+            [3, level] => Some(Self::Zstd(level)),
+            [4, width] => Some(Self::BitShuffle(width)),
+            [5, parameter] => Some(Self::Split { width: 1 << (parameter >> 6), components: (parameter & 0x3f) + 1 }),
+            [6, parameter] => NumberType::from_code(parameter & 0xf).map(|number| Self::Pco(number, parameter >> 4)),
+            [id @ (0 | 7..), _] => {
+                return Err(Error::unsupported(format!(
+                    "codec id {id}: this build knows 1 (shuffle), 2 (lz4), 3 (zstd), 4 (bitshuffle), 5 (split), 6 (pco)"
+                )));
+            }
+            [2, _] => None,
+        };
+        let [id, parameter] = code;
+        step.filter(|step| step.is_valid())
+            .ok_or_else(|| Error::corrupt(format!("codec {id}: parameter {parameter} is not allowed")))
+    }
+
+    /// Whether the parameters are inside the table of the specification.
+    fn is_valid(self) -> bool {
+        let is_width = |width| matches!(width, 1 | 2 | 4 | 8);
+        match self {
+            Self::Shuffle(width) => width >= 2,
+            Self::Lz4 | Self::Zstd(_) => true,
+            Self::BitShuffle(width) => is_width(width),
+            Self::Split { width, components } => is_width(width) && (2..=64).contains(&components),
+            Self::Pco(_, level) => level <= pco::MAX_LEVEL,
         }
     }
 
     /// Whether the step changes the number of bytes.
     fn compresses(self) -> bool {
-        !matches!(self, Self::Shuffle(_))
+        matches!(self, Self::Lz4 | Self::Zstd(_) | Self::Pco(..))
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shuffle(width) => write!(f, "shuffle({width})"),
+            Self::Lz4 => f.write_str("lz4"),
+            Self::Zstd(level) => write!(f, "zstd({level})"),
+            Self::BitShuffle(width) => write!(f, "bitshuffle({width})"),
+            Self::Split { width, components } => write!(f, "split({width}x{components})"),
+            Self::Pco(number, level) => write!(f, "pco({},{level})", number.name()),
+        }
     }
 }
 
@@ -67,13 +120,19 @@ impl Chain {
     /// A chain of these steps.
     ///
     /// # Errors
-    /// `Invalid` where a compressor is followed by another step (its input length could not be known) or the chain is too long.
+    /// `Invalid` where a compressor is followed by another step (its input length could not be known), where a parameter is not
+    /// allowed, where a split into elements of another width stands before pco, or where the chain is too long.
     pub fn new(steps: impl Into<Vec<Step>>) -> Result<Self> {
         let steps = steps.into();
         let misplaced = steps.iter().rev().skip(1).any(|step| step.compresses());
-        if misplaced || steps.len() > Self::MAX_STEPS {
+        let mismatched = matches!(
+            steps.as_slice(),
+            [.., Step::Split { width, .. }, Step::Pco(number, _)] if usize::from(*width) != number.width()
+        );
+        if misplaced || mismatched || steps.len() > Self::MAX_STEPS || !steps.iter().all(|step| step.is_valid()) {
             return Err(Error::invalid(format!(
-                "codec chain {}: expected at most {} steps, a compressor only as the last",
+                "codec chain {}: expected at most {} steps, parameters inside their limits, a compressor only as the last, a \
+                 split before pco as wide as its numbers",
                 Self(steps),
                 Self::MAX_STEPS
             )));
@@ -84,6 +143,11 @@ impl Chain {
     /// Whether values are stored as they are.
     pub fn is_plain(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether pco is its compressor.
+    pub(super) fn is_pco(&self) -> bool {
+        matches!(self.0.last(), Some(Step::Pco(..)))
     }
 
     /// Two bytes a step, behind their count.
@@ -113,10 +177,13 @@ impl Chain {
     pub fn encode(&self, values: &[u8]) -> Result<Vec<u8>> {
         let mut bytes = Cow::Borrowed(values);
         for step in &self.0 {
-            bytes = Cow::Owned(match step {
-                Step::Shuffle(width) => shuffle::shuffle(&bytes, usize::from(*width)),
+            bytes = Cow::Owned(match *step {
+                Step::Shuffle(width) => transpose::split(&bytes, 1, usize::from(width)),
+                Step::BitShuffle(width) => bitshuffle::shuffle(&bytes, usize::from(width)),
+                Step::Split { width, components } => transpose::split(&bytes, usize::from(width), usize::from(components)),
                 Step::Lz4 => lz4::encode(&bytes),
-                Step::Zstd(level) => zstd::encode(&bytes, i32::from(*level))?,
+                Step::Zstd(level) => zstd::encode(&bytes, i32::from(level))?,
+                Step::Pco(number, level) => pco::encode(&bytes, number, level, self.pco_runs())?,
             });
         }
         Ok(bytes.into_owned())
@@ -127,19 +194,76 @@ impl Chain {
     /// # Errors
     /// `Corrupt` where the stored bytes are not an encoding of `len` bytes.
     pub fn decode(&self, stored: Bytes, len: usize) -> Result<Bytes> {
-        let mut bytes = stored;
-        for step in self.0.iter().rev() {
-            bytes = match step {
-                Step::Shuffle(width) => shuffle::unshuffle(&bytes, usize::from(*width)).into(),
-                Step::Lz4 => lz4::decode(&bytes, len)?.into(),
-                Step::Zstd(_) => zstd::decode(&bytes, len)?.into(),
-            };
-        }
-        if bytes.len() != len {
-            return Err(Error::corrupt(format!("values of {} bytes, expected {len}", bytes.len())));
-        }
-        Ok(bytes)
+        let (decoded, transforms) = match self.0.split_last() {
+            Some((Step::Pco(number, _), transforms)) => (pco::decode(&stored, *number, self.pco_runs(), len)?, transforms),
+            Some((compressor @ (Step::Lz4 | Step::Zstd(_)), [])) => {
+                let mut out = vec![0; len];
+                decompress(*compressor, &stored, &mut out)?;
+                (out.into(), [].as_slice())
+            }
+            Some((compressor @ (Step::Lz4 | Step::Zstd(_)), [first @ .., last])) => {
+                let undone = with_scratch(len, |scratch| {
+                    decompress(*compressor, &stored, scratch)?;
+                    Ok::<_, Error>(undo(*last, scratch))
+                })?;
+                (undone.into(), first)
+            }
+            _ if stored.len() != len => {
+                return Err(Error::corrupt(format!("values of {} bytes, expected {len}", stored.len())));
+            }
+            _ => (stored, self.0.as_slice()),
+        };
+        let undone = transforms.iter().rev().fold(decoded, |bytes, step| undo(*step, &bytes).into());
+        debug_assert_eq!(undone.len(), len);
+        Ok(undone)
     }
+
+    /// The runs that pco keeps apart: the components of a split right before it.
+    fn pco_runs(&self) -> usize {
+        match self.0.as_slice() {
+            [.., Step::Split { components, .. }, Step::Pco(..)] => usize::from(*components),
+            _ => 1,
+        }
+    }
+}
+
+/// The inverse of a step that keeps the number of bytes.
+fn undo(step: Step, bytes: &[u8]) -> Vec<u8> {
+    match step {
+        Step::Shuffle(width) => transpose::join(bytes, 1, usize::from(width)),
+        Step::BitShuffle(width) => bitshuffle::unshuffle(bytes, usize::from(width)),
+        Step::Split { width, components } => transpose::join(bytes, usize::from(width), usize::from(components)),
+        Step::Lz4 | Step::Zstd(_) | Step::Pco(..) => bytes.to_vec(),
+    }
+}
+
+/// Fills `out` from a byte compressor.
+fn decompress(step: Step, stored: &[u8], out: &mut [u8]) -> Result<()> {
+    match step {
+        Step::Lz4 => lz4::decode(stored, out),
+        _ => zstd::decode(stored, out),
+    }
+}
+
+/// Bytes of a scratch buffer that a thread keeps.
+const SCRATCH: usize = 4 << 20;
+
+thread_local! {
+    // What lies between a compressor and a shuffle: cleared once and not for every page.
+    static BETWEEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `f` with `len` bytes of any content.
+fn with_scratch<T>(len: usize, f: impl FnOnce(&mut [u8]) -> T) -> T {
+    if len > SCRATCH {
+        return f(&mut vec![0; len]);
+    }
+    BETWEEN.with_borrow_mut(|scratch| {
+        if scratch.len() < len {
+            scratch.resize(len, 0);
+        }
+        f(&mut scratch[..len])
+    })
 }
 
 impl fmt::Display for Chain {
@@ -151,76 +275,11 @@ impl fmt::Display for Chain {
             if position > 0 {
                 f.write_str("+")?;
             }
-            match step {
-                Step::Shuffle(width) => write!(f, "shuffle({width})")?,
-                Step::Lz4 => f.write_str("lz4")?,
-                Step::Zstd(level) => write!(f, "zstd({level})")?,
-            }
+            step.fmt(f)?;
         }
         Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chains() -> Vec<Chain> {
-        [
-            vec![],
-            vec![Step::Lz4],
-            vec![Step::Zstd(3)],
-            vec![Step::Shuffle(2)],
-            vec![Step::Shuffle(4), Step::Lz4],
-            vec![Step::Shuffle(8), Step::Zstd(1)],
-            vec![Step::Shuffle(68), Step::Zstd(1)],
-        ]
-        .into_iter()
-        .map(|steps| Chain::new(steps).unwrap())
-        .collect()
-    }
-
-    #[test]
-    fn every_chain_gives_its_input_back() {
-        for chain in chains() {
-            for len in [0, 1, 2, 3, 7, 8, 9, 15, 64, 67, 68, 69, 1000, 65_537] {
-                let values: Vec<u8> = (0..len).map(|i| (i * i / 7) as u8).collect();
-                let stored = chain.encode(&values).unwrap();
-                assert_eq!(chain.decode(stored.into(), len).unwrap(), values, "{chain} {len}");
-            }
-            let mut bytes = Vec::new();
-            chain.write(&mut bytes);
-            bytes.push(9);
-            assert_eq!(Chain::read(&bytes).unwrap(), (chain, &[9][..]));
-        }
-    }
-
-    #[test]
-    fn hostile_bytes_give_an_error_or_the_asked_length() {
-        for chain in chains() {
-            let values: Vec<u8> = (0..600_u32).map(|i| (i / 5) as u8).collect();
-            let stored = chain.encode(&values).unwrap();
-            for cut in 0..stored.len() {
-                assert!(chain.decode(Bytes::copy_from_slice(&stored[..cut]), values.len()).is_err(), "{chain} {cut}");
-            }
-            for position in 0..stored.len() {
-                let mut flipped = stored.clone();
-                flipped[position] ^= 0x41;
-                if let Ok(decoded) = chain.decode(flipped.into(), values.len()) {
-                    assert_eq!(decoded.len(), values.len());
-                }
-            }
-            assert!(chain.decode(stored.into(), values.len() + 1).is_err());
-        }
-    }
-
-    #[test]
-    fn an_unknown_codec_is_refused_by_its_id() {
-        assert_eq!(
-            Chain::read(&[1, 77, 0]).unwrap_err().to_string(),
-            "codec id 77: this build knows 1 (shuffle), 2 (lz4), 3 (zstd)"
-        );
-        assert!(Chain::read(&[2, 3, 1, 2, 0]).is_err(), "a compressor before the last step");
-        assert!(Chain::read(&[1, 1]).is_err());
-    }
-}
+mod tests;

@@ -7,12 +7,11 @@ pub(super) fn encode(values: &[u8]) -> Vec<u8> {
     lz4_flex::block::compress(values)
 }
 
-/// Decodes to exactly `len` bytes.
-pub(super) fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>> {
-    let mut out = vec![0; len];
-    match lz4_flex::block::decompress_into(stored, &mut out) {
-        Ok(found) if found == len => Ok(out),
-        Ok(found) => Err(Error::corrupt(format!("lz4: {found} bytes, expected {len}"))),
+/// Decodes exactly as many bytes as `out` has.
+pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
+    match lz4_flex::block::decompress_into(stored, out) {
+        Ok(found) if found == out.len() => Ok(()),
+        Ok(found) => Err(Error::corrupt(format!("lz4: {found} bytes, expected {}", out.len()))),
         Err(error) => Err(Error::corrupt(format!("lz4: {error}"))),
     }
 }

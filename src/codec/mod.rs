@@ -2,11 +2,14 @@
 //!
 //! A [`Chain`] is the list of steps in the order of encoding; the empty chain is `plain`. Follows `format-spec/codecs.md#chains`.
 
+mod bitshuffle;
 mod chain;
 mod lz4;
+mod pco;
 mod preset;
-mod shuffle;
+mod transpose;
 mod zstd;
 
 pub use chain::{Chain, Step};
+pub use pco::NumberType;
 pub use preset::Preset;

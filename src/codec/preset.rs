@@ -5,21 +5,21 @@
 
 use std::{fmt, str::FromStr};
 
-use super::{Chain, Step};
+use super::{Chain, NumberType, Step};
 use crate::{
     error::{Error, Result},
-    schema::ColumnType,
+    schema::{ColumnType, Primitive},
 };
 
 /// How much time to spend on size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Plain or LZ4: reads at memory speed.
+    /// Plain or LZ4 behind a shuffle, where that saves an eighth: reads at memory speed.
     Fast,
-    /// Zstandard behind a byte shuffle where that helps.
+    /// What saves a 32nd: pco at its fastest level for numbers, Zstandard behind a shuffle.
     #[default]
     Balanced,
-    /// As balanced at a higher level: slower to write, as fast to read.
+    /// The smallest of all chains, within a 64th: slow to write, slower to read.
     Compact,
 }
 
@@ -41,47 +41,141 @@ impl Preset {
         }
     }
 
-    /// The chain for one column of a chunk, from the values of its first block: the smallest candidate; a plainer chain wins
-    /// unless a later one saves at least 1/32 of the bytes.
+    fn pco_level(self) -> u8 {
+        match self {
+            Self::Fast | Self::Balanced => 0,
+            Self::Compact => 8,
+        }
+    }
+
+    /// A later candidate wins if it saves one part in so many.
+    fn margin(self) -> usize {
+        match self {
+            Self::Fast => 8,
+            Self::Balanced => 32,
+            Self::Compact => 64,
+        }
+    }
+
+    /// The chain for one column of a chunk, from the values of its first block: the smallest candidate; a plainer chain, which is
+    /// read faster, wins unless a later one saves enough.
     ///
     /// # Errors
     /// As [`Chain::encode`].
     pub fn choose(self, ty: &ColumnType, values: &[u8]) -> Result<Chain> {
         let sample = &values[..values.len().min(SAMPLE)];
         let mut best = (Chain::PLAIN, sample.len());
-        for chain in self.candidates(ty)? {
+        for chain in self.promising(self.candidates(ty)?, sample)? {
+            let is_slow = self == Self::Fast && chain.is_pco();
+            if is_slow && best.1 > sample.len() / 8 {
+                continue;
+            }
             let size = chain.encode(sample)?.len();
-            if size < best.1 && best.1 - size >= best.1.div_ceil(32) {
+            let wins = size < best.1 && best.1 - size >= best.1.div_ceil(self.margin());
+            if wins && (!is_slow || size <= sample.len() / 64) {
                 best = (chain, size);
             }
         }
         Ok(best.0)
     }
 
+    /// Leaves out the byte compressors that do badly on the first bytes of a long sample. LZ4 is tried at once instead, and pco
+    /// finds less in few numbers than in many.
+    fn promising(self, candidates: Vec<Chain>, sample: &[u8]) -> Result<Vec<Chain>> {
+        if sample.len() <= PROBE || self == Self::Fast {
+            return Ok(candidates);
+        }
+        let sizes = candidates.iter().map(|chain| Ok(chain.encode(&sample[..PROBE])?.len())).collect::<Result<Vec<_>>>()?;
+        let least = sizes.iter().copied().min().unwrap_or(0);
+        let is_near = |(chain, size): &(Chain, usize)| chain.is_pco() || *size <= least + least / 8 + SLACK;
+        Ok(candidates.into_iter().zip(sizes).filter(is_near).map(|(chain, _)| chain).collect())
+    }
+
     fn candidates(self, ty: &ColumnType) -> Result<Vec<Chain>> {
-        let compressor = self.compressor();
-        let mut widths = Vec::new();
-        let element = ty.element_width();
-        if element > 1 {
-            widths.push(element);
+        let (last, pco_level) = (self.compressor(), self.pco_level());
+        let Elements { width, number, is_numeric, components } = Elements::of(ty);
+        let split = components.and_then(|components| u8::try_from(components).ok()).filter(|components| *components <= 64);
+        let split = split.map(|components| Step::Split { width, components });
+        let wide = components.and_then(|components| u8::try_from(u64::from(components) * u64::from(width)).ok());
+        let compact = self == Self::Compact;
+
+        let mut chains = vec![vec![last]];
+        if width > 1 {
+            chains.push(vec![Step::Shuffle(width), last]);
         }
-        // The bytes of a whole innermost row (x, y, z of a point; 17 probabilities) may be alike from row to row.
-        if let ColumnType::Tensor { shape, .. } = ty
-            && let [.., Some(last)] = shape.as_slice()
-            && *last > 1
-        {
-            widths.push((element as u64 * u64::from(*last)).min(u64::from(u16::MAX)) as usize);
+        if is_numeric {
+            chains.push(vec![Step::BitShuffle(width), last]);
         }
-        let mut chains = vec![Chain::new([compressor])?];
-        for width in widths.into_iter().filter_map(|width| u8::try_from(width).ok()) {
-            chains.push(Chain::new([Step::Shuffle(width), compressor])?);
+        chains.extend(wide.map(|wide| vec![Step::Shuffle(wide), last]));
+        if let Some(split) = split {
+            if compact && width > 1 {
+                chains.push(vec![split, last]);
+                chains.push(vec![split, Step::Shuffle(width), last]);
+            }
+            if self != Self::Balanced {
+                chains.push(vec![split, Step::BitShuffle(width), last]);
+            }
         }
-        Ok(chains)
+        if let Some(number) = number {
+            chains.push(vec![Step::Pco(number, pco_level)]);
+            chains.extend(split.map(|split| vec![split, Step::Pco(number, pco_level)]));
+        }
+        chains.into_iter().map(Chain::new).collect()
     }
 }
 
 /// Bytes of the first block that the choice looks at.
 const SAMPLE: usize = 256 << 10;
+/// Bytes of a longer sample that all candidates are tried on.
+const PROBE: usize = 64 << 10;
+/// What headers and tables of a short encoding may take.
+const SLACK: usize = 256;
+
+/// What a type says about its innermost values.
+struct Elements {
+    width: u8,
+    number: Option<NumberType>,
+    /// Not text, not bytes.
+    is_numeric: bool,
+    /// The last extent of a tensor, where it is fixed and at least two.
+    components: Option<u32>,
+}
+
+impl Elements {
+    fn of(ty: &ColumnType) -> Self {
+        let (number, is_numeric, components) = match ty {
+            ColumnType::List(item) => return Self::of(item),
+            ColumnType::Scalar(element) => (number_of(*element), true, None),
+            ColumnType::Tensor { element, shape } => {
+                (number_of(*element), true, shape.last().copied().flatten().filter(|extent| *extent > 1))
+            }
+            ColumnType::Date => (Some(NumberType::I32), true, None),
+            ColumnType::Timestamp(..) | ColumnType::Duration(_) => (Some(NumberType::I64), true, None),
+            ColumnType::Utf8 | ColumnType::Binary => (None, false, None),
+        };
+        Self { width: ty.element_width() as u8, number, is_numeric, components }
+    }
+}
+
+/// The type as which pco takes an element; elements that it does not know are unsigned integers of their width.
+fn number_of(element: Primitive) -> Option<NumberType> {
+    Some(match element {
+        Primitive::Bool => return None,
+        Primitive::I8 => NumberType::I8,
+        Primitive::I16 => NumberType::I16,
+        Primitive::I32 => NumberType::I32,
+        Primitive::I64 => NumberType::I64,
+        Primitive::F16 => NumberType::F16,
+        Primitive::F32 => NumberType::F32,
+        Primitive::F64 => NumberType::F64,
+        other => match other.width() {
+            1 => NumberType::U8,
+            2 => NumberType::U16,
+            4 => NumberType::U32,
+            _ => NumberType::U64,
+        },
+    })
+}
 
 impl fmt::Display for Preset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,25 +195,4 @@ impl FromStr for Preset {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schema::Primitive;
-
-    #[test]
-    fn noise_stays_plain_and_slow_floats_get_a_shuffle() {
-        let mut state = 1_u64;
-        let noise: Vec<u8> = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 56) as u8
-        })
-        .take(50_000)
-        .collect();
-        let slow: Vec<u8> = (0..20_000).flat_map(|i| (i as f32 * 0.001).to_le_bytes()).collect();
-        let ty = ColumnType::tensor(Primitive::F32, [None]);
-        for preset in [Preset::Fast, Preset::Balanced, Preset::Compact] {
-            assert!(preset.choose(&ty, &noise).unwrap().is_plain());
-            assert!(preset.choose(&ty, &slow).unwrap().to_string().starts_with("shuffle(4)+"));
-            assert!(preset.choose(&ty, &[]).unwrap().is_plain());
-        }
-    }
-}
+mod tests;

@@ -25,19 +25,22 @@ fn failed(error: std::io::Error) -> Error {
     Error::internal(format!("zstd: {error}"))
 }
 
-/// Decodes to exactly `len` bytes; never allocates more than that, whatever the frame claims.
-pub(super) fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>> {
+/// Decodes exactly as many bytes as `out` has, from one frame and nothing behind it; needs no memory beyond the context,
+/// whatever the frame claims.
+pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
+    let frame = zstd::zstd_safe::find_frame_compressed_size(stored);
+    if frame != Ok(stored.len()) || !stored.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
+        return Err(Error::corrupt(format!("zstd: {} bytes, expected exactly one frame", stored.len())));
+    }
     DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {
             Some(decompressor) => decompressor,
             None => slot.insert(zstd::bulk::Decompressor::new().map_err(failed)?),
         };
-        let mut out = Vec::with_capacity(len);
-        let found =
-            decompressor.decompress_to_buffer(stored, &mut out).map_err(|error| Error::corrupt(format!("zstd: {error}")))?;
-        if found != len {
-            return Err(Error::corrupt(format!("zstd: {found} bytes, expected {len}")));
+        match decompressor.decompress_to_buffer(stored, out) {
+            Ok(found) if found == out.len() => Ok(()),
+            Ok(found) => Err(Error::corrupt(format!("zstd: {found} bytes, expected {}", out.len()))),
+            Err(error) => Err(Error::corrupt(format!("zstd: {error}"))),
         }
-        Ok(out)
     })
 }

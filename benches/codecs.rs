@@ -1,0 +1,124 @@
+//! What each codec chain costs on synthetic columns: ratio, encoding, decoding, and which preset takes it.
+//!
+//! `cargo bench --bench codecs [-- COLUMN]`: one thread; the best of all runs within a fifth of a second each, the encoded bytes
+//! in cache. Columns: constant and counter (i64), millimetres (an f32 walk), noise (i64), and two lidar sweeps of 20,000 x 4 f32 in
+//! millimetres: one that scans a room, whose neighbouring points are alike, and one of independent uniform numbers.
+//! Before it is measured, each chain gives the values back.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tetrys::{
+    ColumnType, Preset,
+    codec::{Chain, NumberType, Step},
+};
+
+fn main() -> tetrys::Result<()> {
+    let only: String = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    println!("| column | chain | ratio | encode GB/s | decode GB/s | preset |\n|---|---|---|---|---|---|");
+    for (name, ty, number, values) in columns()? {
+        if !name.contains(&only) {
+            continue;
+        }
+        let presets = [Preset::Fast, Preset::Balanced, Preset::Compact];
+        let chosen = presets.map(|preset| preset.choose(&ty, &values));
+        for chain in chains(&ty, number)? {
+            let taken: Vec<_> = presets
+                .iter()
+                .zip(&chosen)
+                .filter(|(_, chosen)| chosen.as_ref().is_ok_and(|chosen| *chosen == chain))
+                .map(|(preset, _)| preset.name())
+                .collect();
+            measure(name, &chain, &values, &taken.join(", "))?;
+        }
+        for preset in presets {
+            let seconds = best(|| preset.choose(&ty, &values).map(drop))?;
+            println!("| {name} | (the choice of `{preset}`) | | {:.3} | | |", values.len() as f64 / 1e9 / seconds);
+        }
+    }
+    Ok(())
+}
+
+fn measure(name: &str, chain: &Chain, values: &[u8], presets: &str) -> tetrys::Result<()> {
+    let stored = Bytes::from(chain.encode(values)?);
+    assert_eq!(chain.decode(stored.clone(), values.len())?, values, "{name}: {chain}");
+    let gigabytes = values.len() as f64 / 1e9;
+    let encode = gigabytes / best(|| chain.encode(values).map(drop))?;
+    let decode = gigabytes / best(|| chain.decode(stored.clone(), values.len()).map(drop))?;
+    let decode = if chain.is_plain() { "no copy".to_owned() } else { format!("{decode:.2}") };
+    println!("| {name} | {chain} | {:.4} | {encode:.3} | {decode} | {presets} |", stored.len() as f64 / values.len() as f64);
+    Ok(())
+}
+
+fn best(mut work: impl FnMut() -> tetrys::Result<()>) -> tetrys::Result<f64> {
+    let (start, mut best) = (Instant::now(), f64::MAX);
+    while start.elapsed() < Duration::from_millis(200) {
+        let run = Instant::now();
+        work()?;
+        best = best.min(run.elapsed().as_secs_f64());
+    }
+    Ok(best)
+}
+
+fn chains(ty: &ColumnType, number: NumberType) -> tetrys::Result<Vec<Chain>> {
+    let width = number.width() as u8;
+    let shuffles = [vec![], vec![Step::Shuffle(width)], vec![Step::BitShuffle(width)]];
+    let mut transforms = shuffles.to_vec();
+    if let ColumnType::Tensor { .. } = ty {
+        let split = Step::Split { width, components: 4 };
+        transforms.push(vec![Step::Shuffle(width * 4)]);
+        transforms.extend(shuffles.map(|steps| [vec![split], steps].concat()));
+    }
+    let mut chains = vec![vec![]];
+    for transform in &transforms {
+        for compressor in [Step::Lz4, Step::Zstd(3), Step::Zstd(12)] {
+            chains.push([transform.as_slice(), &[compressor]].concat());
+        }
+    }
+    for transform in transforms.iter().filter(|steps| matches!(steps.as_slice(), [] | [Step::Split { .. }])) {
+        chains.extend([0, 8].map(|level| [transform.as_slice(), &[Step::Pco(number, level)]].concat()));
+    }
+    chains.into_iter().map(Chain::new).collect()
+}
+
+fn columns() -> tetrys::Result<Vec<(&'static str, ColumnType, NumberType, Vec<u8>)>> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut position = 0;
+    let walk = std::iter::repeat_with(|| {
+        position += random.i32(-50..=50);
+        position as f32 * 0.001
+    });
+    let walk = walk.take(40_000).flat_map(f32::to_le_bytes).collect();
+    let counter = (0..20_000).flat_map(|i| (1_600_000_000_000_000_000 + i * 100_000_000_i64).to_le_bytes()).collect();
+    let noise = std::iter::repeat_with(|| random.u8(..)).take(160_000).collect();
+    let scanning = scanning(&mut random);
+    let uniform = (0..80_000).flat_map(|_| (random.i32(-80_000..80_000) as f32 * 0.001).to_le_bytes()).collect();
+    Ok(vec![
+        ("constant", "i64".parse()?, NumberType::I64, 1_234_567_i64.to_le_bytes().repeat(20_000)),
+        ("counter", "i64".parse()?, NumberType::I64, counter),
+        ("millimetres", "f32".parse()?, NumberType::F32, walk),
+        ("noise", "i64".parse()?, NumberType::I64, noise),
+        ("lidar, scanning", "f32[?,4]".parse()?, NumberType::F32, scanning),
+        ("lidar, random", "f32[?,4]".parse()?, NumberType::F32, uniform),
+    ])
+}
+
+/// 32 beams over 625 directions of a room with a ground, two centimetres of noise; x, y, z, intensity.
+fn scanning(random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut out = Vec::new();
+    for step in 0..625 {
+        let azimuth = f64::from(step) / 625.0 * std::f64::consts::TAU;
+        let wall = 18.0 + 9.0 * (3.0 * azimuth).sin() + 4.0 * (7.0 * azimuth + 1.0).cos();
+        for beam in 0..32 {
+            let elevation = (-25.0 + f64::from(beam) * 40.0 / 31.0).to_radians();
+            let ground = if elevation < -0.01 { 1.8 / -elevation.sin() } else { f64::MAX };
+            let range = wall.min(ground) + 0.02 * (random.f64() + random.f64() - 1.0);
+            let intensity = (40.0 + 30.0 * (5.0 * azimuth).sin() + random.f64() * 20.0).floor() / 255.0;
+            let flat = range * elevation.cos();
+            for value in [flat * azimuth.cos(), flat * azimuth.sin(), range * elevation.sin(), intensity] {
+                out.extend(((value * 1000.0).round() as f32 * 0.001).to_le_bytes());
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,134 @@
+//! What the choice gives on columns whose best chain is known, against all chains there are.
+
+use super::*;
+
+/// Columns by name, with type and values: four synthetic ones and two lidar sweeps of 20,000 points in millimetres.
+fn columns() -> Vec<(&'static str, ColumnType, Vec<u8>)> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let (i64s, f32s) = (ColumnType::Scalar(Primitive::I64), ColumnType::Scalar(Primitive::F32));
+    let lidar = ColumnType::tensor(Primitive::F32, [None, Some(4)]);
+    let mut position = 0;
+    let walk = std::iter::repeat_with(|| {
+        position += random.i32(-50..=50);
+        position as f32 * 0.001
+    });
+    let walk = walk.take(40_000).flat_map(f32::to_le_bytes).collect();
+    vec![
+        ("constant", i64s.clone(), 1_234_567_i64.to_le_bytes().repeat(20_000)),
+        (
+            "counter",
+            i64s.clone(),
+            (0..20_000).flat_map(|i| (1_600_000_000_000_000_000 + i * 100_000_000_i64).to_le_bytes()).collect(),
+        ),
+        ("millimetres", f32s, walk),
+        ("noise", i64s, std::iter::repeat_with(|| random.u8(..)).take(160_000).collect()),
+        ("lidar, scanning", lidar.clone(), scanning(&mut random)),
+        ("lidar, random", lidar, (0..80_000).flat_map(|_| (random.i32(-80_000..80_000) as f32 * 0.001).to_le_bytes()).collect()),
+    ]
+}
+
+/// 32 beams over 625 directions of a room with a ground, two centimetres of noise; x, y, z, intensity.
+fn scanning(random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut out = Vec::new();
+    for step in 0..625 {
+        let azimuth = f64::from(step) / 625.0 * std::f64::consts::TAU;
+        let wall = 18.0 + 9.0 * (3.0 * azimuth).sin() + 4.0 * (7.0 * azimuth + 1.0).cos();
+        for beam in 0..32 {
+            let elevation = (-25.0 + f64::from(beam) * 40.0 / 31.0).to_radians();
+            let ground = if elevation < -0.01 { 1.8 / -elevation.sin() } else { f64::MAX };
+            let range = wall.min(ground) + 0.02 * (random.f64() + random.f64() - 1.0);
+            let intensity = (40.0 + 30.0 * (5.0 * azimuth).sin() + random.f64() * 20.0).floor() / 255.0;
+            let flat = range * elevation.cos();
+            for value in [flat * azimuth.cos(), flat * azimuth.sin(), range * elevation.sin(), intensity] {
+                out.extend(((value * 1000.0).round() as f32 * 0.001).to_le_bytes());
+            }
+        }
+    }
+    out
+}
+
+/// Every chain of at most one split, one shuffle and one compressor, at the preset's levels and below.
+fn all_chains(ty: &ColumnType) -> Vec<Chain> {
+    let Elements { width, number, components, .. } = Elements::of(ty);
+    let split = components.map(|components| Step::Split { width, components: components as u8 });
+    let wide = components.map(|components| Step::Shuffle(width * components as u8));
+    let mut chains = vec![vec![]];
+    for split in [None, split] {
+        for shuffle in [None, Some(Step::Shuffle(width)), Some(Step::BitShuffle(width)), wide] {
+            for compressor in [None, Some(Step::Lz4), Some(Step::Zstd(3)), Some(Step::Zstd(12))] {
+                chains.push(split.into_iter().chain(shuffle).chain(compressor).collect());
+            }
+        }
+        for level in [0, 4, 8] {
+            chains.push(split.into_iter().chain(number.map(|number| Step::Pco(number, level))).collect());
+        }
+    }
+    chains.into_iter().map(|chain| Chain::new(chain).unwrap()).collect()
+}
+
+#[test]
+fn compact_is_within_two_percent_of_the_best_of_all_chains() {
+    for (name, ty, values) in columns() {
+        let chosen = Preset::Compact.choose(&ty, &values).unwrap();
+        let size = chosen.encode(&values).unwrap().len();
+        for chain in all_chains(&ty) {
+            let other = chain.encode(&values).unwrap().len();
+            assert!(size * 100 <= other * 102, "{name}: {chosen} takes {size} bytes, {chain} {other}");
+        }
+    }
+}
+
+#[test]
+fn each_preset_takes_what_it_is_for() {
+    let chosen: Vec<String> = columns()
+        .into_iter()
+        .map(|(name, ty, values)| {
+            let chains = [Preset::Fast, Preset::Balanced, Preset::Compact].map(|preset| preset.choose(&ty, &values).unwrap());
+            format!("{name}: {}", chains.map(|chain| chain.to_string()).join(", "))
+        })
+        .collect();
+    assert_eq!(
+        chosen,
+        [
+            "constant: pco(i64,0), pco(i64,0), pco(i64,8)",
+            "counter: pco(i64,0), pco(i64,0), pco(i64,8)",
+            "millimetres: shuffle(4)+lz4, pco(f32,0), pco(f32,8)",
+            "noise: plain, plain, plain",
+            "lidar, scanning: shuffle(4)+lz4, pco(f32,0), split(4x4)+pco(f32,8)",
+            "lidar, random: plain, pco(f32,0), pco(f32,8)",
+        ]
+    );
+}
+
+#[test]
+fn what_is_encoded_already_stays_plain() {
+    let mut random = fastrand::Rng::with_seed(2);
+    let mut jpeg = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00".to_vec();
+    jpeg.extend(std::iter::repeat_with(|| random.u8(..)).take(80_000));
+    for preset in [Preset::Fast, Preset::Balanced, Preset::Compact] {
+        assert!(preset.choose(&ColumnType::Binary, &jpeg).unwrap().is_plain());
+        assert!(preset.choose(&ColumnType::Binary, &[]).unwrap().is_plain());
+    }
+}
+
+#[test]
+fn every_type_has_a_chain_that_gives_its_values_back() {
+    let types = Primitive::ALL.into_iter().flat_map(|element| {
+        [
+            ColumnType::Scalar(element),
+            ColumnType::tensor(element, [None, Some(3)]),
+            ColumnType::tensor(element, [Some(2), Some(100)]),
+            ColumnType::list(ColumnType::tensor(element, [Some(64)])),
+        ]
+    });
+    for ty in types.chain([ColumnType::Utf8, ColumnType::Date, ColumnType::list(ColumnType::Binary)]) {
+        // Long enough for a probe, and not a whole number of rows.
+        let values: Vec<u8> = (0..70_001_u32).map(|i| (i / 640 % 2) as u8).collect();
+        for preset in [Preset::Fast, Preset::Balanced, Preset::Compact] {
+            let chain = preset.choose(&ty, &values).unwrap();
+            assert!(!chain.is_plain(), "{ty}");
+            let stored = chain.encode(&values).unwrap();
+            assert_eq!(chain.decode(stored.into(), values.len()).unwrap(), values, "{ty} {chain}");
+        }
+    }
+}
