@@ -2,15 +2,15 @@
 
     python judge.py CASES
 
-A case is {"type": text}, {"chain": hex} or {"page": text of the type, "rows": n, "structure": hex, "values": hex}. Prints a list
+A case is {"type": text}, {"chain": hex}, {"manifest": text} (without its last member, of version 1) or {"page": text of the type, "rows": n, "structure": hex, "values": hex}. Prints a list
 with, for each case, what it holds, {"refused": why}, or {"stray": why} where only what lies under null slots is wrong.
 """
 
 import json
 import sys
 
-from read_table import plain
-from tetrys_bytes import Cursor, Refused, Stray, Structure, Type, chain
+from read_table import Schema, check_segments, parse_manifest, plain
+from tetrys_bytes import Cursor, Refused, Stray, Structure, Type, blake3, chain
 
 
 def judged(case):
@@ -21,6 +21,11 @@ def judged(case):
         steps = chain(cursor)
         cursor.end()
         return [list(step) for step in steps]
+    if "manifest" in case:
+        signed = case["manifest"].encode()
+        manifest, _ = parse_manifest(signed + b',"blake3":"' + blake3(signed).hex().encode() + b'"}\n', 1)
+        check_segments(manifest, Schema(manifest["schema"]))
+        return manifest["table"]
     structure, values = bytes.fromhex(case["structure"]), bytes.fromhex(case["values"])
     page = Structure(Type(case["page"]), case["rows"], structure, len(values), "page")
     return [plain(value) for value in page.values(values, bits=True)]

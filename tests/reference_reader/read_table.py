@@ -49,13 +49,16 @@ class Directory:
 
     def referenced(self, kind, reference, suffix=".parquet"):
         """An object that a reference of a manifest names; size and hash are checked before anybody parses it."""
-        members(reference, {"blake3": str, "bytes": int}, f"a reference to {kind}", exact=True)
-        require(re.fullmatch("[0-9a-f]{64}", reference["blake3"]), f"a reference to {kind}: no hash")
         name = f"{kind}/{reference['blake3']}{suffix}"
         data = self.get(name)
         require(len(data) == reference["bytes"], f"{name}: {len(data)} bytes, expected {reference['bytes']}")
         require(blake3(data).hex() == reference["blake3"], f"{name}: BLAKE3 is not its name")
         return data
+
+
+def check_reference(reference, what):
+    members(reference, {"blake3": str, "bytes": int}, f"{what}: reference", exact=True)
+    require(re.fullmatch("[0-9a-f]{64}", reference["blake3"]), f"{what}: reference: no hash")
 
 
 def members(value, types, what, exact=False):
@@ -119,10 +122,18 @@ def parse_manifest(data, version):
     require(UUID.fullmatch(manifest["table"]) and UUID.fullmatch(manifest["commit_id"]), f"{what}: no UUID")
     require(not manifest["stores"] and not manifest["condemned"], f"{what}: stores or condemned objects")
     require((manifest["parent"] is None) == (version == 1), f"{what}: parent {manifest['parent']}")
+    if version > 1:
+        members(manifest["parent"], {"version": int, "blake3": str}, f"{what}: parent")
+        require(manifest["parent"]["version"] == version - 1, f"{what}: parent is version {manifest['parent']['version']}")
     members(manifest["cuts"], dict.fromkeys(CUTS, int), f"{what}: cuts", exact=True)
     block, chunk = [manifest["cuts"][name] for name in CUTS[:3]], [manifest["cuts"][name] for name in CUTS[3:]]
     require(1 <= block[0] < block[1] < block[2] <= 1 << 20, f"{what}: cuts of blocks {block}")
     require(1 <= chunk[0] < chunk[1] < chunk[2] <= GIB, f"{what}: cuts of chunks {chunk}")
+    for name, reference in manifest["attachments"].items():
+        require(1 <= len(name.encode()) <= 1_024, f"{what}: attachment `{name[:40]}`")
+        check_reference(reference, f"{what}: attachment `{name}`")
+    for name in manifest["properties"]:
+        require(1 <= len(name.encode()) <= 1_024, f"{what}: property `{name[:40]}`")
     require(manifest["rows"] <= 1 << 48 and len(manifest["segments"]) <= 1 << 20, f"{what}: too long")
     return manifest, digest
 
@@ -133,9 +144,11 @@ class Schema:
     def __init__(self, schema):
         members(schema, dict.fromkeys(("columns", "groups", "index", "sequence_by", "order_by"), list), "schema")
         require(len(schema["columns"]) <= 100_000, "schema: more than 100,000 columns")
+        require(schema["index"], "schema: no index column")
         self.columns, names = {}, set()
         for column in schema["columns"]:
-            members({"properties": {}} | column, {"id": int, "name": str, "type": str, "properties": dict}, "schema: column")
+            members(column, {"id": int, "name": str, "type": str}, "schema: column")
+            require(isinstance(column.get("properties", {}), dict), "schema: properties of a column")
             what = f"column `{column['name']}`"
             require(column["id"] < 1 << 32 and column["id"] not in self.columns, f"{what}: id {column['id']}")
             require(1 <= len(column["name"].encode()) <= 1_024 and column["name"] not in names, f"{what}: name")
@@ -159,6 +172,39 @@ class Schema:
         require(all(type(column) is int and column in self.columns for column in ids), f"{what}: unknown column in {ids}")
         require(len(set(ids)) == len(ids), f"{what}: a column twice in {ids}")
         return ids
+
+
+def check_segments(manifest, schema):
+    """That the segments fit the schema and add up to what the manifest says."""
+    rows, sequences = 0, 0
+    for number, segment in enumerate(manifest["segments"]):
+        what = f"segment {number}"
+        integers = dict.fromkeys(("first_row", "rows", "sequences"), int)
+        members(segment, integers | {"continues": bool, "index": dict, "statistics": list, "groups": list}, what)
+        require(1 <= segment["rows"] <= MAX_SEGMENT_ROWS, f"{what}: {segment['rows']} rows")
+        require(segment["first_row"] == rows, f"{what}: first_row {segment['first_row']} after {rows} rows")
+        require(1 <= segment["sequences"] <= segment["rows"], f"{what}: {segment['sequences']} sequences")
+        require(number or not segment["continues"], f"{what}: continues")
+        check_reference(segment["index"], what)
+        require(len(segment["statistics"]) == len(schema.index), f"{what}: {len(segment['statistics'])} statistics")
+        for entry, column in zip(segment["statistics"], schema.index):
+            members(entry, {"column": int, "nulls": int}, f"{what}: statistics")
+            require({"min", "max"} <= set(entry) and entry["column"] == column, f"{what}: statistics of {entry}")
+            require(entry["nulls"] <= segment["rows"], f"{what}: {entry['nulls']} nulls of column {column}")
+        require(len(segment["groups"]) == len(schema.groups), f"{what}: {len(segment['groups'])} groups")
+        for (name, columns), group in zip(schema.groups, segment["groups"]):
+            here = f"{what}, group `{name}`"
+            members(group, {"layout": dict, "hashes": dict, "blocks": int, "runs": int, "stored_bytes": int, "columns": list}, here)
+            check_reference(group["layout"], here)
+            check_reference(group["hashes"], here)
+            require(1 <= group["runs"] <= group["blocks"] <= segment["rows"], f"{here}: {group['blocks']} blocks, {group['runs']} runs")
+            require(len(group["columns"]) == len(columns), f"{here}: {len(group['columns'])} columns")
+            for sizes in group["columns"]:
+                members(sizes, {"stored": int, "logical": int}, here)
+        rows += segment["rows"]
+        sequences += segment["sequences"] - segment["continues"]
+    require(rows == manifest["rows"], f"{rows} rows, the manifest says {manifest['rows']}")
+    require(sequences == manifest["sequences"], f"{sequences} sequences, the manifest says {manifest['sequences']}")
 
 
 # ------------------------------------------------------------------------------------------------ format-spec/segment.md
@@ -251,11 +297,8 @@ def number_of(kind, value):
 
 
 def check_statistics(statistics, schema, values, what):
-    require(isinstance(statistics, list) and len(statistics) == len(schema.index), f"{what}: statistics")
     for entry, column, found in zip(statistics, schema.index, values):
         kind = schema.columns[column][1]
-        members(entry, {"column": int, "nulls": int}, f"{what}: statistics")
-        require({"min", "max"} <= set(entry) and entry["column"] == column, f"{what}: statistics of {entry}")
         require(entry["nulls"] == sum(value is None for value in found), f"{what}: {entry['nulls']} nulls of column {column}")
         for bound, holds in (("min", lambda value, limit: limit <= value), ("max", lambda value, limit: value <= limit)):
             limit = entry[bound]
@@ -336,28 +379,21 @@ class Table:
         self.manifest, self.hash = parse_manifest(objects.get(name_of(self.version)), self.version)
         parent = self.manifest["parent"]
         if parent is not None:
-            members(parent, {"version": int, "blake3": str}, "parent")
-            require(parent["version"] == self.version - 1, f"parent is version {parent['version']} of {self.version}")
             if os.path.basename(name_of(parent["version"])) in names:
                 before, digest = parse_manifest(objects.get(name_of(parent["version"])), parent["version"])
                 require(digest == parent["blake3"], f"parent is {parent['blake3']}, version {parent['version']} is {digest}")
                 require(before["table"] == self.manifest["table"], "the parent is of another table")
         self.schema = Schema(self.manifest["schema"])
-        for name, reference in self.manifest["attachments"].items():
-            require(1 <= len(name.encode()) <= 1_024, f"attachment `{name[:40]}`")
+        check_segments(self.manifest, self.schema)
+        for reference in self.manifest["attachments"].values():
             objects.referenced("attachments", reference, suffix="")
         self.columns = {column: [] for column in self.schema.columns}
-        self.rows, self.sequences, self.blocks, seen, last = 0, 0, 0, set(), None
+        self.rows, self.sequences, seen, last = self.manifest["rows"], self.manifest["sequences"], set(), None
         for number, segment in enumerate(self.manifest["segments"]):
             last = self._segment(segment, f"segment {number}", seen, last)
-        require(self.rows == self.manifest["rows"], f"{self.rows} rows, the manifest says {self.manifest['rows']}")
-        require(self.sequences == self.manifest["sequences"], f"{self.sequences} sequences, the manifest says {self.manifest['sequences']}")
 
     def _segment(self, segment, what, seen, last):
-        integers = dict.fromkeys(("first_row", "rows", "sequences"), int)
-        members(segment, integers | {"continues": bool, "index": dict, "statistics": list, "groups": list}, what)
         rows = segment["rows"]
-        require(1 <= rows <= MAX_SEGMENT_ROWS and segment["first_row"] == self.rows, f"{what}: {rows} rows from {segment['first_row']}")
         wanted = [self.schema.columns[column] for column in self.schema.index]
         values, runs = read_index(self.objects.referenced("index", segment["index"]), wanted, rows, f"{what}: index")
         for column, found in zip(self.schema.index, values):
@@ -365,11 +401,9 @@ class Table:
         check_statistics(segment["statistics"], self.schema, values, what)
         require(len(runs) == segment["sequences"], f"{what}: {len(runs)} runs, the manifest says {segment['sequences']}")
         last = self._sequences(dict(zip(self.schema.index, values)), runs, segment["continues"], seen, last, what)
-        require(len(segment["groups"]) == len(self.schema.groups), f"{what}: {len(segment['groups'])} groups")
         copies = {}
         for (name, columns), group in zip(self.schema.groups, segment["groups"]):
             self._group(group, columns, rows, copies, f"{what}, group `{name}`")
-        self.rows += rows
         for column, found in copies.items():
             self.columns[column] += found
         return last
@@ -390,11 +424,9 @@ class Table:
             order = ([last[1]] if same else []) + order
             require(all(before <= after for before, after in zip(order, order[1:])), f"{what}: rows of run {number} are out of order")
             last, at = (key, order[-1]), at + count
-        self.sequences += len(runs) - continues
         return last
 
     def _group(self, group, columns, rows, copies, what):
-        members(group, {"layout": dict, "hashes": dict, "blocks": int, "runs": int, "stored_bytes": int, "columns": list}, what)
         kinds = [self.schema.columns[column][1] for column in columns]
         runs = read_layout(self.objects.referenced("layout", group["layout"]), len(columns), rows, f"{what}: layout")
         hashes = read_hashes(self.objects.referenced("hashes", group["hashes"]), f"{what}: hashes")
@@ -403,10 +435,7 @@ class Table:
         require(len(hashes) == group["blocks"], f"{what}: {len(hashes)} hashes of {group['blocks']} blocks")
         blocks = [block for number, run in enumerate(runs) for block in self._blocks(run, kinds, f"{what}, run {number}")]
         require([block.hash for block in blocks] == hashes, f"{what}: logical block hashes differ")
-        self.blocks += len(blocks)
-        require(len(group["columns"]) == len(columns), f"{what}: {len(group['columns'])} columns")
         for position, (column, sizes) in enumerate(zip(columns, group["columns"])):
-            members(sizes, {"stored": int, "logical": int}, what)
             pages = [block.pages[position] for block in blocks]
             found = (sum(page.stored for page in pages), sum(len(page.structure) + len(page.values) for page in pages))
             require(found == (sizes["stored"], sizes["logical"]), f"{what}: column {column} takes {found} bytes")

@@ -245,8 +245,6 @@ def logical_block_hash(rows, pages):
 
 # ------------------------------------------------------------------------------------------------ format-spec/codecs.md
 
-SHUFFLE, LZ4, ZSTD = 1, 2, 3
-
 
 def chain(cursor):
     """The steps (codec id, parameter) of one chain, in the order of encoding."""
@@ -254,10 +252,10 @@ def chain(cursor):
     require(count <= 4, f"{cursor.what}: a chain of {count} steps")
     steps = [(cursor.number(1), cursor.number(1)) for _ in range(count)]
     for position, (codec, parameter) in enumerate(steps):
-        require(codec in (SHUFFLE, LZ4, ZSTD), f"{cursor.what}: unknown codec {codec}")
-        require(codec != SHUFFLE or parameter >= 2, f"{cursor.what}: shuffle of {parameter} bytes")
-        require(codec != LZ4 or parameter == 0, f"{cursor.what}: LZ4 with parameter {parameter}")
-        require(codec == SHUFFLE or position == count - 1, f"{cursor.what}: a compressor is not the last step")
+        require(codec in CODECS, f"{cursor.what}: unknown codec {codec}")
+        _, allowed, compresses = CODECS[codec]
+        require(parameter in allowed, f"{cursor.what}: codec {codec} with parameter {parameter}")
+        require(not compresses or position == count - 1, f"{cursor.what}: a compressor is not the last step")
     return steps
 
 
@@ -268,7 +266,7 @@ def chain_bytes(steps):
 def decode_chain(steps, data, values_len, what):
     for codec, parameter in reversed(steps):
         try:
-            data = {SHUFFLE: unshuffle, LZ4: un_lz4, ZSTD: un_zstd}[codec](data, parameter, values_len)
+            data = CODECS[codec][0](bytes(data), parameter, values_len)
         except (lz4.block.LZ4BlockError, zstandard.ZstdError, ValueError, MemoryError) as error:
             raise Refused(f"{what}: codec {codec}: {error}") from None
         require(len(data) == values_len, f"{what}: codec {codec} gave {len(data)} bytes, not {values_len}")
@@ -278,20 +276,27 @@ def decode_chain(steps, data, values_len, what):
 def unshuffle(data, width, values_len):
     count = len(data) // width
     whole = np.frombuffer(data, np.uint8)[: count * width].reshape(width, count)
-    return whole.T.tobytes() + bytes(data[count * width :])
+    return whole.T.tobytes() + data[count * width :]
 
 
 def un_lz4(data, _, values_len):
-    return lz4.block.decompress(bytes(data), uncompressed_size=values_len)
+    return lz4.block.decompress(data, uncompressed_size=values_len)
 
 
 def un_zstd(data, _, values_len):
-    data = bytes(data)
     require(data[:4] == b"\x28\xb5\x2f\xfd", "no Zstandard frame")
     frame = zstandard.get_frame_parameters(data)
     require(frame.dict_id == 0, "a Zstandard frame with a dictionary")
     require(frame.content_size in (zstandard.CONTENTSIZE_UNKNOWN, values_len), f"a Zstandard frame of {frame.content_size} bytes")
     return zstandard.ZstdDecompressor().decompress(data, max_output_size=values_len, read_across_frames=False, allow_extra_data=False)
+
+
+# By id: what decodes it, the parameters it may have, and whether it must be the last step.
+CODECS = {
+    1: (unshuffle, range(2, 256), False),
+    2: (un_lz4, (0,), True),
+    3: (un_zstd, range(256), True),
+}
 
 
 # ------------------------------------------------------------------------------------------------ format-spec/checksums.md
