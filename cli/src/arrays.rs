@@ -1,7 +1,8 @@
 //! Rows as NumPy files: one array a column, with offsets beside it where rows differ in length.
 //!
 //! A window has a leading axis of rows, and `mask.npy` says which of them exist; a row alone has neither. Rows that are not
-//! there, and nulls, hold zeros or nothing; where a row that is there holds a null, `X.valid.npy` says so.
+//! there, and nulls, hold zeros or nothing; where a row that is there holds a null, `X.valid.npy` says so, and where a tensor has
+//! null elements, `X.elements_valid.npy`.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -61,7 +62,10 @@ fn column(ty: &ColumnType, array: &ArrayRef, window: bool) -> Result<Vec<(&'stat
         ColumnType::Tensor { element, shape } if ty.fixed_elements().is_some() => {
             let (descr, bytes) = elements(&ColumnType::Scalar(*element), array.as_fixed_size_list().values())?;
             let inner = shape.iter().flatten().map(|extent| *extent as usize).collect();
-            Ok(vec![("", Npy { descr, shape: leading(array.len(), inner), bytes })])
+            let shape = leading(array.len(), inner);
+            let mut parts = vec![("", Npy { descr, shape: shape.clone(), bytes })];
+            parts.extend(element_validity(array.as_fixed_size_list().values(), shape));
+            Ok(parts)
         }
         ColumnType::Tensor { element, shape } => variable(*element, shape, array, window),
         ColumnType::Binary => {
@@ -102,8 +106,11 @@ fn variable(element: Primitive, shape: &[Option<u32>], array: &ArrayRef, window:
     let extents = parts.column(1).as_fixed_size_list().values().as_primitive::<types::Int32Type>().values().clone();
     let extents: Vec<usize> = extents.iter().map(|extent| *extent as usize).collect();
     let rank = shape.len();
+    let items = data.values().slice(first, last - first);
     if !window {
-        return Ok(vec![("", Npy { descr, shape: extents, bytes })]);
+        let mut parts = vec![("", Npy { descr, shape: extents.clone(), bytes })];
+        parts.extend(element_validity(&items, extents));
+        return Ok(parts);
     }
     if let [None, inner @ ..] = shape
         && inner.iter().all(Option::is_some)
@@ -114,7 +121,10 @@ fn variable(element: Primitive, shape: &[Option<u32>], array: &ArrayRef, window:
             offsets.push(offsets[row] + extent as i64);
         }
         let shape = std::iter::once(offsets[array.len()] as usize).chain(inner.iter().flatten().map(|extent| *extent as usize));
-        return Ok(with_offsets(Npy { descr, shape: shape.collect(), bytes }, offsets, window));
+        let shape: Vec<usize> = shape.collect();
+        let mut parts = with_offsets(Npy { descr, shape: shape.clone(), bytes }, offsets, window);
+        parts.extend(element_validity(&items, shape));
+        return Ok(parts);
     }
     let total = last - first;
     let mut parts = with_offsets(
@@ -122,8 +132,16 @@ fn variable(element: Primitive, shape: &[Option<u32>], array: &ArrayRef, window:
         data.value_offsets().iter().map(|offset| offset - first as i64),
         window,
     );
+    parts.extend(element_validity(&items, vec![total]));
     parts.push((".shapes", Npy::i64s(extents.iter().map(|extent| *extent as i64), vec![array.len(), rank])));
     Ok(parts)
+}
+
+/// Which elements of tensors are not null, where some are.
+fn element_validity(items: &ArrayRef, shape: Vec<usize>) -> Option<(&'static str, Npy)> {
+    let nulls = items.nulls().filter(|nulls| nulls.null_count() > 0)?;
+    let valid: Vec<bool> = nulls.iter().collect();
+    Some((".elements_valid", Npy { shape, ..Npy::bools(&valid) }))
 }
 
 fn with_offsets(values: Npy, offsets: impl IntoIterator<Item = i64>, window: bool) -> Vec<(&'static str, Npy)> {
@@ -151,7 +169,7 @@ fn elements(ty: &ColumnType, array: &ArrayRef) -> Result<(String, Vec<u8>)> {
     };
     let kind = |ty: &Primitive| match ty {
         Primitive::Bool => 'b',
-        Primitive::F16 | Primitive::F32 | Primitive::F64 => 'f',
+        Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64 => 'f',
         Primitive::I8 | Primitive::I16 | Primitive::I32 | Primitive::I64 => 'i',
         Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64 => 'u',
     };
@@ -159,6 +177,11 @@ fn elements(ty: &ColumnType, array: &ArrayRef) -> Result<(String, Vec<u8>)> {
         ColumnType::Scalar(Primitive::Bool) => {
             let bools = array.as_boolean();
             Ok(("|b1".to_owned(), (0..bools.len()).map(|place| u8::from(bools.is_valid(place) && bools.value(place))).collect()))
+        }
+        // NumPy has no bf16; every one of them is a f32.
+        ColumnType::Scalar(Primitive::Bf16) => {
+            let bits = array.as_primitive::<types::UInt16Type>().values().iter();
+            Ok(("<f4".to_owned(), bits.flat_map(|bits| (u32::from(*bits) << 16).to_le_bytes()).collect()))
         }
         ColumnType::Scalar(ty) => {
             let order = if ty.width() == 1 { '|' } else { '<' };

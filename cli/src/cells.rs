@@ -114,6 +114,7 @@ fn element(ty: &ColumnType, array: &ArrayRef, place: usize) -> Value {
             Primitive::U32 => number!(types::UInt32Type).into(),
             Primitive::U64 => number!(types::UInt64Type).into(),
             Primitive::F16 => float(number!(types::Float16Type).to_string()),
+            Primitive::Bf16 => float(half::bf16::from_bits(number!(types::UInt16Type)).to_string()),
             Primitive::F32 => float(number!(types::Float32Type).to_string()),
             Primitive::F64 => float(number!(types::Float64Type).to_string()),
         },

@@ -140,7 +140,8 @@ fn the_demo_tells_its_story_and_cleans_up() {
         String::from_utf8(output.stdout).unwrap()
     };
     let told = demo(&[]);
-    for part in ["26 rows, 2 sequences", "3 ranges, 3 requests", "every value as it was written", "1 damaged object", "demo keep"]
+    for part in
+        ["26 rows, 2 sequences", "3 ranges, 3 requests", "camera and lidar are what was written", "1 damaged object", "demo keep"]
     {
         assert!(told.contains(part), "{part}: {told}");
     }

@@ -58,6 +58,8 @@ pub(super) enum NodeKind {
     Lengths,
     /// The extent of one `?` dimension in each slot.
     Extents,
+    /// Which elements of all tensors hold a value.
+    Elements,
 }
 
 /// The nodes of a type in pre-order.
@@ -78,6 +80,7 @@ pub(super) fn node_kinds(ty: &ColumnType) -> Vec<NodeKind> {
             }
             ColumnType::Tensor { shape, .. } => {
                 kinds.extend(shape.iter().filter(|extent| extent.is_none()).map(|_| NodeKind::Extents));
+                kinds.push(NodeKind::Elements);
                 break;
             }
         }
@@ -104,7 +107,7 @@ impl PageBuilder {
         let nodes = node_kinds(ty)
             .into_iter()
             .map(|kind| match kind {
-                NodeKind::Validity => NodeSlots::Validity(BooleanBufferBuilder::new(0)),
+                NodeKind::Validity | NodeKind::Elements => NodeSlots::Validity(BooleanBufferBuilder::new(0)),
                 NodeKind::Lengths | NodeKind::Extents => NodeSlots::Lengths(Vec::new()),
             })
             .collect();
@@ -218,17 +221,14 @@ impl Structure {
                     Node::Lengths(lengths)
                 }
                 NodeKind::Extents => Node::Lengths(PackedLengths::read(&mut cursor, slots)?),
+                NodeKind::Elements => {
+                    let elements = checked_elements(ty, &nodes, slots, value_bytes)?;
+                    Node::Validity(read_validity(&mut cursor, elements)?)
+                }
             });
         }
         cursor.end()?;
-        let elements = elements(ty, &nodes, slots).ok_or_else(|| Error::corrupt("page structure: a shape over 2^64 elements"))?;
-        let expected = elements.checked_mul(ty.element_width() as u64);
-        if expected != Some(value_bytes as u64) {
-            return Err(Error::corrupt(format!(
-                "page of {ty}: {value_bytes} bytes of values, the structure says {}",
-                expected.map_or("over 2^64".to_owned(), |bytes| bytes.to_string())
-            )));
-        }
+        checked_elements(ty, &nodes, slots, value_bytes)?;
         Ok(Self { nodes, slots, value_bytes })
     }
 
@@ -247,6 +247,19 @@ pub(super) fn innermost(ty: &ColumnType) -> &ColumnType {
     ty
 }
 
+/// Elements of the value stream, which they fill exactly.
+fn checked_elements(ty: &ColumnType, nodes: &[Node], slots: usize, value_bytes: usize) -> Result<usize> {
+    let elements = elements(ty, nodes, slots).ok_or_else(|| Error::corrupt("page structure: a shape over 2^64 elements"))?;
+    let expected = elements.checked_mul(ty.element_width() as u64);
+    if expected != Some(value_bytes as u64) {
+        return Err(Error::corrupt(format!(
+            "page of {ty}: {value_bytes} bytes of values, the structure says {}",
+            expected.map_or("over 2^64".to_owned(), |bytes| bytes.to_string())
+        )));
+    }
+    Ok(value_bytes / ty.element_width().max(1))
+}
+
 /// Elements of the value stream.
 fn elements(ty: &ColumnType, nodes: &[Node], slots: usize) -> Option<u64> {
     match innermost(ty) {
@@ -254,7 +267,8 @@ fn elements(ty: &ColumnType, nodes: &[Node], slots: usize) -> Option<u64> {
         ColumnType::Tensor { shape, .. } => {
             let variable = shape.iter().filter(|extent| extent.is_none()).count();
             let fixed = shape.iter().flatten().try_fold(1_u64, |product, extent| product.checked_mul(u64::from(*extent)))?;
-            let extents = nodes.get(nodes.len() - variable..)?;
+            // The node of the elements' validity may or may not be there yet.
+            let extents = tensor_extents(nodes, variable)?;
             if variable == 0 {
                 return fixed.checked_mul(slots as u64);
             }
@@ -266,6 +280,12 @@ fn elements(ty: &ColumnType, nodes: &[Node], slots: usize) -> Option<u64> {
         }
         _ => Some(slots as u64),
     }
+}
+
+/// The nodes of the `variable` extents: they end the structure but for the validity of the elements.
+fn tensor_extents(nodes: &[Node], variable: usize) -> Option<&[Node]> {
+    let lengths = nodes.iter().rposition(|node| matches!(node, Node::Lengths(_))).map_or(0, |last| last + 1);
+    nodes.get(lengths.checked_sub(variable)?..lengths)
 }
 
 /// Elements of one tensor: the product of its extents.

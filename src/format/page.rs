@@ -61,13 +61,14 @@ fn tensor(
     values: Bytes,
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
-    let elements = primitive(&element.arrow(), element.width(), values, None)?;
+    let (extents, rest) = nodes.split_at_checked(shape.iter().filter(|extent| extent.is_none()).count()).unwrap_or((&[], nodes));
+    *nodes = rest;
+    let elements = primitive(&element.arrow(), element.width(), values, take_validity(nodes)?)?;
     let item = Arc::new(Field::new("item", element.arrow(), true));
     if let Some(size) = ty.fixed_elements() {
         let size = i32::try_from(size).map_err(|_| Error::unsupported(format!("{ty}: over 2^31 elements a row")))?;
         return Ok(Arc::new(FixedSizeListArray::try_new_with_length(item, size, elements, nulls, slots).map_err(corrupt)?));
     }
-    let extents = std::mem::take(nodes);
     let fixed = shape.iter().flatten().fold(1_u64, |product, extent| product.saturating_mul(u64::from(*extent)));
     let mut offsets = Vec::with_capacity(slots + 1);
     let mut end = 0_i64;

@@ -20,13 +20,14 @@ pub enum Primitive {
     U32,
     U64,
     F16,
+    Bf16,
     F32,
     F64,
 }
 
 impl Primitive {
     /// Every primitive, in the order of the format's names.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Bool,
         Self::I8,
         Self::I16,
@@ -37,6 +38,7 @@ impl Primitive {
         Self::U32,
         Self::U64,
         Self::F16,
+        Self::Bf16,
         Self::F32,
         Self::F64,
     ];
@@ -45,7 +47,7 @@ impl Primitive {
     pub fn width(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 | Self::F16 => 2,
+            Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 => 8,
         }
@@ -64,12 +66,13 @@ impl Primitive {
             Self::U32 => "u32",
             Self::U64 => "u64",
             Self::F16 => "f16",
+            Self::Bf16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
         }
     }
 
-    /// The Arrow type of one element.
+    /// The Arrow type of one element. Arrow has no bf16: its bits come as `UInt16`.
     pub fn arrow(self) -> DataType {
         match self {
             Self::Bool => DataType::Boolean,
@@ -82,6 +85,7 @@ impl Primitive {
             Self::U32 => DataType::UInt32,
             Self::U64 => DataType::UInt64,
             Self::F16 => DataType::Float16,
+            Self::Bf16 => DataType::UInt16,
             Self::F32 => DataType::Float32,
             Self::F64 => DataType::Float64,
         }
@@ -184,7 +188,7 @@ impl ColumnType {
     /// Whether a column of this type may be in the index.
     pub fn is_indexable(&self) -> bool {
         match self {
-            Self::Scalar(element) => *element != Primitive::F16,
+            Self::Scalar(element) => !matches!(element, Primitive::F16 | Primitive::Bf16),
             Self::Date | Self::Timestamp(..) | Self::Duration(_) | Self::Utf8 => true,
             Self::Binary | Self::List(_) | Self::Tensor { .. } => false,
         }
@@ -289,7 +293,7 @@ impl FromStr for ColumnType {
     fn from_str(text: &str) -> Result<Self> {
         parse(text, 0).ok_or_else(|| {
             Error::unsupported(format!(
-                "column type `{text}`: expected one of bool, i8..i64, u8..u64, f16, f32, f64, date, timestamp[unit], \
+                "column type `{text}`: expected one of bool, i8..i64, u8..u64, f16, bf16, f32, f64, date, timestamp[unit], \
                  timestamp[unit,zone], duration[unit], utf8, binary, list<type>, element[extent,..]"
             ))
         })
@@ -349,6 +353,8 @@ mod tests {
             "bool",
             "i64",
             "f16",
+            "bf16",
+            "bf16[?,2]",
             "date",
             "timestamp[ns]",
             "timestamp[us,Europe/Berlin]",

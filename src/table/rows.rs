@@ -1,20 +1,21 @@
 //! What loaders give: Arrow columns with a mask, and tensors without copying.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use arrow_array::{
     Array, ArrayRef, RecordBatch,
     cast::AsArray,
     types::{
-        ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
-        UInt16Type, UInt32Type, UInt64Type,
+        Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+        UInt64Type,
     },
 };
-use arrow_buffer::ArrowNativeType;
+use arrow_buffer::NullBuffer;
+use half::slice::HalfBitsSliceExt;
 
 use crate::{
     error::{Error, Result},
-    schema::ColumnType,
+    schema::{ColumnType, Primitive},
 };
 
 /// Some rows: one Arrow column for each column asked for, and which of the rows exist.
@@ -77,7 +78,11 @@ impl Rows {
             return Err(Error::not_found(format!("column `{name}`, row {row} is null")));
         }
         ty.and_then(|ty| view(ty, column, row)).ok_or_else(|| {
-            Error::invalid(format!("column `{name}` is {}, not a tensor of {}", column.data_type(), T::Arrow::DATA_TYPE))
+            Error::invalid(format!(
+                "column `{name}` is {}, not a tensor of {}",
+                ty.map_or(String::new(), ToString::to_string),
+                T::NAME
+            ))
         })
     }
 }
@@ -139,6 +144,7 @@ impl Row {
 pub struct Tensor<'a, T> {
     shape: Vec<usize>,
     values: &'a [T],
+    nulls: Option<NullBuffer>,
 }
 
 impl<'a, T> Tensor<'a, T> {
@@ -147,9 +153,14 @@ impl<'a, T> Tensor<'a, T> {
         &self.shape
     }
 
-    /// Every element, the last dimension fastest.
+    /// Every element, the last dimension fastest; null ones are 0.
     pub fn values(&self) -> &'a [T] {
         self.values
+    }
+
+    /// Which elements are null, in the order of [`Tensor::values`]; `None` where none is.
+    pub fn nulls(&self) -> Option<&NullBuffer> {
+        self.nulls.as_ref()
     }
 }
 
@@ -161,35 +172,60 @@ impl<T> Deref for Tensor<'_, T> {
     }
 }
 
-/// The Rust type of a tensor's elements.
-pub trait Element: ArrowNativeType {
-    /// Its Arrow type.
-    type Arrow: ArrowPrimitiveType<Native = Self>;
+/// The Rust type of a tensor's elements: the integers and floats, [`half::f16`] and [`half::bf16`] among them.
+pub trait Element: Copy + 'static {
+    /// Its name in schemas.
+    const NAME: &'static str;
+
+    /// The elements of an array that holds the elements of a column, if they are of this type.
+    #[doc(hidden)]
+    fn elements<'a>(ty: &ColumnType, array: &'a ArrayRef) -> Option<&'a [Self]>;
+}
+
+fn element_of(ty: &ColumnType) -> Option<Primitive> {
+    match ty {
+        ColumnType::Scalar(element) | ColumnType::Tensor { element, .. } => Some(*element),
+        _ => None,
+    }
 }
 
 macro_rules! elements {
-    ($($native:ty => $arrow:ty),*) => {$(
+    ($($native:ty => $primitive:ident, $arrow:ty);*) => {$(
         impl Element for $native {
-            type Arrow = $arrow;
+            const NAME: &'static str = stringify!($native);
+
+            fn elements<'a>(ty: &ColumnType, array: &'a ArrayRef) -> Option<&'a [Self]> {
+                let named = element_of(ty).is_none_or(|element| element == Primitive::$primitive);
+                if named { array.as_primitive_opt::<$arrow>().map(|array| array.values().as_ref()) } else { None }
+            }
         }
     )*};
 }
 
 elements!(
-    i8 => Int8Type, i16 => Int16Type, i32 => Int32Type, i64 => Int64Type, u8 => UInt8Type, u16 => UInt16Type, u32 => UInt32Type,
-    u64 => UInt64Type, half::f16 => Float16Type, f32 => Float32Type, f64 => Float64Type
+    i8 => I8, Int8Type; i16 => I16, Int16Type; i32 => I32, Int32Type; i64 => I64, Int64Type; u8 => U8, UInt8Type;
+    u16 => U16, UInt16Type; u32 => U32, UInt32Type; u64 => U64, UInt64Type; half::f16 => F16, Float16Type;
+    f32 => F32, Float32Type; f64 => F64, Float64Type
 );
 
+impl Element for half::bf16 {
+    const NAME: &'static str = "bf16";
+
+    fn elements<'a>(ty: &ColumnType, array: &'a ArrayRef) -> Option<&'a [Self]> {
+        let bits = array.as_primitive_opt::<UInt16Type>().filter(|_| element_of(ty) == Some(Primitive::Bf16))?;
+        Some(bits.values().as_ref().reinterpret_cast())
+    }
+}
+
 fn view<'a, T: Element>(ty: &ColumnType, column: &'a ArrayRef, row: usize) -> Option<Tensor<'a, T>> {
-    if let Some(array) = column.as_primitive_opt::<T::Arrow>() {
-        return Some(Tensor { shape: Vec::new(), values: array.values().get(row..=row)? });
+    if let ColumnType::Scalar(_) = ty {
+        return tensor(T::elements(ty, column)?, column, row..row + 1, Vec::new());
     }
     if let Some(list) = column.as_fixed_size_list_opt() {
         let size = usize::try_from(list.value_length()).ok()?;
-        let array = list.values().as_primitive_opt::<T::Arrow>()?;
         let ColumnType::Tensor { shape, .. } = ty else { return None };
         let shape = shape.iter().flatten().map(|extent| usize::try_from(*extent).ok()).collect::<Option<_>>()?;
-        return Some(Tensor { shape, values: array.values().get(row * size..(row + 1) * size)? });
+        return tensor(T::elements(ty, list.values())?, list.values(), row * size..(row + 1) * size, shape);
     }
     let parts = column.as_struct_opt()?;
     let data = parts.column_by_name("data")?.as_list_opt::<i64>()?;
@@ -198,7 +234,12 @@ fn view<'a, T: Element>(ty: &ColumnType, column: &'a ArrayRef, row: usize) -> Op
     let extents = shapes.values().as_primitive_opt::<Int32Type>()?.values();
     let shape =
         extents.get(row * rank..(row + 1) * rank)?.iter().map(|extent| usize::try_from(*extent).ok()).collect::<Option<_>>()?;
-    let array = data.values().as_primitive_opt::<T::Arrow>()?;
     let (start, end) = (*data.value_offsets().get(row)?, *data.value_offsets().get(row + 1)?);
-    Some(Tensor { shape, values: array.values().get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)? })
+    let range = usize::try_from(start).ok()?..usize::try_from(end).ok()?;
+    tensor(T::elements(ty, data.values())?, data.values(), range, shape)
+}
+
+fn tensor<'a, T>(values: &'a [T], array: &ArrayRef, range: Range<usize>, shape: Vec<usize>) -> Option<Tensor<'a, T>> {
+    let nulls = array.nulls().map(|nulls| nulls.slice(range.start, range.len())).filter(|nulls| nulls.null_count() > 0);
+    Some(Tensor { shape, values: values.get(range)?, nulls })
 }

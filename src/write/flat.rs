@@ -25,7 +25,7 @@ pub(super) struct FlatColumn {
     width: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum FlatNode {
     /// Stored: which slots hold a value; `None` = all.
     Validity(Option<BooleanBuffer>),
@@ -43,7 +43,7 @@ impl FlatColumn {
     /// Lays `array` flat as a column of type `ty`.
     ///
     /// # Errors
-    /// `Invalid` where the array is of another type or shape, `Unsupported` for nulls inside a tensor.
+    /// `Invalid` where the array is of another type or shape.
     pub(super) fn new(ty: &ColumnType, array: &ArrayRef) -> Result<Self> {
         let mut nodes = Vec::new();
         let values = flatten(ty, array, &mut nodes)?;
@@ -199,9 +199,15 @@ fn fixed_tensor(
     if items.data_type() != &element.arrow() || !(flat || scalar || extents == wanted) || items.len() != array.len() * elements {
         return Err(wrong_type(ty, array.data_type()));
     }
-    no_nulls_inside(ty, &items, |position| nulls.is_some_and(|nulls| nulls.is_null(position / elements.max(1))))?;
     nodes.push(FlatNode::Times(elements));
-    Ok(zeroed(element_bytes(&items), element.width() * elements, nulls))
+    // What lies under a null tensor is not told apart: its elements count as valid.
+    let valid = items.nulls().filter(|inside| inside.null_count() > 0).map(|inside| {
+        BooleanBuffer::collect_bool(items.len(), |position| {
+            inside.is_valid(position) || nulls.is_some_and(|nulls| nulls.is_null(position / elements.max(1)))
+        })
+    });
+    let values = zeroed(element_bytes(&items), element.width() * elements, nulls);
+    Ok(null_elements(valid, values, element, nodes))
 }
 
 fn variable_tensor(
@@ -222,13 +228,18 @@ fn variable_tensor(
         let inner = ColumnType::tensor(element, shape[1..].to_vec());
         let mut inner_nodes = Vec::new();
         let values = flatten(&inner, &items, &mut inner_nodes).map_err(|_| wrong())?;
-        if items.null_count() > 0 {
-            return Err(null_inside(ty));
+        if shape.len() > 1 && items.null_count() > 0 {
+            return Err(Error::unsupported(format!(
+                "a null among the parts of a tensor of type {ty}: an element or all of it can be null"
+            )));
         }
         check_lengths(&offsets)?;
         nodes.push(FlatNode::Extents(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect()));
         nodes.push(FlatNode::Elements(offsets));
-        nodes.extend(inner_nodes.into_iter().filter(|node| matches!(node, FlatNode::Times(_))));
+        // Of the inner tensors' own nodes those of the elements stay; a null tensor without dimensions is a null element.
+        let (own, elements) = inner_nodes.split_at(1);
+        nodes.extend(elements.iter().filter(|node| matches!(node, FlatNode::Times(_))).cloned());
+        nodes.push(if shape.len() > 1 { elements[elements.len() - 1].clone() } else { own[0].clone() });
         return Ok(values);
     }
     let parts = array.as_struct_opt().and_then(|parts| Some((parts.column_by_name("data")?, parts.column_by_name("shape")?)));
@@ -241,7 +252,6 @@ fn variable_tensor(
     if items.data_type() != &element.arrow() {
         return Err(wrong());
     }
-    no_nulls_inside(ty, &items, |_| false)?;
     let mut variable = vec![Vec::with_capacity(array.len()); shape.iter().filter(|extent| extent.is_none()).count()];
     for row in 0..array.len() {
         let found = &extents[row * rank..(row + 1) * rank];
@@ -263,17 +273,15 @@ fn variable_tensor(
     check_lengths(&offsets)?;
     nodes.extend(variable.into_iter().map(FlatNode::Extents));
     nodes.push(FlatNode::Elements(offsets));
-    Ok(element_bytes(&items))
+    let valid = items.nulls().filter(|inside| inside.null_count() > 0).map(|inside| inside.inner().clone());
+    Ok(null_elements(valid, element_bytes(&items), element, nodes))
 }
 
-fn null_inside(ty: &ColumnType) -> Error {
-    Error::unsupported(format!("a null inside a tensor of type {ty}: only whole tensors can be null"))
-}
-
-fn no_nulls_inside(ty: &ColumnType, items: &ArrayRef, excused: impl Fn(usize) -> bool) -> Result<()> {
-    let Some(nulls) = items.nulls().filter(|nulls| nulls.null_count() > 0) else { return Ok(()) };
-    let inside = (0..items.len()).any(|position| nulls.is_null(position) && !excused(position));
-    if inside { Err(null_inside(ty)) } else { Ok(()) }
+/// Pushes the validity of a tensor's elements; gives the values with null ones zeroed.
+fn null_elements(valid: Option<BooleanBuffer>, values: Buffer, element: Primitive, nodes: &mut Vec<FlatNode>) -> Buffer {
+    let nulls = valid.clone().map(NullBuffer::new);
+    nodes.push(FlatNode::Validity(valid));
+    zeroed(values, element.width(), nulls.as_ref())
 }
 
 fn check_lengths(offsets: &[i64]) -> Result<()> {

@@ -132,7 +132,9 @@ fn variable(
 }
 
 fn elements_of(rng: &mut Rng, element: Primitive, count: usize, taste: Taste) -> ArrayRef {
-    column(rng, &ColumnType::Scalar(element), count, Taste { nulls: 0, ..taste })
+    // Null elements in every third column, once in so many.
+    let nulls = if rng.once_in(3) { taste.nulls * 2 } else { 0 };
+    column(rng, &ColumnType::Scalar(element), count, Taste { nulls, ..taste })
 }
 
 fn primitives(rng: &mut Rng, arrow: &DataType, width: usize, rows: usize, nulls: Option<NullBuffer>, taste: Taste) -> ArrayRef {

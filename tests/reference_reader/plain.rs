@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tetrys::{
-    ColumnType, Schema, Store, Table, WriteOptions,
+    ColumnType, Primitive, Schema, Store, Table, WriteOptions,
     format::{BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, PagePlace, Parent, decode_page},
 };
 
@@ -47,6 +47,8 @@ fn value(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
             };
             json!({"shape": shape, "values": values(&element, &items)})
         }
+        // Arrow has no bf16: its bits come as integers.
+        ColumnType::Scalar(Primitive::Bf16) => format!("{:04x}", array.as_primitive::<types::UInt16Type>().value(row)).into(),
         _ => scalar(array, row),
     }
 }

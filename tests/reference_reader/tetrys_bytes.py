@@ -71,6 +71,7 @@ class Cursor:
 SCALARS = {
     **{name: (np.dtype(f"<{name[0]}{int(name[1:]) // 8}"), name[0] == "f") for name in "i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64".split()},
     "bool": (np.dtype("u1"), False),
+    "bf16": (np.dtype("<u2"), True),
 }
 UNITS = ("s", "ms", "us", "ns")
 
@@ -107,7 +108,7 @@ class Type:
             raise Refused(f"no type `{text}`")
         self.dtype, self.float = SCALARS[self.scalar]
         self.width = self.dtype.itemsize
-        self.in_index = self.lists == 0 and self.extents is None and leaf not in ("binary", "f16")
+        self.in_index = self.lists == 0 and self.extents is None and leaf not in ("binary", "f16", "bf16")
 
 
 # ------------------------------------------------------------------------------------------------ format-spec/canonical.md
@@ -180,21 +181,27 @@ class Structure:
             require(all(ok or not size for ok, size in zip(self.valid, self.sizes)), f"{what}: a null text has bytes", Stray)
         else:
             self.sizes = [1] * n
+        elements = sum(self.sizes)
+        require(elements * kind.width == values_len, f"{what}: {elements} elements of {kind.width} bytes in {values_len} bytes")
+        self.valid_elements = validity(cursor, elements) if kind.extents is not None else None
         cursor.end()
-        self.elements = sum(self.sizes)
-        require(self.elements * kind.width == values_len, f"{what}: {self.elements} elements of {kind.width} bytes in {values_len} bytes")
 
     def values(self, data, bits=False):
         """One Python value a row. With `bits`, floats are the hexadecimal digits of their bits."""
         kind, at, slots = self.type, 0, []
         elements = self._elements(data, bits)
+        for element, valid in enumerate(self.valid_elements or ()):
+            under = data[element * kind.width : (element + 1) * kind.width]
+            require(valid or not any(under), f"`{kind.text}`: bytes under null element {element}", Stray)
         for number, (ok, size) in enumerate(zip(self.valid, self.sizes)):
             here, at = at, at + size
             if not ok:
                 require(not any(data[here * kind.width : at * kind.width]), f"`{kind.text}`: bytes under null slot {number}", Stray)
+                require(kind.extents is None or all(self.valid_elements[here:at]), f"`{kind.text}`: null elements under null slot {number}", Stray)
                 slots.append(None)
             elif kind.extents is not None:
-                slots.append(Tensor(self.shapes[number], elements[here:at]))
+                items = [item if valid else None for item, valid in zip(elements[here:at], self.valid_elements[here:at])]
+                slots.append(Tensor(self.shapes[number], items))
             elif kind.leaf == "utf8":
                 slots.append(decoded(data[here:at], f"`{kind.text}`: slot {number}"))
             elif kind.leaf == "binary":
@@ -219,6 +226,8 @@ class Structure:
             return [bool(element) for element in array]
         if kind.float and bits:
             return hex_bits(array)
+        if kind.scalar == "bf16":
+            return (array.astype("<u4") << 16).view("<f4").tolist()
         return array.tolist()
 
 

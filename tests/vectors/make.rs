@@ -75,6 +75,7 @@ fn type_texts() -> Vec<String> {
         "f16[?]",
         "f32[?,4]",
         "u16[2,?,?]",
+        "bf16[?,2]",
         "f64[?,0]",
     ];
     scalars.chain(others.map(str::to_owned)).collect()

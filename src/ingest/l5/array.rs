@@ -200,6 +200,7 @@ fn fill_element(json: &Value, dtype: &Dtype) -> Result<Vec<u8>> {
         Primitive::U32 => number!(unsigned, u32),
         Primitive::U64 => number!(unsigned, u64),
         Primitive::F16 => float().map(|value| half::f16::from_f64(value).to_le_bytes().to_vec()),
+        Primitive::Bf16 => float().map(|value| half::bf16::from_f64(value).to_le_bytes().to_vec()),
         Primitive::F32 => float().map(|value| (value as f32).to_le_bytes().to_vec()),
         Primitive::F64 => float().map(|value| value.to_le_bytes().to_vec()),
     }

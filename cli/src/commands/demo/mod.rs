@@ -152,7 +152,7 @@ async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<(), Fail
     let there: Vec<u64> = rows.table_rows().iter().flatten().copied().collect();
     writeln!(
         out,
-        "\n3. A window, rows {}..={} of lidar.* camera.* agents.pose.*, one range a column group:\n   {}, {}, {} of which {} are wanted, {}; every value as it was written",
+        "\n3. A window, rows {}..={} of lidar.* camera.* agents.pose.*, one range a column group:\n   {}, {}, {} of which {} are wanted, {}; camera and lidar are what was written",
         there.first().copied().unwrap_or_default(),
         there.last().copied().unwrap_or_default(),
         text::counted(ranges as u64, "range"),
