@@ -1,0 +1,156 @@
+//! Small whole tables, each written once by the build of its day: they stay readable for ever, by the library and by the reference
+//! reader, and nothing may rewrite one. [`TABLES`] lists them; `tests/golden/v1` holds each as a directory with its table and
+//! `expected.json`, what was written.
+
+#[path = "golden/build.rs"]
+mod build;
+mod common;
+#[path = "reference_reader/plain.rs"]
+mod plain;
+#[path = "vectors/sums.rs"]
+mod sums;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use build::{TABLES, known_codecs};
+use common::tables::block_on;
+use serde_json::Value;
+use tetrys::{Table, format::read_layout};
+
+fn stored() -> PathBuf {
+    common::root().join("tests/golden/v1")
+}
+
+/// Whether the tables were built: until the format is frozen they are not.
+fn are_built() -> bool {
+    let built = stored().join(sums::NAME).is_file();
+    if !built {
+        common::skip("tests/golden/v1 is not built before the format is frozen");
+    }
+    built
+}
+
+/// The names of the tables in a folder.
+fn names(folder: &Path) -> BTreeSet<String> {
+    sums::files(folder).iter().filter_map(|file| file.split_once('/')).map(|(name, _)| name.to_owned()).collect()
+}
+
+fn expected(folder: &Path, name: &str) -> Value {
+    serde_json::from_slice(&fs::read(folder.join(name).join("expected.json")).unwrap()).unwrap()
+}
+
+/// Reads every table of a folder with the library and holds it against what was written.
+fn read_all(folder: &Path) {
+    for name in names(folder) {
+        let path = folder.join(&name).join("table");
+        block_on(async {
+            let table = Table::open(path.to_str().unwrap()).await.unwrap();
+            let (found, expected) = (plain::contents(&table).await, expected(folder, &name));
+            assert!(found == expected, "{name}:\nfound    {found:.2000}\nexpected {expected:.2000}");
+            let verified = table.verify(|_, _| {}).await.unwrap();
+            assert!(verified.damage.is_empty(), "{name}: {verified:?}");
+        });
+    }
+}
+
+/// The codec ids in the layouts of all tables of a folder.
+fn codecs(folder: &Path) -> BTreeSet<u8> {
+    let mut found = BTreeSet::new();
+    for name in names(folder) {
+        let table = block_on(Table::open(folder.join(name).join("table").to_str().unwrap())).unwrap();
+        for segment in &table.manifest().segments {
+            for group in &segment.groups {
+                let object = format!("layout/{}.parquet", group.layout.blake3);
+                let bytes = block_on(table.store().get_exact(&object, group.layout.bytes)).unwrap();
+                for run in read_layout(bytes, group.columns.len(), segment.rows).unwrap() {
+                    for chain in run.chains.iter() {
+                        let mut bytes = Vec::new();
+                        chain.write(&mut bytes);
+                        found.extend(bytes[1..].iter().step_by(2));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What the list of tables promises of a folder that holds them all.
+fn check_promises(folder: &Path) {
+    assert_eq!(names(folder), TABLES.iter().map(|table| table.name.to_owned()).collect());
+    assert_eq!(codecs(folder), known_codecs(), "the codecs in golden tables, and those of the format");
+    for table in TABLES {
+        let manifest = block_on(Table::open(folder.join(table.name).join("table").to_str().unwrap())).unwrap();
+        assert!((table.holds)(manifest.manifest()), "{} holds what it is there for", table.name);
+        let bytes: u64 = sums::files(&folder.join(table.name))
+            .iter()
+            .map(|file| fs::metadata(folder.join(table.name).join(file)).unwrap().len())
+            .sum();
+        assert!(bytes < 100_000, "{}: {bytes} bytes", table.name);
+    }
+}
+
+#[test]
+fn golden_tables_made_now_are_read_and_hold_every_codec() {
+    let folder = tempfile::tempdir().unwrap();
+    build::tables(folder.path());
+    read_all(folder.path());
+    check_promises(folder.path());
+}
+
+#[test]
+fn every_golden_table_is_read_as_it_was_written() {
+    if are_built() {
+        read_all(&stored());
+    }
+}
+
+#[test]
+fn every_golden_table_is_listed_and_unchanged() {
+    if are_built() {
+        sums::check(&stored(), &[]);
+        check_promises(&stored());
+    }
+}
+
+#[test]
+fn the_reference_reader_reads_the_golden_tables() {
+    let Some(python) = plain::python() else { return };
+    let made = tempfile::tempdir().unwrap();
+    build::tables(made.path());
+    let folders = if are_built() { vec![made.path().to_owned(), stored()] } else { vec![made.path().to_owned()] };
+    for folder in folders {
+        for name in names(&folder) {
+            let path = folder.join(&name).join("table");
+            let printed = plain::printed(&python, "read_table.py", &[path.to_str().unwrap(), "--values"]);
+            let found: Value = serde_json::from_str(&printed).unwrap();
+            assert!(found == expected(&folder, &name), "{name}: {printed:.2000}");
+        }
+    }
+}
+
+/// Writes the tables that are not there; those that are stay as they are for ever.
+///
+/// ```sh
+/// cargo test -p tetrys --no-default-features --test golden -- --ignored build_the_golden_tables
+/// ```
+#[test]
+#[ignore = "writes into tests/golden/v1, once"]
+fn build_the_golden_tables() {
+    let made = tempfile::tempdir().unwrap();
+    build::tables(made.path());
+    read_all(made.path());
+    check_promises(made.path());
+    // A table is written as a whole or not at all: its objects are named by their content, which may be another by now.
+    let there = names(&stored());
+    for name in there {
+        fs::remove_dir_all(made.path().join(name)).unwrap();
+    }
+    sums::add(made.path(), &stored(), &[]);
+    read_all(&stored());
+    check_promises(&stored());
+}

@@ -1,0 +1,211 @@
+"""Reads the vectors of format-spec/vectors/README.md with the reference reader and prints the name of each file it read.
+
+    python check_vectors.py FOLDER
+"""
+
+import json
+import os
+import sys
+
+import xxhash
+
+from read_table import LAYOUT, Schema, check_statistics, name_of, parse_manifest, plain, read_hashes, read_index, read_layout
+from tetrys_bytes import (
+    Chunk,
+    Cursor,
+    Refused,
+    Structure,
+    Type,
+    block,
+    blake3,
+    chain,
+    chain_bytes,
+    checked,
+    chunk_seed,
+    decode_chain,
+    lengths,
+    locator,
+    logical_block_hash,
+    seed_of,
+    validity,
+)
+
+folder = sys.argv[1]
+read = []
+
+
+def stored(name):
+    read.append(name)
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read()
+
+
+def says(name):
+    return json.loads(stored(name))
+
+
+def same(found, expected, what):
+    if found != expected:
+        sys.exit(f"{what}: found {str(found)[:500]}, expected {str(expected)[:500]}")
+
+
+def refused(what, function, *arguments):
+    try:
+        found = function(*arguments)
+    except Refused:
+        return
+    sys.exit(f"{what}: not refused, but {found}")
+
+
+def whole(function, data, *arguments):
+    cursor = Cursor(data, "vector")
+    found = function(cursor, *arguments)
+    cursor.end()
+    return found
+
+
+def parsed_chain(digits):
+    steps = whole(chain, bytes.fromhex(digits))
+    same(chain_bytes(steps).hex(), digits, "chain")
+    return steps
+
+
+def values_of(case, rows):
+    structure, values = bytes.fromhex(case["structure"]), bytes.fromhex(case["values"])
+    page = Structure(Type(case["type"]), rows, structure, len(values), case["type"])
+    return [plain(value) for value in page.values(values, bits=True)]
+
+
+def check_block(found, case, what):
+    same((found.rows, found.hash.hex()), (case["rows"], case["hash"]), what)
+    same([[plain(value) for value in page.parsed.values(page.values, bits=True)] for page in found.pages], case["holds"], what)
+
+
+def types():
+    file = says("types.json")
+    same([text for text in file["types"] if Type(text).in_index], file["in_index"], "types of the index")
+    for text in file["refused"]:
+        refused(f"type `{text}`", Type, text)
+
+
+def nodes():
+    for case in says("validity.json"):
+        same(whole(validity, bytes.fromhex(case["bytes"]), len(case["valid"])), case["valid"], "validity")
+    file = says("lengths.json")
+    for case in file["nodes"]:
+        same(whole(lengths, bytes.fromhex(case["bytes"]), len(case["lengths"])), case["lengths"], "lengths")
+    for case in file["refused"]:
+        refused(case["why"], whole, lengths, bytes.fromhex(case["bytes"]), case["count"])
+
+
+def pages():
+    for case in says("pages.json"):
+        same(values_of(case, case["rows"]), case["holds"], case["type"])
+    for case in says("block_hashes.json"):
+        parts = [(page["type"], bytes.fromhex(page["structure"]), bytes.fromhex(page["values"])) for page in case["pages"]]
+        same(logical_block_hash(case["rows"], parts).hex(), case["hash"], "logical block hash")
+
+
+def checksums():
+    file = says("checksums.json")
+    for case in file["seeds"]:
+        same(format(chunk_seed(bytes.fromhex(digits) for digits in case["hashes"]), "016x"), case["seed"], "chunk seed")
+    for case in file["pages"]:
+        checksum = int(case["checksum"], 16).to_bytes(8, "little")
+        checked(bytes.fromhex(case["unsigned"]) + checksum, seed_of(int(case["chunk_seed"], 16), case["ordinal"], case["page"] + 1), "page")
+
+
+def chains():
+    for case in says("chains.json"):
+        decoded = bytes.fromhex(case["decoded"])
+        same(decode_chain(parsed_chain(case["chain"]), bytes.fromhex(case["encoded"]), len(decoded), case["text"]), decoded, case["text"])
+
+
+def blocks():
+    file, data = says("block.json"), stored("block.bin")
+    kinds, steps = [Type(column["type"]) for column in file["columns"]], [parsed_chain(column["chain"]) for column in file["columns"]]
+    check_block(block(data, kinds, steps, int(file["seed"], 16), file["ordinal"], "block.bin"), file, "block.bin")
+    refused("a block in another place", block, data, kinds, steps, int(file["seed"], 16), file["ordinal"] + 1, "block.bin")
+    file = says("chunk.json")
+    found = Chunk(stored("chunk.bin"), "chunk.bin", file["name"])
+    same(format(found.seed, "016x"), file["seed"], "seed of the chunk")
+    same([kind.text for kind in found.kinds], [column["type"] for column in file["columns"]], "types of the chunk")
+    same(found.chains, [parsed_chain(column["chain"]) for column in file["columns"]], "chains of the chunk")
+    same(len(found.blocks), len(file["blocks"]), "blocks of the chunk")
+    for number, case in enumerate(file["blocks"]):
+        same((found.offsets[number], found.lengths[number]), (case["offset"], case["bytes"]), "place of a block")
+        check_block(found.blocks[number], case, f"chunk.bin, block {number}")
+
+
+def falls_below(digits, span, weight):
+    return (int(digits, 16) * span) >> 64 < weight
+
+
+def cuts():
+    file = says("cuts.json")
+    for case in file["rows_into_blocks"]:
+        cuts, held, ends = case["cuts"], 0, []
+        for position, row in enumerate(case["rows"]):
+            size, row_hash = 0, 0
+            for column in row["columns"]:
+                counts, values = bytes.fromhex(column["lengths"]), bytes.fromhex(column["values"])
+                for start in range(0, len(counts), 64):
+                    row_hash = xxhash.xxh3_64_intdigest(counts[start : start + 64], seed=row_hash)
+                row_hash = xxhash.xxh3_64_intdigest(values, seed=row_hash)
+                size += len(counts) + len(values) + 1
+            same((size, format(row_hash, "016x")), (row["size"], row["hash"]), f"row {position}")
+            if held > 0 and (row["starts"] or held + size > cuts["block_max"]):
+                ends, held = ends + [position], 0
+            held += size
+            if held >= cuts["block_min"] and falls_below(row["hash"], cuts["block_target"] - cuts["block_min"], size):
+                ends, held = ends + [position + 1], 0
+        same(ends + [len(case["rows"])] * (held > 0), case["ends"], "ends of blocks")
+    for case in file["blocks_into_chunks"]:
+        cuts, held, sequence, last, ends = case["cuts"], 0, 0, "0", []
+        for position, entry in enumerate(case["blocks"]):
+            size, starts = entry["size"], entry["starts"]
+            wanted = starts and held >= cuts["chunk_min"] and falls_below(last, cuts["chunk_target"] - cuts["chunk_min"], 4 * sequence)
+            if wanted or (held > 0 and held + size > cuts["chunk_max"]):
+                ends, held, sequence = ends + [position], 0, 0
+            held, sequence, last = held + size, size + (0 if starts else sequence), entry["hash"]
+            if held >= cuts["chunk_target"] and falls_below(last, (cuts["chunk_max"] - cuts["chunk_target"]) // 2, size):
+                ends, held, sequence = ends + [position + 1], 0, 0
+        same(ends + [len(case["blocks"])] * (held > 0), case["ends"], "ends of chunks")
+
+
+def locators():
+    for case in says("locators.json"):
+        found = locator(case["table"], case["version"], case["row"])
+        same((found, found >> 48), (case["locator"], case["tag"]), "locator")
+
+
+def segment():
+    file = says("manifest.json")
+    members, digest = parse_manifest(stored("manifest.bin"), file["version"])
+    same((digest, members, name_of(file["version"])), (file["blake3"], file["members"], file["name"]), "manifest")
+    same((members["rows"], members["sequences"]), (file["rows"], file["sequences"]), "manifest")
+    schema, (segment,) = Schema(members["schema"]), members["segments"]
+    (group,) = segment["groups"]
+    objects = {}
+    for kind, reference in (("index", segment["index"]), ("layout", group["layout"]), ("hashes", group["hashes"])):
+        objects[kind] = stored(f"{kind}.parquet")
+        same({"blake3": blake3(objects[kind]).hex(), "bytes": len(objects[kind])}, reference, kind)
+    file = says("index.json")
+    wanted = [schema.columns[column] for column in schema.index]
+    same([{"name": name, "type": kind.text} for name, kind in wanted], [{"name": c["name"], "type": c["type"]} for c in file["columns"]], "index")
+    values, runs = read_index(objects["index"], wanted, segment["rows"], "index.parquet")
+    same((values, runs), ([column["values"] for column in file["columns"]], file["runs"]), "index")
+    check_statistics(segment["statistics"], schema, values, "statistics")
+    file = says("layout.json")
+    runs = read_layout(objects["layout"], file["columns"], segment["rows"], "layout.parquet")
+    for run in runs:
+        run["chunk"], run["seed"] = run["chunk"].hex(), format(run["seed"], "016x")
+        run["chains"] = [chain_bytes(steps).hex() for steps in run["chains"]]
+        same(set(run), set(LAYOUT), "layout")
+    same(runs, file["runs"], "layout")
+    same([digest.hex() for digest in read_hashes(objects["hashes"], "hashes.parquet")], says("hashes.json")["hashes"], "hashes")
+
+
+for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment):
+    check()
+print("\n".join(sorted(read)))

@@ -1,0 +1,50 @@
+"""Judges byte structures: says of each case in a JSON file whether it is refused, and what it holds if not.
+
+    python judge.py CASES
+
+A case is {"type": text}, {"chain": hex}, {"manifest": text} (without its last member, of version 1) or {"page": text of the type, "rows": n, "structure": hex, "values": hex}. Prints a list
+with, for each case, what it holds, {"refused": why}, or {"stray": why} where only what lies under null slots is wrong.
+"""
+
+import json
+import sys
+
+from read_table import Schema, check_segments, parse_manifest, plain
+from tetrys_bytes import Cursor, Refused, Stray, Structure, Type, blake3, chain
+
+
+def judged(case):
+    if "type" in case:
+        return Type(case["type"]).text
+    if "chain" in case:
+        cursor = Cursor(bytes.fromhex(case["chain"]), "chain")
+        steps = chain(cursor)
+        cursor.end()
+        return [list(step) for step in steps]
+    if "manifest" in case:
+        signed = case["manifest"].encode()
+        manifest, _ = parse_manifest(signed + b',"blake3":"' + blake3(signed).hex().encode() + b'"}\n', 1)
+        check_segments(manifest, Schema(manifest["schema"]))
+        return manifest["table"]
+    structure, values = bytes.fromhex(case["structure"]), bytes.fromhex(case["values"])
+    page = Structure(Type(case["page"]), case["rows"], structure, len(values), "page")
+    return [plain(value) for value in page.values(values, bits=True)]
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        cases = json.load(file)
+    verdicts = []
+    for case in cases:
+        try:
+            verdicts.append({"holds": judged(case)})
+        except Stray as error:
+            verdicts.append({"stray": str(error)})
+        except Refused as error:
+            verdicts.append({"refused": str(error)})
+    sys.stdout.reconfigure(encoding="utf-8")
+    json.dump(verdicts, sys.stdout, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,495 @@
+"""Reads a Tetrys table from a directory, checks everything that format-spec/ lets a reader check, and prints it as JSON.
+
+    python read_table.py TABLE ... [--version N] [--values]
+
+prints for each, on a line, {"table", "version", "rows", "sequences", "columns"}, where each column has id, name, type and the BLAKE3 `digest` of its values
+(of their JSON without blanks), or with --values the `values`: null, booleans, integers (dates, times and durations too), text,
+floats and bytes as hexadecimal digits (floats by their bits, most significant first), lists as lists, and tensors as
+{"shape": [...], "values": [...]} in C order. Ends with status 1 and the reason where the table is refused.
+
+Written from format-spec/ alone, like tetrys_bytes.py beside it, which has the byte structures.
+"""
+
+import argparse
+import io
+import json
+import math
+import os
+import re
+import struct
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tetrys_bytes import GIB, UNITS, Chunk, Cursor, Refused, Tensor, Type, blake3, chain, decoded, lengths, require
+
+MAX_SEGMENT_ROWS = 4_194_304
+
+
+# ------------------------------------------------------------------------------------------------ format-spec/README.md#objects
+
+
+class Directory:
+    """The objects below a root; names are built from hashes, never taken from metadata."""
+
+    def __init__(self, root):
+        self.root = os.path.realpath(root)
+
+    def manifests(self):
+        folder = os.path.join(self.root, "manifests")
+        return sorted(name for name in os.listdir(folder) if re.fullmatch(r"[0-9]{20}\.json", name)) if os.path.isdir(folder) else []
+
+    def get(self, name):
+        path = os.path.join(self.root, name)
+        require(os.path.realpath(path) == path, f"{name}: a symbolic link")
+        require(os.path.isfile(path), f"{name}: not there")
+        with open(path, "rb") as file:
+            return file.read()
+
+    def referenced(self, kind, reference, suffix=".parquet"):
+        """An object that a reference of a manifest names; size and hash are checked before anybody parses it."""
+        name = f"{kind}/{reference['blake3']}{suffix}"
+        data = self.get(name)
+        require(len(data) == reference["bytes"], f"{name}: {len(data)} bytes, expected {reference['bytes']}")
+        require(blake3(data).hex() == reference["blake3"], f"{name}: BLAKE3 is not its name")
+        return data
+
+
+def check_reference(reference, what):
+    members(reference, {"blake3": str, "bytes": int}, f"{what}: reference", exact=True)
+    require(re.fullmatch("[0-9a-f]{64}", reference["blake3"]), f"{what}: reference: no hash")
+
+
+def members(value, types, what, exact=False):
+    """That a JSON object has these members, of these types; others only where it is not `exact`."""
+    require(isinstance(value, dict), f"{what}: no object")
+    for name, kind in types.items():
+        require(name in value, f"{what}: no member `{name}`")
+        given = value[name]
+        require(isinstance(given, kind) and (kind is bool or not isinstance(given, bool)), f"{what}: `{name}` is {json.dumps(given)[:60]}")
+        require(not isinstance(given, int) or 0 <= given < 1 << 64, f"{what}: `{name}` is {given}")
+    require(not exact or len(value) == len(types), f"{what}: unknown members {sorted(set(value) - set(types))}")
+
+
+# ------------------------------------------------------------------------------------------------ format-spec/manifest.md
+
+CUTS = ("block_min", "block_target", "block_max", "chunk_min", "chunk_target", "chunk_max")
+UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+KNOWN_FEATURES = ()
+
+
+def no_twins(pairs):
+    require(len({name for name, _ in pairs}) == len(pairs), "manifest: a member name occurs twice")
+    return dict(pairs)
+
+
+def no_such_number(text):
+    raise Refused(f"manifest: {text} is no JSON")
+
+
+def name_of(version):
+    return f"manifests/{2**64 - 1 - version:020}.json"
+
+
+def parse_manifest(data, version):
+    """The manifest of a version, and its hash."""
+    what = f"manifest of version {version}"
+    require(78 <= len(data) <= 256 << 20, f"{what}: {len(data)} bytes")
+    body, tail = data[:-78], data[-78:]
+    require(re.fullmatch(rb',"blake3":"[0-9a-f]{64}"}\n', tail), f"{what}: no tail")
+    digest = tail[11:75].decode()
+    require(blake3(body).hex() == digest, f"{what}: BLAKE3 differs")
+    try:
+        manifest = json.loads(decoded(data, what), object_pairs_hook=no_twins, parse_constant=no_such_number)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise Refused(f"{what}: {error}") from None
+    members(manifest, {"format": int}, what)
+    require(manifest["format"] == 1, f"{what}: format {manifest['format']}")
+    members(manifest, {"read_features": list, "write_features": list}, what)
+    for features in (manifest["read_features"], manifest["write_features"]):
+        require(all(isinstance(name, str) for name in features), f"{what}: features {features}")
+        require(sorted(set(features), key=str.encode) == features, f"{what}: features {features} are not sorted")
+    for name in manifest["read_features"]:
+        require(name in KNOWN_FEATURES, f"{what}: unknown read feature `{name}`")
+    integers = dict.fromkeys(("version", "rows", "sequences"), int)
+    texts = dict.fromkeys(("table", "commit_id", "preset", "blake3"), str)
+    lists = dict.fromkeys(("segments", "stores", "condemned"), list)
+    objects = dict.fromkeys(("schema", "cuts", "attachments", "properties"), dict)
+    members(manifest, integers | texts | lists | objects, what)
+    require("lineage" in manifest and "parent" in manifest, f"{what}: no lineage or no parent")
+    require(manifest["version"] == version >= 1, f"{what}: says that it is version {manifest['version']}")
+    require(UUID.fullmatch(manifest["table"]) and UUID.fullmatch(manifest["commit_id"]), f"{what}: no UUID")
+    require(not manifest["stores"] and not manifest["condemned"], f"{what}: stores or condemned objects")
+    require((manifest["parent"] is None) == (version == 1), f"{what}: parent {manifest['parent']}")
+    if version > 1:
+        members(manifest["parent"], {"version": int, "blake3": str}, f"{what}: parent")
+        require(manifest["parent"]["version"] == version - 1, f"{what}: parent is version {manifest['parent']['version']}")
+    members(manifest["cuts"], dict.fromkeys(CUTS, int), f"{what}: cuts", exact=True)
+    block, chunk = [manifest["cuts"][name] for name in CUTS[:3]], [manifest["cuts"][name] for name in CUTS[3:]]
+    require(1 <= block[0] < block[1] < block[2] <= 1 << 20, f"{what}: cuts of blocks {block}")
+    require(1 <= chunk[0] < chunk[1] < chunk[2] <= GIB, f"{what}: cuts of chunks {chunk}")
+    for name, reference in manifest["attachments"].items():
+        require(1 <= len(name.encode()) <= 1_024, f"{what}: attachment `{name[:40]}`")
+        check_reference(reference, f"{what}: attachment `{name}`")
+    for name in manifest["properties"]:
+        require(1 <= len(name.encode()) <= 1_024, f"{what}: property `{name[:40]}`")
+    require(manifest["rows"] <= 1 << 48 and len(manifest["segments"]) <= 1 << 20, f"{what}: too long")
+    return manifest, digest
+
+
+class Schema:
+    """The columns by id, the groups as (name, columns), and the index."""
+
+    def __init__(self, schema):
+        members(schema, dict.fromkeys(("columns", "groups", "index", "sequence_by", "order_by"), list), "schema")
+        require(len(schema["columns"]) <= 100_000, "schema: more than 100,000 columns")
+        require(schema["index"], "schema: no index column")
+        self.columns, names = {}, set()
+        for column in schema["columns"]:
+            members(column, {"id": int, "name": str, "type": str}, "schema: column")
+            require(isinstance(column.get("properties", {}), dict), "schema: properties of a column")
+            what = f"column `{column['name']}`"
+            require(column["id"] < 1 << 32 and column["id"] not in self.columns, f"{what}: id {column['id']}")
+            require(1 <= len(column["name"].encode()) <= 1_024 and column["name"] not in names, f"{what}: name")
+            names.add(column["name"])
+            self.columns[column["id"]] = (column["name"], Type(column["type"]))
+        self.groups, self.index = [], self._ids(schema["index"], "index")
+        for group in schema["groups"]:
+            members(group, {"name": str, "columns": list}, "schema: group")
+            require(1 <= len(group["name"].encode()) <= 1_024, "schema: name of a group")
+            require(1 <= len(group["columns"]) <= 65_534, f"group `{group['name']}`: {len(group['columns'])} columns")
+            self.groups.append((group["name"], self._ids(group["columns"], f"group `{group['name']}`")))
+        require(len({name for name, _ in self.groups}) == len(self.groups), "schema: two groups of one name")
+        self.sequence_by, self.order_by = self._ids(schema["sequence_by"], "sequence_by"), self._ids(schema["order_by"], "order_by")
+        grouped = {column for _, columns in self.groups for column in columns}
+        for column, (name, kind) in self.columns.items():
+            require((column in self.index) != (column in grouped), f"column `{name}` is in the index and a group, or in neither")
+            require(column in grouped or kind.in_index, f"column `{name}`: no `{kind.text}` in the index")
+        require(set(self.sequence_by + self.order_by) <= set(self.index), "schema: sequences or order by what is not in the index")
+
+    def _ids(self, ids, what):
+        require(all(type(column) is int and column in self.columns for column in ids), f"{what}: unknown column in {ids}")
+        require(len(set(ids)) == len(ids), f"{what}: a column twice in {ids}")
+        return ids
+
+
+def check_segments(manifest, schema):
+    """That the segments fit the schema and add up to what the manifest says."""
+    rows, sequences = 0, 0
+    for number, segment in enumerate(manifest["segments"]):
+        what = f"segment {number}"
+        integers = dict.fromkeys(("first_row", "rows", "sequences"), int)
+        members(segment, integers | {"continues": bool, "index": dict, "statistics": list, "groups": list}, what)
+        require(1 <= segment["rows"] <= MAX_SEGMENT_ROWS, f"{what}: {segment['rows']} rows")
+        require(segment["first_row"] == rows, f"{what}: first_row {segment['first_row']} after {rows} rows")
+        require(1 <= segment["sequences"] <= segment["rows"], f"{what}: {segment['sequences']} sequences")
+        require(number or not segment["continues"], f"{what}: continues")
+        check_reference(segment["index"], what)
+        require(len(segment["statistics"]) == len(schema.index), f"{what}: {len(segment['statistics'])} statistics")
+        for entry, column in zip(segment["statistics"], schema.index):
+            members(entry, {"column": int, "nulls": int}, f"{what}: statistics")
+            require({"min", "max"} <= set(entry) and entry["column"] == column, f"{what}: statistics of {entry}")
+            require(entry["nulls"] <= segment["rows"], f"{what}: {entry['nulls']} nulls of column {column}")
+        require(len(segment["groups"]) == len(schema.groups), f"{what}: {len(segment['groups'])} groups")
+        for (name, columns), group in zip(schema.groups, segment["groups"]):
+            here = f"{what}, group `{name}`"
+            members(group, {"layout": dict, "hashes": dict, "blocks": int, "runs": int, "stored_bytes": int, "columns": list}, here)
+            check_reference(group["layout"], here)
+            check_reference(group["hashes"], here)
+            require(1 <= group["runs"] <= group["blocks"] <= segment["rows"], f"{here}: {group['blocks']} blocks, {group['runs']} runs")
+            require(len(group["columns"]) == len(columns), f"{here}: {len(group['columns'])} columns")
+            for sizes in group["columns"]:
+                members(sizes, {"stored": int, "logical": int}, here)
+        rows += segment["rows"]
+        sequences += segment["sequences"] - segment["continues"]
+    require(rows == manifest["rows"], f"{rows} rows, the manifest says {manifest['rows']}")
+    require(sequences == manifest["sequences"], f"{sequences} sequences, the manifest says {manifest['sequences']}")
+
+
+# ------------------------------------------------------------------------------------------------ format-spec/segment.md
+
+
+def parquet(data, what):
+    """A Parquet file: its table, and per column (name, physical type, annotation as JSON, required, flat)."""
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        metadata, table = file.metadata, file.read()
+        columns = []
+        for number in range(metadata.num_columns):
+            column = file.schema.column(number)
+            annotation = {"Type": "None"} if column.logical_type.type == "NONE" else json.loads(column.logical_type.to_json())
+            flat = column.path == column.name and column.max_repetition_level == 0 and column.max_definition_level <= 1
+            columns.append((column.name, column.physical_type, column.length, annotation, column.max_definition_level == 0, flat))
+            for group in range(metadata.num_row_groups):
+                compression = metadata.row_group(group).column(number).compression
+                require(compression in ("UNCOMPRESSED", "ZSTD"), f"{what}: {compression} pages")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise Refused(f"{what}: {error}") from None
+    return metadata, table, columns
+
+
+def annotation_of(kind):
+    """Physical type and annotations that a column of the index may have, and the Arrow type of its plain values."""
+    integer = re.fullmatch("([iu])(8|16|32|64)", kind.leaf)
+    if integer:
+        bits, signed = int(integer[2]), integer[1] == "i"
+        annotation = {"Type": "Int", "bitWidth": bits, "isSigned": signed}
+        return "INT64" if bits == 64 else "INT32", [annotation] + [{"Type": "None"}] * (kind.leaf in ("i32", "i64")), getattr(pa, f"{integer[1].replace('i', 'int').replace('u', 'uint')}{bits}")()
+    if kind.unit:
+        unit = dict(zip(UNITS, (None, "milliseconds", "microseconds", "nanoseconds")))[kind.unit]
+        if kind.leaf.startswith("duration") or unit is None:
+            return "INT64", [{"Type": "None"}], pa.int64()
+        return "INT64", [{"Type": "Timestamp", "isAdjustedToUTC": kind.zone is not None, "timeUnit": unit}], pa.int64()
+    return {
+        "bool": ("BOOLEAN", [{"Type": "None"}], pa.bool_()),
+        "f32": ("FLOAT", [{"Type": "None"}], pa.float32()),
+        "f64": ("DOUBLE", [{"Type": "None"}], pa.float64()),
+        "date": ("INT32", [{"Type": "Date"}], pa.int32()),
+        "utf8": ("BYTE_ARRAY", [{"Type": "String"}], pa.large_string()),
+    }[kind.leaf]
+
+
+def read_index(data, wanted, rows, what):
+    """Values of the index columns, one list each, floats as digits of their bits; and the rows of each run of a sequence."""
+    metadata, table, columns = parquet(data, what)
+    require(metadata.num_rows == rows and len(columns) == len(wanted), f"{what}: {metadata.num_rows} rows, {len(columns)} columns")
+    values = []
+    for number, ((name, kind), (found, physical, _, annotation, required, flat)) in enumerate(zip(wanted, columns)):
+        expected, annotations, plain = annotation_of(kind)
+        given = {key: value for key, value in annotation.items() if key in ("Type", "bitWidth", "isSigned", "isAdjustedToUTC", "timeUnit")}
+        require(found == name and flat and not required, f"{what}: column `{found}`, expected an optional `{name}`")
+        require(physical == expected and given in annotations, f"{what}: `{name}` ({kind.text}) is {physical} {given}")
+        # The file may carry an Arrow schema that claims zones, units or dictionaries; it says nothing here.
+        column = table.column(number).combine_chunks().cast(plain)
+        if kind.float:
+            bits = column.view(pa.uint32() if kind.width == 4 else pa.uint64()).to_pylist()
+            values.append([None if value is None else format(value, f"0{2 * kind.width}x") for value in bits])
+        else:
+            values.append(column.to_pylist())
+    text = (metadata.metadata or {}).get(b"tetrys.sequences", b"")
+    require(re.fullmatch(rb"([0-9a-f]{2})+", text), f"{what}: no tetrys.sequences")
+    cursor = Cursor(bytes.fromhex(text.decode()), f"{what}: tetrys.sequences")
+    count = cursor.number(8)
+    require(1 <= count <= rows, f"{what}: {count} runs in {rows} rows")
+    runs = lengths(cursor, count)
+    cursor.end()
+    require(min(runs) >= 1 and sum(runs) == rows, f"{what}: runs of {sum(runs)} rows")
+    return values, runs
+
+
+def ordered(kind, value):
+    """A key that sorts as format-spec/manifest.md#schema says: nulls first, floats in IEEE total order, text by bytes."""
+    if value is None:
+        return (0,)
+    if kind.float:
+        bits, sign = int(value, 16), 1 << 8 * kind.width - 1
+        return (1, -(bits - sign) - 1 if bits & sign else bits)
+    return (1, value.encode() if kind.leaf == "utf8" else value)
+
+
+def number_of(kind, value):
+    """The value as statistics give it; None for what they do not bound."""
+    if value is not None and kind.float:
+        (value,) = struct.unpack(">f" if kind.width == 4 else ">d", bytes.fromhex(value))
+        return None if math.isnan(value) else value
+    return value.encode() if isinstance(value, str) else value
+
+
+def check_statistics(statistics, schema, values, what):
+    for entry, column, found in zip(statistics, schema.index, values):
+        kind = schema.columns[column][1]
+        require(entry["nulls"] == sum(value is None for value in found), f"{what}: {entry['nulls']} nulls of column {column}")
+        for bound, holds in (("min", lambda value, limit: limit <= value), ("max", lambda value, limit: value <= limit)):
+            limit = entry[bound]
+            if limit is None:
+                continue
+            allowed = str if kind.leaf == "utf8" else (int, float) if kind.float else int
+            require(isinstance(limit, allowed) and not isinstance(limit, bool), f"{what}: {bound} {limit!r} of column {column}")
+            limit = limit.encode() if isinstance(limit, str) else limit
+            bounded = [number for number in (number_of(kind, value) for value in found) if number is not None]
+            require(bounded and all(holds(value, limit) for value in bounded), f"{what}: {bound} of column {column} bounds nothing")
+
+
+LAYOUT = {
+    "chunk": ("FIXED_LEN_BYTE_ARRAY", None),
+    "owner": ("INT32", 32),
+    "chunk_bytes": ("INT64", 64),
+    "seed": ("INT64", 64),
+    "chains": ("BYTE_ARRAY", None),
+    "first_block": ("INT32", 32),
+    "blocks": ("INT32", 32),
+    "first_offset": ("INT64", 64),
+    "rows": ("INT64", 64),
+    "lengths": ("BYTE_ARRAY", None),
+    "block_rows": ("BYTE_ARRAY", None),
+}
+
+
+def read_layout(data, columns_of_group, rows, what):
+    """The runs of a layout, with `lengths` in bytes."""
+    metadata, table, columns = parquet(data, what)
+    require([column[0] for column in columns] == list(LAYOUT), f"{what}: columns {[column[0] for column in columns]}")
+    for (name, (physical, bits)), (_, found, width, annotation, required, flat) in zip(LAYOUT.items(), columns):
+        unsigned = {"Type": "Int", "bitWidth": bits, "isSigned": False} if bits else {"Type": "None"}
+        require(found == physical and annotation == unsigned and required and flat, f"{what}: `{name}` is {found} {annotation}")
+        require(name != "chunk" or width == 32, f"{what}: chunk names of {width} bytes")
+    runs = table.to_pylist()
+    for number, run in enumerate(runs):
+        here = f"{what}, run {number}"
+        require(run["owner"] == 0 and run["chunk_bytes"] <= GIB, f"{here}: owner {run['owner']}, {run['chunk_bytes']} bytes")
+        for member in ("lengths", "block_rows"):
+            cursor = Cursor(run[member], f"{here}: {member}")
+            # As many blocks as rows at most, and a node over n slots of width 0 takes five bytes whatever n is.
+            require(1 <= run["blocks"] <= run["rows"] <= MAX_SEGMENT_ROWS, f"{here}: {run['blocks']} blocks, {run['rows']} rows")
+            run[member] = lengths(cursor, run["blocks"])
+            cursor.end()
+        run["lengths"] = [8 * length for length in run["lengths"]]
+        require(min(run["block_rows"]) >= 1 and sum(run["block_rows"]) == run["rows"], f"{here}: rows of its blocks")
+        require(run["first_offset"] % 8 == 0, f"{here}: first_offset {run['first_offset']}")
+        require(run["first_offset"] + sum(run["lengths"]) <= run["chunk_bytes"], f"{here}: blocks beyond the end of the chunk")
+        cursor = Cursor(run["chains"], f"{here}: chains")
+        run["chains"] = [chain(cursor) for _ in range(columns_of_group)]
+        cursor.end()
+    require(sum(run["rows"] for run in runs) == rows, f"{what}: {sum(run['rows'] for run in runs)} rows, the segment has {rows}")
+    return runs
+
+
+def read_hashes(data, what):
+    _, table, columns = parquet(data, what)
+    require(len(columns) == 1, f"{what}: {len(columns)} columns")
+    name, physical, width, annotation, required, flat = columns[0]
+    shape = (name, physical, width, annotation, required, flat)
+    require(shape == ("hash", "FIXED_LEN_BYTE_ARRAY", 32, {"Type": "None"}, True, True), f"{what}: {shape}")
+    return table.column(0).to_pylist()
+
+
+# ------------------------------------------------------------------------------------------------ the whole table
+
+
+class Table:
+    """One version of a table, read and checked as a whole. `columns`: id to values; floats are digits of their bits if `bits`."""
+
+    def __init__(self, objects, version=None, bits=True):
+        names = objects.manifests()
+        require(names, "no manifest: no table")
+        newest = 2**64 - 1 - int(names[0][:20])
+        self.objects, self.bits, self.chunks = objects, bits, {}
+        self.version = newest if version is None else version
+        self.manifest, self.hash = parse_manifest(objects.get(name_of(self.version)), self.version)
+        parent = self.manifest["parent"]
+        if parent is not None:
+            if os.path.basename(name_of(parent["version"])) in names:
+                before, digest = parse_manifest(objects.get(name_of(parent["version"])), parent["version"])
+                require(digest == parent["blake3"], f"parent is {parent['blake3']}, version {parent['version']} is {digest}")
+                require(before["table"] == self.manifest["table"], "the parent is of another table")
+        self.schema = Schema(self.manifest["schema"])
+        check_segments(self.manifest, self.schema)
+        for reference in self.manifest["attachments"].values():
+            objects.referenced("attachments", reference, suffix="")
+        self.columns = {column: [] for column in self.schema.columns}
+        self.rows, self.sequences, seen, last = self.manifest["rows"], self.manifest["sequences"], set(), None
+        for number, segment in enumerate(self.manifest["segments"]):
+            last = self._segment(segment, f"segment {number}", seen, last)
+
+    def _segment(self, segment, what, seen, last):
+        rows = segment["rows"]
+        wanted = [self.schema.columns[column] for column in self.schema.index]
+        values, runs = read_index(self.objects.referenced("index", segment["index"]), wanted, rows, f"{what}: index")
+        for column, found in zip(self.schema.index, values):
+            self.columns[column] += found
+        check_statistics(segment["statistics"], self.schema, values, what)
+        require(len(runs) == segment["sequences"], f"{what}: {len(runs)} runs, the manifest says {segment['sequences']}")
+        last = self._sequences(dict(zip(self.schema.index, values)), runs, segment["continues"], seen, last, what)
+        copies = {}
+        for (name, columns), group in zip(self.schema.groups, segment["groups"]):
+            self._group(group, columns, rows, copies, f"{what}, group `{name}`")
+        for column, found in copies.items():
+            self.columns[column] += found
+        return last
+
+    def _sequences(self, values, runs, continues, seen, last, what):
+        """That runs are maximal, that no sequence comes back, and that rows do not fall in their order."""
+        at, kinds = 0, {column: self.schema.columns[column][1] for column in self.schema.index}
+        for number, count in enumerate(runs):
+            keys = {tuple(values[column][row] for column in self.schema.sequence_by) for row in range(at, at + count)}
+            require(len(keys) == 1, f"{what}: run {number} holds {len(keys)} sequences")
+            (key,) = keys
+            same = last is not None and key == last[0]
+            require(not same or number == 0, f"{what}: runs {number - 1} and {number} are one")
+            require(number or continues == same, f"{what}: continues is {continues}")
+            require(same or key not in seen, f"{what}: the sequence {key} comes back")
+            seen.add(key)
+            order = [tuple(ordered(kinds[column], values[column][row]) for column in self.schema.order_by) for row in range(at, at + count)]
+            order = ([last[1]] if same else []) + order
+            require(all(before <= after for before, after in zip(order, order[1:])), f"{what}: rows of run {number} are out of order")
+            last, at = (key, order[-1]), at + count
+        return last
+
+    def _group(self, group, columns, rows, copies, what):
+        kinds = [self.schema.columns[column][1] for column in columns]
+        runs = read_layout(self.objects.referenced("layout", group["layout"]), len(columns), rows, f"{what}: layout")
+        hashes = read_hashes(self.objects.referenced("hashes", group["hashes"]), f"{what}: hashes")
+        counts = (sum(run["blocks"] for run in runs), len(runs), sum(sum(run["lengths"]) for run in runs))
+        require(counts == (group["blocks"], group["runs"], group["stored_bytes"]), f"{what}: blocks, runs, bytes are {counts}")
+        require(len(hashes) == group["blocks"], f"{what}: {len(hashes)} hashes of {group['blocks']} blocks")
+        blocks = [block for number, run in enumerate(runs) for block in self._blocks(run, kinds, f"{what}, run {number}")]
+        require([block.hash for block in blocks] == hashes, f"{what}: logical block hashes differ")
+        for position, (column, sizes) in enumerate(zip(columns, group["columns"])):
+            pages = [block.pages[position] for block in blocks]
+            found = (sum(page.stored for page in pages), sum(len(page.structure) + len(page.values) for page in pages))
+            require(found == (sizes["stored"], sizes["logical"]), f"{what}: column {column} takes {found} bytes")
+            values = [value for page in pages for value in page.parsed.values(page.values, self.bits)]
+            require(copies.setdefault(column, values) == values, f"{what}: copies of column {column} differ")
+
+    def _blocks(self, run, kinds, what):
+        """The blocks of a run, after comparing layout and chunk."""
+        name = run["chunk"].hex()
+        if name not in self.chunks:
+            self.chunks[name] = Chunk(self.objects.get(f"chunks/{name[:2]}/{name}"), f"chunk {name}", name)
+        chunk = self.chunks[name]
+        require(run["chunk_bytes"] == chunk.size, f"{what}: a chunk of {chunk.size} bytes, the layout says {run['chunk_bytes']}")
+        require([kind.text for kind in chunk.kinds] == [kind.text for kind in kinds], f"{what}: types of the chunk")
+        require(chunk.seed == run["seed"] and chunk.chains == run["chains"], f"{what}: seed or chains of the chunk")
+        first, end = run["first_block"], run["first_block"] + run["blocks"]
+        require(end <= len(chunk.blocks), f"{what}: blocks {first}..{end} of {len(chunk.blocks)}")
+        require(chunk.offsets[first] == run["first_offset"] and chunk.lengths[first:end] == run["lengths"], f"{what}: places of blocks")
+        require([block.rows for block in chunk.blocks[first:end]] == run["block_rows"], f"{what}: rows of blocks")
+        return chunk.blocks[first:end]
+
+    def json(self, values):
+        columns = []
+        for column, (name, kind) in self.schema.columns.items():
+            found = [plain(value) for value in self.columns[column]]
+            digest = blake3(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()).hex()
+            columns.append({"id": column, "name": name, "type": kind.text, **({"values": found} if values else {"digest": digest})})
+        sizes = {"rows": self.rows, "sequences": self.sequences}
+        return {"table": self.manifest["table"], "version": self.version, **sizes, "columns": columns}
+
+
+def plain(value):
+    """What JSON holds of a value."""
+    if isinstance(value, Tensor):
+        return {"shape": list(value.shape), "values": value.values}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Reads and checks a whole table.")
+    parser.add_argument("tables", nargs="+")
+    parser.add_argument("--version", type=int)
+    parser.add_argument("--values", action="store_true", help="print values and not their digest")
+    arguments = parser.parse_args()
+    sys.stdout.reconfigure(encoding="utf-8")
+    for path in arguments.tables:
+        try:
+            table = Table(Directory(path), arguments.version)
+        except Refused as error:
+            sys.exit(f"{path}: refused: {error}")
+        print(json.dumps(table.json(arguments.values), ensure_ascii=False, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Makes (once) a virtual environment with what the reference reader needs, in a cache folder outside the checkout, and prints
+# its python. Exit status 3: there is no python3 with venv and pip here.
+set -eu
+cache="${TETRYS_CACHE:-$HOME/.cache/tetrys}"
+venv="$cache/reference-reader-1"
+if [ ! -e "$venv/complete" ]; then
+    command -v python3 >/dev/null || exit 3
+    python3 -c 'import venv, ensurepip' 2>/dev/null || exit 3
+    mkdir -p "$cache"
+    # Made beside and renamed into place by whoever finishes first; the loser's copy is removed.
+    new="$(mktemp -d "$cache/reference-reader-1.XXXXXX")"
+    trap 'rm -rf "$new"' EXIT
+    python3 -m venv "$new" >&2
+    "$new/bin/python" -m pip install --quiet --disable-pip-version-check \
+        'numpy==2.*' 'pyarrow>=20' 'zstandard==0.25.*' 'blake3==1.0.*' 'lz4==4.4.*' 'pcodec==1.*' 'xxhash>=3.5,<5' >&2
+    touch "$new/complete"
+    mv -T "$new" "$venv" 2>/dev/null || [ -e "$venv/complete" ]
+fi
+echo "$venv/bin/python"

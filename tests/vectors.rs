@@ -1,0 +1,497 @@
+//! The vectors of `format-spec/vectors/README.md`, read and, where encoding is deterministic, written again byte for byte; by the
+//! library and by the reference reader. What stands in the folder is listed, and nothing rewrites it.
+
+mod common;
+#[path = "vectors/make.rs"]
+mod make;
+#[path = "reference_reader/plain.rs"]
+mod plain;
+#[path = "vectors/sums.rs"]
+mod sums;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, RecordBatch, StringArray};
+use arrow_buffer::BooleanBuffer;
+use bytes::Bytes;
+use common::tables::{self, block_on, cut_by};
+use plain::{hex, unhex};
+use serde_json::{Value, json};
+use tetrys::{
+    ColumnType, Cuts, Schema,
+    codec::Chain,
+    format::{
+        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage, Locator,
+        Manifest, PackedLengths, PageBuilder, PagePlace, Structure, chunk_seed, decode_page, encode_page, index_arrow_schema,
+        index_reader, logical_block_hash, page_to_array, read_hashes, read_layout, read_sequences,
+    },
+    id::Hash,
+};
+
+/// Every file of the folder, and the test that reads it.
+const FILES: &[(&str, fn(&Folder))] = &[
+    ("types.json", types),
+    ("validity.json", validity),
+    ("lengths.json", lengths),
+    ("pages.json", pages),
+    ("block_hashes.json", block_hashes),
+    ("checksums.json", checksums),
+    ("chains.json", chains),
+    ("block.bin", block),
+    ("block.json", block),
+    ("chunk.bin", chunk),
+    ("chunk.json", chunk),
+    ("cuts.json", cuts),
+    ("locators.json", locators),
+    ("manifest.bin", manifest),
+    ("manifest.json", manifest),
+    ("index.parquet", segment),
+    ("index.json", segment),
+    ("layout.parquet", segment),
+    ("layout.json", segment),
+    ("hashes.parquet", segment),
+    ("hashes.json", segment),
+];
+
+fn stored() -> PathBuf {
+    common::root().join("format-spec/vectors")
+}
+
+/// Whether the vectors were built: until the format is frozen they are not.
+fn are_built() -> bool {
+    let built = stored().join(sums::NAME).is_file();
+    if !built {
+        common::skip("format-spec/vectors is not built before the format is frozen");
+    }
+    built
+}
+
+fn read_all(folder: &Path) {
+    let folder = Folder(folder.to_owned());
+    FILES.iter().for_each(|(_, read)| read(&folder));
+}
+
+#[test]
+fn vectors_made_now_are_read_and_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    make::vectors(folder.path());
+    read_all(folder.path());
+    let made: BTreeSet<String> = sums::files(folder.path());
+    assert_eq!(made, FILES.iter().map(|(name, _)| (*name).to_owned()).collect());
+}
+
+#[test]
+fn the_stored_vectors_are_read_and_written_again() {
+    if are_built() {
+        read_all(&stored());
+    }
+}
+
+#[test]
+fn every_stored_vector_is_listed_and_has_a_test_that_reads_it() {
+    if !are_built() {
+        return;
+    }
+    sums::check(&stored(), &["README.md"]);
+    let found: BTreeSet<String> = sums::files(&stored());
+    let others = ["README.md", sums::NAME].into_iter();
+    assert_eq!(found, FILES.iter().map(|(name, _)| *name).chain(others).map(str::to_owned).collect());
+}
+
+#[test]
+fn the_reference_reader_reads_the_same_vectors() {
+    let Some(python) = plain::python() else { return };
+    let made = tempfile::tempdir().unwrap();
+    make::vectors(made.path());
+    let folders = if are_built() { vec![made.path().to_owned(), stored()] } else { vec![made.path().to_owned()] };
+    for folder in folders {
+        let said = plain::printed(&python, "check_vectors.py", &[folder.to_str().unwrap()]);
+        let missed: Vec<_> = FILES.iter().filter(|(name, _)| !said.lines().any(|line| line == *name)).collect();
+        assert!(missed.is_empty(), "not read: {missed:?}\n{said}");
+    }
+}
+
+/// Writes the vectors that are not there; those that are stay as they are for ever.
+///
+/// ```sh
+/// cargo test -p tetrys --no-default-features --test vectors -- --ignored build_the_vectors
+/// ```
+#[test]
+#[ignore = "writes into format-spec/vectors, once"]
+fn build_the_vectors() {
+    let made = tempfile::tempdir().unwrap();
+    make::vectors(made.path());
+    read_all(made.path());
+    sums::add(made.path(), &stored(), &["README.md"]);
+}
+
+/// A folder of vectors.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&self.bytes(name)).unwrap()
+    }
+
+    /// The cases of a file that is one list.
+    fn cases(&self, name: &str) -> Vec<Value> {
+        let Value::Array(cases) = self.json(name) else { panic!("{name} is no list") };
+        assert!(!cases.is_empty(), "{name} is empty");
+        cases
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+fn hash(value: &Value) -> Hash {
+    text(value).parse().unwrap()
+}
+
+/// A 64-bit number that JSON readers would round, as 16 hexadecimal digits.
+fn wide(value: &Value) -> u64 {
+    u64::from_str_radix(text(value), 16).unwrap()
+}
+
+fn column_type(value: &Value) -> ColumnType {
+    text(value).parse().unwrap()
+}
+
+fn chain(value: &Value) -> Chain {
+    let bytes = unhex(text(value));
+    let (chain, rest) = Chain::read(&bytes).unwrap();
+    assert!(rest.is_empty());
+    let mut again = Vec::new();
+    chain.write(&mut again);
+    assert_eq!(again, bytes);
+    chain
+}
+
+fn canonical(case: &Value) -> CanonicalPage {
+    CanonicalPage { structure: unhex(text(&case["structure"])), values: unhex(text(&case["values"])) }
+}
+
+fn values_of(ty: &ColumnType, rows: u64, page: &CanonicalPage) -> Value {
+    let structure = Structure::parse(ty, rows as u32, &page.structure, page.values.len()).unwrap();
+    plain::values(ty, &page_to_array(ty, &structure, page.values.clone().into()).unwrap()).into()
+}
+
+fn types(folder: &Folder) {
+    let file = folder.json("types.json");
+    for ty in list(&file["types"]) {
+        assert_eq!(column_type(ty).to_string(), text(ty));
+    }
+    for ty in list(&file["refused"]) {
+        assert!(text(ty).parse::<ColumnType>().is_err(), "{ty}");
+    }
+    let indexable: Vec<_> = list(&file["types"]).iter().filter(|ty| column_type(ty).is_indexable()).cloned().collect();
+    assert_eq!(Value::from(indexable), file["in_index"]);
+}
+
+fn validity(folder: &Folder) {
+    let ty: ColumnType = "bool".parse().unwrap();
+    for case in folder.cases("validity.json") {
+        let valid: Vec<bool> = list(&case["valid"]).iter().map(|bit| bit.as_bool().unwrap()).collect();
+        let mut builder = PageBuilder::new(&ty);
+        builder.push_validity(0, valid.len(), Some(BooleanBuffer::from(valid.clone())));
+        builder.push_values(&vec![0; valid.len()]);
+        let page = builder.finish();
+        assert_eq!(hex(&page.structure), text(&case["bytes"]));
+        let structure = Structure::parse(&ty, valid.len() as u32, &page.structure, valid.len()).unwrap();
+        let array = page_to_array(&ty, &structure, page.values.into()).unwrap();
+        assert_eq!((0..array.len()).map(|slot| array.is_valid(slot)).collect::<Vec<_>>(), valid);
+    }
+}
+
+fn lengths(folder: &Folder) {
+    let file = folder.json("lengths.json");
+    for case in list(&file["nodes"]) {
+        let lengths: Vec<u32> = list(&case["lengths"]).iter().map(|length| number(length) as u32).collect();
+        let mut bytes = Vec::new();
+        PackedLengths::write(&lengths, &mut bytes);
+        assert_eq!(hex(&bytes), text(&case["bytes"]));
+        assert_eq!(PackedLengths::from_bytes(&bytes, lengths.len()).unwrap().iter().collect::<Vec<_>>(), lengths);
+    }
+    for case in list(&file["refused"]) {
+        let (bytes, count) = (unhex(text(&case["bytes"])), number(&case["count"]) as usize);
+        assert!(PackedLengths::from_bytes(&bytes, count).is_err(), "{case}");
+    }
+}
+
+fn pages(folder: &Folder) {
+    for case in folder.cases("pages.json") {
+        let (ty, rows, page) = (column_type(&case["type"]), number(&case["rows"]), canonical(&case));
+        assert_eq!(values_of(&ty, rows, &page), case["holds"], "{ty}");
+        // Through the writer, and back.
+        let structure = Structure::parse(&ty, rows as u32, &page.structure, page.values.len()).unwrap();
+        let array = page_to_array(&ty, &structure, page.values.clone().into()).unwrap();
+        let again = make::canonical_pages(&[(ty.clone(), array)]);
+        assert_eq!(again, [(ty.to_string(), rows as u32, page)], "{ty}");
+    }
+}
+
+fn block_hashes(folder: &Folder) {
+    for case in folder.cases("block_hashes.json") {
+        let pages: Vec<(&str, CanonicalPage)> =
+            list(&case["pages"]).iter().map(|page| (text(&page["type"]), canonical(page))).collect();
+        let found = logical_block_hash(number(&case["rows"]) as u32, pages.iter().map(|(ty, page)| (*ty, page)));
+        assert_eq!(found, hash(&case["hash"]));
+    }
+}
+
+fn checksums(folder: &Folder) {
+    let file = folder.json("checksums.json");
+    for case in list(&file["seeds"]) {
+        let hashes: Vec<Hash> = list(&case["hashes"]).iter().map(hash).collect();
+        assert_eq!(chunk_seed(&hashes).0, wide(&case["seed"]));
+    }
+    for case in list(&file["pages"]) {
+        let page = number(&case["page"]) as usize;
+        let unsigned = unhex(text(&case["unsigned"]));
+        let pages = vec![EncodedPage::from_unsigned(unsigned); page + 1];
+        let (mut out, ordinal) = (Vec::new(), number(&case["ordinal"]) as u32);
+        EncodedBlock { rows: 1, pages }.write(ChunkSeed(wide(&case["chunk_seed"])), ordinal, &mut out).unwrap();
+        let (_, checksum) = out.split_last_chunk::<8>().unwrap();
+        assert_eq!(u64::from_le_bytes(*checksum), wide(&case["checksum"]));
+    }
+}
+
+fn chains(folder: &Folder) {
+    for case in folder.cases("chains.json") {
+        let (chain, decoded) = (chain(&case["chain"]), unhex(text(&case["decoded"])));
+        let encoded = unhex(text(&case["encoded"]));
+        assert_eq!(chain.decode(encoded.clone().into(), decoded.len()).unwrap(), decoded, "{chain}");
+        let again = chain.encode(&decoded).unwrap();
+        assert_eq!(chain.decode(again.clone().into(), decoded.len()).unwrap(), decoded, "{chain}");
+        if case["deterministic"] == true {
+            assert_eq!(again, encoded, "{chain}");
+        }
+    }
+}
+
+/// Type and chain of each column that a block or chunk says.
+fn columns(file: &Value) -> Vec<(ColumnType, Chain)> {
+    let column = |column: &Value| (column_type(&column["type"]), chain(&column["chain"]));
+    list(&file["columns"]).iter().map(column).collect()
+}
+
+/// Reads a block and holds it against what its JSON says; gives its rows and pages.
+fn check_block(bytes: &[u8], seed: ChunkSeed, ordinal: u32, columns: &[(ColumnType, Chain)], says: &Value) -> EncodedBlock {
+    let directory = BlockDirectory::parse(bytes, seed, ordinal, columns.len()).unwrap();
+    assert_eq!(u64::from(directory.rows), number(&says["rows"]));
+    let (mut pages, mut encoded) = (Vec::new(), Vec::new());
+    for (page, ((ty, chain), range)) in (0..).zip(columns.iter().zip(directory.pages)) {
+        let place = PagePlace { seed, ordinal, page, rows: directory.rows, ty, chain };
+        let decoded = decode_page(Bytes::copy_from_slice(&bytes[range]), place).unwrap().to_canonical();
+        assert_eq!(values_of(ty, number(&says["rows"]), &decoded), says["holds"][usize::from(page)], "{ty}");
+        encoded.push(encode_page(chain, &decoded).unwrap());
+        pages.push((ty.to_string(), decoded));
+    }
+    let found = logical_block_hash(directory.rows, pages.iter().map(|(ty, page)| (ty.as_str(), page)));
+    assert_eq!(found, hash(&says["hash"]));
+    EncodedBlock { rows: directory.rows, pages: encoded }
+}
+
+fn block(folder: &Folder) {
+    let (bytes, file) = (folder.bytes("block.bin"), folder.json("block.json"));
+    let (seed, ordinal) = (ChunkSeed(wide(&file["seed"])), number(&file["ordinal"]) as u32);
+    let block = check_block(&bytes, seed, ordinal, &columns(&file), &file);
+    let mut again = Vec::new();
+    block.write(seed, ordinal, &mut again).unwrap();
+    assert_eq!(again, bytes);
+    assert!(BlockDirectory::parse(&bytes, seed, ordinal + 1, 2).is_err(), "a block in another place");
+}
+
+fn chunk(folder: &Folder) {
+    let (bytes, file) = (folder.bytes("chunk.bin"), folder.json("chunk.json"));
+    assert_eq!(Hash::of(&bytes), hash(&file["name"]));
+    let (header, columns) = (ChunkHeader::parse(&bytes).unwrap(), columns(&file));
+    assert_eq!((header.seed.0, &header.columns), (wide(&file["seed"]), &columns));
+    let directory = ChunkDirectory::parse(&bytes, &header).unwrap();
+    let says = list(&file["blocks"]);
+    assert_eq!(directory.blocks.len(), says.len());
+    let hashes: Vec<Hash> = says.iter().map(|block| hash(&block["hash"])).collect();
+    assert_eq!(chunk_seed(&hashes), header.seed);
+    let mut writer = ChunkWriter::new(&columns, &hashes, bytes.len()).unwrap();
+    for (ordinal, (says, (range, rows))) in (0..).zip(says.iter().zip(directory.blocks)) {
+        let place = (range.start as u64, range.len() as u64, u64::from(rows));
+        assert_eq!(place, (number(&says["offset"]), number(&says["bytes"]), number(&says["rows"])));
+        writer.push(&check_block(&bytes[range], header.seed, ordinal, &columns, says)).unwrap();
+    }
+    // The same blocks, though not the same bytes where a compressor is another one.
+    assert_eq!(writer.finish().rows.iter().map(|rows| u64::from(*rows)).sum::<u64>(), number(&file["rows"]));
+}
+
+fn constants(value: &Value) -> Cuts {
+    serde_json::from_value::<Cuts>(value.clone()).unwrap().check().unwrap()
+}
+
+/// The row size and row hash of `format-spec/cuts.md#row-size`, from what a row adds to its pages.
+fn measure(columns: &[Value]) -> (u64, u64) {
+    columns.iter().fold((0, 0), |(size, hash), column| {
+        let (lengths, values) = (unhex(text(&column["lengths"])), unhex(text(&column["values"])));
+        let hash = lengths.chunks(64).fold(hash, |hash, piece| twox_hash::XxHash3_64::oneshot_with_seed(hash, piece));
+        let hash = twox_hash::XxHash3_64::oneshot_with_seed(hash, &values);
+        (size + lengths.len() as u64 + values.len() as u64 + 1, hash)
+    })
+}
+
+fn cuts(folder: &Folder) {
+    let file = folder.json("cuts.json");
+    for case in list(&file["rows_into_blocks"]) {
+        let cuts = constants(&case["cuts"]);
+        let (mut held, mut ends) = (0, Vec::new());
+        for (position, row) in list(&case["rows"]).iter().enumerate() {
+            let (size, hash) = measure(list(&row["columns"]));
+            assert_eq!((size, hash), (number(&row["size"]), wide(&row["hash"])));
+            if held > 0 && (row["starts"] == true || cuts.block_ends_before(held, size)) {
+                ends.push(position);
+                held = 0;
+            }
+            held += size;
+            if cuts.block_ends_after(held, size, hash) {
+                ends.push(position + 1);
+                held = 0;
+            }
+        }
+        if held > 0 {
+            ends.push(list(&case["rows"]).len());
+        }
+        assert_eq!(json!(ends), case["ends"]);
+        assert_eq!(json!(ends_of_the_writer(cuts, list(&case["rows"]))), case["ends"], "the writer");
+    }
+    for case in list(&file["blocks_into_chunks"]) {
+        let cuts = constants(&case["cuts"]);
+        let (mut held, mut sequence, mut last, mut ends) = (0, 0, 0, Vec::new());
+        for (position, block) in list(&case["blocks"]).iter().enumerate() {
+            let (size, starts) = (number(&block["size"]), block["starts"] == true);
+            if cuts.chunk_ends_before(held, size, starts.then_some((sequence, last))) {
+                ends.push(position);
+                (held, sequence) = (0, 0);
+            }
+            if starts {
+                sequence = 0;
+            }
+            (held, sequence, last) = (held + size, sequence + size, wide(&block["hash"]));
+            if cuts.chunk_ends_after(held, size, last) {
+                ends.push(position + 1);
+                (held, sequence) = (0, 0);
+            }
+        }
+        if held > 0 {
+            ends.push(list(&case["blocks"]).len());
+        }
+        assert_eq!(json!(ends), case["ends"]);
+    }
+}
+
+/// Where the library's writer ends blocks: of a text and a list of numbers in each row.
+fn ends_of_the_writer(cuts: Cuts, rows: &[Value]) -> Vec<u64> {
+    let mut log = 0;
+    let logs: StringArray = rows
+        .iter()
+        .map(|row| {
+            log += u64::from(row["starts"] == true);
+            Some(format!("log {log}"))
+        })
+        .collect();
+    let values = |column: usize| rows.iter().map(move |row| unhex(text(&row["columns"][column]["values"])));
+    let bytes: ArrayRef = Arc::new(LargeBinaryArray::from_iter_values(values(0)));
+    let numbers =
+        values(1).map(|bytes| bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>());
+    let numbers: ArrayRef = Arc::new(make::lists(numbers));
+    let columns: [(&str, ArrayRef); 3] = [("log", Arc::new(logs)), ("bytes", bytes), ("numbers", numbers)];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let schema = Schema::builder().index("log", "utf8").group("g", [("bytes", "binary"), ("numbers", "list<u32>")]);
+    block_on(async {
+        let table = tables::write(
+            tables::memory().1,
+            schema.sequence_by(["log"]).build().unwrap(),
+            cut_by(cuts),
+            std::slice::from_ref(&batch),
+        );
+        let table = table.await.unwrap();
+        let layout = &table.manifest().segments[0].groups[0].layout;
+        let bytes = table.store().get_exact(&format!("layout/{}.parquet", layout.blake3), layout.bytes).await.unwrap();
+        let runs = read_layout(bytes, 2, rows.len() as u64).unwrap();
+        let mut end = 0;
+        let blocks = runs.iter().flat_map(|run| run.block_rows.iter());
+        blocks
+            .map(|rows| {
+                end += u64::from(rows);
+                end
+            })
+            .collect()
+    })
+}
+
+fn locators(folder: &Folder) {
+    for case in folder.cases("locators.json") {
+        let tag = Locator::tag(text(&case["table"]).parse().unwrap(), number(&case["version"]));
+        assert_eq!(u64::from(tag), number(&case["tag"]));
+        let locator = Locator { tag, row: number(&case["row"]) };
+        assert_eq!(locator.to_i64(), case["locator"].as_i64().unwrap());
+        assert_eq!(Locator::from_i64(locator.to_i64()).unwrap(), Some(locator));
+    }
+}
+
+fn stored_manifest(folder: &Folder) -> Manifest {
+    Manifest::parse(&folder.bytes("manifest.bin"), number(&folder.json("manifest.json")["version"])).unwrap().0
+}
+
+fn manifest(folder: &Folder) {
+    let (bytes, file) = (folder.bytes("manifest.bin"), folder.json("manifest.json"));
+    let (manifest, found) = Manifest::parse(&bytes, number(&file["version"])).unwrap();
+    assert_eq!(found, hash(&file["blake3"]));
+    assert_eq!(tetrys::format::manifest_name(manifest.version), text(&file["name"]));
+    assert_eq!((manifest.rows(), manifest.sequences()), (number(&file["rows"]), number(&file["sequences"])));
+    assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
+    assert_eq!(manifest.to_bytes().unwrap(), (bytes, found));
+}
+
+/// The Parquet objects of the manifest's only segment.
+fn segment(folder: &Folder) {
+    let manifest = stored_manifest(folder);
+    let segment = &manifest.segments[0];
+    for (name, object) in
+        [("index", &segment.index), ("layout", &segment.groups[0].layout), ("hashes", &segment.groups[0].hashes)]
+    {
+        let bytes = folder.bytes(&format!("{name}.parquet"));
+        assert_eq!((Hash::of(&bytes), bytes.len() as u64), (object.blake3, object.bytes), "{name}");
+    }
+    let (bytes, file) = (Bytes::from(folder.bytes("index.parquet")), folder.json("index.json"));
+    let batches: Vec<RecordBatch> = index_reader(bytes.clone(), &manifest.schema).unwrap().collect::<Result<_, _>>().unwrap();
+    let batch = arrow_select::concat::concat_batches(&index_arrow_schema(&manifest.schema), &batches).unwrap();
+    for (column, says) in manifest.schema.index().zip(list(&file["columns"])) {
+        assert_eq!((json!(column.name), json!(column.ty.to_string())), (says["name"].clone(), says["type"].clone()));
+        let values = plain::values(&column.ty, batch.column_by_name(&column.name).unwrap());
+        assert_eq!(json!(values), says["values"]);
+    }
+    let runs: Vec<u32> = read_sequences(&bytes, segment.rows).unwrap().iter().collect();
+    assert_eq!(json!(runs), file["runs"]);
+
+    let columns = manifest.schema.groups()[0].columns.len();
+    let runs = read_layout(folder.bytes("layout.parquet").into(), columns, segment.rows).unwrap();
+    assert_eq!(runs.iter().map(make::run_json).collect::<Value>(), folder.json("layout.json")["runs"]);
+    let hashes = read_hashes(folder.bytes("hashes.parquet").into(), segment.groups[0].blocks).unwrap();
+    let hashes: Vec<String> = hashes.iter().map(ToString::to_string).collect();
+    assert_eq!(json!(hashes), folder.json("hashes.json")["hashes"]);
+}

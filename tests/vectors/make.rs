@@ -1,0 +1,489 @@
+//! Makes the vectors: small bytes of each structure of the format, and the JSON of what they hold. The same bytes each time,
+//! whatever the seed of the tests, as far as compressors give the same.
+
+use std::{fs, path::Path, sync::Arc};
+
+use arrow_array::{Array, ArrayRef, LargeListArray, LargeStringArray, RecordBatch, UInt32Array};
+use arrow_buffer::{BooleanBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field};
+use serde_json::{Value, json};
+use tetrys::{
+    ColumnType, Cuts, Primitive, Schema,
+    codec::{Chain, Step},
+    format::{
+        CanonicalPage, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage, LayoutRun, Locator, PackedLengths, PageBuilder,
+        chunk_seed, encode_page, logical_block_hash, manifest_name, read_hashes, read_layout, read_sequences,
+    },
+    id::Hash,
+};
+use twox_hash::XxHash3_64;
+
+use crate::{
+    common::tables::{self, Rng, Taste, block_on, column, cut_by, rows_of},
+    plain::{self, hex},
+};
+
+const TABLE: &str = "00112233-4455-6677-8899-aabbccddeeff";
+const COMMIT: &str = "ffeeddcc-bbaa-9988-7766-554433221100";
+
+/// Writes all of them into a folder.
+pub(crate) fn vectors(folder: &Path) {
+    let json = |name: &str, value: Value| fs::write(folder.join(name), serde_json::to_vec_pretty(&value).unwrap()).unwrap();
+    json("types.json", types());
+    json("validity.json", validity());
+    json("lengths.json", lengths());
+    json("pages.json", pages());
+    json("block_hashes.json", block_hashes());
+    json("checksums.json", checksums());
+    json("chains.json", chains());
+    json("cuts.json", cuts());
+    json("locators.json", locators());
+    block(folder);
+    chunk(folder);
+    table(folder);
+}
+
+fn wide(number: u64) -> String {
+    format!("{number:016x}")
+}
+
+/// One type of each kind.
+fn type_texts() -> Vec<String> {
+    let scalars = Primitive::ALL.iter().map(|element| element.name().to_owned());
+    let others = [
+        "date",
+        "timestamp[s]",
+        "timestamp[ms,UTC]",
+        "timestamp[us,Europe/Zurich]",
+        "timestamp[ns,+05:30]",
+        "duration[s]",
+        "duration[ms]",
+        "duration[us]",
+        "duration[ns]",
+        "utf8",
+        "binary",
+        "list<u8>",
+        "list<utf8>",
+        "list<binary>",
+        "list<list<i16>>",
+        "list<f32[?,2]>",
+        "list<list<list<list<list<list<list<list<bool>>>>>>>>",
+        "f64[]",
+        "bool[3]",
+        "u8[0]",
+        "i64[2,3]",
+        "f16[?]",
+        "f32[?,4]",
+        "u16[2,?,?]",
+        "bf16[?,2]",
+        "f64[?,0]",
+    ];
+    scalars.chain(others.map(str::to_owned)).collect()
+}
+
+fn types() -> Value {
+    let types = type_texts();
+    let in_index: Vec<_> = types.iter().filter(|ty| ty.parse::<ColumnType>().unwrap().is_indexable()).collect();
+    let refused = [
+        "",
+        "i128",
+        "F32",
+        " f32",
+        "f32 ",
+        "string",
+        "f32[",
+        "f32]",
+        "f32[4",
+        "f32[04]",
+        "f32[+4]",
+        "f32[-1]",
+        "f32[,]",
+        "f32[4,]",
+        "f32[4, 4]",
+        "f32[2147483648]",
+        "utf8[2]",
+        "date[]",
+        "timestamp",
+        "timestamp[]",
+        "timestamp[h]",
+        "timestamp[s,]",
+        "duration[s,UTC]",
+        "list<>",
+        "list<f32",
+        "list<f32>>",
+        "list<list<list<list<list<list<list<list<list<u8>>>>>>>>>",
+        "f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
+    ];
+    json!({"types": types, "in_index": in_index, "refused": refused})
+}
+
+fn validity() -> Value {
+    let cases = [
+        vec![],
+        vec![true],
+        vec![false],
+        vec![true, false],
+        vec![false, false, false],
+        vec![true; 9],
+        (0..8).map(|slot| slot % 3 == 0).collect(),
+        (0..17).map(|slot| slot == 16).collect(),
+    ];
+    let bytes = |valid: &Vec<bool>| {
+        let mut builder = PageBuilder::new(&"bool".parse().unwrap());
+        builder.push_validity(0, valid.len(), Some(BooleanBuffer::from(valid.clone())));
+        hex(&builder.finish().structure)
+    };
+    cases.iter().map(|valid| json!({"valid": valid, "bytes": bytes(valid)})).collect()
+}
+
+fn lengths() -> Value {
+    let cases: [&[u32]; 9] = [
+        &[],
+        &[0],
+        &[7],
+        &[3, 5, 4],
+        &[1, 0, 2],
+        &[640; 5],
+        &[0, u32::MAX],
+        &[u32::MAX],
+        &[10, 11, 1_000, 12, 13, 14, 15, 16, 17],
+    ];
+    let node = |lengths: &&[u32]| {
+        let mut bytes = Vec::new();
+        PackedLengths::write(lengths, &mut bytes);
+        json!({"lengths": lengths, "bytes": hex(&bytes)})
+    };
+    let refused = [
+        (3, "0300000002", "cut before its bits"),
+        (3, "030000000218ff", "one byte more"),
+        (3, "030000000258", "a bit behind the last length"),
+        (3, "02000000022d", "a base that is no length"),
+        (3, "03000000035000", "a width of 3 where 2 do"),
+        (2, "0500000001", "no bits"),
+        (2, "050000000100", "a width of 1 where 0 does"),
+        (0, "0100000000", "a base of no lengths"),
+        (0, "0000000001", "a width of no lengths"),
+        (1, "0000000021000000000000", "a width of 33"),
+        (2, "ffffffff0102", "a length of 2^32"),
+    ];
+    let refused = refused.map(|(count, bytes, why)| json!({"count": count, "bytes": bytes, "why": why}));
+    json!({"nodes": cases.iter().map(node).collect::<Vec<_>>(), "refused": refused})
+}
+
+/// The canonical pages that the writer makes of columns, all rows in one block.
+pub(crate) fn canonical_pages(columns: &[(ColumnType, ArrayRef)]) -> Vec<(String, u32, CanonicalPage)> {
+    let named = || columns.iter().enumerate().map(|(number, column)| (format!("c{number}"), column));
+    let schema = Schema::builder().index("log", "utf8").group("g", named().map(|(name, (ty, _))| (name, ty))).build().unwrap();
+    let rows = columns[0].1.len();
+    let log: ArrayRef = Arc::new(LargeStringArray::from(vec![""; rows]));
+    let arrays = named().map(|(name, (_, array))| (name, Arc::clone(array)));
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        std::iter::once(("log".to_owned(), log)).chain(arrays).map(|(name, array)| (name, array, true)),
+    );
+    let (_, store) = tables::memory();
+    let cuts = Cuts { block_min: 1 << 19, block_target: (1 << 19) + 1, block_max: 1 << 20, ..Cuts::default() };
+    let objects = block_on(async {
+        tables::write(store.clone(), schema, cut_by(cuts), &[batch.unwrap()]).await.unwrap();
+        tables::objects(&store).await
+    });
+    let chunks = objects.into_iter().filter(|(name, _)| name.starts_with("chunks/"));
+    chunks.flat_map(|(_, chunk)| plain::pages_of_chunk(&chunk)).collect()
+}
+
+fn page_json(ty: &str, page: &CanonicalPage) -> Value {
+    json!({"type": ty, "structure": hex(&page.structure), "values": hex(&page.values)})
+}
+
+fn pages() -> Value {
+    let (mut rng, mut cases) = (Rng(1), Vec::new());
+    for taste in [Taste::SMALL, Taste::NOISE, Taste { nulls: 0, ..Taste::SMALL }, Taste { nulls: 1, ..Taste::SMALL }] {
+        for text in type_texts() {
+            let ty: ColumnType = text.parse().unwrap();
+            // Eight lists in one another grow fast.
+            let length = if text.starts_with("list<list<list") { 3 } else { taste.length };
+            let array = column(&mut rng, &ty, 5, Taste { length, ..taste });
+            for (text, rows, page) in canonical_pages(&[(ty.clone(), Arc::clone(&array))]) {
+                let mut case = page_json(&text, &page);
+                case["rows"] = rows.into();
+                case["holds"] = plain::values(&ty, &array).into();
+                cases.push(case);
+            }
+        }
+    }
+    cases.into()
+}
+
+fn block_hashes() -> Value {
+    let mut rng = Rng(2);
+    [vec!["u8"], vec!["utf8", "f32[?,4]"], vec!["list<list<i16>>", "bool", "timestamp[ms,UTC]"]]
+        .into_iter()
+        .map(|texts| {
+            let types: Vec<ColumnType> = texts.iter().map(|ty| ty.parse().unwrap()).collect();
+            let columns: Vec<_> = types.into_iter().map(|ty| (ty.clone(), column(&mut rng, &ty, 4, Taste::SMALL))).collect();
+            let pages = canonical_pages(&columns);
+            let hash = logical_block_hash(4, pages.iter().map(|(ty, _, page)| (ty.as_str(), page)));
+            let pages: Vec<_> = pages.iter().map(|(ty, _, page)| page_json(ty, page)).collect();
+            json!({"rows": 4, "pages": pages, "hash": hash.to_string()})
+        })
+        .collect()
+}
+
+fn checksums() -> Value {
+    let hashes: Vec<Hash> = (0_u8..3).map(|number| Hash::of(&[number])).collect();
+    let seeds: Vec<_> = (1..=3)
+        .map(|count| {
+            let hashes = &hashes[..count];
+            let texts: Vec<_> = hashes.iter().map(ToString::to_string).collect();
+            json!({"hashes": texts, "seed": wide(chunk_seed(hashes).0)})
+        })
+        .collect();
+    let mut pages = Vec::new();
+    for (seed, ordinal, page, len) in
+        [(0, 0, 0, 24), (1, 0, 1, 24), (0x0123_4567_89ab_cdef, 7, 2, 32), (u64::MAX, u32::MAX - 1, 5, 256)]
+    {
+        let unsigned: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
+        let block = EncodedBlock { rows: 1, pages: vec![EncodedPage::from_unsigned(unsigned.clone()); page + 1] };
+        let mut out = Vec::new();
+        block.write(ChunkSeed(seed), ordinal, &mut out).unwrap();
+        let checksum = u64::from_le_bytes(*out.split_last_chunk::<8>().unwrap().1);
+        let place = json!({"chunk_seed": wide(seed), "ordinal": ordinal, "page": page});
+        let mut case = json!({"unsigned": hex(&unsigned), "checksum": wide(checksum)});
+        case.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+        pages.push(case);
+    }
+    json!({"seeds": seeds, "pages": pages})
+}
+
+fn chains() -> Value {
+    let slow: Vec<u8> = (0..150_u32).flat_map(|number| (1_000 + number * number / 7).to_le_bytes()).collect();
+    let rows: Vec<u8> = (0..60_u32).flat_map(|row| [row as u8, 7, (row / 9) as u8, 1, 2, 3]).collect();
+    let mut cases = Vec::new();
+    for (steps, values, deterministic) in [
+        (vec![], slow.clone(), true),
+        (vec![Step::Shuffle(2)], b"a0b1c2r".to_vec(), true),
+        (vec![Step::Shuffle(4), Step::Shuffle(3)], slow[..50].to_vec(), true),
+        (vec![Step::Lz4], rows.clone(), false),
+        (vec![Step::Zstd(3)], rows.clone(), false),
+        (vec![Step::Shuffle(4), Step::Lz4], slow.clone(), false),
+        (vec![Step::Shuffle(4), Step::Zstd(3)], slow, false),
+        (vec![Step::Shuffle(6), Step::Zstd(12)], rows, false),
+    ] {
+        let chain = Chain::new(steps).unwrap();
+        let mut bytes = Vec::new();
+        chain.write(&mut bytes);
+        cases.push(json!({
+            "chain": hex(&bytes), "text": chain.to_string(), "decoded": hex(&values),
+            "encoded": hex(&chain.encode(&values).unwrap()), "deterministic": deterministic,
+        }));
+    }
+    cases.into()
+}
+
+/// Lists of numbers as Arrow has them.
+pub(crate) fn lists(rows: impl Iterator<Item = Vec<u32>>) -> LargeListArray {
+    let rows: Vec<Vec<u32>> = rows.collect();
+    let offsets = OffsetBuffer::from_lengths(rows.iter().map(Vec::len));
+    let items = Arc::new(rows.into_iter().flatten().collect::<UInt32Array>());
+    LargeListArray::new(Arc::new(Field::new("item", DataType::UInt32, true)), offsets, items, None)
+}
+
+fn cuts() -> Value {
+    let mut rng = Rng(3);
+    let cuts = Cuts { block_min: 40, block_target: 120, block_max: 400, chunk_min: 300, chunk_target: 900, chunk_max: 2_500 };
+    let (mut rows, mut held, mut ends) = (Vec::new(), 0, Vec::new());
+    for position in 0..60 {
+        let starts = position % 23 == 0;
+        // One row larger than a block may be, and some with more lengths than one piece of the row hash holds.
+        let size = if position == 31 { 500 } else { rng.below(30) };
+        let (bytes, numbers) = (rng.bytes(size as usize), rng.below(4));
+        let items: Vec<u8> = (0..numbers).flat_map(|_| (rng.below(9) as u32).to_le_bytes()).collect();
+        let columns = [((bytes.len() as u32).to_le_bytes().to_vec(), bytes), ((numbers as u32).to_le_bytes().to_vec(), items)];
+        let (mut size, mut hash) = (0, 0);
+        for (lengths, values) in &columns {
+            hash = lengths.chunks(64).fold(hash, XxHash3_64::oneshot_with_seed);
+            hash = XxHash3_64::oneshot_with_seed(hash, values);
+            size += (lengths.len() + values.len() + 1) as u64;
+        }
+        if held > 0 && (starts || cuts.block_ends_before(held, size)) {
+            ends.push(position);
+            held = 0;
+        }
+        held += size;
+        if cuts.block_ends_after(held, size, hash) {
+            ends.push(position + 1);
+            held = 0;
+        }
+        let columns = columns.map(|(lengths, values)| json!({"lengths": hex(&lengths), "values": hex(&values)}));
+        rows.push(json!({"starts": starts, "columns": columns, "size": size, "hash": wide(hash)}));
+    }
+    if held > 0 {
+        ends.push(60);
+    }
+    let (mut blocks, mut chunk_ends, mut held, mut sequence, mut last) = (Vec::new(), Vec::new(), 0, 0, 0);
+    for position in 0..80 {
+        let (starts, size, hash) = (position % 7 == 0, 1 + rng.below(400), rng.next());
+        if cuts.chunk_ends_before(held, size, starts.then_some((sequence, last))) {
+            chunk_ends.push(position);
+            (held, sequence) = (0, 0);
+        }
+        if starts {
+            sequence = 0;
+        }
+        (held, sequence, last) = (held + size, sequence + size, hash);
+        if cuts.chunk_ends_after(held, size, hash) {
+            chunk_ends.push(position + 1);
+            (held, sequence) = (0, 0);
+        }
+        blocks.push(json!({"starts": starts, "size": size, "hash": wide(hash)}));
+    }
+    if held > 0 {
+        chunk_ends.push(80);
+    }
+    let constants = serde_json::to_value(cuts).unwrap();
+    json!({
+        "rows_into_blocks": [{"cuts": constants, "rows": rows, "ends": ends}],
+        "blocks_into_chunks": [{"cuts": constants, "blocks": blocks, "ends": chunk_ends}],
+    })
+}
+
+fn locators() -> Value {
+    [(TABLE, 1, 0), (TABLE, 2, 5), (COMMIT, 1, Locator::MAX_ROWS - 1), (COMMIT, u64::MAX, 1 << 40)]
+        .into_iter()
+        .map(|(table, version, row)| {
+            let tag = Locator::tag(table.parse().unwrap(), version);
+            json!({"table": table, "version": version, "tag": tag, "row": row, "locator": Locator { tag, row }.to_i64()})
+        })
+        .collect()
+}
+
+fn columns_json(columns: &[(ColumnType, Chain)]) -> Value {
+    let column = |(ty, chain): &(ColumnType, Chain)| {
+        let mut bytes = Vec::new();
+        chain.write(&mut bytes);
+        json!({"type": ty.to_string(), "chain": hex(&bytes)})
+    };
+    columns.iter().map(column).collect()
+}
+
+/// A block of random rows: encoded, its hash, and the JSON of what it holds.
+fn random_block(rng: &mut Rng, columns: &[(ColumnType, Chain)], rows: usize) -> (EncodedBlock, Hash, Value) {
+    let arrays: Vec<_> = columns.iter().map(|(ty, _)| (ty.clone(), column(rng, ty, rows, Taste::SMALL))).collect();
+    let pages = canonical_pages(&arrays);
+    let hash = logical_block_hash(rows as u32, pages.iter().map(|(ty, _, page)| (ty.as_str(), page)));
+    let encoded = columns.iter().zip(&pages).map(|((_, chain), (_, _, page))| encode_page(chain, page).unwrap());
+    let holds: Vec<Vec<Value>> = arrays.iter().map(|(ty, array)| plain::values(ty, array)).collect();
+    let block = EncodedBlock { rows: rows as u32, pages: encoded.collect() };
+    (block, hash, json!({"rows": rows, "hash": hash.to_string(), "holds": holds}))
+}
+
+fn block(folder: &Path) {
+    let shuffle = Chain::new([Step::Shuffle(4)]).unwrap();
+    let columns = [("f32[?,2]".parse().unwrap(), shuffle), ("utf8".parse().unwrap(), Chain::PLAIN)];
+    let (block, _, mut says) = random_block(&mut Rng(4), &columns, 6);
+    let (seed, ordinal, mut out) = (0xfeed_5eed_0000_0001, 3, Vec::new());
+    block.write(ChunkSeed(seed), ordinal, &mut out).unwrap();
+    says["seed"] = wide(seed).into();
+    says["ordinal"] = ordinal.into();
+    says["columns"] = columns_json(&columns);
+    fs::write(folder.join("block.bin"), out).unwrap();
+    fs::write(folder.join("block.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+}
+
+fn chunk(folder: &Path) {
+    let mut rng = Rng(5);
+    let chain = |steps: &[Step]| Chain::new(steps).unwrap();
+    let columns = [
+        ("i64".parse().unwrap(), chain(&[Step::Shuffle(8), Step::Zstd(3)])),
+        ("u16[4]".parse().unwrap(), chain(&[Step::Lz4])),
+        ("binary".parse().unwrap(), Chain::PLAIN),
+        ("list<utf8>".parse().unwrap(), chain(&[Step::Zstd(12)])),
+    ];
+    let blocks: Vec<_> = [20, 1, 33].into_iter().map(|rows| random_block(&mut rng, &columns, rows)).collect();
+    let hashes: Vec<Hash> = blocks.iter().map(|(_, hash, _)| *hash).collect();
+    let mut writer = ChunkWriter::new(&columns, &hashes, 0).unwrap();
+    blocks.iter().for_each(|(block, ..)| writer.push(block).unwrap());
+    let chunk = writer.finish();
+    let (mut offset, mut says) = (chunk.first_offset, Vec::new());
+    for ((_, _, mut block), length) in blocks.into_iter().zip(&chunk.lengths) {
+        let bytes = 8 * u64::from(*length);
+        block["offset"] = offset.into();
+        block["bytes"] = bytes.into();
+        offset += bytes;
+        says.push(block);
+    }
+    let says = json!({
+        "name": chunk.id.0.to_string(), "seed": wide(chunk.seed.0), "rows": 54, "columns": columns_json(&columns), "blocks": says,
+    });
+    fs::write(folder.join("chunk.bin"), chunk.bytes).unwrap();
+    fs::write(folder.join("chunk.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+}
+
+/// A run of a layout as the vectors say it: lengths in bytes.
+pub(crate) fn run_json(run: &LayoutRun) -> Value {
+    let chains: Vec<String> = run
+        .chains
+        .iter()
+        .map(|chain| {
+            let mut bytes = Vec::new();
+            chain.write(&mut bytes);
+            hex(&bytes)
+        })
+        .collect();
+    json!({
+        "chunk": run.chunk.0.to_string(), "owner": run.owner, "chunk_bytes": run.chunk_bytes, "seed": wide(run.seed.0),
+        "chains": chains, "first_block": run.first_block, "blocks": run.lengths.len(), "first_offset": run.first_offset,
+        "rows": run.rows, "lengths": run.lengths.iter().map(|length| 8 * u64::from(length)).collect::<Vec<_>>(),
+        "block_rows": run.block_rows.iter().collect::<Vec<_>>(),
+    })
+}
+
+/// The manifest of a small table, and the index, layout and hashes it names.
+fn table(folder: &Path) {
+    let indexed = type_texts().into_iter().filter(|ty| ty.parse::<ColumnType>().unwrap().is_indexable());
+    let builder = Schema::builder().index("log", "utf8").index("time", "i64");
+    let builder = indexed.fold(builder, |builder, ty| builder.index(format!("i {ty}"), ty));
+    let schema = builder.group("g", [("points", "f32[?,4]"), ("note", "utf8")]).property("points", "unit", "m");
+    let schema = schema.sequence_by(["log"]).order_by(["time"]).build().unwrap();
+    let mut rng = Rng(6);
+    let batches =
+        [rows_of(&schema, &mut rng, &[("a", 7), ("b", 1)], Taste::SMALL), rows_of(&schema, &mut rng, &[("c", 9)], Taste::NOISE)];
+    let (_, store) = tables::memory();
+    let mut manifest = block_on(async {
+        let table = tables::write(store.clone(), schema.clone(), cut_by(tables::tiny_cuts()), &batches).await.unwrap();
+        table.manifest().clone()
+    });
+    // What differs from run to run.
+    manifest.table = TABLE.parse().unwrap();
+    manifest.commit_id = COMMIT.parse().unwrap();
+    let (bytes, hash) = manifest.to_bytes().unwrap();
+    let says = json!({
+        "version": 1, "name": manifest_name(1), "blake3": hash.to_string(), "rows": manifest.rows(),
+        "sequences": manifest.sequences(), "members": serde_json::from_slice::<Value>(&bytes).unwrap(),
+    });
+    let json = |name: &str, value: Value| fs::write(folder.join(name), serde_json::to_vec_pretty(&value).unwrap()).unwrap();
+    fs::write(folder.join("manifest.bin"), bytes).unwrap();
+    json("manifest.json", says);
+    let segment = &manifest.segments[0];
+    let object = |kind: &str, name: String| {
+        let bytes = block_on(store.get(&format!("{kind}/{name}.parquet"), 1 << 20)).unwrap();
+        fs::write(folder.join(format!("{kind}.parquet")), &bytes).unwrap();
+        bytes
+    };
+    let index = object("index", segment.index.blake3.to_string());
+    let all = tables::joined(&batches);
+    let columns: Vec<Value> = schema
+        .index()
+        .map(|column| {
+            let values = plain::values(&column.ty, all.column_by_name(&column.name).unwrap());
+            json!({"name": column.name, "type": column.ty.to_string(), "values": values})
+        })
+        .collect();
+    let runs: Vec<u32> = read_sequences(&index, segment.rows).unwrap().iter().collect();
+    json("index.json", json!({"columns": columns, "runs": runs}));
+    let layout = object("layout", segment.groups[0].layout.blake3.to_string());
+    let runs = read_layout(layout, 2, segment.rows).unwrap();
+    json("layout.json", json!({"columns": 2, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}));
+    let hashes = object("hashes", segment.groups[0].hashes.blake3.to_string());
+    let hashes = read_hashes(hashes, segment.groups[0].blocks).unwrap();
+    json("hashes.json", json!({"hashes": hashes.iter().map(ToString::to_string).collect::<Vec<_>>()}));
+}
