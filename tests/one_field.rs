@@ -52,9 +52,9 @@ fn one_field_of_a_wide_group_costs_its_own_bytes_for_rows_and_scans() {
             loader.get_row(0).await.unwrap();
             for positions in [&all[7..8], &all[..]] {
                 let cost = loader.explain_take(positions).await.unwrap();
-                let before = counting.counts();
+                let before = counting.snapshot();
                 let rows = loader.take(positions).await.unwrap();
-                let after = counting.counts();
+                let after = counting.snapshot();
                 assert_eq!(
                     (after.requests - before.requests, after.bytes_read - before.bytes_read),
                     (cost.requests as u64, cost.bytes)
