@@ -25,8 +25,14 @@ fn failed(error: std::io::Error) -> Error {
     Error::internal(format!("zstd: {error}"))
 }
 
+/// A block of a frame takes at least 4 bytes and gives at most 128 KiB: no frame gives more bytes for one of its own.
+const MAX_RATIO: usize = 32 << 10;
+
 /// Decodes to exactly `len` bytes; never allocates more than that, whatever the frame claims.
 pub(super) fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>> {
+    if len / MAX_RATIO > stored.len() {
+        return Err(Error::corrupt(format!("zstd: {len} bytes from a frame of {}, at most {MAX_RATIO} from each", stored.len())));
+    }
     DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {
             Some(decompressor) => decompressor,
