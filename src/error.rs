@@ -84,6 +84,18 @@ impl Error {
     }
 }
 
+/// Characters of a stored text that an error shows.
+const SHOWN: usize = 200;
+
+/// Some text as an error shows it: a stored name or type may have many megabytes.
+pub(crate) fn short(text: impl fmt::Display) -> String {
+    let text = text.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

@@ -78,6 +78,15 @@ impl Step {
         }
     }
 
+    /// The most bytes that a stored byte can stand for, where the codec has such a bound: checked before memory is taken.
+    fn max_ratio(self) -> Option<usize> {
+        match self {
+            Self::Lz4 => Some(lz4::MAX_RATIO),
+            Self::Zstd(_) => Some(zstd::MAX_RATIO),
+            _ => None,
+        }
+    }
+
     /// Whether the step changes the number of bytes.
     fn compresses(self) -> bool {
         matches!(self, Self::Lz4 | Self::Zstd(_) | Self::Pco(..))
@@ -194,6 +203,14 @@ impl Chain {
     /// # Errors
     /// `Corrupt` where the stored bytes are not an encoding of `len` bytes.
     pub fn decode(&self, stored: Bytes, len: usize) -> Result<Bytes> {
+        if let Some((compressor, ratio)) = self.0.last().and_then(|step| Some((step, step.max_ratio()?)))
+            && len / ratio > stored.len()
+        {
+            return Err(Error::corrupt(format!(
+                "{compressor}: {len} bytes from {} stored, at most {ratio} from each",
+                stored.len()
+            )));
+        }
         let (decoded, transforms) = match self.0.split_last() {
             Some((Step::Pco(number, _), transforms)) => (pco::decode(&stored, *number, self.pco_runs(), len)?, transforms),
             Some((compressor @ (Step::Lz4 | Step::Zstd(_)), [])) => {

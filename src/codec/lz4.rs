@@ -7,6 +7,9 @@ pub(super) fn encode(values: &[u8]) -> Vec<u8> {
     lz4_flex::block::compress(values)
 }
 
+/// A byte that prolongs a match stands for 255 bytes, and no byte for more.
+pub(super) const MAX_RATIO: usize = 255;
+
 /// Decodes exactly as many bytes as `out` has.
 pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
     match lz4_flex::block::decompress_into(stored, out) {

@@ -74,6 +74,8 @@ impl NumberType {
 pub(super) const MAX_LEVEL: u8 = 12;
 /// Numbers of the largest piece.
 const PIECE: usize = 1 << 18;
+/// Bytes before the chunk of a piece.
+const PIECE_HEADER: usize = 4;
 /// Standalone files begin with this, and with the version that has a type and a hint.
 const MAGIC: [u8; 5] = *b"pco!\x03";
 /// The mode with a dictionary, whose size pco would believe: in the low four bits of a chunk.
@@ -151,6 +153,10 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
         .ok_or_else(cut)?;
     let code = PcoType::new::<T>() as u8;
     let (wrapped, mut file) = read_header(file, code)?;
+    let expected_pieces = pieces(count, components).count();
+    if expected_pieces * (PIECE_HEADER + 1) > file.len() {
+        return Err(Error::corrupt(format!("pco: {expected_pieces} pieces in {} bytes", file.len())));
+    }
     let mut numbers = vec![T::zeroed(); count];
     let mut left = numbers.as_mut_slice();
     for expected in pieces(count, components) {

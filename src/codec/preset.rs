@@ -151,7 +151,7 @@ impl Elements {
             }
             ColumnType::Date => (Some(NumberType::I32), true, None),
             ColumnType::Timestamp(..) | ColumnType::Duration(_) => (Some(NumberType::I64), true, None),
-            ColumnType::Utf8 | ColumnType::Binary => (None, false, None),
+            ColumnType::Utf8 | ColumnType::Categorical | ColumnType::Binary => (None, false, None),
         };
         Self { width: ty.element_width() as u8, number, is_numeric, components }
     }

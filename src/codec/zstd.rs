@@ -25,6 +25,9 @@ fn failed(error: std::io::Error) -> Error {
     Error::internal(format!("zstd: {error}"))
 }
 
+/// A block of a frame takes at least 4 bytes and gives at most 128 KiB: no frame gives more bytes for one of its own.
+pub(super) const MAX_RATIO: usize = 32 << 10;
+
 /// Decodes exactly as many bytes as `out` has, from one frame and nothing behind it; needs no memory beyond the context,
 /// whatever the frame claims.
 pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {

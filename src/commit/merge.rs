@@ -65,7 +65,7 @@ async fn merge_segment(
     for (receipt, part) in parts {
         let bytes = get_part(store, session, &part.index).await?;
         let mut part_rows = 0;
-        for batch in index_reader(bytes, schema)? {
+        for batch in index_reader(bytes, schema, receipt.rows)? {
             let batch: RecordBatch = batch?;
             let starts = tracker.push(&batch)?;
             let mut next_start = starts.iter().peekable();

@@ -52,6 +52,12 @@ pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
 /// manifest may not be durable.
 pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
     let (bytes, hash) = manifest.to_bytes()?;
+    // What no reader would take must not become a version: too large, or properties nested too deep.
+    let parsed = Manifest::parse(&bytes, manifest.version).map(drop);
+    let fits = if bytes.len() as u64 <= MAX_MANIFEST { Ok(()) } else { Err(Error::invalid(format!("{} bytes", bytes.len()))) };
+    fits.and(parsed).map_err(|error| {
+        Error::invalid(format!("{}: no reader would take version {}: {error}", store.url(), manifest.version)).with_source(error)
+    })?;
     let name = manifest_name(manifest.version);
     let place = format!("{}: version {}", store.url(), manifest.version);
     let unknown = |why: &str| {

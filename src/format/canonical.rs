@@ -189,6 +189,8 @@ pub struct Structure {
 pub(super) enum Node {
     /// `None`: all valid.
     Validity(Option<BooleanBuffer>),
+    /// So many slots, none of them valid: no bitmap before the values are there, since one byte can claim very many.
+    AllNull(usize),
     Lengths(PackedLengths),
 }
 
@@ -214,7 +216,7 @@ impl Structure {
                 )));
             }
             nodes.push(match kind {
-                NodeKind::Validity => Node::Validity(read_validity(&mut cursor, slots)?),
+                NodeKind::Validity => read_validity(&mut cursor, slots)?,
                 NodeKind::Lengths => {
                     let lengths = PackedLengths::read(&mut cursor, slots)?;
                     slots = usize::try_from(lengths.sum()).unwrap_or(usize::MAX);
@@ -223,7 +225,7 @@ impl Structure {
                 NodeKind::Extents => Node::Lengths(PackedLengths::read(&mut cursor, slots)?),
                 NodeKind::Elements => {
                     let elements = checked_elements(ty, &nodes, slots, value_bytes)?;
-                    Node::Validity(read_validity(&mut cursor, elements)?)
+                    read_validity(&mut cursor, elements)?
                 }
             });
         }
@@ -272,6 +274,11 @@ fn elements(ty: &ColumnType, nodes: &[Node], slots: usize) -> Option<u64> {
             if variable == 0 {
                 return fixed.checked_mul(slots as u64);
             }
+            // A few bytes can claim very many tensors of one shape; of several shapes, each tensor takes bits.
+            if extents.iter().all(|node| matches!(node, Node::Lengths(lengths) if lengths.is_uniform())) {
+                let each = if slots == 0 { Some(0) } else { slot_elements(extents, 0, fixed) };
+                return each?.checked_mul(slots as u64);
+            }
             let mut total = 0_u64;
             for slot in 0..slots {
                 total = total.checked_add(slot_elements(extents, slot, fixed)?)?;
@@ -292,14 +299,14 @@ fn tensor_extents(nodes: &[Node], variable: usize) -> Option<&[Node]> {
 pub(super) fn slot_elements(extents: &[Node], slot: usize, fixed: u64) -> Option<u64> {
     extents.iter().try_fold(fixed, |product, node| match node {
         Node::Lengths(lengths) => product.checked_mul(u64::from(lengths.get(slot))),
-        Node::Validity(_) => None,
+        Node::Validity(_) | Node::AllNull(_) => None,
     })
 }
 
-fn read_validity(cursor: &mut Cursor<'_>, slots: usize) -> Result<Option<BooleanBuffer>> {
+fn read_validity(cursor: &mut Cursor<'_>, slots: usize) -> Result<Node> {
     match cursor.u8()? {
-        ALL_VALID => Ok(None),
-        ALL_NULL if slots > 0 => Ok(Some(BooleanBuffer::new_unset(slots))),
+        ALL_VALID => Ok(Node::Validity(None)),
+        ALL_NULL if slots > 0 => Ok(Node::AllNull(slots)),
         MIXED => {
             let bytes = cursor.take(slots.div_ceil(8))?;
             let bits = BooleanBuffer::new(bytes.to_vec().into(), 0, slots);
@@ -309,7 +316,7 @@ fn read_validity(cursor: &mut Cursor<'_>, slots: usize) -> Result<Option<Boolean
             if set == 0 || set == slots || (unused > 0 && tail >> (8 - unused) != 0) {
                 return Err(Error::corrupt("page structure: a validity bitmap that is not in its one spelling"));
             }
-            Ok(Some(bits))
+            Ok(Node::Validity(Some(bits)))
         }
         kind => Err(Error::corrupt(format!("page structure: validity kind {kind} for {slots} slots, expected 0, 1 or 2"))),
     }

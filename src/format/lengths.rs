@@ -112,6 +112,11 @@ impl PackedLengths {
         self.count == 0
     }
 
+    /// Whether all numbers are equal, and so take no bits.
+    pub(super) fn is_uniform(&self) -> bool {
+        self.width == 0
+    }
+
     fn distance(&self, position: usize) -> u32 {
         let first = position * usize::from(self.width);
         let mut word = [0_u8; 8];

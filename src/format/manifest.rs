@@ -3,15 +3,22 @@
 //! It names every other object by size and BLAKE3 and ends with the BLAKE3 of its own bytes; it grows with segments and groups,
 //! never with rows, chunks or partitions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, SeqAccess, Visitor},
+};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::{cuts::Cuts, locator::Locator};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, short},
     id::{Hash, ObjectRef},
     schema::{Column, ColumnGroup, ColumnId, Schema},
 };
@@ -333,14 +340,15 @@ impl Manifest {
         if hash.to_string().as_bytes() != hex {
             return Err(Error::corrupt(format!("manifest: blake3 {}, computed {hash}", String::from_utf8_lossy(hex))));
         }
-        let malformed = |error: serde_json::Error| Error::corrupt(format!("manifest: {error}"));
+        let malformed = |error: serde_json::Error| Error::corrupt(format!("manifest: {}", short(error)));
         let probe: Probe = serde_json::from_slice(bytes).map_err(malformed)?;
         if probe.format != FORMAT {
             return Err(Error::unsupported(format!("manifest: format {}, this build reads {FORMAT}", probe.format)));
         }
         if let Some(feature) = probe.read_features.iter().find(|feature| !READ_FEATURES.contains(&feature.as_str())) {
-            return Err(Error::unsupported(format!("manifest: read feature `{feature}` is not known to this build")));
+            return Err(Error::unsupported(format!("manifest: read feature `{}` is not known to this build", short(feature))));
         }
+        serde_json::from_slice::<UniqueMembers>(bytes).map_err(malformed)?;
         let record: Record = serde_json::from_slice(bytes).map_err(malformed)?;
         if record.version != version {
             return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
@@ -408,6 +416,19 @@ impl Manifest {
         if let Some(condemned) = self.condemned.iter().find(|condemned| !folders.contains(&condemned.folder.as_str())) {
             return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", condemned.folder)));
         }
+        // So that nobody behind this has to ask whether a sum of sizes fits.
+        let sizes = self.segments.iter().flat_map(|segment| {
+            let groups = segment.groups.iter().flat_map(|group| {
+                let columns = group.columns.iter().flat_map(|column| [column.stored, column.logical]);
+                [group.layout.bytes, group.hashes.bytes, group.stored_bytes].into_iter().chain(columns)
+            });
+            [segment.index.bytes].into_iter().chain(groups)
+        });
+        let sizes = sizes.chain(self.attachments.values().map(|object| object.bytes));
+        if sizes.chain([0]).try_fold(0_u64, u64::checked_add).is_none() {
+            return Err(Error::corrupt("manifest: sizes that add up to 2^64 bytes and more"));
+        }
+        let index: Vec<ColumnId> = self.schema.index().map(|column| column.id).collect();
         let mut next = 0_u64;
         for (number, segment) in self.segments.iter().enumerate() {
             let columns_fit = segment.groups.len() == self.schema.groups().len()
@@ -420,7 +441,8 @@ impl Manifest {
                 || segment.sequences == 0
                 || segment.sequences > segment.rows
                 || (segment.continues && number == 0)
-                || segment.statistics.len() != self.schema.index().len()
+                || !segment.statistics.iter().map(|statistics| statistics.column).eq(index.iter().copied())
+                || segment.statistics.iter().any(|statistics| statistics.nulls > segment.rows)
                 || !columns_fit
             {
                 return Err(Error::corrupt(format!(
@@ -442,12 +464,78 @@ impl Manifest {
     }
 }
 
+/// Any JSON in which no object has a member twice: readers that took the first and readers that took the last would see two
+/// different tables (`format-spec/manifest.md#bytes`).
+struct UniqueMembers;
+
+impl<'de> Deserialize<'de> for UniqueMembers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UniqueMembersVisitor)
+    }
+}
+
+struct UniqueMembersVisitor;
+
+impl<'de> Visitor<'de> for UniqueMembersVisitor {
+    type Value = UniqueMembers;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UniqueMembers, A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some(Name(name)) = map.next_key()? {
+            map.next_value::<UniqueMembers>()?;
+            if names.contains(&name) {
+                let shown: String = name.chars().take(40).collect();
+                return Err(serde::de::Error::custom(format!("member `{shown}` is there twice")));
+            }
+            names.insert(name);
+        }
+        Ok(UniqueMembers)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<UniqueMembers, A::Error> {
+        while seq.next_element::<UniqueMembers>()?.is_some() {}
+        Ok(UniqueMembers)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<UniqueMembers, E> {
+        Ok(UniqueMembers)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<UniqueMembers, E> {
+        Ok(UniqueMembers)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<UniqueMembers, E> {
+        Ok(UniqueMembers)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<UniqueMembers, E> {
+        Ok(UniqueMembers)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<UniqueMembers, E> {
+        Ok(UniqueMembers)
+    }
+
+    fn visit_unit<E>(self) -> Result<UniqueMembers, E> {
+        Ok(UniqueMembers)
+    }
+}
+
+/// A member's name, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
 fn parse_schema(record: SchemaRecord) -> Result<Schema> {
     let columns = record
         .columns
         .into_iter()
         .map(|column| {
-            let ty = column.ty.parse().map_err(|error: Error| error.at(format!("column `{}`", column.name)))?;
+            let ty = column.ty.parse().map_err(|error: Error| error.at(format!("column `{}`", short(&column.name))))?;
             Ok(Column { id: column.id, name: column.name, ty, properties: column.properties })
         })
         .collect::<Result<Vec<_>>>()?;

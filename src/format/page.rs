@@ -105,6 +105,10 @@ fn take_validity(nodes: &mut &[Node]) -> Result<Option<NullBuffer>> {
             *nodes = rest;
             Ok(bits.clone().map(NullBuffer::new))
         }
+        Some((Node::AllNull(slots), rest)) => {
+            *nodes = rest;
+            Ok(Some(NullBuffer::new_null(*slots)))
+        }
         _ => Err(Error::internal("page structure: a validity node is missing")),
     }
 }

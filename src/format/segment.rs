@@ -3,10 +3,15 @@
 //!
 //! The bytes given to the readers here already passed the BLAKE3 that the manifest holds of them.
 
-use std::{io::Write, ops::Range, sync::Arc};
+use std::{
+    io::Write,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, RecordBatch, RecordBatchReader, UInt32Array, UInt64Array,
+    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, RecordBatch, UInt32Array, UInt64Array,
     cast::AsArray,
     types::{UInt32Type, UInt64Type},
 };
@@ -34,7 +39,7 @@ use super::{
 };
 use crate::{
     codec::Chain,
-    error::{Error, Result},
+    error::{Error, Result, short},
     id::{ChunkId, Hash},
     schema::Schema,
 };
@@ -43,6 +48,8 @@ use crate::{
 const SEQUENCES_KEY: &str = "tetrys.sequences";
 /// Rows of one Parquet row group: what a writer holds in memory.
 const ROW_GROUP_ROWS: usize = 64 << 10;
+
+type Builder = ParquetRecordBatchReaderBuilder<Bytes>;
 
 fn written(error: parquet::errors::ParquetError) -> Error {
     match error {
@@ -113,19 +120,72 @@ impl<W: Write + Send> IndexWriter<W> {
     }
 }
 
-/// Reads an index segment; every batch has the columns of [`index_arrow_schema`].
+/// What the Parquet reader makes of stored bytes. It promises no more than its authors tested: over some damaged bytes it panics,
+/// and that is damage like any other.
+fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(corrupt),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(corrupt(format!("no sound Parquet: {}", short(text.unwrap_or("the reader gives up")))))
+        }
+    }
+}
+
+/// A file opened for reading: its footer, and where its columns lie, checked.
+fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder> {
+    let size = bytes.len() as u64;
+    let builder = parquet(|| Builder::try_new_with_options(bytes, options))?;
+    for column in builder.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let end = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
+        if end.and_then(|(start, len)| start.checked_add(len)).is_none_or(|end| end > size) {
+            return Err(corrupt(format!("a column of {} bytes at {start}, in {size} bytes", column.compressed_size())));
+        }
+    }
+    Ok(builder)
+}
+
+/// The batches of a file of exactly `rows` rows: a few bytes of Parquet can claim, and repeat, any number of them.
+fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    let metadata = builder.metadata();
+    let claimed = metadata.row_groups().iter().map(|group| group.num_rows());
+    let sum = claimed.chain([0]).try_fold(0_i64, |sum, rows| sum.checked_add(rows).filter(|_| rows >= 0));
+    if sum != i64::try_from(rows).ok() || Some(metadata.file_metadata().num_rows()) != sum {
+        return Err(corrupt(format!("{} rows, expected {rows}", metadata.file_metadata().num_rows())));
+    }
+    let mut reader = parquet(|| builder.with_batch_size(ROW_GROUP_ROWS).build())?;
+    // `None` behind the last batch, or behind the error that ended it.
+    let mut left = Some(rows);
+    Ok(std::iter::from_fn(move || {
+        let missing = left.take()?;
+        match parquet(|| reader.next().transpose()) {
+            Ok(Some(batch)) => match missing.checked_sub(batch.num_rows() as u64) {
+                Some(rest) => {
+                    left = Some(rest);
+                    Some(Ok(batch))
+                }
+                None => Some(Err(corrupt(format!("more than the {rows} rows expected")))),
+            },
+            Err(error) => Some(Err(error)),
+            Ok(None) if missing > 0 => Some(Err(corrupt(format!("{} rows, expected {rows}", rows - missing)))),
+            Ok(None) => None,
+        }
+    }))
+}
+
+/// Reads an index segment of exactly `rows` rows; every batch has the columns of [`index_arrow_schema`].
 ///
 /// # Errors
 /// `Corrupt` where the file is not the Parquet that the schema asks for.
-pub fn index_reader(bytes: Bytes, schema: &Schema) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+pub fn index_reader(bytes: Bytes, schema: &Schema, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let expected = index_arrow_schema(schema);
     let options = ArrowReaderOptions::new().with_schema(Arc::clone(&expected));
-    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).map_err(corrupt)?;
-    let reader = builder.with_batch_size(ROW_GROUP_ROWS).build().map_err(corrupt)?;
-    if reader.schema().fields().len() != expected.fields().len() {
+    let builder = open(bytes, options)?;
+    if builder.schema().fields().len() != expected.fields().len() {
         return Err(corrupt("columns differ from the schema's index columns"));
     }
-    Ok(reader.map(|batch| batch.map_err(corrupt)))
+    batches_of(builder, rows)
 }
 
 /// The length of each sequence of an index segment of `rows` rows.
@@ -133,14 +193,23 @@ pub fn index_reader(bytes: Bytes, schema: &Schema) -> Result<impl Iterator<Item 
 /// # Errors
 /// `Corrupt` where the runs are missing or do not add up to `rows`.
 pub fn read_sequences(bytes: &Bytes, rows: u64) -> Result<PackedLengths> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(corrupt)?;
+    let builder = open(bytes.clone(), ArrowReaderOptions::new())?;
     let metadata = builder.metadata().file_metadata();
     let entries = metadata.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
     let hex = entries.iter().find(|entry| entry.key == SEQUENCES_KEY).and_then(|entry| entry.value.as_deref());
     let hex = hex.ok_or_else(|| corrupt(format!("no `{SEQUENCES_KEY}` in the file metadata")))?;
-    let bytes = (0..hex.len() / 2)
-        .map(|i| hex.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
-        .collect::<Option<Vec<u8>>>();
+    // Before it is read: a count, a base and a width, and at most 32 bits a run.
+    if hex.len() as u64 / 2 > rows.saturating_mul(4).saturating_add(8 + 5) {
+        return Err(corrupt(format!("`{SEQUENCES_KEY}` of {} digits for {rows} rows", hex.len())));
+    }
+    let digit = |digit: &u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, odd) = hex.as_bytes().as_chunks::<2>();
+    let bytes = pairs.iter().map(|[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect::<Option<Vec<u8>>>();
+    let bytes = bytes.filter(|_| odd.is_empty());
     let parsed = bytes.as_deref().and_then(<[u8]>::split_first_chunk::<8>).and_then(|(count, node)| {
         let count = usize::try_from(u64::from_le_bytes(*count)).ok().filter(|count| *count as u64 <= rows)?;
         PackedLengths::from_bytes(node, count).ok()
@@ -381,10 +450,14 @@ impl LayoutWriter {
 /// `Corrupt` where a run does not add up or lies in a table that the manifest does not name.
 pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Result<Vec<LayoutRun>> {
     let options = ArrowReaderOptions::new().with_schema(layout_arrow_schema());
-    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).map_err(corrupt)?;
-    let mut runs = Vec::new();
-    for batch in builder.build().map_err(corrupt)? {
-        let batch = batch.map_err(corrupt)?;
+    let builder = open(bytes, options)?;
+    let count = u64::try_from(builder.metadata().file_metadata().num_rows()).map_err(corrupt)?;
+    if count > rows {
+        return Err(corrupt(format!("{count} runs for {rows} rows")));
+    }
+    let (mut runs, mut covered) = (Vec::new(), 0_u64);
+    for batch in batches_of(builder, count)? {
+        let batch = batch?;
         if batch.columns().iter().any(|column| column.null_count() > 0) {
             return Err(corrupt("a null in a layout"));
         }
@@ -399,6 +472,13 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
             (u32s("first_block")?, u32s("blocks")?, u64s("first_offset")?, u64s("rows")?);
         let (lengths, block_rows, pages) = (binary("lengths")?, binary("block_rows")?, binary("page_lengths")?);
         for row in 0..batch.num_rows() {
+            // Before the blocks are looked at one by one: each has a row.
+            covered = covered.checked_add(run_rows.value(row)).filter(|covered| *covered <= rows).ok_or_else(|| {
+                corrupt(format!("a run of {} rows behind {covered}, expected {rows} in all", run_rows.value(row)))
+            })?;
+            if u64::from(blocks.value(row)) > run_rows.value(row) {
+                return Err(corrupt(format!("a run of {} blocks and {} rows", blocks.value(row), run_rows.value(row))));
+            }
             let count = usize::try_from(blocks.value(row)).map_err(corrupt)?;
             let mut rest = chains.value(row);
             let mut parsed = Vec::new();
@@ -430,9 +510,8 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
             runs.push(run);
         }
     }
-    let found = runs.iter().try_fold(0_u64, |sum, run| sum.checked_add(run.rows));
-    if found != Some(rows) {
-        return Err(corrupt(format!("layout of {found:?} rows, expected {rows}")));
+    if covered != rows {
+        return Err(corrupt(format!("layout of {covered} rows, expected {rows}")));
     }
     Ok(runs)
 }
@@ -480,18 +559,15 @@ fn hash_array(hashes: impl Iterator<Item = Hash>) -> Result<ArrayRef> {
 /// # Errors
 /// `Corrupt` where the file is not the Parquet asked for.
 pub fn read_hashes(bytes: Bytes, blocks: u64) -> Result<Vec<Hash>> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(corrupt)?;
+    let builder = open(bytes, ArrowReaderOptions::new())?;
     let mut hashes = Vec::new();
-    for batch in builder.build().map_err(corrupt)? {
-        let batch = batch.map_err(corrupt)?;
+    for batch in batches_of(builder, blocks)? {
+        let batch = batch?;
         let column = batch.column_by_name("hash").and_then(|column| column.as_fixed_size_binary_opt());
         let column = column.ok_or_else(|| corrupt("no column `hash` of 32 bytes"))?;
         for value in column {
             hashes.push(value.and_then(Hash::from_slice).ok_or_else(|| corrupt("a hash that is not 32 bytes"))?);
         }
-    }
-    if hashes.len() as u64 != blocks {
-        return Err(corrupt(format!("{} hashes, expected {blocks}", hashes.len())));
     }
     Ok(hashes)
 }

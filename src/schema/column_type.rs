@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use arrow_schema::{DataType, Field};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 
 /// The element of a scalar or a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -296,8 +296,9 @@ impl FromStr for ColumnType {
     fn from_str(text: &str) -> Result<Self> {
         parse(text, 0).ok_or_else(|| {
             Error::unsupported(format!(
-                "column type `{text}`: expected one of bool, i8..i64, u8..u64, f16, bf16, f32, f64, date, timestamp[unit], \
-                 timestamp[unit,zone], duration[unit], utf8, categorical, binary, list<type>, element[extent,..]"
+                "column type `{}`: expected one of bool, i8..i64, u8..u64, f16, bf16, f32, f64, date, timestamp[unit], \
+                 timestamp[unit,zone], duration[unit], utf8, categorical, binary, list<type>, element[extent,..]",
+                short(text)
             ))
         })
     }

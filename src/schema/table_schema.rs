@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{ColumnPattern, ColumnType};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 
 /// Stands between a column's name and its data; never reused within a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -59,6 +59,8 @@ pub struct Schema {
     index: Vec<ColumnId>,
     sequence_by: Vec<ColumnId>,
     order_by: Vec<ColumnId>,
+    /// Each id and its place in `columns`, sorted.
+    places: Vec<(ColumnId, usize)>,
 }
 
 /// Names at most this long, in bytes.
@@ -124,7 +126,10 @@ impl Schema {
         let mut in_group = BTreeSet::new();
         for group in &groups {
             if group.name.is_empty() || group.name.len() > MAX_NAME || !group_names.insert(group.name.as_str()) {
-                return Err(Error::invalid(format!("column group `{}`: the name is empty, too long or there twice", group.name)));
+                return Err(Error::invalid(format!(
+                    "column group `{}`: the name is empty, too long or there twice",
+                    short(&group.name)
+                )));
             }
             if group.columns.is_empty() {
                 return Err(Error::invalid(format!("column group `{}` has no column", group.name)));
@@ -163,7 +168,9 @@ impl Schema {
                 }
             }
         }
-        Ok(Self { columns, groups, index, sequence_by, order_by })
+        let mut places: Vec<(ColumnId, usize)> = columns.iter().enumerate().map(|(place, column)| (column.id, place)).collect();
+        places.sort_unstable();
+        Ok(Self { columns, groups, index, sequence_by, order_by, places })
     }
 
     /// Every column, index columns and group columns.
@@ -201,7 +208,10 @@ impl Schema {
         // Ids are ascending in tables that never dropped a column: try the direct place first.
         match self.columns.get(id.0 as usize) {
             Some(column) if column.id == id => Some(column),
-            _ => self.columns.iter().find(|column| column.id == id),
+            _ => {
+                let found = self.places.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+                self.columns.get(self.places.get(found)?.1)
+            }
         }
     }
 

@@ -41,8 +41,8 @@ impl Table {
         let tag = Locator::tag(self.manifest().table, self.version());
         let objects = self.index_objects_and_sequences().await?;
         let mut batches = Vec::new();
-        for bytes in objects {
-            batches.extend(index_reader(bytes, self.schema())?);
+        for (bytes, segment) in objects.into_iter().zip(&self.manifest().segments) {
+            batches.extend(index_reader(bytes, self.schema(), segment.rows)?);
         }
         let frame = index::frame(self.schema(), tag, batches)?;
         if frame.height() as u64 != self.rows() {

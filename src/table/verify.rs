@@ -9,8 +9,8 @@ use super::version::Table;
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, decode_page, index_reader, logical_block_hash,
-        page_range, read_hashes,
+        BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, SequenceTracker, decode_page, index_reader,
+        logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash},
     schema::ColumnType,
@@ -77,7 +77,7 @@ impl Table {
         }
         // An index that is damaged has been noted, and would be again.
         if found.damage.is_empty() {
-            let sequences = self.sequences().await.map(|_| ());
+            let sequences = self.verify_sequences().await;
             found.note("index", sequences)?;
         }
         for (name, object) in &manifest.attachments {
@@ -90,6 +90,30 @@ impl Table {
             self.verify_group(number, &mut found, |bytes| progress(bytes, total)).await?;
         }
         Ok(found)
+    }
+
+    /// Windows believe the recorded sequences; here they are compared with the values that make them.
+    async fn verify_sequences(&self) -> Result<()> {
+        let sequences = self.sequences().await?;
+        let mut tracker = SequenceTracker::new(self.schema());
+        let (mut number, mut row) = (0, 0);
+        for batch in self.index_batches().await? {
+            let batch = batch?;
+            for start in tracker.push(&batch).map_err(|error| Error::corrupt(error.to_string()))? {
+                let (start, recorded) = (row + start as u64, sequences.rows(number));
+                if recorded.as_ref().map(|rows| rows.start) != Some(start) {
+                    return Err(Error::corrupt(format!(
+                        "sequence {number} starts at row {start}, recorded are its rows {recorded:?}"
+                    )));
+                }
+                number += 1;
+            }
+            row += batch.num_rows() as u64;
+        }
+        if number != sequences.len() {
+            return Err(Error::corrupt(format!("{number} sequences, recorded are {}", sequences.len())));
+        }
+        Ok(())
     }
 
     async fn verify_group(&self, number: usize, found: &mut Verification, mut progress: impl FnMut(u64)) -> Result<()> {
@@ -145,7 +169,7 @@ impl Table {
 
 fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result<()> {
     let mut found = 0;
-    for batch in index_reader(bytes, schema)? {
+    for batch in index_reader(bytes, schema, rows)? {
         found += batch?.num_rows() as u64;
     }
     if found == rows { Ok(()) } else { Err(Error::corrupt(format!("{found} rows, the manifest says {rows}"))) }

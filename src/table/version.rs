@@ -208,12 +208,24 @@ impl Table {
             let columns = self.schema().groups()[group].columns.len();
             let mut runs = Vec::new();
             for segment in &self.inner.manifest.segments {
-                let bytes = self.object("layout", &segment.groups[group].layout).await?;
+                let stored = &segment.groups[group];
+                let bytes = self.object("layout", &stored.layout).await?;
                 let place = format!("layout of column group `{}`", self.schema().groups()[group].name);
-                runs.extend(
-                    read_layout(bytes, columns, segment.rows, self.inner.manifest.stores.len())
-                        .map_err(|error| error.at(place))?,
-                );
+                let found = read_layout(bytes, columns, segment.rows, self.inner.manifest.stores.len())
+                    .map_err(|error| error.at(&place))?;
+                let (blocks, bytes) = found.iter().fold((0, 0_u64), |(blocks, bytes), run| {
+                    (blocks + run.lengths.len() as u64, bytes.saturating_add(run.stored_bytes()))
+                });
+                if (found.len() as u64, blocks, bytes) != (stored.runs, stored.blocks, stored.stored_bytes) {
+                    return Err(Error::corrupt(format!(
+                        "{place}: {} runs of {blocks} blocks in {bytes} bytes, the manifest says {} of {} in {}",
+                        found.len(),
+                        stored.runs,
+                        stored.blocks,
+                        stored.stored_bytes
+                    )));
+                }
+                runs.extend(found);
             }
             Ok(Arc::new(Layout::new(runs)))
         };
@@ -231,7 +243,13 @@ impl Table {
 
     fn sequences_of(&self, objects: &[Bytes]) -> Result<Arc<Sequences>> {
         let segments = &self.inner.manifest.segments;
-        let runs = objects.iter().zip(segments).map(|(bytes, segment)| read_sequences(bytes, segment.rows));
+        let runs = objects.iter().zip(segments).map(|(bytes, segment)| {
+            let runs = read_sequences(bytes, segment.rows)?;
+            if runs.len() as u64 == segment.sequences {
+                return Ok(runs);
+            }
+            Err(Error::corrupt(format!("index: {} sequences, the manifest says {}", runs.len(), segment.sequences)))
+        });
         let runs = runs.collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(&runs))))
     }
@@ -251,8 +269,8 @@ impl Table {
     /// As [`Table::layout`].
     pub async fn index_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let mut batches = Vec::new();
-        for bytes in self.index_objects().await? {
-            batches.push(index_reader(bytes, self.schema())?);
+        for (bytes, segment) in self.index_objects().await?.into_iter().zip(&self.inner.manifest.segments) {
+            batches.push(index_reader(bytes, self.schema(), segment.rows)?);
         }
         Ok(batches.into_iter().flatten())
     }

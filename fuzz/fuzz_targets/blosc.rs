@@ -1,0 +1,4 @@
+//! See `blosc` in `src/lib.rs`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tetrys_fuzz::blosc(data));

@@ -1,0 +1,441 @@
+//! What the fuzz targets do with their bytes: parse them, and where they parse, use them and write them again.
+//!
+//! `tests/fuzz_corpus.rs` includes this file and replays the committed corpus through the same functions, without a fuzzer.
+//! Checksums and hashes are re-made here before the parser sees the bytes: a fuzzer does not guess them, so what lies behind
+//! them would never be reached. Each function panics where a promise is broken, and returns quietly on any typed error.
+
+#![allow(missing_docs, unreachable_pub, reason = "a test crate")]
+
+use arrow_array::{Array, RecordBatch};
+use bytes::Bytes;
+use tetrys::{
+    ColumnPattern, ColumnType, Error, ErrorKind, Offsets, Preset, Schema,
+    codec::Chain,
+    format::{
+        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, DecodedPage, EncodedBlock,
+        EncodedPage, HashesWriter, IndexWriter, LayoutWriter, Manifest, PackedLengths, PagePlace, TRAILER_LEN, decode_page,
+        directory_len, encode_page, index_arrow_schema, index_reader, logical_block_hash, page_range, read_hashes, read_layout,
+        read_sequences,
+    },
+    id::Hash,
+    ingest::l5::{
+        array::ArrayMeta,
+        blosc::{self, Decoder},
+    },
+    read::Layout,
+};
+use twox_hash::XxHash3_64;
+
+/// Every target by its name, which is also that of its folder of the corpus.
+pub const TARGETS: [(&str, fn(&[u8])); 10] = [
+    ("manifest", manifest),
+    ("index", index),
+    ("layout", layout),
+    ("hashes", hashes),
+    ("chunk", chunk),
+    ("block", block),
+    ("codec", codec),
+    ("text", text),
+    ("blosc", blosc),
+    ("zarray", zarray),
+];
+
+/// An error says that the bytes are wrong, or beyond this build; anything else blames the library or the caller.
+#[track_caller]
+fn about_bytes(error: &Error) {
+    assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported), "{:?}: {error}", error.kind());
+}
+
+/// The value, or nothing and an error of the right kind.
+#[track_caller]
+fn sound<T>(result: Result<T, Error>) -> Option<T> {
+    result.inspect_err(|error| about_bytes(error)).ok()
+}
+
+/// The first byte and the rest.
+fn byte(data: &[u8]) -> Option<(u8, &[u8])> {
+    data.split_first().map(|(first, rest)| (*first, rest))
+}
+
+fn u16_of(data: &[u8]) -> Option<(u16, &[u8])> {
+    data.split_first_chunk().map(|(first, rest)| (u16::from_le_bytes(*first), rest))
+}
+
+fn u32_of(data: &[u8]) -> Option<(u32, &[u8])> {
+    data.split_first_chunk().map(|(first, rest)| (u32::from_le_bytes(*first), rest))
+}
+
+// --------------------------------------------------------------------------------------------------------------- manifest
+
+/// One byte (its last bit: version 1 or 2), then the JSON less the tail, which is re-made.
+pub fn manifest(data: &[u8]) {
+    let Some((version, body)) = byte(data) else { return };
+    let version = 1 + u64::from(version & 1);
+    let Some((manifest, _)) = sound(Manifest::parse(&with_tail(body), version)) else { return };
+    let (bytes, hash) = manifest.to_bytes().expect("what was parsed can be written");
+    let (again, same) = Manifest::parse(&bytes, version).expect("what was written can be parsed");
+    assert_eq!((again, same), (manifest, hash));
+}
+
+/// The body of a manifest (all but its tail) under its hash.
+pub fn with_tail(body: &[u8]) -> Vec<u8> {
+    [body, format!(",\"blake3\":\"{}\"}}\n", Hash::of(body)).as_bytes()].concat()
+}
+
+// --------------------------------------------------------------------------------------------------------------- segments
+
+/// Schemas whose index a fuzzed segment is read by.
+pub fn index_schemas() -> Vec<Schema> {
+    let build = |columns: &[(&str, &str)]| {
+        let builder = columns.iter().fold(Schema::builder(), |builder, (name, ty)| builder.index(*name, ty));
+        builder.build().expect("a schema")
+    };
+    vec![
+        build(&[("log", "utf8"), ("time", "i64"), ("weight", "f64")]),
+        build(&[("a", "bool"), ("b", "i8"), ("c", "u16"), ("d", "u32"), ("e", "u64"), ("f", "f32")]),
+        build(&[("at", "timestamp[ns]"), ("zoned", "timestamp[s,UTC]"), ("day", "date"), ("took", "duration[us]")]),
+    ]
+}
+
+#[allow(dead_code, reason = "the targets alone need it")]
+/// The Parquet reader panics over some bytes, and the library makes an error of it: such a panic must not end the fuzzer.
+pub fn parquet_may_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let file = info.location().map_or("", |location| location.file());
+        if !["/parquet-", "/arrow-"].iter().any(|package| file.contains(package)) {
+            before(info);
+        }
+    }));
+}
+
+/// One byte chooses the schema, two say how many rows the manifest claims; the rest is Parquet.
+pub fn index(data: &[u8]) {
+    let Some((which, data)) = byte(data) else { return };
+    let Some((rows, parquet)) = u16_of(data) else { return };
+    let schemas = index_schemas();
+    let (schema, rows) = (&schemas[usize::from(which) % schemas.len()], u64::from(rows));
+    let bytes = Bytes::copy_from_slice(parquet);
+    let sequences = sound(read_sequences(&bytes, rows));
+    if let Some(runs) = &sequences {
+        assert_eq!(runs.sum(), rows);
+    }
+    let Some(reader) = sound(index_reader(bytes, schema, rows)) else { return };
+    let mut batches = Vec::new();
+    for batch in reader {
+        let Some(batch) = sound(batch) else { return };
+        assert_eq!(batch.schema(), index_arrow_schema(schema));
+        valid(&batch);
+        batches.push(batch);
+    }
+    assert_eq!(batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>(), rows);
+    let mut writer = IndexWriter::new(Vec::new(), schema).expect("a writer");
+    batches.iter().for_each(|batch| writer.write(batch).expect("what was read can be written"));
+    let runs: Vec<u32> = sequences.iter().flat_map(|runs| runs.iter()).collect();
+    let again = Bytes::from(writer.finish(&runs).expect("an index"));
+    let reader = index_reader(again.clone(), schema, rows).expect("what was written can be read");
+    let read: Vec<RecordBatch> = reader.map(|batch| batch.expect("what was written can be read")).collect();
+    assert_eq!(whole(&read), whole(&batches));
+    if let Some(runs) = sequences {
+        assert_eq!(read_sequences(&again, rows).expect("what was written can be read"), runs);
+    }
+}
+
+/// Batches as one text, so that where they were cut does not show and NaN equals itself.
+fn whole(batches: &[RecordBatch]) -> Vec<String> {
+    let rows = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |row| (batch, row)));
+    rows.map(|(batch, row)| batch.columns().iter().map(|column| format!("{:?}", column.slice(row, 1))).collect()).collect()
+}
+
+fn valid(batch: &RecordBatch) {
+    for column in batch.columns() {
+        column.to_data().validate_full().expect("an array that Arrow accepts");
+    }
+}
+
+/// One byte: columns of the group; four: rows of the segment; the rest is Parquet.
+pub fn layout(data: &[u8]) {
+    let Some((columns, data)) = byte(data) else { return };
+    let Some((rows, parquet)) = u32_of(data) else { return };
+    let (columns, rows) = (usize::from(columns), u64::from(rows) % (1 << 22));
+    let Some(runs) = sound(read_layout(Bytes::copy_from_slice(parquet), columns, rows, 1)) else { return };
+    let written = LayoutWriter::write(&runs).expect("what was read can be written");
+    assert_eq!(read_layout(written.into(), columns, rows, 1).expect("what was written can be read"), runs);
+    let layout = Layout::new(runs);
+    assert_eq!(layout.rows(), rows);
+    for row in [0, 1, rows / 2, rows.saturating_sub(2), rows.saturating_sub(1)].into_iter().filter(|row| *row < rows) {
+        let place = layout.locate(row).expect("a row of the table");
+        let run = layout.run(place.block).expect("a block of the layout");
+        let bytes = layout.byte_range(place.block).expect("a block of the layout");
+        assert!(bytes.start < bytes.end && bytes.end <= run.chunk_bytes, "{bytes:?} of {}", run.chunk_bytes);
+        assert_eq!(layout.first_row(place.block).expect("a block of the layout") + place.row as u64, row);
+    }
+    assert!(layout.locate(rows).is_err());
+}
+
+/// Two bytes: how many blocks the manifest claims; the rest is Parquet.
+pub fn hashes(data: &[u8]) {
+    let Some((blocks, parquet)) = u16_of(data) else { return };
+    let Some(read) = sound(read_hashes(Bytes::copy_from_slice(parquet), u64::from(blocks))) else { return };
+    let mut writer = HashesWriter::new(Vec::new()).expect("a writer");
+    writer.write(&read).expect("what was read can be written");
+    let written = writer.finish().expect("hashes");
+    assert_eq!(read_hashes(written.into(), u64::from(blocks)).expect("what was written can be read"), read);
+}
+
+// ------------------------------------------------------------------------------------------------------ chunks and blocks
+
+/// A chunk, its checksums re-made: header, directory, each block, each page, decoded and written again.
+pub fn chunk(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    sign_chunk(&mut bytes);
+    let Some(header) = sound(ChunkHeader::parse(&bytes)) else { return };
+    let Some(directory) = sound(ChunkDirectory::parse(&bytes, &header)) else { return };
+    let mut blocks = Vec::new();
+    for (ordinal, (place, _)) in (0..).zip(&directory.blocks).take(64) {
+        let Some(pages) = pages(&header.columns, Bytes::copy_from_slice(&bytes[place.clone()]), header.seed, ordinal) else {
+            return;
+        };
+        blocks.push(pages);
+    }
+    if blocks.len() < directory.blocks.len() {
+        return;
+    }
+    let texts: Vec<String> = header.columns.iter().map(|(ty, _)| ty.to_string()).collect();
+    let names = |pages: &[CanonicalPage]| texts.iter().map(String::as_str).zip(pages.to_vec()).collect::<Vec<_>>();
+    let hashes: Vec<Hash> =
+        blocks.iter().map(|(rows, pages)| logical_block_hash(*rows, names(pages).iter().map(|(ty, page)| (*ty, page)))).collect();
+    let mut writer = ChunkWriter::new(&header.columns, &hashes, 0).expect("what was parsed can be written");
+    for (rows, pages) in &blocks {
+        let encode = |((_, chain), page): (&(ColumnType, Chain), &CanonicalPage)| encode_page(chain, page).expect("a page");
+        let pages = header.columns.iter().zip(pages).map(encode).collect();
+        writer.push(&EncodedBlock { rows: *rows, pages }).expect("what was parsed can be written");
+    }
+    let written = writer.finish();
+    let header = ChunkHeader::parse(&written.bytes).expect("what was written can be parsed");
+    let directory = ChunkDirectory::parse(&written.bytes, &header).expect("what was written can be parsed");
+    for (ordinal, ((place, _), expected)) in (0..).zip(directory.blocks.iter().zip(&blocks)) {
+        let bytes = Bytes::copy_from_slice(&written.bytes[place.clone()]);
+        assert_eq!(pages(&header.columns, bytes, header.seed, ordinal).as_ref(), Some(expected));
+    }
+}
+
+/// The rows and the decoded pages of a block, each usable as an array; nothing where an error says so.
+fn pages(columns: &[(ColumnType, Chain)], block: Bytes, seed: ChunkSeed, ordinal: u32) -> Option<(u32, Vec<CanonicalPage>)> {
+    let directory = sound(BlockDirectory::parse(&block, seed, ordinal, columns.len()))?;
+    let mut pages = Vec::new();
+    for (number, (ty, chain)) in (0_u16..).zip(columns) {
+        let stored = block.slice(page_range(&directory, number.into()).expect("a page of the block"));
+        let place = PagePlace { seed, ordinal, page: number, rows: directory.rows, ty, chain };
+        let decoded = sound(decode_page(stored, place))?;
+        usable(&decoded, ty, directory.rows)?;
+        pages.push(decoded.to_canonical());
+    }
+    Some((directory.rows, pages))
+}
+
+fn usable(page: &DecodedPage, ty: &ColumnType, rows: u32) -> Option<()> {
+    let array = sound(page.to_array(ty))?;
+    assert_eq!((array.len(), array.data_type()), (rows as usize, &ty.arrow()));
+    array.to_data().validate_full().expect("an array that Arrow accepts");
+    Some(())
+}
+
+/// Sets every checksum of a chunk as far as its parts can be found.
+pub fn sign_chunk(bytes: &mut [u8]) {
+    let Some(header_len) = bytes.get(12..).and_then(u32_of).map(|(len, _)| len as usize) else { return };
+    let Some(seed) = bytes.get(16..).and_then(|rest| rest.first_chunk()).map(|seed| u64::from_le_bytes(*seed)) else { return };
+    sign(bytes, 0..header_len, seed);
+    let Some(start) = bytes.len().checked_sub(TRAILER_LEN) else { return };
+    let number = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk()).map(|number| u64::from_le_bytes(*number));
+    let (Some(offset), Some(count)) = (number(start), number(start + 8)) else { return };
+    let (offset, count) = (usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(count).unwrap_or(usize::MAX));
+    if offset > start || count > (start - offset) / 8 {
+        return;
+    }
+    let lengths: Vec<usize> = bytes[offset..offset + count * 4]
+        .chunks_exact(4)
+        .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]) as usize * 8)
+        .collect();
+    sign(bytes, offset..start, seed);
+    let mut at = header_len;
+    for (ordinal, length) in (0..).zip(lengths.into_iter().take(64)) {
+        let Some(block) = at.checked_add(length).and_then(|end| bytes.get_mut(at..end)) else { return };
+        sign_block(block, seed, ordinal);
+        at += length;
+    }
+}
+
+/// Sets every checksum of a block as far as its parts can be found (`format-spec/checksums.md#seeds`).
+pub fn sign_block(block: &mut [u8], seed: u64, ordinal: u32) {
+    let seed_of = |slot: u64| seed ^ (u64::from(ordinal) * 65_536 + slot).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let Some(pages) = block.get(4..).and_then(u32_of).map(|(pages, _)| pages as usize).filter(|pages| *pages < 70_000) else {
+        return;
+    };
+    let mut at = directory_len(pages);
+    let Some(lengths) = block.get(8..8 + 4 * pages) else { return };
+    let lengths: Vec<usize> =
+        lengths.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]) as usize).collect();
+    sign(block, 0..at, seed_of(0));
+    for (slot, length) in (1..).zip(lengths) {
+        let Some(end) = at.checked_add(length).filter(|end| *end <= block.len()) else { return };
+        sign(block, at..end, seed_of(slot));
+        at = end;
+    }
+}
+
+/// The last 8 bytes of the range become the checksum of the others.
+fn sign(bytes: &mut [u8], range: std::ops::Range<usize>, seed: u64) {
+    if let Some((signed, checksum)) = bytes.get_mut(range).and_then(|part| part.split_last_chunk_mut::<8>()) {
+        *checksum = XxHash3_64::oneshot_with_seed(seed, signed).to_le_bytes();
+    }
+}
+
+/// The types of fuzzed blocks.
+pub const TYPES: [&str; 24] = [
+    "bool",
+    "i8",
+    "u16",
+    "i32",
+    "f32",
+    "f64",
+    "f16",
+    "date",
+    "timestamp[ns]",
+    "timestamp[us,UTC]",
+    "duration[ms]",
+    "utf8",
+    "binary",
+    "list<utf8>",
+    "list<i64>",
+    "list<list<u8>>",
+    "list<f32[?,4]>",
+    "list<bool>",
+    "f32[3,3]",
+    "f32[?,4]",
+    "u8[?,?,3]",
+    "bool[?]",
+    "f64[]",
+    "list<list<list<list<f32[?,?,0]>>>>",
+];
+
+/// The chains of fuzzed blocks, as they are stored.
+pub const CHAINS: [&[u8]; 8] =
+    [&[0], &[1, 2, 0], &[1, 3, 3], &[1, 1, 4], &[2, 1, 2, 2, 0], &[2, 1, 4, 3, 3], &[2, 1, 8, 3, 1], &[2, 1, 7, 3, 1]];
+
+fn chain(which: u8) -> Chain {
+    Chain::read(CHAINS[usize::from(which) % CHAINS.len()]).expect("a chain").0
+}
+
+/// One byte chooses the type, one the chain. Is the third 0, then the rest is a block, its checksums re-made, as number 3 of its
+/// chunk. Else two bytes are the rows, two the length of the structure; structure and values follow, and the page is made of them.
+pub fn block(data: &[u8]) {
+    let [ty, chain_number, kind, rest @ ..] = data else { return };
+    let ty: ColumnType = TYPES[usize::from(*ty) % TYPES.len()].parse().expect("a type");
+    let chain = chain(*chain_number);
+    const SEED: u64 = 0x1234_5678_9abc_def0;
+    if *kind == 0 {
+        let mut bytes = rest.to_vec();
+        sign_block(&mut bytes, SEED, 3);
+        let columns = rest.get(4..).and_then(u32_of).map_or(1, |(pages, _)| pages.clamp(1, 16));
+        let columns = vec![(ty, chain); columns as usize];
+        let Some((rows, found)) = pages(&columns, bytes.into(), ChunkSeed(SEED), 3) else { return };
+        let encoded: Vec<EncodedPage> =
+            columns.iter().zip(&found).map(|((_, chain), page)| encode_page(chain, page).expect("a page")).collect();
+        let mut out = Vec::new();
+        EncodedBlock { rows, pages: encoded }.write(ChunkSeed(7), 9, &mut out).expect("a block");
+        assert_eq!(pages(&columns, out.into(), ChunkSeed(7), 9), Some((rows, found)));
+        return;
+    }
+    let Some((rows, rest)) = u16_of(rest) else { return };
+    let Some((structure, rest)) = u16_of(rest) else { return };
+    let (structure, values) = rest.split_at(usize::from(structure).min(rest.len()));
+    let page = CanonicalPage { structure: structure.to_vec(), values: values.to_vec() };
+    let rows = u32::from(rows);
+    let Ok(encoded) = encode_page(&chain, &page) else { return };
+    let mut out = Vec::new();
+    EncodedBlock { rows, pages: vec![encoded] }.write(ChunkSeed(SEED), 3, &mut out).expect("a block");
+    if let Some(found) = pages(&[(ty, chain)], out.into(), ChunkSeed(SEED), 3) {
+        assert_eq!(found, (rows, vec![page]));
+    }
+    let _ = PackedLengths::from_bytes(structure, usize::from(*kind)).inspect_err(about_bytes);
+}
+
+/// A chain as it is stored, then four bytes: the length claimed. The rest is decoded as stored bytes, and encoded as values.
+pub fn codec(data: &[u8]) {
+    let Some((chain, rest)) = sound(Chain::read(data)) else { return };
+    let mut again = Vec::new();
+    chain.write(&mut again);
+    assert_eq!(Chain::read(&again).expect("what was written can be read").0, chain);
+    let Some((len, rest)) = u32_of(rest) else { return };
+    let len = len as usize % (1 << 20);
+    if let Some(values) = sound(chain.decode(Bytes::copy_from_slice(rest), len)) {
+        assert_eq!(values.len(), len);
+    }
+    let stored = chain.encode(rest).expect("any bytes can be encoded");
+    assert_eq!(chain.decode(stored.into(), rest.len()).expect("what was encoded can be decoded"), rest);
+}
+
+// ------------------------------------------------------------------------------------------------------- texts and zarr
+
+/// One text, as a column type, a column pattern, offsets, a preset and a hash.
+pub fn text(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Some(ty) = sound(text.parse::<ColumnType>()) {
+        assert_eq!(ty.to_string(), text, "one type has one spelling");
+        let _ = (ty.arrow_field("a"), ty.fixed_elements(), ty.element_width(), ty.is_indexable());
+    }
+    let invalid = |error: &Error| assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    if let Ok(pattern) = text.parse::<ColumnPattern>().inspect_err(invalid) {
+        let _ = (pattern.matches("lidar.points"), pattern.matches(text));
+        if !text.starts_with("re:") && !text.contains(['*', '?']) {
+            assert!(pattern.matches(text), "a pattern without wildcards is a name");
+        }
+    }
+    if let Ok(offsets) = text.parse::<Offsets>().inspect_err(invalid) {
+        assert!(offsets.as_slice().iter().all(|offset| offset.unsigned_abs() < 1 << 31));
+        assert_eq!(Offsets::new(offsets.as_slice().to_vec()).expect("offsets"), offsets);
+    }
+    if let Ok(preset) = text.parse::<Preset>().inspect_err(invalid) {
+        assert_eq!(preset.to_string(), text);
+    }
+    if let Some(hash) = sound(text.parse::<Hash>()) {
+        assert_eq!(hash.to_string(), text);
+    }
+}
+
+/// Four bytes: what the container must decode to; the rest is the container. Where they are 0, the rest is encoded instead.
+pub fn blosc(data: &[u8]) {
+    let Some((len, rest)) = u32_of(data) else { return };
+    if len == 0 {
+        let Some((typesize, plain)) = byte(rest) else { return };
+        let codec = if typesize & 1 == 0 { blosc::Codec::Lz4 } else { blosc::Codec::Zstd { level: 1 } };
+        let stored = blosc::encode(plain, usize::from(typesize), codec, typesize & 2 == 0).expect("any bytes can be encoded");
+        let mut back = vec![0xee; plain.len()];
+        Decoder::default().decode(&stored, &mut back).expect("what was encoded can be decoded");
+        assert_eq!(back, plain);
+        return;
+    }
+    let mut decoded = vec![0; len as usize % (1 << 20)];
+    let mut decoder = Decoder::default();
+    if sound(decoder.decode(rest, &mut decoded)).is_some() {
+        let mut again = vec![1; decoded.len()];
+        decoder.decode(rest, &mut again).expect("what decodes once decodes twice");
+        assert_eq!(again, decoded);
+    }
+}
+
+/// The text of a `.zarray`.
+pub fn zarray(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let meta = match ArrayMeta::parse(text.to_owned()) {
+        Ok(meta) => meta,
+        // What is no array at all is the caller's mistake: `Invalid`.
+        Err(error) if error.kind() == ErrorKind::Invalid => return,
+        Err(error) => return about_bytes(&error),
+    };
+    assert!(meta.record_len() > 0 || meta.dtype.record_len() == 0);
+    assert!(meta.chunk_bytes() as u64 / meta.chunk_len == meta.record_len() as u64);
+    let _ = (meta.chunk_key(0), meta.chunk_key(u64::MAX));
+    assert_eq!(meta.text, text);
+}
