@@ -66,7 +66,7 @@ fn codecs(folder: &Path) -> BTreeSet<u8> {
             for group in &segment.groups {
                 let object = format!("layout/{}.parquet", group.layout.blake3);
                 let bytes = block_on(table.store().get_exact(&object, group.layout.bytes)).unwrap();
-                for run in read_layout(bytes, group.columns.len(), segment.rows).unwrap() {
+                for run in read_layout(bytes, group.columns.len(), segment.rows, 0).unwrap() {
                     for chain in run.chains.iter() {
                         let mut bytes = Vec::new();
                         chain.write(&mut bytes);

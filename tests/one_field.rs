@@ -56,7 +56,7 @@ fn one_field_of_a_wide_group_costs_its_own_bytes_for_rows_and_scans() {
                 let rows = loader.take(positions).await.unwrap();
                 let after = counting.snapshot();
                 assert_eq!(
-                    (after.requests - before.requests, after.bytes_read - before.bytes_read),
+                    (after.requests() - before.requests(), after.bytes_read - before.bytes_read),
                     (cost.requests as u64, cost.bytes)
                 );
                 let field = page_bytes(&table, column) * positions.len() as u64;

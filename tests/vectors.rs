@@ -431,7 +431,7 @@ fn ends_of_the_writer(cuts: Cuts, rows: &[Value]) -> Vec<u64> {
         let table = table.await.unwrap();
         let layout = &table.manifest().segments[0].groups[0].layout;
         let bytes = table.store().get_exact(&format!("layout/{}.parquet", layout.blake3), layout.bytes).await.unwrap();
-        let runs = read_layout(bytes, 2, rows.len() as u64).unwrap();
+        let runs = read_layout(bytes, 2, rows.len() as u64, 0).unwrap();
         let mut end = 0;
         let blocks = runs.iter().flat_map(|run| run.block_rows.iter());
         blocks
@@ -478,7 +478,8 @@ fn segment(folder: &Folder) {
         assert_eq!((Hash::of(&bytes), bytes.len() as u64), (object.blake3, object.bytes), "{name}");
     }
     let (bytes, file) = (Bytes::from(folder.bytes("index.parquet")), folder.json("index.json"));
-    let batches: Vec<RecordBatch> = index_reader(bytes.clone(), &manifest.schema).unwrap().collect::<Result<_, _>>().unwrap();
+    let batches: Vec<RecordBatch> =
+        index_reader(bytes.clone(), &manifest.schema, manifest.rows()).unwrap().collect::<Result<_, _>>().unwrap();
     let batch = arrow_select::concat::concat_batches(&index_arrow_schema(&manifest.schema), &batches).unwrap();
     for (column, says) in manifest.schema.index().zip(list(&file["columns"])) {
         assert_eq!((json!(column.name), json!(column.ty.to_string())), (says["name"].clone(), says["type"].clone()));
@@ -489,7 +490,7 @@ fn segment(folder: &Folder) {
     assert_eq!(json!(runs), file["runs"]);
 
     let columns = manifest.schema.groups()[0].columns.len();
-    let runs = read_layout(folder.bytes("layout.parquet").into(), columns, segment.rows).unwrap();
+    let runs = read_layout(folder.bytes("layout.parquet").into(), columns, segment.rows, 0).unwrap();
     assert_eq!(runs.iter().map(make::run_json).collect::<Value>(), folder.json("layout.json")["runs"]);
     let hashes = read_hashes(folder.bytes("hashes.parquet").into(), segment.groups[0].blocks).unwrap();
     let hashes: Vec<String> = hashes.iter().map(ToString::to_string).collect();

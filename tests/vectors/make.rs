@@ -481,7 +481,7 @@ fn table(folder: &Path) {
     let runs: Vec<u32> = read_sequences(&index, segment.rows).unwrap().iter().collect();
     json("index.json", json!({"columns": columns, "runs": runs}));
     let layout = object("layout", segment.groups[0].layout.blake3.to_string());
-    let runs = read_layout(layout, 2, segment.rows).unwrap();
+    let runs = read_layout(layout, 2, segment.rows, 0).unwrap();
     json("layout.json", json!({"columns": 2, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}));
     let hashes = object("hashes", segment.groups[0].hashes.blake3.to_string());
     let hashes = read_hashes(hashes, segment.groups[0].blocks).unwrap();
