@@ -24,11 +24,42 @@ pub struct Rows {
     batch: RecordBatch,
     types: Vec<ColumnType>,
     rows: Vec<Option<u64>>,
+    /// For each column which of its rows have a table behind them; `None`: those that exist.
+    partners: Vec<Option<Vec<bool>>>,
 }
 
 impl Rows {
-    pub(super) fn new(batch: RecordBatch, types: Vec<ColumnType>, rows: Vec<Option<u64>>) -> Self {
-        Self { batch, types, rows }
+    /// `of` has the row of each source at each place; the `bases` say which rows exist; `sources` has those of each column.
+    pub(super) fn new(
+        batch: RecordBatch,
+        types: Vec<ColumnType>,
+        of: &[Vec<Option<u64>>],
+        bases: Vec<usize>,
+        sources: Vec<Vec<usize>>,
+    ) -> Self {
+        let row =
+            |place: usize| bases.iter().filter_map(|base| of.get(*base)).find_map(|rows| rows.get(place).copied().flatten());
+        let rows: Vec<Option<u64>> = match of {
+            [only] => only.clone(),
+            _ => (0..batch.num_rows()).map(row).collect(),
+        };
+        let partners = |sources: Vec<usize>| -> Option<Vec<bool>> {
+            let there = |place: usize| sources.iter().filter_map(|source| of.get(*source)).any(|rows| rows[place].is_some());
+            (of.len() > 1).then(|| (0..rows.len()).map(there).collect())
+        };
+        let partners = sources.into_iter().map(partners).collect();
+        Self { batch, types, rows, partners }
+    }
+
+    /// Some of the rows, a view of these.
+    pub(super) fn slice(&self, start: usize, len: usize) -> Self {
+        let part = |there: &Vec<bool>| there[start..start + len].to_vec();
+        Self {
+            batch: self.batch.slice(start, len),
+            types: self.types.clone(),
+            rows: self.rows[start..start + len].to_vec(),
+            partners: self.partners.iter().map(|there| there.as_ref().map(part)).collect(),
+        }
     }
 
     /// How many rows, missing ones included.
@@ -46,7 +77,19 @@ impl Rows {
         self.rows.iter().map(Option::is_some).collect()
     }
 
-    /// The table row of each row.
+    /// Which rows of a column have a table behind them: as [`Rows::mask`], and for a column of a merged table only those that
+    /// have a partner there.
+    ///
+    /// # Errors
+    /// `NotFound` for a column that was not read.
+    pub fn column_mask(&self, name: &str) -> Result<Vec<bool>> {
+        self.column(name)?;
+        let place = self.batch.schema_ref().index_of(name).ok();
+        let there = place.and_then(|place| self.partners.get(place)).and_then(Option::clone);
+        Ok(there.unwrap_or_else(|| self.mask()))
+    }
+
+    /// The table row of each row; of merged tables that of the first.
     pub fn table_rows(&self) -> &[Option<u64>] {
         &self.rows
     }
@@ -156,6 +199,20 @@ impl<'a, T> Tensor<'a, T> {
     /// Every element, the last dimension fastest; null ones are 0.
     pub fn values(&self) -> &'a [T] {
         self.values
+    }
+
+    /// The tensor as a view of the `ndarray` crate, without copying.
+    ///
+    /// ```
+    /// # fn example(row: &tetrys::Row) -> tetrys::Result<()> {
+    /// let points = row.tensor::<f32>("lidar.points")?.view();
+    /// let mean = points.mean_axis(ndarray::Axis(0));
+    /// # Ok(()) }
+    /// ```
+    pub fn view(&self) -> ndarray::ArrayViewD<'a, T> {
+        // The shape is that of the values, or the tensor would not have been made.
+        ndarray::ArrayViewD::from_shape(self.shape.as_slice(), self.values)
+            .unwrap_or_else(|_| ndarray::ArrayView1::from(self.values).into_dyn())
     }
 
     /// Which elements are null, in the order of [`Tensor::values`]; `None` where none is.
