@@ -1,9 +1,9 @@
 //! Loads rows and windows: positions and columns in, Arrow out.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{Array, RecordBatch, RecordBatchOptions};
-use arrow_schema::Schema as ArrowSchema;
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use futures::{Stream, StreamExt, future::try_join_all, stream};
 
 use super::{
@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Result},
     format::{PageLengths, Segment},
     read::{Coalesce, Edge, Explain, GroupCost, GroupRequest, Layout, Offsets, ReadPlan, cover, execute, plan, window},
-    schema::{Column, ColumnId},
+    schema::{Column, ColumnId, ColumnType},
 };
 
 /// Reads rows of a table: by position in a frame, or by table row.
@@ -28,6 +28,18 @@ pub struct RowLoader {
     columns: Vec<ColumnId>,
     edge: Edge,
     coalesce: Coalesce,
+    /// Made by the first read, and again where columns or costs change: small rows are read in less time.
+    prepared: Arc<OnceLock<Prepared>>,
+}
+
+/// What every read of the same columns has in common.
+#[derive(Clone, Debug)]
+struct Prepared {
+    /// The groups read, and the wanted pages of each.
+    groups: Vec<(usize, Vec<usize>)>,
+    /// The columns that come out.
+    schema: SchemaRef,
+    types: Arc<[ColumnType]>,
 }
 
 /// How many batches a scan reads at a time, the one being used not counted.
@@ -37,7 +49,14 @@ impl RowLoader {
     pub(super) fn of_table(table: &Table) -> Self {
         let coalesce = if table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE };
         let columns = table.schema().groups().iter().flat_map(|group| &group.columns).copied();
-        let mut loader = Self { table: table.clone(), positions: None, columns: Vec::new(), edge: Edge::default(), coalesce };
+        let mut loader = Self {
+            table: table.clone(),
+            positions: None,
+            columns: Vec::new(),
+            edge: Edge::default(),
+            coalesce,
+            prepared: Arc::default(),
+        };
         for column in columns {
             if !loader.columns.contains(&column) {
                 loader.columns.push(column);
@@ -58,6 +77,7 @@ impl RowLoader {
     /// `NotFound` for a pattern that matches nothing, naming the nearest column.
     pub fn columns<P: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
         self.columns = self.table.schema().select(patterns)?.into_iter().map(|column| column.id).collect();
+        self.prepared = Arc::default();
         Ok(self)
     }
 
@@ -70,6 +90,7 @@ impl RowLoader {
     /// When neighbouring ranges become one request; by default as the store is local or remote.
     pub fn coalesce(mut self, coalesce: Coalesce) -> Self {
         self.coalesce = coalesce;
+        self.prepared = Arc::default();
         self
     }
 
@@ -174,7 +195,17 @@ impl RowLoader {
         window(&*self.table.sequences().await?, row, offsets, self.edge)
     }
 
-    async fn plan(&self, rows: &[Option<u64>]) -> Result<(ReadPlan, Vec<Arc<Layout>>)> {
+    fn prepared(&self) -> Result<&Prepared> {
+        match self.prepared.get() {
+            Some(prepared) => Ok(prepared),
+            None => {
+                let prepared = self.prepare()?;
+                Ok(self.prepared.get_or_init(|| prepared))
+            }
+        }
+    }
+
+    fn prepare(&self) -> Result<Prepared> {
         let schema = self.table.schema();
         let costs: Vec<GroupCost> = schema
             .groups()
@@ -188,20 +219,28 @@ impl RowLoader {
                 GroupCost { columns: valid.collect(), cost: stored / self.table.rows().max(1) + request }
             })
             .collect();
-        let chosen = cover(&self.columns, &costs)?;
-        let layouts = try_join_all(chosen.iter().map(|group| self.table.layout(*group))).await?;
         let mut left = self.columns.clone();
-        let requests: Vec<GroupRequest<'_>> = chosen
-            .iter()
-            .zip(&layouts)
-            .map(|(group, layout)| {
-                let members = schema.groups()[*group].columns.iter().enumerate();
-                let valid = |id: &ColumnId| left.contains(id) && !schema.groups()[*group].masked.contains(id);
-                let pages = members.filter(|(_, id)| valid(id)).map(|(page, _)| page).collect::<Vec<_>>();
-                left.retain(|id| !pages.iter().any(|page| schema.groups()[*group].columns[*page] == *id));
-                GroupRequest { group: *group, pages, layout }
-            })
-            .collect();
+        let groups = cover(&self.columns, &costs)?.into_iter().map(|group| {
+            let members = schema.groups()[group].columns.iter().enumerate();
+            let valid = |id: &ColumnId| left.contains(id) && !schema.groups()[group].masked.contains(id);
+            let pages = members.filter(|(_, id)| valid(id)).map(|(page, _)| page).collect::<Vec<_>>();
+            left.retain(|id| !pages.iter().any(|page| schema.groups()[group].columns[*page] == *id));
+            (group, pages)
+        });
+        let groups = groups.collect();
+        let columns = self.columns.iter().map(|id| schema.column(*id).ok_or_else(|| Error::internal("a column without schema")));
+        let columns = columns.collect::<Result<Vec<&Column>>>()?;
+        let fields: Vec<_> = columns.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
+        let types = columns.iter().map(|column| column.ty.clone()).collect();
+        Ok(Prepared { groups, schema: Arc::new(ArrowSchema::new(fields)), types })
+    }
+
+    async fn plan(&self, rows: &[Option<u64>]) -> Result<(ReadPlan, Vec<Arc<Layout>>)> {
+        let groups = &self.prepared()?.groups;
+        let layouts = try_join_all(groups.iter().map(|(group, _)| self.table.layout(*group))).await?;
+        let requests = groups.iter().zip(&layouts);
+        let requests: Vec<GroupRequest<'_>> =
+            requests.map(|((group, pages), layout)| GroupRequest { group: *group, pages: pages.clone(), layout }).collect();
         Ok((plan(&requests, rows, self.coalesce)?, layouts))
     }
 
@@ -221,21 +260,18 @@ impl RowLoader {
         let mut found = execute(&stores, self.table.schema(), &layouts, plan)
             .await
             .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
-        let (mut fields, mut types, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
+        let mut arrays = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
-            let column: &Column =
-                self.table.schema().column(*column).ok_or_else(|| Error::internal("a column without schema"))?;
-            let place = found.iter().position(|(id, _)| *id == column.id);
-            let (_, array) =
-                found.swap_remove(place.ok_or_else(|| Error::internal(format!("column `{}` was not read", column.name)))?);
+            let place = found.iter().position(|(id, _)| id == column);
+            let missing = || Error::internal(format!("column id {} was not read", column.0));
+            let (_, array) = found.swap_remove(place.ok_or_else(missing)?);
             debug_assert_eq!(array.len(), rows.len());
-            fields.push(column.ty.arrow_field(&column.name));
-            types.push(column.ty.clone());
             arrays.push(array);
         }
+        let Prepared { schema, types, .. } = self.prepared()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options);
-        Ok(Rows::new(batch.map_err(|error| Error::internal(error.to_string()))?, types, rows))
+        let batch = RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options);
+        Ok(Rows::new(batch.map_err(|error| Error::internal(error.to_string()))?, Arc::clone(types), rows))
     }
 }
 

@@ -1,6 +1,9 @@
 //! What loaders give: Arrow columns with a mask, and tensors without copying.
 
-use std::ops::{Deref, Range};
+use std::{
+    ops::{Deref, Range},
+    sync::Arc,
+};
 
 use arrow_array::{
     Array, ArrayRef, RecordBatch,
@@ -22,12 +25,12 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Rows {
     batch: RecordBatch,
-    types: Vec<ColumnType>,
+    types: Arc<[ColumnType]>,
     rows: Vec<Option<u64>>,
 }
 
 impl Rows {
-    pub(super) fn new(batch: RecordBatch, types: Vec<ColumnType>, rows: Vec<Option<u64>>) -> Self {
+    pub(super) fn new(batch: RecordBatch, types: Arc<[ColumnType]>, rows: Vec<Option<u64>>) -> Self {
         Self { batch, types, rows }
     }
 
