@@ -127,7 +127,7 @@ mod tests {
         for width in [1, 2, 4, 8] {
             for count in [0, 1, 7, 8, 9, 64, 1000, TILE, TILE + 8, 3 * TILE + 77] {
                 for rest in [0, width - 1] {
-                    let values: Vec<u8> = (0..count * width + rest).map(|i| (i * i * 31 >> 3) as u8).collect();
+                    let values: Vec<u8> = (0..count * width + rest).map(|i| ((i * i * 31) >> 3) as u8).collect();
                     let shuffled = shuffle(&values, width);
                     assert_eq!(shuffled, by_definition(&values, width), "{width} {count} {rest}");
                     assert_eq!(unshuffle(&shuffled, width), values, "{width} {count} {rest}");
