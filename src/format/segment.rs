@@ -270,8 +270,8 @@ impl LayoutRun {
         let end = self.stored_bytes().checked_add(self.first_offset);
         let sound = self.block_rows.sum() == self.rows
             && self.rows > 0
-            && self.block_rows.iter().all(|rows| rows > 0)
-            && self.lengths.iter().all(|length| (1..=1 << 27).contains(&length))
+            && self.block_rows.all_within(1..=u32::MAX)
+            && self.lengths.all_within(1..=1 << 27)
             && end.is_some_and(|end| end <= self.chunk_bytes)
             && self.chunk_bytes <= MAX_CHUNK as u64
             && self.first_offset.is_multiple_of(8)

@@ -1,15 +1,19 @@
 //! Loads rows and windows: positions and columns in, Arrow out.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::Schema as ArrowSchema;
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use arrow_select::interleave::interleave;
 use futures::{Stream, StreamExt, future::try_join_all, stream};
 
 use super::{
     rows::{Row, Rows},
-    source::{Slots, Source, SourcePart},
+    source::{GroupPages, Slots, Source, SourcePart},
     version::Table,
     windows::Windows,
 };
@@ -29,6 +33,18 @@ pub struct RowLoader {
     columns: Vec<Wanted>,
     edge: Edge,
     coalesce: Option<Coalesce>,
+    /// Made by the first read, and again where columns or costs change: small rows are read in less time.
+    prepared: Arc<OnceLock<Prepared>>,
+}
+
+/// What every read of all wanted columns has in common.
+#[derive(Clone, Debug)]
+struct Prepared {
+    /// For each source the groups read, and the wanted pages of each.
+    groups: Vec<Vec<GroupPages>>,
+    /// The columns that come out.
+    schema: SchemaRef,
+    types: Arc<[ColumnType]>,
 }
 
 /// A column to be read, and where it is: in one source, or, where tables stand one below the other, in one of several.
@@ -68,7 +84,7 @@ impl RowLoader {
                 }
             }
         }
-        Self { sources, len, columns, edge: Edge::default(), coalesce: None }
+        Self { sources, len, columns, edge: Edge::default(), coalesce: None, prepared: Arc::default() }
     }
 
     /// Reads only the columns that match any of the patterns: `lidar.*`, `*.jpeg`, `re:...`.
@@ -79,6 +95,7 @@ impl RowLoader {
         let every = Self::of_sources(Arc::clone(&self.sources), self.len).columns;
         let chosen = select(&every, &self.sources, patterns)?;
         self.columns = chosen.into_iter().filter_map(|place| every.get(place).cloned()).collect();
+        self.prepared = Arc::default();
         Ok(self)
     }
 
@@ -91,6 +108,7 @@ impl RowLoader {
     /// When neighbouring ranges become one request; by default as each store is local or remote.
     pub fn coalesce(mut self, coalesce: Coalesce) -> Self {
         self.coalesce = Some(coalesce);
+        self.prepared = Arc::default();
         self
     }
 
@@ -250,7 +268,9 @@ impl RowLoader {
         for (number, source) in self.sources.iter().enumerate() {
             let wanted = self.source_parts(number, parts);
             if !wanted.is_empty() {
-                let plan = source.plan(&wanted.iter().map(|(_, part)| part.clone()).collect::<Vec<_>>(), self.coalesce).await?;
+                let groups = self.groups(number, parts)?;
+                let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
+                let plan = source.plan(&wanted, &groups, self.coalesce).await?;
                 total = total.and(source.explain(&plan.plan));
             }
         }
@@ -355,6 +375,35 @@ impl RowLoader {
         found
     }
 
+    fn prepared(&self) -> Result<&Prepared> {
+        match self.prepared.get() {
+            Some(prepared) => Ok(prepared),
+            None => {
+                let groups = (0..self.sources.len()).map(|number| self.choose_groups(number, &self.every_column()));
+                let groups = groups.collect::<Result<Vec<_>>>()?;
+                let fields: Vec<_> = self.columns.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
+                let types = self.columns.iter().map(|column| column.ty.clone()).collect();
+                let prepared = Prepared { groups, schema: Arc::new(ArrowSchema::new(fields)), types };
+                Ok(self.prepared.get_or_init(|| prepared))
+            }
+        }
+    }
+
+    /// The groups of a source that hold what the parts want of it.
+    fn groups(&self, number: usize, parts: &[Part<'_>]) -> Result<Cow<'_, [GroupPages]>> {
+        if parts.iter().any(|part| part.columns.len() == self.columns.len()) {
+            return Ok(self.prepared()?.groups.get(number).map_or(Cow::Borrowed(&[]), |groups| Cow::Borrowed(groups)));
+        }
+        let columns: Vec<usize> = parts.iter().flat_map(|part| part.columns.iter().copied()).collect();
+        self.choose_groups(number, &columns).map(Cow::Owned)
+    }
+
+    fn choose_groups(&self, number: usize, columns: &[usize]) -> Result<Vec<GroupPages>> {
+        let wanted = columns.iter().filter_map(|column| self.columns.get(*column)).flat_map(|column| &column.origins);
+        let ids: Vec<ColumnId> = wanted.filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
+        self.sources[number].choose_groups(&ids, self.coalesce)
+    }
+
     async fn read(&self, slots: Slots) -> Result<Rows> {
         let mut rows = self.read_parts(vec![Part { columns: self.every_column(), slots: &slots }]).await?;
         rows.pop().ok_or_else(|| Error::internal("a read without rows"))
@@ -363,12 +412,13 @@ impl RowLoader {
     async fn read_parts(&self, parts: Vec<Part<'_>>) -> Result<Vec<Rows>> {
         let reads = self.sources.iter().enumerate().map(|(number, source)| {
             let wanted = self.source_parts(number, &parts);
+            let groups = self.groups(number, &parts);
             async move {
                 if wanted.is_empty() {
                     return Ok(BTreeMap::new());
                 }
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
-                let found = source.read(source.plan(&wanted, self.coalesce).await?).await?;
+                let found = source.read(source.plan(&wanted, &groups?, self.coalesce).await?).await?;
                 Ok::<_, Error>(found.into_iter().map(|((part, id), array)| ((places[part], id), array)).collect())
             }
         });
@@ -383,8 +433,9 @@ impl RowLoader {
     /// The rows of a part, from the arrays of all sources.
     fn rows_of(&self, place: usize, part: &Part<'_>, found: &mut [BTreeMap<(usize, ColumnId), ArrayRef>]) -> Result<Rows> {
         let len = part.slots.len();
-        let (mut fields, mut types, mut arrays, mut sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for column in part.columns.iter().filter_map(|column| self.columns.get(*column)) {
+        let wanted: Vec<&Wanted> = part.columns.iter().filter_map(|column| self.columns.get(*column)).collect();
+        let mut arrays = Vec::with_capacity(wanted.len());
+        for column in &wanted {
             let mut origins = Vec::with_capacity(column.origins.len());
             for (source, id) in &column.origins {
                 if let Some(array) = found.get_mut(*source).and_then(|found| found.remove(&(place, *id))) {
@@ -397,16 +448,29 @@ impl RowLoader {
                 several => one_below_the_other(several, part.slots)?,
             };
             debug_assert_eq!(array.len(), len);
-            fields.push(column.ty.arrow_field(&column.name));
-            types.push(column.ty.clone());
             arrays.push(array);
-            sources.push(column.origins.iter().map(|(source, _)| *source).collect());
         }
+        let (schema, types) = match wanted.len() == self.columns.len() {
+            true => self.prepared().map(|prepared| (Arc::clone(&prepared.schema), Arc::clone(&prepared.types)))?,
+            false => {
+                let fields: Vec<_> = wanted.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
+                (Arc::new(ArrowSchema::new(fields)), wanted.iter().map(|column| column.ty.clone()).collect())
+            }
+        };
         let options = RecordBatchOptions::new().with_row_count(Some(len));
-        let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options);
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
         let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
+        if let [only] = part.slots.of.as_slice() {
+            return Ok(Rows::new(batch, types, only.clone()));
+        }
+        let there = |source: usize, row: usize| part.slots.of.get(source).and_then(|rows| rows.get(row)).copied().flatten();
         let bases = self.sources.iter().enumerate().filter(|(number, source)| source.base == *number);
-        Ok(Rows::new(batch, types, &part.slots.of, bases.map(|(number, _)| number).collect(), sources))
+        let bases: Vec<usize> = bases.map(|(number, _)| number).collect();
+        let rows = (0..len).map(|row| bases.iter().find_map(|base| there(*base, row))).collect();
+        let partners = wanted
+            .iter()
+            .map(|column| (0..len).map(|row| column.origins.iter().any(|(source, _)| there(*source, row).is_some())).collect());
+        Ok(Rows::new(batch, types, rows).with_partners(partners.collect()))
     }
 }
 

@@ -1,6 +1,9 @@
 //! What loaders give: Arrow columns with a mask, and tensors without copying.
 
-use std::ops::{Deref, Range};
+use std::{
+    ops::{Deref, Range},
+    sync::Arc,
+};
 
 use arrow_array::{
     Array, ArrayRef, RecordBatch,
@@ -22,43 +25,31 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Rows {
     batch: RecordBatch,
-    types: Vec<ColumnType>,
+    types: Arc<[ColumnType]>,
     rows: Vec<Option<u64>>,
     /// For each column which of its rows have a table behind them; `None`: those that exist.
-    partners: Vec<Option<Vec<bool>>>,
+    partners: Option<Vec<Vec<bool>>>,
 }
 
 impl Rows {
-    /// `of` has the row of each source at each place; the `bases` say which rows exist; `sources` has those of each column.
-    pub(super) fn new(
-        batch: RecordBatch,
-        types: Vec<ColumnType>,
-        of: &[Vec<Option<u64>>],
-        bases: Vec<usize>,
-        sources: Vec<Vec<usize>>,
-    ) -> Self {
-        let row =
-            |place: usize| bases.iter().filter_map(|base| of.get(*base)).find_map(|rows| rows.get(place).copied().flatten());
-        let rows: Vec<Option<u64>> = match of {
-            [only] => only.clone(),
-            _ => (0..batch.num_rows()).map(row).collect(),
-        };
-        let partners = |sources: Vec<usize>| -> Option<Vec<bool>> {
-            let there = |place: usize| sources.iter().filter_map(|source| of.get(*source)).any(|rows| rows[place].is_some());
-            (of.len() > 1).then(|| (0..rows.len()).map(there).collect())
-        };
-        let partners = sources.into_iter().map(partners).collect();
-        Self { batch, types, rows, partners }
+    /// `rows` has the row of the first table at each place.
+    pub(super) fn new(batch: RecordBatch, types: Arc<[ColumnType]>, rows: Vec<Option<u64>>) -> Self {
+        Self { batch, types, rows, partners: None }
+    }
+
+    /// The same, of several tables; `partners` says for each column which of its rows have a table behind them.
+    pub(super) fn with_partners(self, partners: Vec<Vec<bool>>) -> Self {
+        Self { partners: Some(partners), ..self }
     }
 
     /// Some of the rows, a view of these.
     pub(super) fn slice(&self, start: usize, len: usize) -> Self {
-        let part = |there: &Vec<bool>| there[start..start + len].to_vec();
+        let part = |partners: &Vec<Vec<bool>>| partners.iter().map(|there| there[start..start + len].to_vec()).collect();
         Self {
             batch: self.batch.slice(start, len),
-            types: self.types.clone(),
+            types: Arc::clone(&self.types),
             rows: self.rows[start..start + len].to_vec(),
-            partners: self.partners.iter().map(|there| there.as_ref().map(part)).collect(),
+            partners: self.partners.as_ref().map(part),
         }
     }
 
@@ -85,7 +76,7 @@ impl Rows {
     pub fn column_mask(&self, name: &str) -> Result<Vec<bool>> {
         self.column(name)?;
         let place = self.batch.schema_ref().index_of(name).ok();
-        let there = place.and_then(|place| self.partners.get(place)).and_then(Option::clone);
+        let there = place.zip(self.partners.as_ref()).and_then(|(place, partners)| partners.get(place).cloned());
         Ok(there.unwrap_or_else(|| self.mask()))
     }
 

@@ -56,6 +56,13 @@ pub(super) struct SourcePart<'a> {
     pub(super) rows: &'a [Option<u64>],
 }
 
+/// A column group that is read, and its wanted pages.
+#[derive(Clone, Debug)]
+pub(super) struct GroupPages {
+    group: usize,
+    pages: Vec<usize>,
+}
+
 /// The plan of a source: groups, and which part each stretch of a group's rows is for.
 pub(super) struct SourcePlan {
     pub(super) plan: ReadPlan,
@@ -93,12 +100,11 @@ impl Source {
         }
     }
 
-    /// Plans all parts together: each block is read and decoded once.
-    pub(super) async fn plan(&self, parts: &[SourcePart<'_>], coalesce: Option<Coalesce>) -> Result<SourcePlan> {
+    /// The cheapest groups that hold these columns, and the pages of them in each.
+    pub(super) fn choose_groups(&self, columns: &[ColumnId], coalesce: Option<Coalesce>) -> Result<Vec<GroupPages>> {
         let schema = self.table.schema();
-        let coalesce = coalesce.unwrap_or(if self.table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE });
-        let mut wanted: Vec<ColumnId> = Vec::new();
-        for id in parts.iter().flat_map(|part| &part.columns) {
+        let mut wanted: Vec<ColumnId> = Vec::with_capacity(columns.len());
+        for id in columns {
             if !wanted.contains(id) {
                 wanted.push(*id);
             }
@@ -108,26 +114,42 @@ impl Source {
             .iter()
             .enumerate()
             .map(|(number, group)| {
-                let stored: u64 =
-                    self.table.manifest().segments.iter().map(|segment| self.read_bytes(segment, number, &wanted)).sum();
+                let segments = self.table.manifest().segments.iter();
+                let stored: u64 = segments.map(|segment| self.read_bytes(segment, number, &wanted)).sum();
                 // A request weighs as much as the gap that would be read to avoid it.
-                let request = coalesce.max_gap.max(1);
+                let request = self.coalesce_or(coalesce).max_gap.max(1);
                 let valid = group.columns.iter().filter(|id| !group.masked.contains(id)).copied();
                 GroupCost { columns: valid.collect(), cost: stored / self.table.rows().max(1) + request }
             })
             .collect();
-        let chosen = cover(&wanted, &costs)?;
-        let layouts = try_join_all(chosen.iter().map(|group| self.table.layout(*group))).await?;
-        let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, spans: Vec::new() };
-        for (number, layout) in chosen.into_iter().zip(&planned.layouts) {
+        let groups = cover(&wanted, &costs)?.into_iter().map(|number| {
             let group = &schema.groups()[number];
             let valid = |id: &ColumnId| wanted.contains(id) && !group.masked.contains(id);
             let pages: Vec<usize> = group.columns.iter().enumerate().filter(|(_, id)| valid(id)).map(|(page, _)| page).collect();
-            let held: Vec<ColumnId> = pages.iter().map(|page| group.columns[*page]).collect();
-            wanted.retain(|id| !held.contains(id));
+            wanted.retain(|id| !pages.iter().any(|page| group.columns[*page] == *id));
+            GroupPages { group: number, pages }
+        });
+        Ok(groups.collect())
+    }
+
+    fn coalesce_or(&self, coalesce: Option<Coalesce>) -> Coalesce {
+        coalesce.unwrap_or(if self.table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE })
+    }
+
+    /// Plans all parts together, over groups that hold their columns: each block is read and decoded once.
+    pub(super) async fn plan(
+        &self,
+        parts: &[SourcePart<'_>],
+        groups: &[GroupPages],
+        coalesce: Option<Coalesce>,
+    ) -> Result<SourcePlan> {
+        let layouts = try_join_all(groups.iter().map(|group| self.table.layout(group.group))).await?;
+        let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, spans: Vec::new() };
+        for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
+            let columns = &self.table.schema().groups()[*group].columns;
+            let is_held = |id: &ColumnId| pages.iter().any(|page| columns[*page] == *id);
             let (mut spans, mut rows) = (Vec::new(), Vec::new());
-            let users: Vec<usize> =
-                (0..parts.len()).filter(|part| parts[*part].columns.iter().any(|id| held.contains(id))).collect();
+            let users: Vec<usize> = (0..parts.len()).filter(|part| parts[*part].columns.iter().any(is_held)).collect();
             for &part in &users {
                 spans.push((part, rows.len(), parts[part].rows.len()));
                 if users.len() > 1 {
@@ -135,7 +157,8 @@ impl Source {
                 }
             }
             let rows = if let [only] = users.as_slice() { parts[*only].rows } else { rows.as_slice() };
-            planned.plan.groups.extend(plan(&[GroupRequest { group: number, pages, layout }], rows, coalesce)?.groups);
+            let request = GroupRequest { group: *group, pages: pages.clone(), layout };
+            planned.plan.groups.extend(plan(&[request], rows, self.coalesce_or(coalesce))?.groups);
             planned.spans.push(spans);
         }
         Ok(planned)
