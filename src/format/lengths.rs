@@ -182,6 +182,11 @@ impl PackedLengths {
         (0..self.count).map(|position| self.get(position))
     }
 
+    /// The smallest number; 0 where there is none.
+    pub(super) fn least(&self) -> u32 {
+        self.base
+    }
+
     /// Bits of each distance.
     pub(super) fn width(&self) -> u8 {
         self.width

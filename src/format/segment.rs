@@ -320,13 +320,22 @@ impl PageLengths {
         Some(start..start + len)
     }
 
+    /// Whether the pages fit their blocks. Nodes of equal lengths are looked at once and not for each block: they take five
+    /// bytes for any number of blocks, and a group may have tens of thousands.
     fn fit(&self, lengths: &PackedLengths) -> bool {
         let least = MIN_PAGE as u64 / 8;
-        self.others.iter().all(|node| node.iter().all(|length| u64::from(length) >= least))
-            && lengths
-                .iter()
-                .enumerate()
-                .all(|(block, length)| self.page(block, length, self.derived).is_some_and(|page| page.end - page.start >= least))
+        let (equal, varying): (Vec<_>, Vec<_>) = self.others.iter().partition(|node| node.width() == 0);
+        let equal: u64 = equal.iter().map(|node| u64::from(node.least())).sum();
+        let all = directory_len(self.others.len() + 1) as u64 / 8 + equal + least;
+        let fits = |block, length| {
+            let known: u64 = varying.iter().map(|node| u64::from(node.get(block))).sum();
+            all + known <= u64::from(length)
+        };
+        self.others.iter().all(|node| u64::from(node.least()) >= least)
+            && match varying.is_empty() {
+                true => all <= u64::from(lengths.least()),
+                false => lengths.iter().enumerate().all(|(block, length)| fits(block, length)),
+            }
     }
 }
 

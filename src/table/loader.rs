@@ -1,8 +1,11 @@
 //! Loads rows and windows: positions and columns in, Arrow out.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use arrow_array::{Array, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema as ArrowSchema;
 use futures::{Stream, StreamExt, future::try_join_all, stream};
 
@@ -37,13 +40,9 @@ impl RowLoader {
     pub(super) fn of_table(table: &Table) -> Self {
         let coalesce = if table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE };
         let columns = table.schema().groups().iter().flat_map(|group| &group.columns).copied();
-        let mut loader = Self { table: table.clone(), positions: None, columns: Vec::new(), edge: Edge::default(), coalesce };
-        for column in columns {
-            if !loader.columns.contains(&column) {
-                loader.columns.push(column);
-            }
-        }
-        loader
+        let mut seen = BTreeSet::new();
+        let columns = columns.filter(|column| seen.insert(*column)).collect();
+        Self { table: table.clone(), positions: None, columns, edge: Edge::default(), coalesce }
     }
 
     /// A loader whose position p is table row `rows[p]`; rows must be inside the table.
@@ -176,29 +175,30 @@ impl RowLoader {
 
     async fn plan(&self, rows: &[Option<u64>]) -> Result<(ReadPlan, Vec<Arc<Layout>>)> {
         let schema = self.table.schema();
+        // Sets: a table may have 100,000 columns. Masked columns are sorted.
+        let mut left: BTreeSet<ColumnId> = self.columns.iter().copied().collect();
         let costs: Vec<GroupCost> = schema
             .groups()
             .iter()
             .enumerate()
             .map(|(number, group)| {
-                let stored: u64 = self.table.manifest().segments.iter().map(|segment| self.read_bytes(segment, number)).sum();
+                let stored: u64 = self.table.manifest().segments.iter().map(|segment| self.read_bytes(segment, number, &left)).sum();
                 // A request weighs as much as the gap that would be read to avoid it.
                 let request = self.coalesce.max_gap.max(1);
-                let valid = group.columns.iter().filter(|id| !group.masked.contains(id)).copied();
+                let valid = group.columns.iter().filter(|id| group.masked.binary_search(id).is_err()).copied();
                 GroupCost { columns: valid.collect(), cost: stored / self.table.rows().max(1) + request }
             })
             .collect();
         let chosen = cover(&self.columns, &costs)?;
         let layouts = try_join_all(chosen.iter().map(|group| self.table.layout(*group))).await?;
-        let mut left = self.columns.clone();
         let requests: Vec<GroupRequest<'_>> = chosen
             .iter()
             .zip(&layouts)
             .map(|(group, layout)| {
-                let members = schema.groups()[*group].columns.iter().enumerate();
-                let valid = |id: &ColumnId| left.contains(id) && !schema.groups()[*group].masked.contains(id);
-                let pages = members.filter(|(_, id)| valid(id)).map(|(page, _)| page).collect::<Vec<_>>();
-                left.retain(|id| !pages.iter().any(|page| schema.groups()[*group].columns[*page] == *id));
+                let stored = &schema.groups()[*group];
+                let members = stored.columns.iter().enumerate();
+                let taken = members.filter(|(_, id)| stored.masked.binary_search(id).is_err() && left.remove(*id));
+                let pages = taken.map(|(page, _)| page).collect();
                 GroupRequest { group: *group, pages, layout }
             })
             .collect();
@@ -206,28 +206,28 @@ impl RowLoader {
     }
 
     /// Stored bytes that reading all rows of a group's wanted columns takes: of those pages alone, where the layout has their places.
-    fn read_bytes(&self, segment: &Segment, group: usize) -> u64 {
+    fn read_bytes(&self, segment: &Segment, group: usize, wanted: &BTreeSet<ColumnId>) -> u64 {
         let stored = &segment.groups[group];
         let columns = &self.table.schema().groups()[group].columns;
         if !PageLengths::pay(columns.len(), stored.blocks, stored.stored_bytes) {
             return stored.stored_bytes;
         }
-        columns.iter().zip(&stored.columns).filter(|(id, _)| self.columns.contains(id)).map(|(_, bytes)| bytes.stored).sum()
+        columns.iter().zip(&stored.columns).filter(|(id, _)| wanted.contains(id)).map(|(_, bytes)| bytes.stored).sum()
     }
 
     async fn read(&self, rows: Vec<Option<u64>>) -> Result<Rows> {
         let (plan, layouts) = self.plan(&rows).await?;
         let stores = self.table.stores_of(&plan).await?;
-        let mut found = execute(&stores, self.table.schema(), &layouts, plan)
+        let found = execute(&stores, self.table.schema(), &layouts, plan)
             .await
             .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
+        let mut found: BTreeMap<ColumnId, ArrayRef> = found.into_iter().collect();
         let (mut fields, mut types, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
         for column in &self.columns {
             let column: &Column =
                 self.table.schema().column(*column).ok_or_else(|| Error::internal("a column without schema"))?;
-            let place = found.iter().position(|(id, _)| *id == column.id);
-            let (_, array) =
-                found.swap_remove(place.ok_or_else(|| Error::internal(format!("column `{}` was not read", column.name)))?);
+            let array = found.remove(&column.id);
+            let array = array.ok_or_else(|| Error::internal(format!("column `{}` was not read", column.name)))?;
             debug_assert_eq!(array.len(), rows.len());
             fields.push(column.ty.arrow_field(&column.name));
             types.push(column.ty.clone());

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use super::{loader::RowLoader, writer::TableWriter};
 use crate::{
     commit,
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, short},
     format::{ForeignTable, Manifest, index_reader, manifest_name, read_layout, read_sequences},
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences},
@@ -55,6 +55,9 @@ struct Inner {
     allowed: Vec<String>,
 }
 
+/// Bytes of the longest URL that is followed.
+const MAX_URL: usize = 4096;
+
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Table").field("url", &self.url()).field("version", &self.version()).field("rows", &self.rows()).finish()
@@ -99,7 +102,7 @@ impl Table {
         Self { inner: Arc::new(Inner { store, manifest, hash, layouts, sequences: OnceCell::new(), foreign, allowed }) }
     }
 
-    /// The same version, which may also follow references to absolute URLs that start with one of `prefixes`.
+    /// The same version, which may also follow references to absolute URLs at or below one of `prefixes`.
     ///
     /// Relative references, into neighbours of this table, are followed always; nothing else that a stored byte names is.
     pub fn allow<P: Into<String>>(&self, prefixes: impl IntoIterator<Item = P>) -> Self {
@@ -122,21 +125,41 @@ impl Table {
         let place = || format!("{}: referenced table {} version {}", self.url(), foreign.table, foreign.version);
         let mut refused = None;
         for url in &foreign.urls {
-            let resolved = match url.contains("://") {
-                true if self.inner.allowed.iter().any(|prefix| url.starts_with(prefix)) => url.clone(),
-                true => {
-                    refused = Some(Error::denied(format!("{url} is not among the URLs that its reader allows")));
-                    continue;
-                }
-                false => self.inner.store.neighbour(url)?,
+            let opened = async {
+                let store = Store::open(&self.followed(url)?)?;
+                store.size(&manifest_name(foreign.version)).await?;
+                Ok::<_, Error>(store)
             };
-            let store = Store::open(&resolved)?;
-            match store.size(&manifest_name(foreign.version)).await {
-                Ok(_) => return Ok(store),
+            match opened.await {
+                Ok(store) => return Ok(store),
+                // What is wrong with a stored URL is no mistake of the caller.
+                Err(error) if error.kind() == ErrorKind::Invalid => refused = Some(Error::denied(error.to_string())),
                 Err(error) => refused = Some(error),
             }
         }
         Err(refused.unwrap_or_else(|| Error::not_found("no URL")).at(place()))
+    }
+
+    /// The URL that is opened for a stored one: a neighbour, or what lies below one of the allowed prefixes once its dots are
+    /// resolved. Separators and dots in disguise are refused, for what opens a URL may unmask them.
+    fn followed(&self, stored: &str) -> Result<String> {
+        let lower = stored.to_ascii_lowercase();
+        if stored.len() > MAX_URL || stored.contains('\\') || ["%2e", "%2f", "%5c"].iter().any(|masked| lower.contains(masked)) {
+            return Err(Error::denied(format!("{}: a URL with masked separators, or over {MAX_URL} bytes", short(stored))));
+        }
+        if !stored.contains("://") {
+            return self.inner.store.neighbour(stored);
+        }
+        let resolved = |url: &str| url::Url::parse(url).map_or_else(|_| url.to_owned(), String::from);
+        let url = resolved(stored);
+        let is_below = |prefix: &String| {
+            let rest = url.strip_prefix(resolved(prefix).as_str());
+            rest.is_some_and(|rest| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
+        };
+        match self.inner.allowed.iter().any(is_below) {
+            true => Ok(url),
+            false => Err(Error::denied(format!("{url} is not among the URLs that its reader allows"))),
+        }
     }
 
     /// The stores that a plan reads from, by owner.
