@@ -13,9 +13,9 @@ use tetrys::{
     codec::Chain,
     format::{
         BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, DecodedPage, EncodedBlock,
-        EncodedPage, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, Manifest, PackedLengths, PagePlace, TRAILER_LEN, decode_page,
-        directory_len, encode_page, index_arrow_schema, index_reader, logical_block_hash, page_range, read_hashes, read_layout,
-        read_sequences,
+        EncodedPage, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, Manifest, PackedLengths, PagePlace, TRAILER_LEN,
+        decode_page, directory_len, encode_page, index_arrow_schema, index_reader, logical_block_hash, page_range, read_hashes,
+        read_layout, read_sequences,
     },
     id::Hash,
     ingest::l5::{

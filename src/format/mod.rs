@@ -16,6 +16,7 @@ mod manifest;
 mod page;
 mod segment;
 mod sequence;
+mod unfold;
 
 pub use block::{
     BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PagePlace, decode_page, directory_len, encode_page, page_range,

@@ -4,6 +4,7 @@
 //! The bytes given to the readers here already passed the BLAKE3 that the manifest holds of them.
 
 use std::{
+    collections::BTreeMap,
     io::Write,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -12,6 +13,7 @@ use std::{
 
 use arrow_array::{
     Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, RecordBatch, UInt32Array, UInt64Array,
+    builder::LargeStringBuilder,
     cast::AsArray,
     types::{UInt32Type, UInt64Type},
 };
@@ -36,6 +38,7 @@ use super::{
     chunk::MAX_CHUNK,
     cursor::Cursor,
     lengths::PackedLengths,
+    unfold::Unfolding,
 };
 use crate::{
     codec::Chain,
@@ -132,16 +135,19 @@ fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Resu
     }
 }
 
-/// A file opened for reading: its footer, and where its columns lie, checked.
+/// A file opened for reading: its footer, where its columns lie, and how far their pages unfold, checked.
 fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder> {
-    let size = bytes.len() as u64;
-    let builder = parquet(|| Builder::try_new_with_options(bytes, options))?;
+    let builder = parquet(|| Builder::try_new_with_options(bytes.clone(), options))?;
+    let mut unfolding = Unfolding::of(bytes.len() as u64);
     for column in builder.metadata().row_groups().iter().flat_map(|group| group.columns()) {
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-        let end = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
-        if end.and_then(|(start, len)| start.checked_add(len)).is_none_or(|end| end > size) {
-            return Err(corrupt(format!("a column of {} bytes at {start}, in {size} bytes", column.compressed_size())));
-        }
+        let place = usize::try_from(start).ok().zip(usize::try_from(column.compressed_size()).ok());
+        let pages = place.and_then(|(start, len)| bytes.get(start..start.checked_add(len)?));
+        let Some(pages) = pages else {
+            let (len, size) = (column.compressed_size(), bytes.len());
+            return Err(corrupt(format!("a column of {len} bytes at {start}, in {size} bytes")));
+        };
+        unfolding.column(pages).map_err(|error| error.at("segment"))?;
     }
     Ok(builder)
 }
@@ -180,12 +186,65 @@ fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<Item = Result
 /// `Corrupt` where the file is not the Parquet that the schema asks for.
 pub fn index_reader(bytes: Bytes, schema: &Schema, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let expected = index_arrow_schema(schema);
-    let options = ArrowReaderOptions::new().with_schema(Arc::clone(&expected));
-    let builder = open(bytes, options)?;
+    // Text as views into the pages, so that a dictionary costs what it takes and not what it stands for.
+    let view = |field: &Arc<Field>| match field.data_type() {
+        DataType::LargeUtf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => Arc::clone(field),
+    };
+    let viewed = Arc::new(ArrowSchema::new(expected.fields().iter().map(view).collect::<Vec<_>>()));
+    let builder = open(bytes, ArrowReaderOptions::new().with_schema(viewed))?;
     if builder.schema().fields().len() != expected.fields().len() {
         return Err(corrupt("columns differ from the schema's index columns"));
     }
-    batches_of(builder, rows)
+    Ok(batches_of(builder, rows)?.flat_map(move |batch| match batch {
+        Ok(batch) => {
+            let (expected, parts) = (Arc::clone(&expected), parts_of(&batch));
+            let copied = parts.into_iter().map(move |rows| with_text(&batch.slice(rows.start, rows.len()), &expected));
+            Box::new(copied) as Box<dyn Iterator<Item = Result<RecordBatch>> + Send>
+        }
+        Err(error) => Box::new(std::iter::once(Err(error))),
+    }))
+}
+
+/// Bytes of text that a batch has at most, unless a single row has more.
+const BATCH_TEXT: u64 = 16 << 20;
+
+/// Consecutive rows of a batch whose text takes no more than [`BATCH_TEXT`].
+fn parts_of(batch: &RecordBatch) -> Vec<Range<usize>> {
+    let mut lengths = vec![0_u64; batch.num_rows()];
+    for column in batch.columns().iter().filter_map(|column| column.as_string_view_opt()) {
+        lengths.iter_mut().zip(column.views()).for_each(|(length, view)| *length += text_len(*view));
+    }
+    let (mut parts, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
+    for (row, length) in lengths.into_iter().enumerate() {
+        if bytes + length > BATCH_TEXT && row > start {
+            parts.push(start..row);
+            (start, bytes) = (row, 0);
+        }
+        bytes += length;
+    }
+    parts.push(start..batch.num_rows());
+    parts
+}
+
+/// The low half of the low half of a view.
+fn text_len(view: u128) -> u64 {
+    u64::try_from(view & u128::from(u32::MAX)).unwrap_or(u64::MAX)
+}
+
+/// The batch with its views copied into text of its own, checked.
+fn with_text(batch: &RecordBatch, expected: &SchemaRef) -> Result<RecordBatch> {
+    let copied = batch.columns().iter().map(|column| -> Result<ArrayRef> {
+        let Some(views) = column.as_string_view_opt() else { return Ok(Arc::clone(column)) };
+        let bytes: u64 = views.views().iter().map(|view| text_len(*view)).sum();
+        let mut text = LargeStringBuilder::with_capacity(views.len(), usize::try_from(bytes).map_err(corrupt)?);
+        // The reader checks text only where the file says that it is text.
+        for value in &views.clone().to_binary_view() {
+            text.append_option(value.map(std::str::from_utf8).transpose().map_err(corrupt)?);
+        }
+        Ok(Arc::new(text.finish()))
+    });
+    RecordBatch::try_new(Arc::clone(expected), copied.collect::<Result<_>>()?).map_err(corrupt)
 }
 
 /// The length of each sequence of an index segment of `rows` rows.
@@ -385,21 +444,22 @@ impl LayoutRun {
     }
 }
 
-fn layout_arrow_schema() -> SchemaRef {
+/// The columns of a layout, its byte arrays as `binary`.
+fn layout_arrow_schema(binary: &DataType) -> SchemaRef {
     let field = |name: &str, ty| Field::new(name, ty, false);
     Arc::new(ArrowSchema::new(vec![
         field("chunk", DataType::FixedSizeBinary(32)),
         field("owner", DataType::UInt32),
         field("chunk_bytes", DataType::UInt64),
         field("seed", DataType::UInt64),
-        field("chains", DataType::Binary),
+        field("chains", binary.clone()),
         field("first_block", DataType::UInt32),
         field("blocks", DataType::UInt32),
         field("first_offset", DataType::UInt64),
         field("rows", DataType::UInt64),
-        field("lengths", DataType::Binary),
-        field("block_rows", DataType::Binary),
-        field("page_lengths", DataType::Binary),
+        field("lengths", binary.clone()),
+        field("block_rows", binary.clone()),
+        field("page_lengths", binary.clone()),
     ]))
 }
 
@@ -444,7 +504,7 @@ impl LayoutWriter {
             binary(runs.iter().map(|run| node(&run.block_rows)).collect()),
             binary(runs.iter().map(pages).collect()),
         ];
-        let schema = layout_arrow_schema();
+        let schema = layout_arrow_schema(&DataType::Binary);
         let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| Error::internal(error.to_string()))?;
         let mut writer = writer(Vec::new(), schema, false, true)?;
         writer.write(&batch).map_err(written)?;
@@ -458,13 +518,15 @@ impl LayoutWriter {
 /// # Errors
 /// `Corrupt` where a run does not add up or lies in a table that the manifest does not name.
 pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Result<Vec<LayoutRun>> {
-    let options = ArrowReaderOptions::new().with_schema(layout_arrow_schema());
+    let options = ArrowReaderOptions::new().with_schema(layout_arrow_schema(&DataType::BinaryView));
     let builder = open(bytes, options)?;
     let count = u64::try_from(builder.metadata().file_metadata().num_rows()).map_err(corrupt)?;
     if count > rows {
         return Err(corrupt(format!("{count} runs for {rows} rows")));
     }
     let (mut runs, mut covered) = (Vec::new(), 0_u64);
+    // Most runs have the chains of others, and share them.
+    let mut known: BTreeMap<Vec<u8>, Arc<[Chain]>> = BTreeMap::new();
     for batch in batches_of(builder, count)? {
         let batch = batch?;
         if batch.columns().iter().any(|column| column.null_count() > 0) {
@@ -474,7 +536,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
         let wrong = || corrupt("a layout column of another type");
         let u32s = |name: &str| column(name)?.as_primitive_opt::<UInt32Type>().ok_or_else(wrong);
         let u64s = |name: &str| column(name)?.as_primitive_opt::<UInt64Type>().ok_or_else(wrong);
-        let binary = |name: &str| column(name)?.as_binary_opt::<i32>().ok_or_else(wrong);
+        let binary = |name: &str| column(name)?.as_binary_view_opt().ok_or_else(wrong);
         let chunks = column("chunk")?.as_fixed_size_binary_opt().ok_or_else(wrong)?;
         let (owners, chunk_bytes, seeds, chains) = (u32s("owner")?, u64s("chunk_bytes")?, u64s("seed")?, binary("chains")?);
         let (first_blocks, blocks, offsets, run_rows) =
@@ -489,13 +551,14 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
                 return Err(corrupt(format!("a run of {} blocks and {} rows", blocks.value(row), run_rows.value(row))));
             }
             let count = usize::try_from(blocks.value(row)).map_err(corrupt)?;
-            let mut rest = chains.value(row);
-            let mut parsed = Vec::new();
-            while !rest.is_empty() {
-                let (chain, after) = Chain::read(rest)?;
-                parsed.push(chain);
-                rest = after;
-            }
+            let chains = match known.get(chains.value(row)) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    let parsed = read_chains(chains.value(row))?;
+                    known.insert(chains.value(row).to_vec(), Arc::clone(&parsed));
+                    parsed
+                }
+            };
             if owners.value(row) as usize > stores {
                 return Err(corrupt(format!(
                     "a layout with owner {}, the manifest names {stores} other tables",
@@ -507,7 +570,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
                 owner: owners.value(row),
                 chunk_bytes: chunk_bytes.value(row),
                 seed: ChunkSeed(seeds.value(row)),
-                chains: parsed.into(),
+                chains,
                 first_block: first_blocks.value(row),
                 first_offset: offsets.value(row),
                 rows: run_rows.value(row),
@@ -523,6 +586,16 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
         return Err(corrupt(format!("layout of {covered} rows, expected {rows}")));
     }
     Ok(runs)
+}
+
+fn read_chains(mut bytes: &[u8]) -> Result<Arc<[Chain]>> {
+    let mut chains = Vec::new();
+    while !bytes.is_empty() {
+        let (chain, rest) = Chain::read(bytes)?;
+        chains.push(chain);
+        bytes = rest;
+    }
+    Ok(chains.into())
 }
 
 /// Writes a hashes segment.

@@ -182,7 +182,8 @@ impl RowLoader {
             .iter()
             .enumerate()
             .map(|(number, group)| {
-                let stored: u64 = self.table.manifest().segments.iter().map(|segment| self.read_bytes(segment, number, &left)).sum();
+                let stored: u64 =
+                    self.table.manifest().segments.iter().map(|segment| self.read_bytes(segment, number, &left)).sum();
                 // A request weighs as much as the gap that would be read to avoid it.
                 let request = self.coalesce.max_gap.max(1);
                 let valid = group.columns.iter().filter(|id| group.masked.binary_search(id).is_err()).copied();

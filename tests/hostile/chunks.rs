@@ -74,7 +74,7 @@ fn numbers_of(chunk: &[u8]) -> Vec<(String, usize, usize)> {
 #[test]
 fn every_number_of_a_chunk_at_every_edge_harms_nobody() {
     let _alone = alone();
-    let (mut cases, mut turns) = (0, Turns::new());
+    let (mut cases, mut turns) = (0, Turns::new(16));
     for preset in [Preset::Balanced, Preset::Fast, Preset::Compact] {
         let sound = sound(preset);
         let (mut tally, mut fields) = (Tally::default(), 0);

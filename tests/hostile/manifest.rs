@@ -24,9 +24,7 @@ fn with_everything() -> Sound {
     objects.insert(format!("attachments/{}", Hash::of(b"a map")), b"a map".to_vec());
     manifest["properties"] = json!({"place": "Zurich", "count": 7});
     manifest["schema"]["columns"][3]["properties"] = json!({"unit": "m"});
-    let store = |version: u64, url: &str| {
-        json!({"table": "00000000-0000-0000-0000-000000000007", "version": version, "blake3": digits, "urls": [url, "../b"]})
-    };
+    let store = |version: u64, url: &str| json!({"table": "00000000-0000-0000-0000-000000000007", "version": version, "blake3": digits, "urls": [url, "../b"]});
     manifest["stores"] = json!([store(3, "../a"), store(4, "memory://elsewhere/a")]);
     manifest["condemned"] = json!([{"folder": "chunks", "blake3": digits, "bytes": 1}]);
     // The camera once more, and its pose masked there.
@@ -48,7 +46,7 @@ fn every_member_of_the_manifest_at_every_edge_harms_nobody() {
     let sound = with_everything();
     let mut members = Vec::new();
     paths(&sound.forged.manifest, String::new(), &mut members);
-    let (mut tally, mut numbers, mut turns) = (Tally::default(), 0, Turns::new());
+    let (mut tally, mut numbers, mut turns) = (Tally::default(), 0, Turns::new(6));
     let others = [json!(null), json!([]), json!({}), json!(""), json!(true), json!(-1), json!(1.5), json!("a")];
     for path in &members {
         let is_number = sound.forged.manifest.pointer(path).unwrap().is_number();
@@ -207,9 +205,7 @@ fn stores_without_number_in_many_places_or_behind_odd_urls_are_refused() {
         }
         forged
     };
-    let store = |urls: Value| {
-        json!({"table": "00000000-0000-0000-0000-000000000007", "version": 3, "blake3": "ab".repeat(32), "urls": urls})
-    };
+    let store = |urls: Value| json!({"table": "00000000-0000-0000-0000-000000000007", "version": 3, "blake3": "ab".repeat(32), "urls": urls});
     let refused = |what: &str, stores: Value, text: &str| {
         let error = sound.refused(what, &with(stores).sealed());
         assert!(error.contains(text), "{what}: {error}");

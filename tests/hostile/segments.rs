@@ -19,7 +19,7 @@ use super::{
 fn every_column_of_a_layout_at_every_edge_harms_nobody() {
     let _alone = alone();
     let sound = sound(Preset::Balanced);
-    let (mut tally, mut turns) = (Tally::default(), Turns::new());
+    let (mut tally, mut turns) = (Tally::default(), Turns::new(4));
     for group in 0..3 {
         let rows = sound.forged.layout(group);
         let mut look = |what: String, rows: &[LayoutRow]| {
@@ -275,6 +275,32 @@ fn parquet_that_unfolds_is_stopped() {
     reported("hashes of very many blocks", "/groups/0/hashes", parquet_of(vec![("hash".to_owned(), same, false)], &[]));
     let nothing: ArrayRef = Arc::new(FixedSizeBinaryArray::try_new(32, Vec::<u8>::new().into(), None).unwrap());
     reported("no hash", "/groups/0/hashes", parquet_of(vec![("hash".to_owned(), nothing, false)], &[]));
+    // A long text in a dictionary, once for each row.
+    let long = "x".repeat(1 << 20);
+    let times = |rows: usize| -> ArrayRef { Arc::new(Int64Array::from_iter_values(0..rows as i64)) };
+    let index = |rows: usize| {
+        let text: ArrayRef = Arc::new(LargeStringArray::from_iter_values(std::iter::repeat_n(&long, rows)));
+        let weights: ArrayRef = Arc::new(arrow_array::Float64Array::from(vec![0.0; rows]));
+        parquet_of(
+            vec![("log".to_owned(), text, true), ("time".to_owned(), times(rows), true), ("weight".to_owned(), weights, true)],
+            &[],
+        )
+    };
+    refused("an index of long texts", "/index", index(10));
+    // Pages that claim as much as a header of the same length can say.
+    for (path, bytes) in [("/index", index(10)), ("/groups/0/layout", sound.forged.object("/groups/0/layout"))] {
+        let claims = with_page_claims(&bytes);
+        assert!(!claims.is_empty(), "{path}");
+        for (what, claiming) in claims {
+            assert_ne!(look(&format!("{path}: {what}"), path, claiming), Seen::Harmless);
+        }
+    }
+    // Blobs of a layout that a dictionary repeats: each run with a megabyte of chains.
+    let rows = sound.forged.layout(0);
+    let heavy = LayoutRow { chains: [1, 2, 0].repeat(350_000), rows: 1, blocks: 1, ..rows[0].clone() };
+    let mut forged = sound.forged.clone();
+    forged.set_object("/groups/0/layout", write_layout(&vec![heavy; 10]));
+    sound.refused("a megabyte of chains in each run", &forged.sealed());
     for bytes in [
         Vec::new(),
         b"PAR1".to_vec(),
@@ -288,4 +314,22 @@ fn parquet_that_unfolds_is_stopped() {
         }
         reported("hardly any Parquet", "/groups/0/hashes", bytes);
     }
+}
+
+/// The file with sizes of its pages raised: every varint that stands where a page's decompressed size does (behind the type of
+/// the page, at the start of a column) claims as much as its bytes can.
+fn with_page_claims(parquet: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let starts = parquet.windows(3).enumerate().filter(|(_, head)| head[0] == 0x15 && head[1] <= 6 && head[2] == 0x15);
+    starts
+        .map(|(at, _)| {
+            let mut claiming = parquet.to_vec();
+            let mut byte = at + 3;
+            while claiming[byte] & 0x80 != 0 && byte < at + 7 {
+                claiming[byte] = 0xff;
+                byte += 1;
+            }
+            claiming[byte] = 0x7e;
+            (format!("page at {at}"), claiming)
+        })
+        .collect()
 }
