@@ -214,7 +214,7 @@ pub fn chunk(data: &[u8]) {
         };
         blocks.push(pages);
     }
-    if blocks.len() < directory.blocks.len() {
+    if blocks.len() < directory.blocks.len() || !header.columns.iter().all(|(_, chain)| is_quick(chain)) {
         return;
     }
     let texts: Vec<String> = header.columns.iter().map(|(ty, _)| ty.to_string()).collect();
@@ -397,6 +397,17 @@ pub fn block(data: &[u8]) {
     let _ = PackedLengths::from_bytes(structure, usize::from(*kind)).inspect_err(about_bytes);
 }
 
+/// Whether a fuzzer has time for what the chain's compressor takes: not at the highest levels, and readers ignore the level.
+fn is_quick(chain: &Chain) -> bool {
+    let mut stored = Vec::new();
+    chain.write(&mut stored);
+    stored[1..].chunks_exact(2).all(|step| match step {
+        [3, level] => *level <= 9,
+        [6, parameter] => parameter >> 4 <= 8,
+        _ => true,
+    })
+}
+
 /// A chain as it is stored, then four bytes: the length claimed. The rest is decoded as stored bytes, and encoded as values.
 pub fn codec(data: &[u8]) {
     let Some((chain, rest)) = sound(Chain::read(data)) else { return };
@@ -407,6 +418,9 @@ pub fn codec(data: &[u8]) {
     let len = len as usize % (1 << 20);
     if let Some(values) = sound(chain.decode(Bytes::copy_from_slice(rest), len)) {
         assert_eq!(values.len(), len);
+    }
+    if !is_quick(&chain) {
+        return;
     }
     let stored = chain.encode(rest).expect("any bytes can be encoded");
     assert_eq!(chain.decode(stored.into(), rest.len()).expect("what was encoded can be decoded"), rest);
