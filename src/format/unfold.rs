@@ -154,7 +154,7 @@ impl Header<'_> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "tests may panic")]
 mod tests {
     use super::*;
 
