@@ -191,6 +191,11 @@ impl PackedLengths {
         self.count == 0 || (self.base >= *range.start() && below)
     }
 
+    /// The smallest number; 0 where there is none.
+    pub(super) fn least(&self) -> u32 {
+        self.base
+    }
+
     /// Bits of each distance.
     pub(super) fn width(&self) -> u8 {
         self.width

@@ -89,6 +89,8 @@ const CONDEMNED: &str = "condemned";
 const READ_FEATURES: [&str; 2] = [MASKED_COPIES, REFERENCES];
 /// More than anybody has; each costs a look-up.
 const MAX_STORES: usize = 4096;
+/// More places than anybody keeps a table at; a reader may have to try each.
+const MAX_URLS: usize = 16;
 
 /// The version before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -346,7 +348,8 @@ impl Manifest {
         };
         for (list, features) in [("read", &read_features), ("write", &write_features)] {
             if !features.is_sorted_by(|a, b| a < b) {
-                return Err(Error::corrupt(format!("manifest: {list} features {features:?}: not sorted, or one twice")));
+                let features = short(format_args!("{features:?}"));
+                return Err(Error::corrupt(format!("manifest: {list} features {features}: not sorted, or one twice")));
             }
         }
         let announced = |feature: &str, list: &[String], used: bool| match used == list.iter().any(|name| name == feature) {
@@ -375,19 +378,20 @@ impl Manifest {
         }
         for (number, store) in self.stores.iter().enumerate() {
             let itself = store.table == self.table && store.version >= self.version;
-            if store.urls.is_empty() || store.urls.iter().any(String::is_empty) || store.version == 0 || itself {
+            let urls = (1..=MAX_URLS).contains(&store.urls.len()) && !store.urls.iter().any(String::is_empty);
+            if !urls || store.version == 0 || itself {
                 return Err(Error::corrupt(format!(
-                    "manifest: store {}: version {} of table {} at {:?}",
+                    "manifest: store {}: version {} of table {} at {}",
                     number + 1,
                     store.version,
                     store.table,
-                    store.urls
+                    short(format_args!("{:?}", store.urls))
                 )));
             }
         }
         let folders = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
         if let Some(condemned) = self.condemned.iter().find(|condemned| !folders.contains(&condemned.folder.as_str())) {
-            return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", condemned.folder)));
+            return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", short(&condemned.folder))));
         }
         // So that nobody behind this has to ask whether a sum of sizes fits.
         let sizes = self.segments.iter().flat_map(|segment| {

@@ -134,6 +134,9 @@ impl Schema {
             if group.columns.is_empty() {
                 return Err(Error::invalid(format!("column group `{}` has no column", group.name)));
             }
+            if !group.masked.is_sorted_by(|a, b| a < b) {
+                return Err(Error::invalid(format!("column group `{}`: masked columns are not sorted", group.name)));
+            }
             let mut here = BTreeSet::new();
             for id in &group.columns {
                 let column = known(id, &format!("column group `{}`", group.name))?;
@@ -143,15 +146,12 @@ impl Schema {
                         group.name, column.name
                     )));
                 }
-                if !group.masked.contains(id) {
+                if group.masked.binary_search(id).is_err() {
                     in_group.insert(*id);
                 }
             }
-            if let Some(id) = group.masked.iter().find(|id| !group.columns.contains(id)) {
+            if let Some(id) = group.masked.iter().find(|id| !here.contains(id)) {
                 return Err(Error::invalid(format!("column group `{}`: masked column id {} is not in it", group.name, id.0)));
-            }
-            if !group.masked.is_sorted_by(|a, b| a < b) {
-                return Err(Error::invalid(format!("column group `{}`: masked columns are not sorted", group.name)));
             }
         }
         if let Some(column) = columns.iter().find(|column| !in_index.contains(&column.id) && !in_group.contains(&column.id)) {
@@ -226,7 +226,8 @@ impl Schema {
     /// `NotFound` for a pattern that matches nothing, naming the nearest column or the index column that was meant; `Invalid` for a malformed
     /// one.
     pub fn select<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Vec<&Column>> {
-        let candidates: Vec<&Column> = self.columns.iter().filter(|column| !self.index.contains(&column.id)).collect();
+        let in_index: BTreeSet<ColumnId> = self.index.iter().copied().collect();
+        let candidates: Vec<&Column> = self.columns.iter().filter(|column| !in_index.contains(&column.id)).collect();
         let names: Vec<&str> = candidates.iter().map(|column| column.name.as_str()).collect();
         let index: Vec<&str> = self.index().map(|column| column.name.as_str()).collect();
         let chosen = super::pattern::select(&names, &index, patterns)?;

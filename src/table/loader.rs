@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, OnceLock},
 };
 
@@ -72,15 +72,14 @@ impl RowLoader {
     /// A loader of `len` positions in these sources; their columns of one name have one type.
     pub(super) fn of_sources(sources: Arc<[Source]>, len: u64) -> Self {
         let mut columns: Vec<Wanted> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for (number, source) in sources.iter().enumerate() {
             for (name, id) in source.columns.iter() {
-                match columns.iter_mut().find(|column| column.name == *name) {
-                    Some(column) => column.origins.push((number, *id)),
-                    None => columns.extend(source.table.schema().column(*id).map(|column| Wanted {
-                        name: name.clone(),
-                        ty: column.ty.clone(),
-                        origins: vec![(number, *id)],
-                    })),
+                if let Some(column) = places.get(name).and_then(|place| columns.get_mut(*place)) {
+                    column.origins.push((number, *id));
+                } else if let Some(column) = source.table.schema().column(*id) {
+                    places.insert(name.clone(), columns.len());
+                    columns.push(Wanted { name: name.clone(), ty: column.ty.clone(), origins: vec![(number, *id)] });
                 }
             }
         }

@@ -1,6 +1,9 @@
 //! The tables that a loader reads from, and which of their rows belong together.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use arrow_array::ArrayRef;
 use futures::future::try_join_all;
@@ -75,13 +78,10 @@ impl Source {
     /// A table alone: position p is row p, or `at[p]`.
     pub(super) fn of_table(table: &Table, at: Option<Arc<[i64]>>) -> Self {
         let schema = table.schema();
-        let mut columns: Vec<(String, ColumnId)> = Vec::new();
-        for id in schema.groups().iter().flat_map(|group| &group.columns) {
-            if !columns.iter().any(|(_, held)| held == id) {
-                columns.extend(schema.column(*id).map(|column| (column.name.clone(), column.id)));
-            }
-        }
-        Self { table: table.clone(), base: 0, partners: None, at, columns: columns.into() }
+        let mut seen = BTreeSet::new();
+        let ids = schema.groups().iter().flat_map(|group| &group.columns).filter(|id| seen.insert(**id));
+        let columns = ids.filter_map(|id| schema.column(*id)).map(|column| (column.name.clone(), column.id)).collect();
+        Self { table: table.clone(), base: 0, partners: None, at, columns }
     }
 
     /// The row at a position.
@@ -103,12 +103,8 @@ impl Source {
     /// The cheapest groups that hold these columns, and the pages of them in each.
     pub(super) fn choose_groups(&self, columns: &[ColumnId], coalesce: Option<Coalesce>) -> Result<Vec<GroupPages>> {
         let schema = self.table.schema();
-        let mut wanted: Vec<ColumnId> = Vec::with_capacity(columns.len());
-        for id in columns {
-            if !wanted.contains(id) {
-                wanted.push(*id);
-            }
-        }
+        // Sets: a table may have 100,000 columns. Masked columns are sorted.
+        let mut wanted: BTreeSet<ColumnId> = columns.iter().copied().collect();
         let costs: Vec<GroupCost> = schema
             .groups()
             .iter()
@@ -118,16 +114,16 @@ impl Source {
                 let stored: u64 = segments.map(|segment| self.read_bytes(segment, number, &wanted)).sum();
                 // A request weighs as much as the gap that would be read to avoid it.
                 let request = self.coalesce_or(coalesce).max_gap.max(1);
-                let valid = group.columns.iter().filter(|id| !group.masked.contains(id)).copied();
+                let valid = group.columns.iter().filter(|id| group.masked.binary_search(id).is_err()).copied();
                 GroupCost { columns: valid.collect(), cost: stored / self.table.rows().max(1) + request }
             })
             .collect();
-        let groups = cover(&wanted, &costs)?.into_iter().map(|number| {
+        let distinct: Vec<ColumnId> = wanted.iter().copied().collect();
+        let groups = cover(&distinct, &costs)?.into_iter().map(|number| {
             let group = &schema.groups()[number];
-            let valid = |id: &ColumnId| wanted.contains(id) && !group.masked.contains(id);
-            let pages: Vec<usize> = group.columns.iter().enumerate().filter(|(_, id)| valid(id)).map(|(page, _)| page).collect();
-            wanted.retain(|id| !pages.iter().any(|page| group.columns[*page] == *id));
-            GroupPages { group: number, pages }
+            let members = group.columns.iter().enumerate();
+            let taken = members.filter(|(_, id)| group.masked.binary_search(id).is_err() && wanted.remove(*id));
+            GroupPages { group: number, pages: taken.map(|(page, _)| page).collect() }
         });
         Ok(groups.collect())
     }
@@ -147,7 +143,8 @@ impl Source {
         let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, spans: Vec::new() };
         for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
             let columns = &self.table.schema().groups()[*group].columns;
-            let is_held = |id: &ColumnId| pages.iter().any(|page| columns[*page] == *id);
+            let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
+            let is_held = |id: &ColumnId| held.contains(id);
             let (mut spans, mut rows) = (Vec::new(), Vec::new());
             let users: Vec<usize> = (0..parts.len()).filter(|part| parts[*part].columns.iter().any(is_held)).collect();
             for &part in &users {
@@ -166,7 +163,7 @@ impl Source {
 
     /// Stored bytes that reading all rows of a group's wanted columns takes: of those pages alone, where the layout has their
     /// places.
-    fn read_bytes(&self, segment: &Segment, group: usize, wanted: &[ColumnId]) -> u64 {
+    fn read_bytes(&self, segment: &Segment, group: usize, wanted: &BTreeSet<ColumnId>) -> u64 {
         let stored = &segment.groups[group];
         let columns = &self.table.schema().groups()[group].columns;
         if !PageLengths::pay(columns.len(), stored.blocks, stored.stored_bytes) {
