@@ -104,7 +104,10 @@ fn chains(ty: &ColumnType, number: NumberType) -> tetrys::Result<Vec<Chain>> {
     chains.into_iter().map(Chain::new).collect()
 }
 
-fn columns() -> tetrys::Result<Vec<(&'static str, ColumnType, NumberType, Vec<u8>)>> {
+/// Name, type, type of its numbers, values.
+type Sample = (&'static str, ColumnType, NumberType, Vec<u8>);
+
+fn columns() -> tetrys::Result<Vec<Sample>> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut position = 0;
     let walk = std::iter::repeat_with(|| {
