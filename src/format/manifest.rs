@@ -3,20 +3,13 @@
 //! It names every other object by size and BLAKE3 and ends with the BLAKE3 of its own bytes; it grows with segments and groups,
 //! never with rows, chunks or partitions.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{MapAccess, SeqAccess, Visitor},
-};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{cuts::Cuts, locator::Locator};
+use super::{cuts::Cuts, locator::Locator, sealed};
 use crate::{
     error::{Error, Result, short},
     id::{Hash, ObjectRef},
@@ -225,11 +218,6 @@ struct GroupRecord {
     masked: Vec<ColumnId>,
 }
 
-/// What stands between the JSON and its hash.
-const HASH_KEY: &[u8] = b",\"blake3\":\"";
-/// What ends the object.
-const HASH_END: &[u8] = b"\"}\n";
-
 /// The name of a version's manifest: newest first in a listing.
 pub fn manifest_name(version: u64) -> String {
     format!("manifests/{:020}.json", u64::MAX - version)
@@ -317,13 +305,7 @@ impl Manifest {
             properties: self.properties.clone(),
             lineage: self.lineage.clone(),
         };
-        let mut bytes = serde_json::to_vec(&record).map_err(|error| Error::internal(format!("manifest: {error}")))?;
-        bytes.pop(); // the closing brace, which follows the hash
-        let hash = Hash::of(&bytes);
-        bytes.extend(HASH_KEY);
-        bytes.extend(hash.to_string().as_bytes());
-        bytes.extend(HASH_END);
-        Ok((bytes, hash))
+        sealed::seal("manifest", &record)
     }
 
     /// Checks the stored bytes of version `version`, the hash before anything else.
@@ -331,15 +313,7 @@ impl Manifest {
     /// # Errors
     /// `Corrupt`, or `Unsupported` naming the format number or feature this build does not know.
     pub fn parse(bytes: &[u8], version: u64) -> Result<(Self, Hash)> {
-        let body = bytes.strip_suffix(HASH_END).and_then(|rest| {
-            let (rest, hex) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
-            Some((rest.strip_suffix(HASH_KEY)?, hex))
-        });
-        let (signed, hex) = body.ok_or_else(|| Error::corrupt("manifest: does not end with its hash: cut or not a manifest"))?;
-        let hash = Hash::of(signed);
-        if hash.to_string().as_bytes() != hex {
-            return Err(Error::corrupt(format!("manifest: blake3 {}, computed {hash}", String::from_utf8_lossy(hex))));
-        }
+        let hash = sealed::check("manifest", bytes)?;
         let malformed = |error: serde_json::Error| Error::corrupt(format!("manifest: {}", short(error)));
         let probe: Probe = serde_json::from_slice(bytes).map_err(malformed)?;
         if probe.format != FORMAT {
@@ -348,8 +322,7 @@ impl Manifest {
         if let Some(feature) = probe.read_features.iter().find(|feature| !READ_FEATURES.contains(&feature.as_str())) {
             return Err(Error::unsupported(format!("manifest: read feature `{}` is not known to this build", short(feature))));
         }
-        serde_json::from_slice::<UniqueMembers>(bytes).map_err(malformed)?;
-        let record: Record = serde_json::from_slice(bytes).map_err(malformed)?;
+        let record: Record = sealed::read("manifest", bytes)?;
         if record.version != version {
             return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
         }
@@ -463,72 +436,6 @@ impl Manifest {
         Ok(())
     }
 }
-
-/// Any JSON in which no object has a member twice: readers that took the first and readers that took the last would see two
-/// different tables (`format-spec/manifest.md#bytes`).
-struct UniqueMembers;
-
-impl<'de> Deserialize<'de> for UniqueMembers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueMembersVisitor)
-    }
-}
-
-struct UniqueMembersVisitor;
-
-impl<'de> Visitor<'de> for UniqueMembersVisitor {
-    type Value = UniqueMembers;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UniqueMembers, A::Error> {
-        let mut names = BTreeSet::new();
-        while let Some(Name(name)) = map.next_key()? {
-            map.next_value::<UniqueMembers>()?;
-            if names.contains(&name) {
-                let shown: String = name.chars().take(40).collect();
-                return Err(serde::de::Error::custom(format!("member `{shown}` is there twice")));
-            }
-            names.insert(name);
-        }
-        Ok(UniqueMembers)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<UniqueMembers, A::Error> {
-        while seq.next_element::<UniqueMembers>()?.is_some() {}
-        Ok(UniqueMembers)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<UniqueMembers, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<UniqueMembers, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<UniqueMembers, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<UniqueMembers, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<UniqueMembers, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_unit<E>(self) -> Result<UniqueMembers, E> {
-        Ok(UniqueMembers)
-    }
-}
-
-/// A member's name, borrowed where it has no escapes.
-#[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 fn parse_schema(record: SchemaRecord) -> Result<Schema> {
     let columns = record

@@ -10,10 +10,14 @@ mod checksum;
 mod chunk;
 mod cursor;
 mod cuts;
+mod join;
 mod lengths;
 mod locator;
 mod manifest;
 mod page;
+mod parquet;
+mod pin;
+mod sealed;
 mod segment;
 mod sequence;
 
@@ -24,6 +28,7 @@ pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
 pub use checksum::{ChunkSeed, chunk_seed};
 pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
 pub use cuts::Cuts;
+pub use join::{read_join, write_join};
 pub use lengths::PackedLengths;
 pub use locator::Locator;
 pub use manifest::{
@@ -31,6 +36,7 @@ pub use manifest::{
     manifest_name, version_of_name,
 };
 pub use page::page_to_array;
+pub use pin::{MAX_PIN, Pin, PinOwner};
 pub use segment::{
     HashesWriter, IndexWriter, LayoutRun, LayoutWriter, PageLengths, index_arrow_schema, index_reader, read_hashes, read_layout,
     read_sequences,

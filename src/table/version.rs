@@ -99,7 +99,8 @@ impl Table {
         Self { inner: Arc::new(Inner { store, manifest, hash, layouts, sequences: OnceCell::new(), foreign, allowed }) }
     }
 
-    /// The same version, which may also follow references to absolute URLs that start with one of `prefixes`.
+    /// The same version, which may also follow references to `prefixes` and absolute URLs below them: `s3://bucket/team`
+    /// allows `s3://bucket/team/sensors`, and neither `s3://bucket/teams` nor `s3://bucket/team/../other`.
     ///
     /// Relative references, into neighbours of this table, are followed always; nothing else that a stored byte names is.
     pub fn allow<P: Into<String>>(&self, prefixes: impl IntoIterator<Item = P>) -> Self {
@@ -123,7 +124,7 @@ impl Table {
         let mut refused = None;
         for url in &foreign.urls {
             let resolved = match url.contains("://") {
-                true if self.inner.allowed.iter().any(|prefix| url.starts_with(prefix)) => url.clone(),
+                true if self.inner.allowed.iter().any(|prefix| is_below(url, prefix)) => url.clone(),
                 true => {
                     refused = Some(Error::denied(format!("{url} is not among the URLs that its reader allows")));
                     continue;
@@ -315,4 +316,42 @@ fn split_version(url: &str) -> Option<(&str, u64)> {
     let (root, version) = url.rsplit_once('@')?;
     let canonical = !root.is_empty() && !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit());
     canonical.then(|| version.parse().ok())?.map(|version| (root, version))
+}
+
+/// Whether a URL names the same place as `prefix`, or one below it.
+fn is_below(url: &str, prefix: &str) -> bool {
+    let (Ok(url), Ok(prefix)) = (url::Url::parse(url), url::Url::parse(prefix)) else { return false };
+    let names = |url: &url::Url| -> Vec<String> {
+        url.path_segments().into_iter().flatten().filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    let host = |url: &url::Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
+    url.username().is_empty()
+        && url.password().is_none()
+        && host(&url) == host(&prefix)
+        && names(&url).starts_with(&names(&prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_below;
+
+    #[test]
+    fn a_prefix_allows_what_is_below_it_and_no_more() {
+        for (url, below) in [
+            ("s3://bucket/team", true),
+            ("s3://bucket/team/", true),
+            ("s3://bucket/team/sensors", true),
+            ("s3://bucket/teams", false),
+            ("s3://bucket/team/../other", false),
+            ("s3://bucket/team/%2e%2e/other", false),
+            ("s3://bucket-2/team", false),
+            ("http://bucket/team", false),
+            ("file:///team", false),
+            ("not a url", false),
+        ] {
+            assert_eq!(is_below(url, "s3://bucket/team"), below, "{url}");
+        }
+        assert!(is_below("file:///data/a", "file:///data"));
+        assert!(!is_below("http://169.254.169.254/latest", "http://127.0.0.1/"));
+    }
 }

@@ -1,0 +1,74 @@
+//! Join maps: which row of another table belongs to each row of this one. Follows `format-spec/joins.md#join-map`.
+//!
+//! The bytes given to [`read_join`] already passed the BLAKE3 that their name holds.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+
+use super::parquet::{batches_of, corrupt, open, writer, written};
+use crate::error::{Error, Result};
+
+/// A row without a partner.
+const NO_PARTNER: i64 = -1;
+
+fn arrow_schema() -> SchemaRef {
+    Arc::new(ArrowSchema::new(vec![Field::new("row", DataType::Int64, false)]))
+}
+
+/// The join map of these partners.
+///
+/// # Errors
+/// `Invalid` for a row of 2^63 and more.
+pub fn write_join(partners: &[Option<u64>]) -> Result<Vec<u8>> {
+    let row = |partner: &Option<u64>| partner.map_or(Ok(NO_PARTNER), i64::try_from);
+    let rows = partners.iter().map(row).collect::<Result<Vec<i64>, _>>();
+    let rows = rows.map_err(|_| Error::invalid("join map: a row of 2^63 or more"))?;
+    let batch = RecordBatch::try_new(arrow_schema(), vec![Arc::new(Int64Array::from(rows))]);
+    let mut writer = writer(Vec::new(), arrow_schema(), true, true)?;
+    writer.write(&batch.map_err(|error| Error::internal(error.to_string()))?).map_err(written)?;
+    writer.into_inner().map_err(written)
+}
+
+/// The partner of each of `left` rows, each less than `right`.
+///
+/// # Errors
+/// `Corrupt` where the file is not that.
+pub fn read_join(bytes: Bytes, left: u64, right: u64) -> Result<Vec<Option<u64>>> {
+    let builder = open(bytes, ArrowReaderOptions::new().with_schema(arrow_schema()))?;
+    let mut partners = Vec::new();
+    for batch in batches_of(builder, left)? {
+        let batch = batch?;
+        let rows = batch.columns().first().and_then(|column| column.as_primitive_opt::<Int64Type>());
+        let rows = rows.filter(|rows| rows.null_count() == 0 && batch.num_columns() == 1);
+        for &row in rows.ok_or_else(|| corrupt("join map: expected one column `row` of integers"))?.values() {
+            partners.push(match u64::try_from(row) {
+                Ok(row) if row < right => Some(row),
+                Err(_) if row == NO_PARTNER => None,
+                _ => return Err(corrupt(format!("join map: row {row} of a table of {right}"))),
+            });
+        }
+    }
+    Ok(partners)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partners_come_back_and_wrong_ones_do_not() {
+        let partners = [Some(17), Some(18), None, Some(18), Some(4)];
+        let bytes = Bytes::from(write_join(&partners).unwrap());
+        assert_eq!(read_join(bytes.clone(), 5, 19).unwrap(), partners);
+        assert!(read_join(bytes.clone(), 5, 18).unwrap_err().to_string().contains("row 18 of a table of 18"));
+        assert!(read_join(bytes.clone(), 4, 19).unwrap_err().to_string().contains("5 rows, expected 4"));
+        for cut in 0..bytes.len() {
+            read_join(bytes.slice(..cut), 5, 19).unwrap_err();
+        }
+        assert_eq!(read_join(write_join(&[]).unwrap().into(), 0, 0).unwrap(), []);
+    }
+}

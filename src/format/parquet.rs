@@ -1,0 +1,116 @@
+//! The Parquet of segments and join maps: how it is written, and how stored bytes of it are read without trust. Follows
+//! `format-spec/segment.md#segment`.
+
+use std::{
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::{
+    arrow::{
+        ArrowWriter,
+        arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder},
+        arrow_writer::ArrowWriterOptions,
+    },
+    basic::{Compression, ZstdLevel},
+    file::properties::{EnabledStatistics, WriterProperties},
+};
+
+use crate::error::{Error, Result, short};
+
+/// Rows of one Parquet row group: what a writer holds in memory.
+const ROW_GROUP_ROWS: usize = 64 << 10;
+
+/// A file whose footer was read.
+pub(super) type Builder = ParquetRecordBatchReaderBuilder<Bytes>;
+
+/// A failure to write.
+pub(super) fn written(error: parquet::errors::ParquetError) -> Error {
+    match error {
+        parquet::errors::ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(io) => Error::from(*io).at("writing a segment"),
+            Err(source) => Error::internal(format!("writing a segment: {source}")),
+        },
+        error => Error::unavailable(format!("writing a segment: {error}")),
+    }
+}
+
+/// Damage.
+pub(super) fn corrupt(error: impl std::fmt::Display) -> Error {
+    Error::corrupt(format!("segment: {error}"))
+}
+
+/// A writer of the given columns, the same bytes for the same rows.
+pub(super) fn writer<W: Write + Send>(out: W, schema: SchemaRef, dictionary: bool, compressed: bool) -> Result<ArrowWriter<W>> {
+    let compression = match compressed {
+        true => Compression::ZSTD(ZstdLevel::try_new(3).map_err(written)?),
+        false => Compression::UNCOMPRESSED,
+    };
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_dictionary_enabled(dictionary)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_offset_index_disabled(true)
+        .set_created_by("tetrys format 1".to_owned())
+        .build();
+    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    ArrowWriter::try_new_with_options(out, schema, options).map_err(written)
+}
+
+/// What the Parquet reader makes of stored bytes. It promises no more than its authors tested: over some damaged bytes it panics,
+/// and that is damage like any other.
+fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(corrupt),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(corrupt(format!("no sound Parquet: {}", short(text.unwrap_or("the reader gives up")))))
+        }
+    }
+}
+
+/// A file opened for reading: its footer, and where its columns lie, checked.
+pub(super) fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder> {
+    let size = bytes.len() as u64;
+    let builder = parquet(|| Builder::try_new_with_options(bytes, options))?;
+    for column in builder.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let end = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
+        if end.and_then(|(start, len)| start.checked_add(len)).is_none_or(|end| end > size) {
+            return Err(corrupt(format!("a column of {} bytes at {start}, in {size} bytes", column.compressed_size())));
+        }
+    }
+    Ok(builder)
+}
+
+/// The batches of a file of exactly `rows` rows: a few bytes of Parquet can claim, and repeat, any number of them.
+pub(super) fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    let metadata = builder.metadata();
+    let claimed = metadata.row_groups().iter().map(|group| group.num_rows());
+    let sum = claimed.chain([0]).try_fold(0_i64, |sum, rows| sum.checked_add(rows).filter(|_| rows >= 0));
+    if sum != i64::try_from(rows).ok() || Some(metadata.file_metadata().num_rows()) != sum {
+        return Err(corrupt(format!("{} rows, expected {rows}", metadata.file_metadata().num_rows())));
+    }
+    let mut reader = parquet(|| builder.with_batch_size(ROW_GROUP_ROWS).build())?;
+    // `None` behind the last batch, or behind the error that ended it.
+    let mut left = Some(rows);
+    Ok(std::iter::from_fn(move || {
+        let missing = left.take()?;
+        match parquet(|| reader.next().transpose()) {
+            Ok(Some(batch)) => match missing.checked_sub(batch.num_rows() as u64) {
+                Some(rest) => {
+                    left = Some(rest);
+                    Some(Ok(batch))
+                }
+                None => Some(Err(corrupt(format!("more than the {rows} rows expected")))),
+            },
+            Err(error) => Some(Err(error)),
+            Ok(None) if missing > 0 => Some(Err(corrupt(format!("{} rows, expected {rows}", rows - missing)))),
+            Ok(None) => None,
+        }
+    }))
+}

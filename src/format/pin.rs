@@ -1,0 +1,120 @@
+//! Pins: what a table leaves at the owner of chunks that it uses. Follows `format-spec/pins.md#pin`.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{manifest::FORMAT, sealed};
+use crate::{
+    error::{Error, Result},
+    id::Hash,
+};
+
+/// A pin is at most this long.
+pub const MAX_PIN: u64 = 64 << 10;
+
+/// A version of another table uses chunks of this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// The version of the owner that names the chunks.
+    pub owner: PinOwner,
+    /// The table that uses them.
+    pub table: Uuid,
+    /// The version of it that uses them.
+    pub version: u64,
+    /// The commit of that version; it names the pin.
+    pub commit_id: Uuid,
+    /// Where that table may lie, best first.
+    pub urls: Vec<String>,
+}
+
+/// A version of the table whose root holds the pin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinOwner {
+    /// The table.
+    pub table: Uuid,
+    /// The version.
+    pub version: u64,
+    /// The BLAKE3 that ends its manifest.
+    pub blake3: Hash,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Record {
+    format: u32,
+    owner: PinOwner,
+    table: Uuid,
+    version: u64,
+    commit_id: Uuid,
+    urls: Vec<String>,
+}
+
+/// The member that is looked at before all others.
+#[derive(Deserialize)]
+struct Probe {
+    format: u64,
+}
+
+impl Pin {
+    /// The name below the root of the owner.
+    pub fn name(&self) -> String {
+        format!("pins/{}.json", self.commit_id)
+    }
+
+    /// The stored bytes.
+    ///
+    /// # Errors
+    /// `Invalid` where they would be more than [`MAX_PIN`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let (owner, urls) = (self.owner.clone(), self.urls.clone());
+        let record = Record { format: FORMAT, owner, table: self.table, version: self.version, commit_id: self.commit_id, urls };
+        let (bytes, _) = sealed::seal("pin", &record)?;
+        match bytes.len() as u64 <= MAX_PIN {
+            true => Ok(bytes),
+            false => Err(Error::invalid(format!("pin: {} bytes, at most {MAX_PIN}", bytes.len()))),
+        }
+    }
+
+    /// Checks the stored bytes of the pin with this name.
+    ///
+    /// # Errors
+    /// `Corrupt`, or `Unsupported` for another format.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self> {
+        if bytes.len() as u64 > MAX_PIN {
+            return Err(Error::corrupt(format!("pin: {} bytes, at most {MAX_PIN}", bytes.len())));
+        }
+        sealed::check("pin", bytes)?;
+        let probe: Probe = sealed::read("pin", bytes)?;
+        if probe.format != u64::from(FORMAT) {
+            return Err(Error::unsupported(format!("pin: format {}, this build reads {FORMAT}", probe.format)));
+        }
+        let Record { owner, table, version, commit_id, urls, .. } = sealed::read("pin", bytes)?;
+        let pin = Self { owner, table, version, commit_id, urls };
+        if pin.name() != name || version == 0 || pin.owner.version == 0 {
+            return Err(Error::corrupt(format!("pin: commit {commit_id} of version {version} under the name `{name}`")));
+        }
+        Ok(pin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_comes_back_and_a_damaged_one_does_not() {
+        let owner = PinOwner { table: Uuid::from_u128(1), version: 7, blake3: Hash::of(b"manifest") };
+        let pin =
+            Pin { owner, table: Uuid::from_u128(2), version: 3, commit_id: Uuid::from_u128(3), urls: vec!["../labels".into()] };
+        let bytes = pin.to_bytes().unwrap();
+        assert_eq!(Pin::parse(&bytes, &pin.name()).unwrap(), pin);
+        assert!(Pin::parse(&bytes, "pins/other.json").unwrap_err().to_string().contains("under the name"));
+        for byte in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[byte] ^= 1;
+            Pin::parse(&flipped, &pin.name()).unwrap_err();
+            Pin::parse(&bytes[..byte], &pin.name()).unwrap_err();
+        }
+        let urls = vec!["x".repeat(MAX_PIN as usize)];
+        assert!(Pin { urls, ..pin }.to_bytes().unwrap_err().to_string().contains("at most 65536"));
+    }
+}
