@@ -397,7 +397,8 @@ impl Manifest {
             });
             [segment.index.bytes].into_iter().chain(groups)
         });
-        let sizes = sizes.chain(self.attachments.values().map(|object| object.bytes));
+        let others = self.attachments.values().chain(self.condemned.iter().map(|condemned| &condemned.object));
+        let sizes = sizes.chain(others.map(|object| object.bytes));
         if sizes.chain([0]).try_fold(0_u64, u64::checked_add).is_none() {
             return Err(Error::corrupt("manifest: sizes that add up to 2^64 bytes and more"));
         }

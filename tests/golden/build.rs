@@ -4,9 +4,10 @@
 //! The writer keeps all chunks in its own table and writes one version. What the format has beyond that is put together here by
 //! the format's own writers.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::{FixedSizeListArray, Int32Array, RecordBatch};
+use arrow_schema::{DataType, Field};
 use serde_json::json;
 use tetrys::{
     Cuts, Preset, Schema, Store, Table, WriteOptions,
@@ -41,7 +42,8 @@ pub(crate) const TABLES: &[Golden] = &[
         write: every_type,
         holds: |manifest| {
             let index = manifest.schema.index().count();
-            index == TYPES.iter().filter(|ty| is_indexable(ty)).count() + 2 && manifest.schema.columns().len() == TYPES.len() + index
+            index == TYPES.iter().filter(|ty| is_indexable(ty)).count() + 2
+                && manifest.schema.columns().len() == TYPES.len() + index
         },
     },
     Golden { name: "nulls", write: nulls, holds: |manifest| manifest.rows() > 0 },
@@ -88,7 +90,11 @@ pub(crate) const TABLES: &[Golden] = &[
         write: around_the_rows,
         holds: |manifest| !manifest.attachments.is_empty() && !manifest.properties.is_empty() && manifest.condemned.len() == 2,
     },
-    Golden { name: "odd-names", write: odd_names, holds: |manifest| manifest.schema.columns().iter().any(|column| column.name.len() == 1_024) },
+    Golden {
+        name: "odd-names",
+        write: odd_names,
+        holds: |manifest| manifest.schema.columns().iter().any(|column| column.name.len() == 1_024),
+    },
     Golden { name: "no-rows", write: no_rows, holds: |manifest| manifest.segments.is_empty() },
 ];
 
@@ -151,23 +157,78 @@ fn codecs(path: &Path, preset: Preset) -> (Schema, RecordBatch) {
         .index("time", "i64")
         .group("scalars", [("b", "bool"), ("i16", "i16"), ("u32", "u32"), ("i64", "i64"), ("f32", "f32"), ("f64", "f64")])
         .group("tensors", [("points", "f32[?,4]"), ("pose", "f64[3,3]"), ("mask", "bool[16]"), ("half", "f16[8]")])
+        .group("tracks", [("track", "i32[40,3]")])
         .group("others", [("text", "utf8"), ("bytes", "binary"), ("stamps", "list<timestamp[us,UTC]>")])
         .sequence_by(["log"])
         .order_by(["time"])
         .build()
         .unwrap();
     let rows = rows_of(&schema, &mut Rng(11), &[("a", 120)], Taste { nulls: 9, length: 6, smooth: true });
+    // Three components, each of which moves slowly by itself.
+    let moves = (0..120 * 40).flat_map(|step: i32| [step * 7 + step % 5, 1_000_000 - step * step / 9, step / 40 % 3 - 5]);
+    let items = Arc::new(moves.collect::<Int32Array>());
+    let track = FixedSizeListArray::new(Arc::new(Field::new("item", DataType::Int32, true)), 120, items, None);
+    let (batch_schema, mut columns, _) = rows.into_parts();
+    let place = batch_schema.index_of("track").unwrap();
+    columns[place] = Arc::new(track);
+    let rows = RecordBatch::try_new(batch_schema, columns).unwrap();
     one(path, schema, WriteOptions { preset, ..WriteOptions::default() }, rows)
 }
 
 /// A type of every kind, with every scalar as such and in tensors.
 const TYPES: &[&str] = &[
-    "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "date", "timestamp[s]",
-    "timestamp[ms]", "timestamp[us]", "timestamp[ns]", "timestamp[s,UTC]", "timestamp[ms,Europe/Zurich]",
-    "timestamp[us,+05:30]", "timestamp[ns,UTC]", "duration[s]", "duration[ms]", "duration[us]", "duration[ns]", "utf8",
-    "categorical", "binary", "bool[3]", "i8[2]", "i16[2,2]", "i32[]", "i64[0]", "u8[?]", "u16[?,2]", "u32[2,?,?]", "u64[1]",
-    "f16[?,0]", "bf16[?]", "f32[?,4]", "f64[3,3]", "list<bool>", "list<utf8>", "list<categorical>", "list<binary>",
-    "list<list<i16>>", "list<f32[?,2]>", "list<bool[3]>", "list<f64[]>", "list<date>", "list<timestamp[ns,UTC]>",
+    "bool",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "f16",
+    "bf16",
+    "f32",
+    "f64",
+    "date",
+    "timestamp[s]",
+    "timestamp[ms]",
+    "timestamp[us]",
+    "timestamp[ns]",
+    "timestamp[s,UTC]",
+    "timestamp[ms,Europe/Zurich]",
+    "timestamp[us,+05:30]",
+    "timestamp[ns,UTC]",
+    "duration[s]",
+    "duration[ms]",
+    "duration[us]",
+    "duration[ns]",
+    "utf8",
+    "categorical",
+    "binary",
+    "bool[3]",
+    "i8[2]",
+    "i16[2,2]",
+    "i32[]",
+    "i64[0]",
+    "u8[?]",
+    "u16[?,2]",
+    "u32[2,?,?]",
+    "u64[1]",
+    "f16[?,0]",
+    "bf16[?]",
+    "f32[?,4]",
+    "f64[3,3]",
+    "list<bool>",
+    "list<utf8>",
+    "list<categorical>",
+    "list<binary>",
+    "list<list<i16>>",
+    "list<f32[?,2]>",
+    "list<bool[3]>",
+    "list<f64[]>",
+    "list<date>",
+    "list<timestamp[ns,UTC]>",
     "list<list<list<list<list<list<list<list<u8>>>>>>>>",
 ];
 
@@ -179,8 +240,9 @@ fn every_type(path: &Path) -> (Schema, RecordBatch) {
     let builder = Schema::builder().index("log", "utf8").index("time", "i64");
     let builder = TYPES.iter().filter(|ty| is_indexable(ty)).fold(builder, |builder, ty| builder.index(format!("i {ty}"), ty));
     let groups = TYPES.chunks(18).enumerate();
-    let builder =
-        groups.fold(builder, |builder, (number, types)| builder.group(format!("g{number}"), types.iter().map(|ty| (format!("c {ty}"), *ty))));
+    let builder = groups.fold(builder, |builder, (number, types)| {
+        builder.group(format!("g{number}"), types.iter().map(|ty| (format!("c {ty}"), *ty)))
+    });
     let schema = builder.sequence_by(["log"]).order_by(["time"]).build().unwrap();
     let rows = rows_of(&schema, &mut Rng(18), &[("a", 11), ("b", 6)], Taste { nulls: 5, length: 4, smooth: false });
     one(path, schema, WriteOptions::default(), rows)
@@ -283,9 +345,8 @@ fn masked_copy(path: &Path) -> (Schema, RecordBatch) {
     // Images stay what they were; poses and speeds are new.
     let columns = ["log", "time", "image"].map(|name| old.column_by_name(name).unwrap().clone());
     let others = ["pose", "speed"].map(|name| new.column_by_name(name).unwrap().clone());
-    let options_of_batch = RecordBatchOptions::new().with_row_count(Some(old.num_rows()));
     let rows = [&columns[..], &others].concat();
-    let rows = RecordBatch::try_new_with_options(old.schema(), rows, &options_of_batch).unwrap();
+    let rows = RecordBatch::try_new(old.schema(), rows).unwrap();
     let table = write(path, &schema, options.clone(), std::slice::from_ref(&old));
     let (_, beside) = tables::memory();
     let other = block_on(tables::write(beside.clone(), schema.clone(), options, std::slice::from_ref(&rows))).unwrap();
@@ -334,10 +395,10 @@ fn reference(path: &Path) -> (Schema, RecordBatch) {
         }
     }
     let (table, version, blake3) = (manifest.table, manifest.version, original.manifest_hash());
-    let neighbour = |urls: &[&str]| ForeignTable { table, version, blake3, urls: urls.iter().map(|url| (*url).to_owned()).collect() };
+    let neighbour =
+        |urls: &[&str]| ForeignTable { table, version, blake3, urls: urls.iter().map(|url| (*url).to_owned()).collect() };
     let stores = vec![neighbour(&["../original"]), neighbour(&["../gone", "../original"])];
-    let manifest =
-        Manifest { table: Uuid::from_u128(7), commit_id: Uuid::from_u128(8), segments, stores, ..manifest.clone() };
+    let manifest = Manifest { table: Uuid::from_u128(7), commit_id: Uuid::from_u128(8), segments, stores, ..manifest.clone() };
     block_on(tetrys::commit::publish(&target, &manifest)).unwrap();
     (schema, joined(&partitions))
 }
@@ -357,7 +418,8 @@ fn around_the_rows(path: &Path) -> (Schema, RecordBatch) {
     let (map, empty) = (put(table.store(), "attachments", "", b"a map".to_vec()), put(table.store(), "attachments", "", vec![]));
     next_version(&table, |manifest| {
         manifest.attachments = [("map.txt".to_owned(), map), ("ö/\"\u{0}".to_owned(), empty)].into();
-        manifest.properties = [("licence".to_owned(), json!("CC0")), ("nested".to_owned(), json!({"a": [null, true, -1, 0.1]}))].into();
+        manifest.properties =
+            [("licence".to_owned(), json!("CC0")), ("nested".to_owned(), json!({"a": [null, true, -1, 0.1]}))].into();
         manifest.lineage = json!({"by": "hand"});
         let gone = |folder: &str, bytes: &[u8]| Condemned {
             folder: folder.to_owned(),

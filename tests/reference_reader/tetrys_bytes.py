@@ -75,6 +75,8 @@ SCALARS = {
     "bf16": (np.dtype("<u2"), True),
 }
 UNITS = ("s", "ms", "us", "ns")
+TEXTS = ("utf8", "categorical")
+BYTES = (*TEXTS, "binary")
 
 
 class Type:
@@ -90,7 +92,7 @@ class Type:
         name, bracket, inside = leaf.partition("[")
         if leaf in SCALARS:
             self.scalar = leaf
-        elif leaf in ("utf8", "binary"):
+        elif leaf in BYTES:
             self.scalar = "u8"
         elif leaf == "date":
             self.scalar = "i32"
@@ -177,7 +179,7 @@ class Structure:
             require(all(ok or not any(shape[at] for at in ragged) for ok, shape in zip(self.valid, self.shapes)), f"{what}: a null tensor has extents", Stray)
             require(all(columns[at][slot] <= 2_147_483_647 for at in ragged for slot in range(n)), f"{what}: an extent above 2,147,483,647")
             self.sizes = [math.prod(shape) for shape in self.shapes]
-        elif kind.leaf in ("utf8", "binary"):
+        elif kind.leaf in BYTES:
             self.sizes = lengths(cursor, n)
             require(all(ok or not size for ok, size in zip(self.valid, self.sizes)), f"{what}: a null text has bytes", Stray)
         else:
@@ -203,7 +205,7 @@ class Structure:
             elif kind.extents is not None:
                 items = [item if valid else None for item, valid in zip(elements[here:at], self.valid_elements[here:at])]
                 slots.append(Tensor(self.shapes[number], items))
-            elif kind.leaf == "utf8":
+            elif kind.leaf in TEXTS:
                 slots.append(decoded(data[here:at], f"`{kind.text}`: slot {number}"))
             elif kind.leaf == "binary":
                 slots.append(bytes(data[here:at]))
@@ -219,7 +221,7 @@ class Structure:
 
     def _elements(self, data, bits):
         kind = self.type
-        if kind.leaf in ("utf8", "binary"):
+        if kind.leaf in BYTES:
             return None
         array = np.frombuffer(data, kind.dtype)
         if kind.scalar == "bool":
@@ -281,6 +283,10 @@ def decode_chain(steps, data, values_len, what):
             data = CODECS[codec].decode(bytes(data), parameter, values_len, steps[:position])
         except (lz4.block.LZ4BlockError, zstandard.ZstdError, ValueError, TypeError, RuntimeError, MemoryError) as error:
             raise Refused(f"{what}: codec {codec}: {error}") from None
+        except BaseException as error:
+            # pcodec is Rust: what it did not expect of damaged bytes ends in a panic, which is no Exception.
+            require(type(error).__name__ != "PanicException", f"{what}: codec {codec}: {error}")
+            raise
         require(len(data) == values_len, f"{what}: codec {codec} gave {len(data)} bytes, not {values_len}")
     return data
 
@@ -431,6 +437,10 @@ def page(data, kind, steps, rows, seed, what):
     parsed = Structure(kind, rows, structure, values_len, what)
     values = bytes(values if plain else decode_chain(steps, values, values_len, what))
     return Page(structure, values, parsed, len(data))
+
+
+def directory_len(columns):
+    return align8(8 + 4 * columns) + 8
 
 
 def block(data, kinds, chains, chunk_seed, ordinal, what):
