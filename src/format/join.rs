@@ -56,6 +56,7 @@ pub fn read_join(bytes: Bytes, left: u64, right: u64) -> Result<Vec<Option<u64>>
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests may panic")]
 mod tests {
     use super::*;
 

@@ -97,6 +97,7 @@ impl Pin {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "tests may panic")]
 mod tests {
     use super::*;
 

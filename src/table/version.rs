@@ -1,6 +1,9 @@
 //! One version of a table, open for reading.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
@@ -144,8 +147,8 @@ impl Table {
     pub(super) async fn stores_of(&self, plan: &ReadPlan) -> Result<BTreeMap<u32, Store>> {
         let mut stores = BTreeMap::new();
         for range in plan.groups.iter().flat_map(|group| &group.ranges) {
-            if !stores.contains_key(&range.owner) {
-                stores.insert(range.owner, self.store_of(range.owner).await?);
+            if let Entry::Vacant(owner) = stores.entry(range.owner) {
+                owner.insert(self.store_of(range.owner).await?);
             }
         }
         Ok(stores)
