@@ -515,7 +515,8 @@ fn layout_shared(folder: &Folder) {
     let runs = read(stores).unwrap();
     assert_eq!(runs.iter().map(make::run_json).collect::<Value>(), file["runs"]);
     assert!(read(stores - 1).unwrap_err().to_string().contains("owner 2"));
-    let again = read_layout(LayoutWriter::write(&runs).unwrap().into(), runs[0].chains.len(), number(&file["rows"]), stores).unwrap();
+    let again =
+        read_layout(LayoutWriter::write(&runs).unwrap().into(), runs[0].chains.len(), number(&file["rows"]), stores).unwrap();
     assert_eq!(again, runs);
 }
 

@@ -109,7 +109,6 @@ pub struct Segment {
     /// How many sequences have rows here.
     pub sequences: u64,
     /// Whether the first of them began in the segment before.
-    #[serde(default)]
     pub continues: bool,
     /// The index columns.
     pub index: ObjectRef,
@@ -125,8 +124,10 @@ pub struct IndexStatistics {
     /// The column.
     pub column: ColumnId,
     /// The least value, where it is short enough to keep; NaN does not count.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub min: Option<Value>,
     /// The greatest value, likewise.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub max: Option<Value>,
     /// Rows without a value.
     pub nulls: u64,
@@ -158,16 +159,15 @@ pub struct ColumnBytes {
     pub logical: u64,
 }
 
-/// Its JSON, less the hash at the end.
+/// Its JSON, less the hash at the end. Every member must be there, also one that may be null.
 #[derive(Serialize, Deserialize)]
 struct Record {
     format: u32,
-    #[serde(default)]
     read_features: Vec<String>,
-    #[serde(default)]
     write_features: Vec<String>,
     table: Uuid,
     version: u64,
+    #[serde(deserialize_with = "Option::deserialize")]
     parent: Option<Parent>,
     commit_id: Uuid,
     schema: SchemaRecord,
@@ -407,7 +407,9 @@ impl Manifest {
         for (number, segment) in self.segments.iter().enumerate() {
             let columns_fit = segment.groups.len() == self.schema.groups().len()
                 && segment.groups.iter().zip(self.schema.groups()).all(|(stored, group)| {
-                    stored.columns.len() == group.columns.len() && stored.blocks <= segment.rows && stored.runs <= stored.blocks
+                    stored.columns.len() == group.columns.len()
+                        && stored.blocks <= segment.rows
+                        && (1..=stored.blocks).contains(&stored.runs)
                 });
             if segment.first_row != next
                 || segment.rows == 0

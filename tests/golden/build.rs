@@ -157,7 +157,7 @@ fn codecs(path: &Path, preset: Preset) -> (Schema, RecordBatch) {
         .index("time", "i64")
         .group("scalars", [("b", "bool"), ("i16", "i16"), ("u32", "u32"), ("i64", "i64"), ("f32", "f32"), ("f64", "f64")])
         .group("tensors", [("points", "f32[?,4]"), ("pose", "f64[3,3]"), ("mask", "bool[16]"), ("half", "f16[8]")])
-        .group("tracks", [("track", "i32[40,3]")])
+        .group("tracks", [("track", "i32[12,3]")])
         .group("others", [("text", "utf8"), ("bytes", "binary"), ("stamps", "list<timestamp[us,UTC]>")])
         .sequence_by(["log"])
         .order_by(["time"])
@@ -165,9 +165,9 @@ fn codecs(path: &Path, preset: Preset) -> (Schema, RecordBatch) {
         .unwrap();
     let rows = rows_of(&schema, &mut Rng(11), &[("a", 120)], Taste { nulls: 9, length: 6, smooth: true });
     // Three components, each of which moves slowly by itself.
-    let moves = (0..120 * 40).flat_map(|step: i32| [step * 7 + step % 5, 1_000_000 - step * step / 9, step / 40 % 3 - 5]);
+    let moves = (0..120 * 12).flat_map(|step: i32| [step * 7 + step % 5, 1_000_000 - step * step / 9, step / 12 % 3 - 5]);
     let items = Arc::new(moves.collect::<Int32Array>());
-    let track = FixedSizeListArray::new(Arc::new(Field::new("item", DataType::Int32, true)), 120, items, None);
+    let track = FixedSizeListArray::new(Arc::new(Field::new("item", DataType::Int32, true)), 36, items, None);
     let (batch_schema, mut columns, _) = rows.into_parts();
     let place = batch_schema.index_of("track").unwrap();
     columns[place] = Arc::new(track);

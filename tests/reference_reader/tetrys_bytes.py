@@ -313,7 +313,27 @@ def unsplit(data, parameter, *_):
 
 def un_lz4(data, _, values_len, *__):
     require(values_len <= 255 * len(data), f"{values_len} bytes out of {len(data)} of LZ4")
+    check_lz4_offsets(data)
     return lz4.block.decompress(data, uncompressed_size=values_len)
+
+
+def check_lz4_offsets(data):
+    """That no match has the offset 0, which the library takes for something."""
+    cursor = Cursor(data, "LZ4")
+
+    def prolonged(length):
+        more = 255 if length == 15 else 0
+        while more == 255:
+            more = cursor.number(1)
+            length += more
+        return length
+
+    while cursor.at < len(data):
+        token = cursor.number(1)
+        cursor.take(prolonged(token >> 4))
+        if cursor.at < len(data):
+            require(cursor.number(2) > 0, "LZ4: a match of offset 0")
+            prolonged(token & 15)
 
 
 def un_zstd(data, _, values_len, *__):

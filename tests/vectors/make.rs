@@ -573,7 +573,10 @@ fn table(folder: &Path) {
     json("index.json", json!({"columns": columns, "runs": runs}));
     let layout = object("layout", segment.groups[0].layout.blake3.to_string());
     let runs = read_layout(layout, 2, segment.rows, 0).unwrap();
-    json("layout.json", json!({"columns": 2, "rows": segment.rows, "stores": 0, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}));
+    json(
+        "layout.json",
+        json!({"columns": 2, "rows": segment.rows, "stores": 0, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}),
+    );
     let hashes = object("hashes", segment.groups[0].hashes.blake3.to_string());
     let hashes = read_hashes(hashes, segment.groups[0].blocks).unwrap();
     json("hashes.json", json!({"hashes": hashes.iter().map(ToString::to_string).collect::<Vec<_>>()}));
@@ -615,7 +618,10 @@ fn shared(folder: &Path) {
     let runs = [run(0, 3, 0, true), run(2, 20, 5, true), run(1, 1, 0, false), run(2, 6, 25, false), run(0, 1, 9, true)];
     let rows: u64 = runs.iter().map(|run| run.rows).sum();
     fs::write(folder.join("layout_shared.parquet"), LayoutWriter::write(&runs).unwrap()).unwrap();
-    json("layout_shared.json", json!({"columns": 3, "rows": rows, "stores": 2, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}));
+    json(
+        "layout_shared.json",
+        json!({"columns": 3, "rows": rows, "stores": 2, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}),
+    );
 
     let schema = Schema::builder().index("log", "categorical").index("time", "i64");
     let schema = schema.group("a", [("x", "f32"), ("y", "utf8")]).group("b", [("y", "utf8"), ("z", "u8[?]")]).build().unwrap();
