@@ -383,7 +383,8 @@ fn it_and_the_library_judge_broken_bytes_alike() {
     // Numbers enough for several pieces of pco.
     let split = Step::Split { width: 2, components: 2 };
     for steps in [vec![Step::Pco(NumberType::U16, 0)], vec![split, Step::Pco(NumberType::I16, 1)]] {
-        let (chain, values): (_, Vec<u8>) = (Chain::new(steps).unwrap(), (0..1_100_003_u32).map(|byte| (byte / 9) as u8).collect());
+        let (chain, values): (_, Vec<u8>) =
+            (Chain::new(steps).unwrap(), (0..1_100_003_u32).map(|byte| (byte / 9) as u8).collect());
         let mut steps = Vec::new();
         chain.write(&mut steps);
         let stored = plain::hex(&chain.encode(&values).unwrap());
@@ -447,6 +448,53 @@ fn changed(rng: &mut Rng, manifest: &Value, pointers: &[String]) -> (String, Val
     }
 }
 
+/// JSON with something between two of its bytes, or without one of them.
+fn misspelt(rng: &mut Rng, text: &str) -> (String, String) {
+    let between = [
+        "0",
+        "-",
+        "1",
+        ".5",
+        "e2",
+        "e999",
+        "\"",
+        "\\",
+        "\\u0061",
+        "\\ud800",
+        "\\ud83d\\ude97",
+        "\u{0}",
+        "\u{7f}",
+        "\u{feff}",
+        "🚗",
+        " ",
+        "\t\r\n",
+        "\u{a0}",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ":",
+        "null",
+        "NaN",
+        "/**/",
+    ];
+    let mut place = rng.below(text.len() as u64) as usize;
+    // Half of the places are behind a mark, where more is allowed.
+    if rng.once_in(2) {
+        place = text[place..].find([':', ',', '[', '{', '"']).map_or(place, |more| place + more + 1);
+    }
+    let (before, behind) = (&text[..place], &text[place..]);
+    match rng.below(5) {
+        0 if !behind.is_empty() => (format!("without byte {place}"), before.to_owned() + &behind[1..]),
+        _ => {
+            let more = rng.pick(&between);
+            let near = &before[before.len().saturating_sub(20)..];
+            (format!("{more:?} behind `{near}`"), format!("{before}{more}{behind}"))
+        }
+    }
+}
+
 #[test]
 fn it_and_the_library_judge_changed_manifests_alike() {
     let Some(python) = plain::python() else { return };
@@ -483,6 +531,11 @@ fn it_and_the_library_judge_changed_manifests_alike() {
             let text = changed.to_string();
             cases.push(json!({kind: text.strip_suffix('}').unwrap(), "name": format!("pins/{other}.json")}));
             what.push(format!("{kind} {name}"));
+        }
+        for _ in 0..common::cases(count / 2) {
+            let (what_else, text) = misspelt(&mut rng, &whole.to_string());
+            cases.push(json!({kind: text.strip_suffix('}').unwrap_or(&text), "name": format!("pins/{other}.json")}));
+            what.push(format!("{kind} {what_else}"));
         }
     }
     let theirs = judged_in_python(&python, &cases);

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use arrow_array::{FixedSizeListArray, Int32Array, RecordBatch};
+use arrow_array::{FixedSizeListArray, Int32Array, LargeBinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field};
 use serde_json::json;
 use tetrys::{
@@ -157,17 +157,17 @@ fn codecs(path: &Path, preset: Preset) -> (Schema, RecordBatch) {
         .index("time", "i64")
         .group("scalars", [("b", "bool"), ("i16", "i16"), ("u32", "u32"), ("i64", "i64"), ("f32", "f32"), ("f64", "f64")])
         .group("tensors", [("points", "f32[?,4]"), ("pose", "f64[3,3]"), ("mask", "bool[16]"), ("half", "f16[8]")])
-        .group("tracks", [("track", "i32[12,3]")])
+        .group("tracks", [("track", "i32[8,3]")])
         .group("others", [("text", "utf8"), ("bytes", "binary"), ("stamps", "list<timestamp[us,UTC]>")])
         .sequence_by(["log"])
         .order_by(["time"])
         .build()
         .unwrap();
-    let rows = rows_of(&schema, &mut Rng(11), &[("a", 120)], Taste { nulls: 9, length: 6, smooth: true });
+    let rows = rows_of(&schema, &mut Rng(11), &[("a", 100)], Taste { nulls: 9, length: 6, smooth: true });
     // Three components, each of which moves slowly by itself.
-    let moves = (0..120 * 12).flat_map(|step: i32| [step * 7 + step % 5, 1_000_000 - step * step / 9, step / 12 % 3 - 5]);
+    let moves = (0..100 * 8).flat_map(|step: i32| [step * 7 + step % 5, 1_000_000 - step * step / 9, step / 8 % 3 - 5]);
     let items = Arc::new(moves.collect::<Int32Array>());
-    let track = FixedSizeListArray::new(Arc::new(Field::new("item", DataType::Int32, true)), 36, items, None);
+    let track = FixedSizeListArray::new(Arc::new(Field::new("item", DataType::Int32, true)), 24, items, None);
     let (batch_schema, mut columns, _) = rows.into_parts();
     let place = batch_schema.index_of("track").unwrap();
     columns[place] = Arc::new(track);
@@ -295,8 +295,11 @@ fn wide_rows(path: &Path) -> (Schema, RecordBatch) {
         .sequence_by(["log"])
         .build()
         .unwrap();
-    let taste = Taste { nulls: 0, length: 8_000, smooth: false };
-    let rows = rows_of(&schema, &mut Rng(19), &[("a", 4)], taste);
+    let rng = &mut Rng(19);
+    let (batch_schema, mut columns, _) = rows_of(&schema, rng, &[("a", 2)], Taste::SMALL).into_parts();
+    let images = [rng.bytes(16_500), rng.bytes(16_600)];
+    columns[batch_schema.index_of("image").unwrap()] = Arc::new(LargeBinaryArray::from_iter_values(images));
+    let rows = RecordBatch::try_new(batch_schema, columns).unwrap();
     one(path, schema, WriteOptions::default(), rows)
 }
 

@@ -117,8 +117,8 @@ def finite(text):
 
 
 def whole(text):
-    finite(text)
-    return int(text)
+    number = finite(text)
+    return number if text == "-0" else int(text)
 
 
 def depth_of(text):
