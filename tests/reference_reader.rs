@@ -504,6 +504,7 @@ fn it_and_the_library_judge_changed_manifests_alike() {
     let mut plain: Value = serde_json::from_slice(&bytes).unwrap();
     plain.as_object_mut().unwrap().remove("blake3");
     plain["properties"] = json!({"a": {"b": [1]}});
+    plain["schema"]["columns"][0]["properties"] = json!({"unit": "m"});
     plain["attachments"] = json!({"map": {"blake3": "00".repeat(32), "bytes": 5}});
     // And one that uses every feature.
     let mut shared = plain.clone();

@@ -87,6 +87,8 @@ const MASKED_COPIES: &str = "masked-copies";
 const CONDEMNED: &str = "condemned";
 /// What this build can read.
 const READ_FEATURES: [&str; 2] = [MASKED_COPIES, REFERENCES];
+/// Names of attachments and properties are at most this long, in bytes.
+const MAX_NAME: usize = 1024;
 /// More than anybody has; each costs a look-up.
 const MAX_STORES: usize = 4096;
 
@@ -388,6 +390,15 @@ impl Manifest {
         let folders = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
         if let Some(condemned) = self.condemned.iter().find(|condemned| !folders.contains(&condemned.folder.as_str())) {
             return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", condemned.folder)));
+        }
+        let of_columns = self.schema.columns().iter().flat_map(|column| column.properties.keys());
+        let mut names = self.attachments.keys().chain(self.properties.keys()).chain(of_columns);
+        if let Some(name) = names.find(|name| !(1..=MAX_NAME).contains(&name.len())) {
+            return Err(Error::corrupt(format!(
+                "manifest: attachment or property `{}`: a name of {} bytes, expected 1 to {MAX_NAME}",
+                short(name),
+                name.len()
+            )));
         }
         // So that nobody behind this has to ask whether a sum of sizes fits.
         let sizes = self.segments.iter().flat_map(|segment| {

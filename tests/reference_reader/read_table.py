@@ -232,8 +232,8 @@ class Schema:
         self.columns, names = {}, set()
         for column in schema["columns"]:
             members(column, {"id": int, "name": str, "type": str}, "schema: column")
-            require(isinstance(column.get("properties", {}), dict), "schema: properties of a column")
-            what = f"column `{column['name']}`"
+            what, properties = f"column `{column['name']}`", column.get("properties", {})
+            require(isinstance(properties, dict) and all(1 <= len(name.encode()) <= 1_024 for name in properties), f"{what}: properties")
             require(column["id"] < 1 << 32 and column["id"] not in self.columns, f"{what}: id {column['id']}")
             require(1 <= len(column["name"].encode()) <= 1_024 and column["name"] not in names, f"{what}: name")
             names.add(column["name"])

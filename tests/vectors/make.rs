@@ -747,6 +747,7 @@ fn manifests(empty: Manifest) -> Value {
             with("{\"name\":\"a\",", "{\"name\":\"a\",\"masked\":[2],")
                 .replace("\"read_features\":[]", "\"read_features\":[\"masked-copies\"]"),
         ),
+        ("a property without a name", with("\"properties\":{}", "\"properties\":{\"\":1}")),
         ("one row", with("\"rows\":0", "\"rows\":1")),
     ];
     let list = |cases: Vec<(&str, String)>| {
