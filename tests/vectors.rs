@@ -105,6 +105,40 @@ fn every_stored_vector_is_listed_and_has_a_test_that_reads_it() {
 }
 
 #[test]
+fn every_page_of_the_format_has_vectors_and_every_vector_is_explained() {
+    let pages = fs::read_dir(common::root().join("format-spec")).unwrap();
+    let pages = pages.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(|name| name.ends_with(".md"));
+    let readme = fs::read_to_string(stored().join("README.md")).unwrap();
+    for page in pages.filter(|page| page != "README.md" && page != "CHANGES.md") {
+        assert!(readme.contains(&format!("](../{page}")), "{page} has no vectors");
+    }
+    for (file, _) in FILES {
+        assert!(readme.contains(&format!("`{file}`")), "{file} is not in the table of README.md");
+    }
+}
+
+#[test]
+fn what_is_listed_is_never_rewritten_and_a_change_is_found() {
+    let (made, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let write = |folder: &Path, file: &str, text: &str| fs::write(folder.join(file), text).unwrap();
+    let fails = |what: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).is_err();
+    write(made.path(), "a", "one");
+    sums::add(made.path(), to.path(), &[]);
+    write(made.path(), "a", "another");
+    write(made.path(), "b", "two");
+    sums::add(made.path(), to.path(), &[]);
+    assert_eq!(fs::read_to_string(to.path().join("a")).unwrap(), "one");
+    sums::check(to.path(), &[]);
+    write(to.path(), "c", "no test reads it");
+    assert!(fails(&|| sums::check(to.path(), &[])));
+    sums::check(to.path(), &["c"]);
+    write(to.path(), "a", "another");
+    assert!(fails(&|| sums::check(to.path(), &["c"])));
+    fs::remove_file(to.path().join("a")).unwrap();
+    assert!(fails(&|| sums::add(made.path(), to.path(), &["c"])), "a listed file that is gone is not made anew");
+}
+
+#[test]
 fn the_reference_reader_reads_the_same_vectors() {
     let Some(python) = plain::python() else { return };
     let made = tempfile::tempdir().unwrap();
