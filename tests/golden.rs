@@ -19,7 +19,11 @@ use std::{
 use build::{TABLES, known_codecs};
 use common::tables::block_on;
 use serde_json::Value;
-use tetrys::{Table, format::read_layout};
+use tetrys::{
+    Table,
+    codec::Chain,
+    format::{LayoutRun, read_layout},
+};
 
 fn stored() -> PathBuf {
     common::root().join("tests/golden/v1")
@@ -48,32 +52,37 @@ fn read_all(folder: &Path) {
     }
 }
 
-/// The codec ids in the layouts of all tables of a folder.
-fn codecs(folder: &Path) -> BTreeSet<u8> {
-    let mut found = BTreeSet::new();
+/// The runs of blocks of all tables of a folder.
+fn runs(folder: &Path) -> Vec<LayoutRun> {
+    let mut found = Vec::new();
     for name in names(folder) {
         let table = block_on(Table::open(folder.join(name).join("table").to_str().unwrap())).unwrap();
         for segment in &table.manifest().segments {
             for group in &segment.groups {
                 let object = format!("layout/{}.parquet", group.layout.blake3);
                 let bytes = block_on(table.store().get_exact(&object, group.layout.bytes)).unwrap();
-                for run in read_layout(bytes, group.columns.len(), segment.rows, table.manifest().stores.len()).unwrap() {
-                    for chain in run.chains.iter() {
-                        let mut bytes = Vec::new();
-                        chain.write(&mut bytes);
-                        found.extend(bytes[1..].iter().step_by(2));
-                    }
-                }
+                found.extend(read_layout(bytes, group.columns.len(), segment.rows, table.manifest().stores.len()).unwrap());
             }
         }
     }
     found
 }
 
+/// The codec ids of a chain.
+fn codecs(chain: &Chain) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    chain.write(&mut bytes);
+    bytes[1..].iter().copied().step_by(2).collect()
+}
+
 /// What the list of tables promises of a folder that holds them all.
 fn check_promises(folder: &Path) {
     assert_eq!(names(folder), TABLES.iter().map(|table| table.name.to_owned()).collect());
-    assert_eq!(codecs(folder), known_codecs(), "the codecs in golden tables, and those of the format");
+    let runs = runs(folder);
+    let found: BTreeSet<u8> = runs.iter().flat_map(|run| run.chains.iter().flat_map(codecs)).collect();
+    assert_eq!(found, known_codecs(), "the codecs in golden tables, and those of the format");
+    assert!(runs.iter().any(|run| run.pages.is_some()) && runs.iter().any(|run| run.pages.is_none()), "page lengths");
+    assert!((0..=2).all(|owner| runs.iter().any(|run| run.owner == owner)), "owners");
     for table in TABLES {
         let manifest = block_on(Table::open(folder.join(table.name).join("table").to_str().unwrap())).unwrap();
         assert!((table.holds)(manifest.manifest()), "{} holds what it is there for", table.name);
