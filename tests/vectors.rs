@@ -34,8 +34,11 @@ use tetrys::{
     id::Hash,
 };
 
+/// Reads files of a folder and asserts that they hold what they say.
+type Check = fn(&Folder);
+
 /// Every file of the folder, and the test that reads it.
-const FILES: &[(&str, fn(&Folder))] = &[
+const FILES: &[(&str, Check)] = &[
     ("types.json", types),
     ("validity.json", validity),
     ("lengths.json", lengths),
@@ -393,7 +396,7 @@ fn constants(value: &Value) -> Cuts {
 fn measure(columns: &[Value]) -> (u64, u64) {
     columns.iter().fold((0, 0), |(size, hash), column| {
         let (lengths, values) = (unhex(text(&column["lengths"])), unhex(text(&column["values"])));
-        let hash = lengths.chunks(64).fold(hash, |hash, piece| twox_hash::XxHash3_64::oneshot_with_seed(hash, piece));
+        let hash = lengths.chunks(64).fold(hash, twox_hash::XxHash3_64::oneshot_with_seed);
         let hash = twox_hash::XxHash3_64::oneshot_with_seed(hash, &values);
         (size + lengths.len() as u64 + values.len() as u64 + 1, hash)
     })
