@@ -38,7 +38,7 @@ pub use manifest::{
 pub use page::page_to_array;
 pub use pin::{MAX_PIN, Pin, PinOwner};
 pub use segment::{
-    HashesWriter, IndexWriter, LayoutRun, LayoutWriter, PageLengths, index_arrow_schema, index_reader, read_hashes, read_layout,
-    read_sequences,
+    HashesWriter, IndexWriter, LayoutRun, LayoutWriter, PageLengths, index_arrow_schema, index_columns_reader, index_reader,
+    read_hashes, read_layout, read_sequences,
 };
 pub use sequence::{SequenceKey, SequenceTracker};

@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use bytes::Bytes;
 use parquet::{
-    arrow::{ArrowWriter, arrow_reader::ArrowReaderOptions},
+    arrow::{ArrowWriter, ProjectionMask, arrow_reader::ArrowReaderOptions},
     file::metadata::KeyValue,
 };
 
@@ -23,7 +23,7 @@ use super::{
     chunk::MAX_CHUNK,
     cursor::Cursor,
     lengths::PackedLengths,
-    parquet::{batches_of, corrupt, open, writer, written},
+    parquet::{Builder, batches_of, corrupt, open, writer, written},
 };
 use crate::{
     codec::Chain,
@@ -34,6 +34,7 @@ use crate::{
 
 /// Key of the sequence runs in an index segment's file metadata (`format-spec/segment.md#sequences`).
 const SEQUENCES_KEY: &str = "tetrys.sequences";
+
 /// The Arrow schema of the index columns.
 pub fn index_arrow_schema(schema: &Schema) -> SchemaRef {
     Arc::new(ArrowSchema::new(schema.index().map(|column| column.ty.arrow_field(&column.name)).collect::<Vec<_>>()))
@@ -77,13 +78,31 @@ impl<W: Write + Send> IndexWriter<W> {
 /// # Errors
 /// `Corrupt` where the file is not the Parquet that the schema asks for.
 pub fn index_reader(bytes: Bytes, schema: &Schema, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    batches_of(open_index(bytes, schema)?, rows)
+}
+
+/// As [`index_reader`], with some of the index columns (rising numbers); the others are not decoded.
+///
+/// # Errors
+/// As [`index_reader`].
+pub fn index_columns_reader(
+    bytes: Bytes,
+    schema: &Schema,
+    rows: u64,
+    columns: &[usize],
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    let builder = open_index(bytes, schema)?;
+    let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+    batches_of(builder.with_projection(mask), rows)
+}
+
+fn open_index(bytes: Bytes, schema: &Schema) -> Result<Builder> {
     let expected = index_arrow_schema(schema);
-    let options = ArrowReaderOptions::new().with_schema(Arc::clone(&expected));
-    let builder = open(bytes, options)?;
+    let builder = open(bytes, ArrowReaderOptions::new().with_schema(Arc::clone(&expected)))?;
     if builder.schema().fields().len() != expected.fields().len() {
         return Err(corrupt("columns differ from the schema's index columns"));
     }
-    batches_of(builder, rows)
+    Ok(builder)
 }
 
 /// The length of each sequence of an index segment of `rows` rows.
@@ -251,8 +270,8 @@ impl LayoutRun {
         let end = self.stored_bytes().checked_add(self.first_offset);
         let sound = self.block_rows.sum() == self.rows
             && self.rows > 0
-            && self.block_rows.iter().all(|rows| rows > 0)
-            && self.lengths.iter().all(|length| (1..=1 << 27).contains(&length))
+            && self.block_rows.all_within(1..=u32::MAX)
+            && self.lengths.all_within(1..=1 << 27)
             && end.is_some_and(|end| end <= self.chunk_bytes)
             && self.chunk_bytes <= MAX_CHUNK as u64
             && self.first_offset.is_multiple_of(8)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ColumnPattern, ColumnType};
+use super::ColumnType;
 use crate::error::{Error, Result, short};
 
 /// Stands between a column's name and its data; never reused within a table.
@@ -231,30 +231,10 @@ impl Schema {
     /// one.
     pub fn select<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Vec<&Column>> {
         let candidates: Vec<&Column> = self.columns.iter().filter(|column| !self.index.contains(&column.id)).collect();
-        let mut chosen = vec![false; candidates.len()];
-        for text in patterns {
-            let text = text.as_ref();
-            let pattern: ColumnPattern = text.parse()?;
-            let mut found = false;
-            for (column, chosen) in candidates.iter().zip(&mut chosen) {
-                if pattern.matches(&column.name) {
-                    *chosen = true;
-                    found = true;
-                }
-            }
-            let in_index = |column: &&Column| self.index.contains(&column.id) && pattern.matches(&column.name);
-            if !found && let Some(column) = self.columns.iter().find(in_index) {
-                return Err(Error::not_found(format!(
-                    "no group column matches `{text}`; `{}` is an index column, found in the index",
-                    column.name
-                )));
-            }
-            if !found {
-                let names = candidates.iter().map(|column| column.name.as_str());
-                return Err(Error::not_found(super::pattern::no_match(text, names)));
-            }
-        }
-        Ok(candidates.into_iter().zip(chosen).filter_map(|(column, chosen)| chosen.then_some(column)).collect())
+        let names: Vec<&str> = candidates.iter().map(|column| column.name.as_str()).collect();
+        let index: Vec<&str> = self.index().map(|column| column.name.as_str()).collect();
+        let chosen = super::pattern::select(&names, &index, patterns)?;
+        Ok(chosen.into_iter().filter_map(|place| candidates.get(place).copied()).collect())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 use arrow_array::RecordBatch;
@@ -15,8 +15,8 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{ForeignTable, Manifest, index_reader, manifest_name, read_layout, read_sequences},
     id::{Hash, ObjectRef},
-    read::{Layout, ReadPlan, Sequences},
-    schema::Schema,
+    read::{Layout, ReadPlan, Sequences, Times},
+    schema::{ColumnId, Schema},
     store::Store,
     write::WriteOptions,
 };
@@ -43,15 +43,17 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Table {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(super) struct Inner {
     store: Store,
     manifest: Manifest,
     hash: Hash,
     layouts: Vec<OnceCell<Arc<Layout>>>,
     sequences: OnceCell<Arc<Sequences>>,
+    /// One for each index column that windows in time asked for.
+    pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// One for each of the manifest's `stores`.
     foreign: Vec<OnceCell<Store>>,
     /// Where absolute URLs of other tables may lead.
@@ -99,7 +101,18 @@ impl Table {
     pub(super) fn of(store: Store, manifest: Manifest, hash: Hash, allowed: Vec<String>) -> Self {
         let layouts = manifest.schema.groups().iter().map(|_| OnceCell::new()).collect();
         let foreign = manifest.stores.iter().map(|_| OnceCell::new()).collect();
-        Self { inner: Arc::new(Inner { store, manifest, hash, layouts, sequences: OnceCell::new(), foreign, allowed }) }
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                manifest,
+                hash,
+                layouts,
+                sequences: OnceCell::new(),
+                times: Mutex::default(),
+                foreign,
+                allowed,
+            }),
+        }
     }
 
     /// The same version, which may also follow references to `prefixes` and absolute URLs below them: `s3://bucket/team`
