@@ -25,7 +25,7 @@ async fn referring(folder: &std::path::Path, urls: &[String]) -> (Table, Store, 
         {
             let name = format!("{folder}/{}.parquet", object.blake3);
             let bytes = original.store().get_exact(&name, object.bytes).await.unwrap();
-            target.put_content(&name, bytes.into()).await.unwrap();
+            target.put_content(&name, bytes).await.unwrap();
         }
         for group in &mut segment.groups {
             let name = format!("layout/{}.parquet", group.layout.blake3);

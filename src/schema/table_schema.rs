@@ -161,8 +161,12 @@ impl Schema {
             )));
         }
         for (place, ids) in [("sequence_by", &sequence_by), ("order_by", &order_by)] {
+            let mut here = BTreeSet::new();
             for id in ids {
                 let column = known(id, place)?;
+                if !here.insert(*id) {
+                    return Err(Error::invalid(format!("{place}: column `{}` is there twice", column.name)));
+                }
                 if !in_index.contains(id) {
                     return Err(Error::invalid(format!("{place}: column `{}` is not an index column", column.name)));
                 }
