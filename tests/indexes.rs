@@ -246,7 +246,8 @@ fn a_merge_reads_no_payload_and_many_left_rows_on_one_right_block_read_it_once()
     let right: Vec<Record> = (0..6).map(|row| ("x".to_owned(), Some(row * 10), row + 100)).collect();
     let (a, b) = (table_of("a", &left), table_of("b", &right));
     let (index_a, index_b) = (index(&a.0), index(&b.0));
-    (a.1.reset(), b.1.reset());
+    a.1.reset();
+    b.1.reset();
     let merged = index_a.merge(&index_b, &Merge::on(["log"]).as_of("time", Pick::Before)).unwrap();
     let loader = RowLoader::new(&merged).unwrap().columns(["b.*"]).unwrap();
     assert_eq!((a.1.reset().requests(), b.1.reset().requests()), (0, 0));
