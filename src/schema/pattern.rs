@@ -54,7 +54,7 @@ impl FromStr for ColumnPattern {
 }
 
 /// The message for a pattern that matched nothing: names the nearest column.
-pub(super) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
     let nearest = names.min_by_key(|name| edit_distance(pattern.trim_end_matches(".*"), name));
     match nearest {
         Some(name) => format!("no column matches `{pattern}`; nearest: `{name}`"),
