@@ -6,11 +6,15 @@ mod arrays;
 mod cells;
 mod commands;
 mod failure;
+mod hints;
 mod npy;
+mod output;
+mod pictures;
 mod progress;
 mod reading;
 mod staging;
 mod text;
+mod times;
 
 use std::{
     io::{BufWriter, Write},

@@ -52,11 +52,11 @@ impl Get {
         let staging = self.out.as_deref().map(Staging::new).transpose()?;
         let (table, loader) = self.reading.open().await?;
         let row = self.reading.row;
-        let rows = match self.reading.offsets.clone() {
+        let rows = match self.reading.choice.offsets.clone() {
             Some(offsets) => loader.get_rows(row, offsets).await?,
             None => loader.take(&[row]).await?,
         };
-        let window = self.reading.offsets.is_some();
+        let window = self.reading.choice.offsets.is_some();
         let types = types(&table, &rows)?;
         if let (Some(staging), Some(folder)) = (staging, &self.out) {
             let files = arrays::write(&rows, &types, window, staging.folder())?;

@@ -18,12 +18,14 @@ use crate::{
 const READ: u64 = 10;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Below the index stands what the columns of the groups hold in these rows (in the first 10 of them): shapes of tensors, sizes of bytes, and of pictures.
+#[command(
+    after_help = "Below the index stands what the columns of the groups hold in these rows (in the first 10 of them): shapes of tensors, sizes of bytes, and of pictures.
 
 Examples:
   tetrys head sample -n 3
   tetrys head sample --columns '*.jpeg' --json
-  tetrys head sample -n 1000 --csv > index.csv")]
+  tetrys head sample -n 1000 --csv > index.csv"
+)]
 pub(crate) struct Head {
     /// The table: a path or file:// URL; TABLE@3 is its version 3
     table: String,
@@ -55,7 +57,11 @@ impl Head {
             let described = columns(&table, payload);
             names.extend(described.iter().map(|(name, ..)| (*name).to_owned()));
             for (place, row) in rows.iter_mut().enumerate() {
-                row.extend(described.iter().map(|(_, ty, array)| if place < payload.len() { said(ty, array, place) } else { Value::Null }));
+                row.extend(
+                    described
+                        .iter()
+                        .map(|(_, ty, array)| if place < payload.len() { said(ty, array, place) } else { Value::Null }),
+                );
             }
         }
         let read = payload.as_ref().map_or(0, Rows::len);
@@ -105,7 +111,11 @@ impl Head {
 
 fn columns<'a>(table: &'a Table, rows: &'a Rows) -> Vec<(&'a str, &'a ColumnType, &'a ArrayRef)> {
     let named = rows.batch().schema_ref().fields().iter().zip(rows.batch().columns());
-    named.filter_map(|(field, array)| table.schema().column_named(field.name()).map(|column| (column.name.as_str(), &column.ty, array))).collect()
+    named
+        .filter_map(|(field, array)| {
+            table.schema().column_named(field.name()).map(|column| (column.name.as_str(), &column.ty, array))
+        })
+        .collect()
 }
 
 /// What one value is: itself if it is one number or text, else its shape or size.
@@ -140,7 +150,9 @@ fn spread(ty: &ColumnType, array: &ArrayRef) -> String {
         _ => {
             let cells: Vec<Cell> = there.iter().filter_map(|row| Cell::of(ty, array, *row)).collect();
             words.push(match cells.first() {
-                Some(first) if first.shape.is_empty() => cells.iter().take(3).map(|cell| cell.preview(1)).collect::<Vec<_>>().join(" "),
+                Some(first) if first.shape.is_empty() => {
+                    cells.iter().take(3).map(|cell| cell.preview(1)).collect::<Vec<_>>().join(" ")
+                }
                 _ => text::shapes(&cells.iter().map(|cell| cell.shape.clone()).collect::<Vec<_>>()),
             });
             if cells.len() > 3 && cells[0].shape.is_empty() {
