@@ -230,7 +230,7 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
     let frame = Frame::parquet(&file).unwrap();
     for (settings, kind, says) in [
         (settings().index(["sped"]), ErrorKind::NotFound, "index: no column matches `sped`; nearest: `speed`"),
-        (settings().group("g", ["imag.*"]), ErrorKind::NotFound, "group `g`: no column matches `imag.*`; nearest: `image.path`"),
+        (settings().group("g", ["imag.*"]), ErrorKind::NotFound, "group `g`: no column matches `imag.*`; nearest: `image.*`"),
         (settings().blob("b", "path"), ErrorKind::NotFound, "blob: no column matches `path`; nearest: `pose`"),
         (
             settings().blob("b", "speed"),

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tetrys::Error;
 
 use crate::{failure::Failure, text};
@@ -35,19 +35,17 @@ impl Format {
         names: &[String],
         rows: impl Iterator<Item = Result<Vec<Value>, Failure>>,
     ) -> Result<(), Failure> {
-        let object = |values: Vec<Value>| Value::Object(names.iter().cloned().zip(values).collect::<Map<_, _>>());
         if self.json {
             // Row by row: the list may be longer than memory.
             let mut first = true;
             for row in rows {
-                let text = serde_json::to_string_pretty(&object(row?)).map_err(internal)?;
-                write!(out, "{}\n  {}", if first { "[" } else { "," }, text.replace('\n', "\n  "))?;
+                write!(out, "{}\n  {}", if first { "[" } else { "," }, object(names, &row?))?;
                 first = false;
             }
             writeln!(out, "{}", if first { "[]" } else { "\n]" })?;
         } else if self.ndjson {
             for row in rows {
-                writeln!(out, "{}", object(row?))?;
+                writeln!(out, "{}", object(names, &row?))?;
             }
         } else if self.csv {
             let mut writer = csv::Writer::from_writer(out);
@@ -75,6 +73,12 @@ impl Format {
     }
 }
 
+/// An object on one line, its members in the order of the names.
+fn object(names: &[String], values: &[Value]) -> String {
+    let member = |(name, value): (&String, &Value)| format!("{}:{value}", Value::from(name.as_str()));
+    format!("{{{}}}", names.iter().zip(values).map(member).collect::<Vec<_>>().join(","))
+}
+
 /// A value in a table that people read.
 pub(crate) fn cell(value: Value) -> String {
     match value {
@@ -91,10 +95,6 @@ fn field(value: Value) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     }
-}
-
-fn internal(error: serde_json::Error) -> Error {
-    Error::internal(error.to_string())
 }
 
 fn csv_failure(error: csv::Error) -> Failure {

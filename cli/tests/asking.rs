@@ -55,7 +55,7 @@ fn a_query_that_is_wrong_is_told_what_was_probably_meant() {
     let said = tetrys(folder, "stats table --columns agent_count").fails(1);
     assert_eq!(said, "error: no index column matches `agent_count`; nearest: `agents_count`\n");
     let said = tetrys(folder, "get table 0 --columns agnts.*").fails(1);
-    assert!(said.contains("no column matches `agnts.*`; nearest: `agents."), "{said}");
+    assert!(said.contains("no column matches `agnts.*`; nearest: `agents.*`"), "{said}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn every_help_is_what_was_reviewed() {
 }
 
 #[test]
-fn every_help_teaches_by_an_example_that_is_understood() {
+fn every_help_teaches_by_an_example() {
     for command in commands() {
         let help = help(&command);
         if help.contains("\nCommands:\n") {
