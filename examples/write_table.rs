@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         receipts.push(partition.finish().await?);
     }
     let other = writer.commit(receipts).await?;
-    assert_eq!(chunks(&table).await?, chunks(&other).await?);
+    assert_eq!((chunks(&table).await?.len(), chunks(&table).await?), (3, chunks(&other).await?));
 
     // A log that comes back after another one is refused.
     let torn = folder.path().join("torn");
@@ -70,7 +70,8 @@ fn schema() -> tetrys::Result<Schema> {
 }
 
 fn rows(log: u32, rows: std::ops::Range<i64>) -> RecordBatch {
-    let numbers: Float32Array = rows.clone().flat_map(|row| [0, 1, 2].map(|axis| (row * 3 + axis) as f32)).collect();
+    let numbers: Float32Array =
+        rows.clone().flat_map(|row| [0, 1, 2].map(|axis| (1000.0 * log as f32) + (row * 3 + axis) as f32)).collect();
     let poses = FixedSizeListArray::new(Arc::new(Field::new("item", DataType::Float32, true)), 3, Arc::new(numbers), None);
     let columns: [(&str, ArrayRef); 3] = [
         ("log", Arc::new(StringArray::from_iter_values(rows.clone().map(|_| format!("log {log}"))))),

@@ -42,7 +42,7 @@ fn frame() -> RecordBatch {
     let image = StructArray::try_from(vec![("bytes", Arc::new(bytes) as ArrayRef), ("path", Arc::new(paths))]).unwrap();
     let columns: [(&str, ArrayRef); 8] = [
         ("log", Arc::new(StringArray::from_iter_values((0..ROWS).map(|row| format!("log {}", row / 100))))),
-        ("time", Arc::new((0..ROWS as i64).map(|row| row * 100).collect::<TimestampMicrosecondArray>())),
+        ("time", Arc::new(TimestampMicrosecondArray::from_iter_values((0..ROWS as i64).map(|row| row * 100)))),
         ("speed", Arc::new((0..ROWS).map(|row| (row % 7 > 0).then_some(row as f32 / 2.0)).collect::<Float32Array>())),
         ("note", Arc::new(StringViewArray::from_iter_values((0..ROWS).map(|row| format!("what was seen in row {row}"))))),
         ("ranges", Arc::new(ranges.finish())),
@@ -231,7 +231,7 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
     for (settings, kind, says) in [
         (settings().index(["sped"]), ErrorKind::NotFound, "index: no column matches `sped`; nearest: `speed`"),
         (settings().group("g", ["imag.*"]), ErrorKind::NotFound, "group `g`: no column matches `imag.*`; nearest: `image.*`"),
-        (settings().blob("b", "path"), ErrorKind::NotFound, "blob: no column matches `path`; nearest: `pose`"),
+        (settings().blob("b", "path"), ErrorKind::NotFound, "blob: no column matches `path`; nearest: `image.path`"),
         (
             settings().blob("b", "speed"),
             ErrorKind::Invalid,

@@ -71,7 +71,12 @@ pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) 
                 }
                 offer(edit_distance(stem, name), &|| name.to_owned());
             }
-            None => offer(edit_distance(pattern, name), &|| name.to_owned()),
+            None => {
+                offer(edit_distance(pattern, name), &|| name.to_owned());
+                if let Some((_, last)) = name.rsplit_once('.') {
+                    offer(1 + edit_distance(pattern, last), &|| name.to_owned());
+                }
+            }
         }
     }
     match nearest {
