@@ -65,7 +65,7 @@ impl Head {
             }
         }
         let read = payload.as_ref().map_or(0, Rows::len);
-        let lines: Vec<Vec<String>> = payload
+        let mut lines: Vec<Vec<String>> = payload
             .iter()
             .flat_map(|payload| columns(&table, payload))
             .map(|(name, ty, array)| {
@@ -75,7 +75,12 @@ impl Head {
             .collect();
         self.format.write(out, &names, rows.into_iter().map(Ok))?;
         if self.format.is_text() && !lines.is_empty() {
-            let headings = ["column", "type", "unit", &format!("in {}", text::counted(read as u64, "row"))];
+            let read = format!("in {}", text::counted(read as u64, "row"));
+            let mut headings = vec!["column", "type", "unit", &read];
+            if lines.iter().all(|line| line[2].is_empty()) {
+                headings.remove(2);
+                lines.iter_mut().for_each(|line| drop(line.remove(2)));
+            }
             write!(out, "\n{}", text::table(&headings, &lines))?;
         }
         Ok(Outcome::Done)

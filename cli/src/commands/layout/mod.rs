@@ -177,7 +177,8 @@ pub(crate) fn drawn(maps: &[GroupMap], rows: &Range<u64>, indent: &str) -> Vec<V
     };
     let mut seams = vec![' '; cells as usize];
     map::seams(maps).into_iter().for_each(|row| seams[cell_of(row)] = '|');
-    let mut lines = vec![vec![indent.to_owned(), seams.into_iter().collect()]];
+    let mut lines = vec![vec![indent.to_owned(), seams.iter().collect()]];
+    lines.retain(|_| seams.contains(&'|'));
     for map in maps {
         let mut marks = vec![' '; cells as usize];
         // What is lit last: a cell may hold many blocks.
