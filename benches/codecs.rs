@@ -1,4 +1,5 @@
-//! What each codec chain costs on synthetic columns: ratio, encoding, decoding, and which preset takes it.
+//! What each codec chain costs on synthetic columns: ratio, encoding, decoding, and which preset takes it; then how far the choice
+//! of `compact` is from the smallest of all chains, and how fast that of `fast` is read.
 //!
 //! `cargo bench --bench codecs [-- COLUMN]`: one thread; the best of all runs within a fifth of a second each, the encoded bytes
 //! in cache. Columns: constant and counter (i64), millimetres (an f32 walk), noise (i64), and two lidar sweeps of 20,000 x 4 f32 in
@@ -16,30 +17,52 @@ use tetrys::{
 fn main() -> tetrys::Result<()> {
     let only: String = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     println!("| column | chain | ratio | encode GB/s | decode GB/s | preset |\n|---|---|---|---|---|---|");
+    let mut summary = Vec::new();
     for (name, ty, number, values) in columns()? {
         if !name.contains(&only) {
             continue;
         }
         let presets = [Preset::Fast, Preset::Balanced, Preset::Compact];
         let chosen = presets.map(|preset| preset.choose(&ty, &values));
+        let [fast, _, compact] = &chosen;
+        let mut smallest: Option<(usize, Chain)> = None;
+        let (mut taken_bytes, mut decoded) = (0, "never encoded".to_owned());
         for chain in chains(&ty, number)? {
-            let taken: Vec<_> = presets
-                .iter()
-                .zip(&chosen)
-                .filter(|(_, chosen)| chosen.as_ref().is_ok_and(|chosen| *chosen == chain))
-                .map(|(preset, _)| preset.name())
-                .collect();
-            measure(name, &chain, &values, &taken.join(", "))?;
+            let is = |chosen: &tetrys::Result<Chain>| chosen.as_ref().is_ok_and(|chosen| *chosen == chain);
+            let taken: Vec<_> =
+                presets.iter().zip(&chosen).filter(|(_, chosen)| is(chosen)).map(|(preset, _)| preset.name()).collect();
+            let (stored, decode) = measure(name, &chain, &values, &taken.join(", "))?;
+            if is(fast) {
+                decoded = format!("{chain} | {decode}");
+            }
+            if is(compact) {
+                taken_bytes = stored;
+            }
+            if smallest.as_ref().is_none_or(|(least, _)| stored < *least) {
+                smallest = Some((stored, chain));
+            }
+        }
+        if let (Some((least, chain)), Ok(compact)) = (smallest, compact) {
+            let ratio = |stored: usize| stored as f64 / values.len() as f64;
+            summary.push(format!(
+                "| {name} | {chain} | {:.4} | {compact} | {:.4} | {:+.1} % | {decoded} |",
+                ratio(least),
+                ratio(taken_bytes),
+                100.0 * (taken_bytes as f64 / least as f64 - 1.0)
+            ));
         }
         for preset in presets {
             let seconds = best(|| preset.choose(&ty, &values).map(drop))?;
             println!("| {name} | (the choice of `{preset}`) | | {:.3} | | |", values.len() as f64 / 1e9 / seconds);
         }
     }
+    println!("\n| column | smallest of all | ratio | `compact` takes | ratio | more | `fast` takes | decode GB/s |");
+    println!("|---|---|---|---|---|---|---|---|\n{}", summary.join("\n"));
     Ok(())
 }
 
-fn measure(name: &str, chain: &Chain, values: &[u8], presets: &str) -> tetrys::Result<()> {
+/// Stored bytes, and how fast they are decoded.
+fn measure(name: &str, chain: &Chain, values: &[u8], presets: &str) -> tetrys::Result<(usize, String)> {
     let stored = Bytes::from(chain.encode(values)?);
     assert_eq!(chain.decode(stored.clone(), values.len())?, values, "{name}: {chain}");
     let gigabytes = values.len() as f64 / 1e9;
@@ -47,7 +70,7 @@ fn measure(name: &str, chain: &Chain, values: &[u8], presets: &str) -> tetrys::R
     let decode = gigabytes / best(|| chain.decode(stored.clone(), values.len()).map(drop))?;
     let decode = if chain.is_plain() { "no copy".to_owned() } else { format!("{decode:.2}") };
     println!("| {name} | {chain} | {:.4} | {encode:.3} | {decode} | {presets} |", stored.len() as f64 / values.len() as f64);
-    Ok(())
+    Ok((stored.len(), decode))
 }
 
 fn best(mut work: impl FnMut() -> tetrys::Result<()>) -> tetrys::Result<f64> {
@@ -76,12 +99,15 @@ fn chains(ty: &ColumnType, number: NumberType) -> tetrys::Result<Vec<Chain>> {
         }
     }
     for transform in transforms.iter().filter(|steps| matches!(steps.as_slice(), [] | [Step::Split { .. }])) {
-        chains.extend([0, 8].map(|level| [transform.as_slice(), &[Step::Pco(number, level)]].concat()));
+        chains.extend([0, 4, 8].map(|level| [transform.as_slice(), &[Step::Pco(number, level)]].concat()));
     }
     chains.into_iter().map(Chain::new).collect()
 }
 
-fn columns() -> tetrys::Result<Vec<(&'static str, ColumnType, NumberType, Vec<u8>)>> {
+/// Name, type, type of its numbers, values.
+type Sample = (&'static str, ColumnType, NumberType, Vec<u8>);
+
+fn columns() -> tetrys::Result<Vec<Sample>> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut position = 0;
     let walk = std::iter::repeat_with(|| {

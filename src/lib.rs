@@ -17,10 +17,12 @@ pub mod write;
 pub use codec::Preset;
 pub use error::{Error, ErrorKind, Result};
 pub use format::Cuts;
-pub use read::{Coalesce, Edge, Explain, Offsets};
+#[cfg(feature = "frame")]
+pub use index::Merge;
+pub use read::{Coalesce, Edge, Explain, Offsets, Pick, TimeOffsets, Window};
 pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};
 pub use store::Store;
 #[cfg(feature = "frame")]
 pub use table::Index;
-pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor};
+pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Windows};
 pub use write::{PartitionWriter, Receipt, WriteOptions};

@@ -15,8 +15,8 @@ use tetrys::{
     Preset, Schema, Store, WriteOptions,
     codec::Chain,
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, ChunkSeed, EncodedBlock, IndexWriter, PagePlace, decode_page, encode_page,
-        page_range,
+        BlockDirectory, ChunkDirectory, ChunkHeader, ChunkSeed, EncodedBlock, IndexWriter, LayoutRun, LayoutWriter, PageLengths,
+        PagePlace, decode_page, directory_len, encode_page, page_range, read_layout,
     },
     ingest::l5::blosc,
 };
@@ -149,14 +149,39 @@ fn manifests() -> Vec<Vec<u8>> {
         ("\"write_features\":[]", "\"write_features\":[\"condemned\",\"views\"]"),
         ("\"format\":1", "\"format\":2"),
         ("\"stores\":[]", "\"stores\":[{}]"),
+        ("\"write_features\":[]", "\"write_features\":[\"views\"]"),
         ("\"attachments\":{}", &format!("\"attachments\":{{\"map\":{{\"blake3\":\"{}\",\"bytes\":7}}}}", "0".repeat(64))),
     ] {
         seeds.push(sensors.replace(from, to));
     }
+    seeds.extend(with_others(&sensors));
     seeds.push(sensors);
     let mut seeds: Vec<Vec<u8>> = seeds.into_iter().map(|body| [b"\0", body.as_bytes()].concat()).collect();
     seeds.push([b"\x01", second.as_bytes()].concat());
     seeds
+}
+
+/// The manifest with stores, with condemned objects, with masked copies, each announced as it must be.
+fn with_others(manifest: &str) -> [String; 3] {
+    let digits = "ab".repeat(32);
+    let table = "00000000-0000-0000-0000-000000000007";
+    let stores = format!(r#""stores":[{{"table":"{table}","version":3,"blake3":"{digits}","urls":["../a","s3://b/c"]}}]"#);
+    let condemned = format!(r#""condemned":[{{"folder":"chunks","blake3":"{digits}","bytes":1}}]"#);
+    let announced = |list: &str, feature: &str, text: &str| {
+        text.replace(&format!("\"{list}_features\":[]"), &format!("\"{list}_features\":[\"{feature}\"]"))
+    };
+    // The first group again, and its first column masked there.
+    let group = r#"{"name":"camera","columns":[3,4]}"#;
+    let masked = r#"{"name":"camera","columns":[3,4],"masked":[3]},{"name":"again","columns":[3]}"#;
+    let stored = manifest.split_once("\"groups\":[{\"layout\"").map(|(_, rest)| rest.split_once("]},").map(|(group, _)| group));
+    let stored = format!("{{\"layout\"{}]}}", stored.flatten().unwrap());
+    let one_column = stored.split_once(",{\"stored\"").map_or(stored.clone(), |(first, _)| format!("{first}]}}"));
+    let with_group = manifest.replace(group, masked).replace(&stored, &format!("{stored},{one_column}"));
+    [
+        announced("write", "references", &announced("read", "references", &manifest.replace("\"stores\":[]", &stores))),
+        announced("write", "condemned", &manifest.replace("\"condemned\":[]", &condemned)),
+        announced("read", "masked-copies", &with_group),
+    ]
 }
 
 fn indexes(rng: &mut Rng) -> Vec<Vec<u8>> {
@@ -201,7 +226,14 @@ fn objects(rng: &mut Rng) -> (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<Vec<u8>>) {
                     block_on(store.get_exact(&format!("{folder}/{object}.parquet"), bytes)).unwrap()
                 };
                 let layout = read("layout", &group.layout.blake3, group.layout.bytes);
-                layouts.push([&[columns(number)], &rows.to_le_bytes()[..], &layout].concat());
+                let named = |layout: &[u8]| [&[columns(number)], &rows.to_le_bytes()[..], layout].concat();
+                layouts.push(named(&layout));
+                let width = group.columns.len();
+                let mut runs = read_layout(layout, width, segment.rows, 0).unwrap();
+                runs.iter_mut().for_each(|run| run.pages = page_lengths(run, width));
+                if runs.iter().any(|run| run.pages.is_some()) {
+                    layouts.push(named(&LayoutWriter::write(&runs).unwrap()));
+                }
                 let read = read("hashes", &group.hashes.blake3, group.hashes.bytes);
                 hashes.push([&(group.blocks as u16).to_le_bytes()[..], &read].concat());
             }
@@ -218,9 +250,20 @@ fn objects(rng: &mut Rng) -> (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let rows = rows_of(&schema, rng, &[("a", 30), ("b", 11)], Taste::SMALL);
         take(&stored(schema, WriteOptions::default(), &[rows]), 41, &|_| 1, 6);
     }
-    layouts.truncate(24);
+    layouts.truncate(32);
     hashes.truncate(16);
     (layouts, hashes, chunks)
+}
+
+/// As a layout of larger blocks would have them: all pages but the last as short as can be, or one unit longer.
+fn page_lengths(run: &LayoutRun, columns: usize) -> Option<PageLengths> {
+    let directory = directory_len(columns) as u32 / 8;
+    let blocks = (0..).zip(run.lengths.iter()).map(|(block, length): (u32, u32)| {
+        let mut pages: Vec<u32> = (1..columns as u32).map(|page| 4 + (page + block) % 2).collect();
+        pages.push(length.checked_sub(directory + pages.iter().sum::<u32>()).filter(|last| *last >= 4)?);
+        Some(pages)
+    });
+    PageLengths::of(&blocks.collect::<Option<Vec<_>>>()?)
 }
 
 /// Blocks of the chunks, each by itself under several chains, and their pages as structure and values.

@@ -25,7 +25,7 @@ async fn referring(folder: &std::path::Path, urls: &[String]) -> (Table, Store, 
         {
             let name = format!("{folder}/{}.parquet", object.blake3);
             let bytes = original.store().get_exact(&name, object.bytes).await.unwrap();
-            target.put_content(&name, bytes.into()).await.unwrap();
+            target.put_content(&name, bytes).await.unwrap();
         }
         for group in &mut segment.groups {
             let name = format!("layout/{}.parquet", group.layout.blake3);
@@ -98,9 +98,26 @@ fn no_url_is_followed_that_the_reader_did_not_allow() {
         assert!(error.to_string().contains(&url), "{error}");
         let parent = url.trim_end_matches("original");
         assert!(table.allow([parent]).row_loader().get_row(0).await.is_ok());
+        // A prefix ends where a name ends, and what climbs out of it is not below it.
+        let beginning = url.trim_end_matches("inal");
+        assert_eq!(table.allow([beginning]).row_loader().get_row(0).await.unwrap_err().kind(), ErrorKind::Denied);
+        assert!(table.allow([&url]).row_loader().get_row(0).await.is_ok());
         let error = table.allow(["file:///elsewhere/"]).row_loader().get_row(0).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
     });
+}
+
+#[test]
+fn a_url_that_climbs_out_of_what_is_allowed_is_not_followed() {
+    for climbing in ["allowed/../original", "allowed/%2e%2e/original", "allowed/..%2foriginal", "allowed/./../original"] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = format!("file://{}", folder.path().display());
+        block_on(async {
+            let (table, _, _) = referring(folder.path(), &[format!("{root}/{climbing}")]).await;
+            let error = table.allow([format!("{root}/allowed/")]).row_loader().get_row(0).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Denied, "{climbing}: {error}");
+        });
+    }
 }
 
 #[test]

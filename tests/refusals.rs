@@ -41,16 +41,47 @@ fn edited(version: u64, edit: impl FnOnce(&mut Value)) -> Result<(Manifest, Hash
 #[test]
 fn a_manifest_that_uses_what_is_reserved_is_refused_by_name() {
     assert!(edited(1, |_| {}).is_ok());
-    let condemned = edited(1, |manifest| manifest["condemned"] = json!(["chunks/aa/bb"]));
-    refused(condemned, ErrorKind::Unsupported, "condemned objects");
-    refused(edited(1, |manifest| manifest["stores"] = json!([{}])), ErrorKind::Unsupported, "references to other tables");
-    refused(edited(1, |manifest| manifest["read_features"] = json!(["views"])), ErrorKind::Unsupported, "`views`");
+    for feature in ["views", "encryption", "redaction", "deletion-vectors", "dictionaries"] {
+        let read = edited(1, |manifest| manifest["read_features"] = json!([feature]));
+        refused(read, ErrorKind::Unsupported, &format!("`{feature}`"));
+    }
+}
+
+#[test]
+fn stores_and_condemned_objects_must_be_what_they_are_said_to_be() {
+    let condemned = |folder: &str| json!([{"folder": folder, "blake3": Hash::of(b""), "bytes": 1}]);
+    let read = |value: Value| {
+        edited(1, |manifest| {
+            manifest["condemned"] = value;
+            manifest["write_features"] = json!(["condemned"]);
+        })
+    };
+    for folder in ["attachments", "chunks", "hashes", "index", "joins", "layout"] {
+        assert_eq!(read(condemned(folder)).unwrap().0.condemned[0].folder, folder);
+    }
+    for folder in ["manifests", "sessions", "pins", "", "../chunks", "chunks/aa"] {
+        refused(read(condemned(folder)), ErrorKind::Corrupt, &format!("a condemned object in `{folder}`"));
+    }
+    refused(read(json!(["chunks/aa/bb"])), ErrorKind::Corrupt, "expected struct Condemned");
+    refused(read(json!([])), ErrorKind::Corrupt, "announces `condemned`");
+    let stores = |urls: Value| {
+        edited(1, |manifest| {
+            let table = "00000000-0000-0000-0000-000000000007";
+            manifest["stores"] = json!([{"table": table, "version": 3, "blake3": Hash::of(b""), "urls": urls}]);
+            manifest["read_features"] = json!(["references"]);
+            manifest["write_features"] = json!(["references"]);
+        })
+    };
+    assert_eq!(stores(json!(vec!["../a"; 16])).unwrap().0.stores[0].urls.len(), 16);
+    for urls in [json!([]), json!([""]), json!(vec!["../a"; 17])] {
+        refused(stores(urls), ErrorKind::Corrupt, "store 1: version 3");
+    }
 }
 
 #[test]
 fn features_for_writers_do_not_keep_readers_out_and_are_not_lost() {
-    let (manifest, _) = edited(1, |manifest| manifest["write_features"] = json!(["condemned", "views"])).unwrap();
-    assert_eq!(manifest.write_features, ["condemned", "views"]);
+    let (manifest, _) = edited(1, |manifest| manifest["write_features"] = json!(["later", "views"])).unwrap();
+    assert_eq!(manifest.write_features, ["later", "views"]);
     let (again, _) = Manifest::parse(&manifest.to_bytes().unwrap().0, 1).unwrap();
     assert_eq!(again, manifest);
     refused(edited(1, |manifest| manifest["write_features"] = json!(["b", "a"])), ErrorKind::Corrupt, "not sorted");

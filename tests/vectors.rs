@@ -26,15 +26,19 @@ use tetrys::{
     ColumnType, Cuts, Schema,
     codec::Chain,
     format::{
-        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage, Locator,
-        Manifest, PackedLengths, PageBuilder, PagePlace, Structure, chunk_seed, decode_page, encode_page, index_arrow_schema,
-        index_reader, logical_block_hash, page_to_array, read_hashes, read_layout, read_sequences,
+        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage,
+        LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PagePlace, Pin, Structure, chunk_seed, decode_page,
+        encode_page, index_arrow_schema, index_reader, logical_block_hash, manifest_name, page_to_array, read_hashes, read_join,
+        read_layout, read_sequences,
     },
     id::Hash,
 };
 
+/// Reads files of a folder and asserts that they hold what they say.
+type Check = fn(&Folder);
+
 /// Every file of the folder, and the test that reads it.
-const FILES: &[(&str, fn(&Folder))] = &[
+const FILES: &[(&str, Check)] = &[
     ("types.json", types),
     ("validity.json", validity),
     ("lengths.json", lengths),
@@ -56,19 +60,19 @@ const FILES: &[(&str, fn(&Folder))] = &[
     ("layout.json", segment),
     ("hashes.parquet", segment),
     ("hashes.json", segment),
+    ("layout_shared.parquet", layout_shared),
+    ("layout_shared.json", layout_shared),
+    ("manifest_shared.bin", manifest_shared),
+    ("manifest_shared.json", manifest_shared),
+    ("manifests.json", manifests),
+    ("join.parquet", join),
+    ("join.json", join),
+    ("pin.bin", pin),
+    ("pin.json", pin),
 ];
 
 fn stored() -> PathBuf {
     common::root().join("format-spec/vectors")
-}
-
-/// Whether the vectors were built: until the format is frozen they are not.
-fn are_built() -> bool {
-    let built = stored().join(sums::NAME).is_file();
-    if !built {
-        common::skip("format-spec/vectors is not built before the format is frozen");
-    }
-    built
 }
 
 fn read_all(folder: &Path) {
@@ -87,14 +91,14 @@ fn vectors_made_now_are_read_and_written_again() {
 
 #[test]
 fn the_stored_vectors_are_read_and_written_again() {
-    if are_built() {
+    if sums::is_built(&stored()) {
         read_all(&stored());
     }
 }
 
 #[test]
 fn every_stored_vector_is_listed_and_has_a_test_that_reads_it() {
-    if !are_built() {
+    if !sums::is_built(&stored()) {
         return;
     }
     sums::check(&stored(), &["README.md"]);
@@ -104,11 +108,45 @@ fn every_stored_vector_is_listed_and_has_a_test_that_reads_it() {
 }
 
 #[test]
+fn every_page_of_the_format_has_vectors_and_every_vector_is_explained() {
+    let pages = fs::read_dir(common::root().join("format-spec")).unwrap();
+    let pages = pages.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(|name| name.ends_with(".md"));
+    let readme = fs::read_to_string(stored().join("README.md")).unwrap();
+    for page in pages.filter(|page| page != "README.md" && page != "CHANGES.md") {
+        assert!(readme.contains(&format!("](../{page}")), "{page} has no vectors");
+    }
+    for (file, _) in FILES {
+        assert!(readme.contains(&format!("`{file}`")), "{file} is not in the table of README.md");
+    }
+}
+
+#[test]
+fn what_is_listed_is_never_rewritten_and_a_change_is_found() {
+    let (made, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let write = |folder: &Path, file: &str, text: &str| fs::write(folder.join(file), text).unwrap();
+    let fails = |what: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).is_err();
+    write(made.path(), "a", "one");
+    sums::add(made.path(), to.path(), &[]);
+    write(made.path(), "a", "another");
+    write(made.path(), "b", "two");
+    sums::add(made.path(), to.path(), &[]);
+    assert_eq!(fs::read_to_string(to.path().join("a")).unwrap(), "one");
+    sums::check(to.path(), &[]);
+    write(to.path(), "c", "no test reads it");
+    assert!(fails(&|| sums::check(to.path(), &[])));
+    sums::check(to.path(), &["c"]);
+    write(to.path(), "a", "another");
+    assert!(fails(&|| sums::check(to.path(), &["c"])));
+    fs::remove_file(to.path().join("a")).unwrap();
+    assert!(fails(&|| sums::add(made.path(), to.path(), &["c"])), "a listed file that is gone is not made anew");
+}
+
+#[test]
 fn the_reference_reader_reads_the_same_vectors() {
     let Some(python) = plain::python() else { return };
     let made = tempfile::tempdir().unwrap();
     make::vectors(made.path());
-    let folders = if are_built() { vec![made.path().to_owned(), stored()] } else { vec![made.path().to_owned()] };
+    let folders = if sums::is_built(&stored()) { vec![made.path().to_owned(), stored()] } else { vec![made.path().to_owned()] };
     for folder in folders {
         let said = plain::printed(&python, "check_vectors.py", &[folder.to_str().unwrap()]);
         let missed: Vec<_> = FILES.iter().filter(|(name, _)| !said.lines().any(|line| line == *name)).collect();
@@ -116,17 +154,18 @@ fn the_reference_reader_reads_the_same_vectors() {
     }
 }
 
-/// Writes the vectors that are not there; those that are stay as they are for ever.
+/// Makes the vectors anew; once the format is frozen, only those that are not there: what is stays as it is for ever.
 ///
 /// ```sh
 /// cargo test -p tetrys --no-default-features --test vectors -- --ignored build_the_vectors
 /// ```
 #[test]
-#[ignore = "writes into format-spec/vectors, once"]
+#[ignore = "writes into format-spec/vectors"]
 fn build_the_vectors() {
     let made = tempfile::tempdir().unwrap();
     make::vectors(made.path());
     read_all(made.path());
+    sums::clear(&stored());
     sums::add(made.path(), &stored(), &["README.md"]);
 }
 
@@ -275,7 +314,8 @@ fn checksums(folder: &Folder) {
 }
 
 fn chains(folder: &Folder) {
-    for case in folder.cases("chains.json") {
+    let file = folder.json("chains.json");
+    for case in list(&file["chains"]) {
         let (chain, decoded) = (chain(&case["chain"]), unhex(text(&case["decoded"])));
         let encoded = unhex(text(&case["encoded"]));
         assert_eq!(chain.decode(encoded.clone().into(), decoded.len()).unwrap(), decoded, "{chain}");
@@ -284,6 +324,14 @@ fn chains(folder: &Folder) {
         if case["deterministic"] == true {
             assert_eq!(again, encoded, "{chain}");
         }
+    }
+    for case in list(&file["refused"]) {
+        let bytes = unhex(text(&case["chain"]));
+        assert!(!Chain::read(&bytes).is_ok_and(|(_, rest)| rest.is_empty()), "{case}");
+    }
+    for case in list(&file["refused_encoded"]) {
+        let (chain, encoded) = (chain(&case["chain"]), unhex(text(&case["encoded"])));
+        assert!(chain.decode(encoded.into(), number(&case["values_len"]) as usize).is_err(), "{case}");
     }
 }
 
@@ -348,7 +396,7 @@ fn constants(value: &Value) -> Cuts {
 fn measure(columns: &[Value]) -> (u64, u64) {
     columns.iter().fold((0, 0), |(size, hash), column| {
         let (lengths, values) = (unhex(text(&column["lengths"])), unhex(text(&column["values"])));
-        let hash = lengths.chunks(64).fold(hash, |hash, piece| twox_hash::XxHash3_64::oneshot_with_seed(hash, piece));
+        let hash = lengths.chunks(64).fold(hash, twox_hash::XxHash3_64::oneshot_with_seed);
         let hash = twox_hash::XxHash3_64::oneshot_with_seed(hash, &values);
         (size + lengths.len() as u64 + values.len() as u64 + 1, hash)
     })
@@ -461,7 +509,7 @@ fn manifest(folder: &Folder) {
     let (bytes, file) = (folder.bytes("manifest.bin"), folder.json("manifest.json"));
     let (manifest, found) = Manifest::parse(&bytes, number(&file["version"])).unwrap();
     assert_eq!(found, hash(&file["blake3"]));
-    assert_eq!(tetrys::format::manifest_name(manifest.version), text(&file["name"]));
+    assert_eq!(manifest_name(manifest.version), text(&file["name"]));
     assert_eq!((manifest.rows(), manifest.sequences()), (number(&file["rows"]), number(&file["sequences"])));
     assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
     assert_eq!(manifest.to_bytes().unwrap(), (bytes, found));
@@ -495,4 +543,54 @@ fn segment(folder: &Folder) {
     let hashes = read_hashes(folder.bytes("hashes.parquet").into(), segment.groups[0].blocks).unwrap();
     let hashes: Vec<String> = hashes.iter().map(ToString::to_string).collect();
     assert_eq!(json!(hashes), folder.json("hashes.json")["hashes"]);
+}
+
+fn layout_shared(folder: &Folder) {
+    let (bytes, file) = (Bytes::from(folder.bytes("layout_shared.parquet")), folder.json("layout_shared.json"));
+    let read = |stores| read_layout(bytes.clone(), number(&file["columns"]) as usize, number(&file["rows"]), stores);
+    let stores = number(&file["stores"]) as usize;
+    let runs = read(stores).unwrap();
+    assert_eq!(runs.iter().map(make::run_json).collect::<Value>(), file["runs"]);
+    assert!(read(stores - 1).unwrap_err().to_string().contains("owner 2"));
+    let again =
+        read_layout(LayoutWriter::write(&runs).unwrap().into(), runs[0].chains.len(), number(&file["rows"]), stores).unwrap();
+    assert_eq!(again, runs);
+}
+
+fn manifest_shared(folder: &Folder) {
+    let (bytes, file) = (folder.bytes("manifest_shared.bin"), folder.json("manifest_shared.json"));
+    let (manifest, found) = Manifest::parse(&bytes, number(&file["version"])).unwrap();
+    assert_eq!((found, manifest_name(manifest.version).as_str()), (hash(&file["blake3"]), text(&file["name"])));
+    assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
+    assert_eq!(json!(manifest.schema.groups().iter().map(|group| &group.masked).collect::<Vec<_>>()), file["masked"]);
+    assert_eq!(manifest.to_bytes().unwrap(), (bytes, found));
+}
+
+fn manifests(folder: &Folder) {
+    let file = folder.json("manifests.json");
+    let parsed = |case: &Value| {
+        let signed = text(&case["signed"]);
+        Manifest::parse(format!("{signed},\"blake3\":\"{}\"}}\n", Hash::of(signed.as_bytes())).as_bytes(), 1)
+    };
+    for case in list(&file["taken"]) {
+        let (manifest, _) = parsed(case).unwrap_or_else(|error| panic!("{error}: {case}"));
+        assert_eq!(Manifest::parse(&manifest.to_bytes().unwrap().0, 1).unwrap().0, manifest, "{case}");
+    }
+    for case in list(&file["refused"]) {
+        assert!(parsed(case).is_err(), "{case}");
+    }
+}
+
+fn join(folder: &Folder) {
+    let (bytes, file) = (Bytes::from(folder.bytes("join.parquet")), folder.json("join.json"));
+    let (left, right) = (number(&file["left"]), number(&file["right"]));
+    assert_eq!(json!(read_join(bytes.clone(), left, right).unwrap()), file["rows"]);
+    assert!(read_join(bytes.clone(), left, right - 1).is_err() && read_join(bytes, left - 1, right).is_err());
+}
+
+fn pin(folder: &Folder) {
+    let (bytes, file) = (folder.bytes("pin.bin"), folder.json("pin.json"));
+    let pin = Pin::parse(&bytes, text(&file["name"])).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
+    assert_eq!((pin.to_bytes().unwrap(), pin.name()), (bytes, text(&file["name"]).to_owned()));
 }

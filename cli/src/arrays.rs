@@ -64,7 +64,7 @@ fn column(ty: &ColumnType, array: &ArrayRef, window: bool) -> Result<Vec<(&'stat
             let inner = shape.iter().flatten().map(|extent| *extent as usize).collect();
             let shape = leading(array.len(), inner);
             let mut parts = vec![("", Npy { descr, shape: shape.clone(), bytes })];
-            parts.extend(element_validity(array.as_fixed_size_list().values(), shape));
+            parts.extend(fixed_element_validity(array, shape));
             Ok(parts)
         }
         ColumnType::Tensor { element, shape } => variable(*element, shape, array, window),
@@ -140,8 +140,19 @@ fn variable(element: Primitive, shape: &[Option<u32>], array: &ArrayRef, window:
 /// Which elements of tensors are not null, where some are.
 fn element_validity(items: &ArrayRef, shape: Vec<usize>) -> Option<(&'static str, Npy)> {
     let nulls = items.nulls().filter(|nulls| nulls.null_count() > 0)?;
-    let valid: Vec<bool> = nulls.iter().collect();
-    Some((".elements_valid", Npy { shape, ..Npy::bools(&valid) }))
+    some_null(nulls.iter().collect(), shape)
+}
+
+/// Likewise for tensors of one shape. The elements of a row that is null, or not there, are not null themselves.
+fn fixed_element_validity(array: &ArrayRef, shape: Vec<usize>) -> Option<(&'static str, Npy)> {
+    let list = array.as_fixed_size_list();
+    let nulls = list.values().nulls().filter(|nulls| nulls.null_count() > 0)?;
+    let size = usize::try_from(list.value_length()).unwrap_or(0).max(1);
+    some_null(nulls.iter().enumerate().map(|(element, valid)| valid || array.is_null(element / size)).collect(), shape)
+}
+
+fn some_null(valid: Vec<bool>, shape: Vec<usize>) -> Option<(&'static str, Npy)> {
+    valid.contains(&false).then(|| (".elements_valid", Npy { shape, ..Npy::bools(&valid) }))
 }
 
 fn with_offsets(values: Npy, offsets: impl IntoIterator<Item = i64>, window: bool) -> Vec<(&'static str, Npy)> {

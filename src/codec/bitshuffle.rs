@@ -1,8 +1,10 @@
 //! Bit shuffle: the lowest bits of all elements, then all second bits, and so on; a rest of fewer than eight elements stays
 //! behind them as it is. Follows `format-spec/codecs.md#bit-shuffle`.
 //!
-//! Eight rows of bits are eight words; a butterfly of three stages over them transposes 64 blocks of 8 by 8 bits in plain
-//! vector operations, and a byte transposition puts the elements in order.
+//! Eight rows of bits are eight words; a butterfly of three stages over them transposes 8 blocks of 8 by 8 bits in plain vector
+//! operations, and interleaved planes put the elements in order.
+
+use super::interleave::{interleave, part};
 
 /// Elements handled together: 128 bytes of each of eight rows.
 const TILE: usize = 1024;
@@ -33,19 +35,17 @@ fn split_bits<const W: usize>(values: &[u8]) -> Vec<u8> {
     let row = count / 8;
     let mut out = vec![0; values.len()];
     out[count * W..].copy_from_slice(&values[count * W..]);
-    let (elements, _) = values[..count * W].as_chunks::<W>();
-    for (number, elements) in elements.chunks(TILE).enumerate() {
-        let (start, len) = (number * ROW, elements.len() / 8);
-        let (groups, _) = elements.as_chunks::<8>();
-        for byte in 0..W {
-            let mut rows = [[0; ROW]; 8];
-            for (place, group) in groups.iter().enumerate() {
-                for (row, element) in rows.iter_mut().zip(group) {
-                    row[place] = element[byte];
-                }
-            }
-            transpose_bits(&mut rows);
-            for (bit, bits) in rows.iter().enumerate() {
+    let (mut tile, mut spare) = ([[0; TILE]; W], [[0; TILE]; W]);
+    let (mut rows, mut other) = ([0; TILE], [0; TILE]);
+    for (number, elements) in values[..count * W].chunks(TILE * W).enumerate() {
+        let (start, len) = (number * ROW, elements.len() / (8 * W));
+        tile.as_flattened_mut()[..elements.len()].copy_from_slice(elements);
+        let planes = part::<TILE>(tile.as_flattened_mut(), spare.as_flattened_mut());
+        for (byte, plane) in planes.as_chunks::<TILE>().0.iter().enumerate() {
+            rows.copy_from_slice(plane);
+            let rows = part::<ROW>(&mut rows, &mut other);
+            transpose_bits(rows);
+            for (bit, bits) in rows.chunks_exact(ROW).enumerate() {
                 out[(8 * byte + bit) * row + start..][..len].copy_from_slice(&bits[..len]);
             }
         }
@@ -57,48 +57,43 @@ fn join_bits<const W: usize>(stored: &[u8]) -> Vec<u8> {
     let count = stored.len() / (8 * W) * 8;
     let row = count / 8;
     let mut out = Vec::with_capacity(stored.len());
-    let mut planes = [[[0; 8]; ROW]; W];
-    let mut tile = [[[0; W]; 8]; ROW];
+    let (mut tile, mut spare) = ([[0; TILE]; W], [[0; TILE]; W]);
+    let (mut rows, mut other) = ([0; TILE], [0; TILE]);
     for start in (0..row).step_by(ROW) {
         let len = ROW.min(row - start);
-        for (byte, plane) in planes.iter_mut().enumerate() {
-            let mut rows = [[0; ROW]; 8];
-            for (bit, bits) in rows.iter_mut().enumerate() {
+        for (byte, plane) in tile.iter_mut().enumerate() {
+            for (bit, bits) in rows.chunks_exact_mut(ROW).enumerate() {
                 bits[..len].copy_from_slice(&stored[(8 * byte + bit) * row + start..][..len]);
             }
             transpose_bits(&mut rows);
-            for (place, group) in plane.iter_mut().enumerate() {
-                *group = std::array::from_fn(|element| rows[element][place]);
-            }
+            plane.copy_from_slice(interleave::<ROW>(&mut rows, &mut other));
         }
-        for (place, group) in tile.iter_mut().enumerate() {
-            *group = std::array::from_fn(|element| std::array::from_fn(|byte| planes[byte][place][element]));
-        }
-        out.extend_from_slice(tile[..len].as_flattened().as_flattened());
+        let elements = interleave::<TILE>(tile.as_flattened_mut(), spare.as_flattened_mut());
+        out.extend_from_slice(&elements[..len * 8 * W]);
     }
     out.extend_from_slice(&stored[count * W..]);
     out
 }
 
-/// Exchanges bit b of row r with bit r of row b, in every byte of the rows: its own inverse. Each stage exchanges halves of
-/// the blocks, then quarters, then single bits (Warren, Hacker's Delight, 7-3).
-fn transpose_bits(rows: &mut [[u8; ROW]; 8]) {
-    for place in (0..ROW).step_by(8) {
-        let mut words: [u64; 8] =
-            std::array::from_fn(|row| u64::from_le_bytes(rows[row][place..].first_chunk().copied().unwrap_or_default()));
-        for (distance, mask) in [(4, 0x0f0f_0f0f_0f0f_0f0f_u64), (2, 0x3333_3333_3333_3333), (1, 0x5555_5555_5555_5555)] {
-            for low in 0..8 {
-                if low & distance == 0 {
-                    let high = low + distance;
-                    let exchanged = ((words[low] >> distance) ^ words[high]) & mask;
-                    words[high] ^= exchanged;
-                    words[low] ^= exchanged << distance;
-                }
+/// Exchanges bit b of row r with bit r of row b, in every byte of the eight rows: its own inverse. Each stage exchanges halves
+/// of the blocks, then quarters, then single bits (Warren, Hacker's Delight, 7-3).
+fn transpose_bits(rows: &mut [u8]) {
+    let mut words = [[0_u64; ROW / 8]; 8];
+    for (word, bytes) in words.as_flattened_mut().iter_mut().zip(rows.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    for (distance, mask) in [(4, 0x0f0f_0f0f_0f0f_0f0f_u64), (2, 0x3333_3333_3333_3333), (1, 0x5555_5555_5555_5555)] {
+        for rows in words.chunks_exact_mut(2 * distance) {
+            let (low, high) = rows.split_at_mut(distance);
+            for (low, high) in low.as_flattened_mut().iter_mut().zip(high.as_flattened_mut()) {
+                let exchanged = ((*low >> distance) ^ *high) & mask;
+                *high ^= exchanged;
+                *low ^= exchanged << distance;
             }
         }
-        for (row, word) in rows.iter_mut().zip(words) {
-            row[place..place + 8].copy_from_slice(&word.to_le_bytes());
-        }
+    }
+    for (word, bytes) in words.as_flattened().iter().zip(rows.as_chunks_mut::<8>().0) {
+        *bytes = word.to_le_bytes();
     }
 }
 
@@ -132,7 +127,7 @@ mod tests {
         for width in [1, 2, 4, 8] {
             for count in [0, 1, 7, 8, 9, 64, 1000, TILE, TILE + 8, 3 * TILE + 77] {
                 for rest in [0, width - 1] {
-                    let values: Vec<u8> = (0..count * width + rest).map(|i| (i * i * 31 >> 3) as u8).collect();
+                    let values: Vec<u8> = (0..count * width + rest).map(|i| ((i * i * 31) >> 3) as u8).collect();
                     let shuffled = shuffle(&values, width);
                     assert_eq!(shuffled, by_definition(&values, width), "{width} {count} {rest}");
                     assert_eq!(unshuffle(&shuffled, width), values, "{width} {count} {rest}");

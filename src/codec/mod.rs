@@ -4,6 +4,7 @@
 
 mod bitshuffle;
 mod chain;
+mod interleave;
 mod lz4;
 mod pco;
 mod preset;

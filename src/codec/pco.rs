@@ -74,6 +74,8 @@ impl NumberType {
 pub(super) const MAX_LEVEL: u8 = 12;
 /// Numbers of the largest piece.
 const PIECE: usize = 1 << 18;
+/// Bytes that numbers get at once.
+const ROOM: usize = 16 << 20;
 /// Bytes before the chunk of a piece.
 const PIECE_HEADER: usize = 4;
 /// Standalone files begin with this, and with the version that has a type and a hint.
@@ -157,8 +159,8 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
     if expected_pieces * (PIECE_HEADER + 1) > file.len() {
         return Err(Error::corrupt(format!("pco: {expected_pieces} pieces in {} bytes", file.len())));
     }
-    let mut numbers = vec![T::zeroed(); count];
-    let mut left = numbers.as_mut_slice();
+    // A piece is decoded before room is made for the next: a few bytes can claim a gigabyte of them.
+    let mut numbers = Vec::with_capacity(count.min(ROOM / size_of::<T>()));
     for expected in pieces(count, components) {
         let (&[found_code, a, b, c], chunk) = file.split_first_chunk().ok_or_else(cut)?;
         let found = u32::from_le_bytes([a, b, c, 0]) as usize + 1;
@@ -168,9 +170,9 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
         if chunk.first().is_some_and(|byte| byte & 0xf == DICT) {
             return Err(Error::corrupt("pco: mode Dict, which no writer uses"));
         }
-        let (piece, behind) = left.split_at_mut(expected);
-        file = decode_piece(&wrapped, chunk, piece).map_err(corrupt)??;
-        left = behind;
+        let start = numbers.len();
+        numbers.resize(start + expected, T::zeroed());
+        file = decode_piece(&wrapped, chunk, &mut numbers[start..]).map_err(corrupt)??;
     }
     if file != [0] {
         return Err(Error::corrupt(format!("pco: {} bytes behind the last piece, expected a closing 0", file.len())));

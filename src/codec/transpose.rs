@@ -2,7 +2,10 @@
 //! split (elements of 1, 2, 4 or 8 bytes) have in common. Follows `format-spec/codecs.md#byte-shuffle` and
 //! `format-spec/codecs.md#component-split`.
 //!
-//! The usual numbers of columns are constants, so that the compiler makes vector interleaves of the loops.
+//! Bytes in the usual numbers of columns are interleaved plane by plane; other elements have the number of columns as a constant,
+//! so that the compiler makes vector moves of the loops.
+
+use super::interleave::{interleave, part};
 
 /// Rows handled together: one tile of input and output stays in the innermost cache.
 const TILE: usize = 64;
@@ -10,6 +13,7 @@ const TILE: usize = 64;
 /// Brings the elements of each of `columns` columns together; what is left over a whole number of rows stays at the end.
 pub(super) fn split(values: &[u8], width: usize, columns: usize) -> Vec<u8> {
     match width {
+        1 if is_interleaved(columns) => split_bytes(values, columns),
         1 => split_elements::<1>(values, columns),
         2 => split_elements::<2>(values, columns),
         4 => split_elements::<4>(values, columns),
@@ -20,11 +24,52 @@ pub(super) fn split(values: &[u8], width: usize, columns: usize) -> Vec<u8> {
 /// The inverse of [`split`].
 pub(super) fn join(stored: &[u8], width: usize, columns: usize) -> Vec<u8> {
     match width {
+        1 if is_interleaved(columns) => join_bytes(stored, columns),
         1 => join_elements::<1>(stored, columns),
         2 => join_elements::<2>(stored, columns),
         4 => join_elements::<4>(stored, columns),
         _ => join_elements::<8>(stored, columns),
     }
+}
+
+/// Bytes in 2, 4, 8 or 16 columns: the usual byte shuffles.
+fn is_interleaved(columns: usize) -> bool {
+    matches!(columns, 2 | 4 | 8 | 16)
+}
+
+/// Rows of bytes handled together.
+const BYTES: usize = 128;
+
+fn split_bytes(values: &[u8], columns: usize) -> Vec<u8> {
+    let rows = values.len() / columns;
+    let mut out = vec![0; values.len()];
+    out[rows * columns..].copy_from_slice(&values[rows * columns..]);
+    let (mut tile, mut spare) = ([[0; BYTES]; 16], [[0; BYTES]; 16]);
+    let (tile, spare) = (tile[..columns].as_flattened_mut(), spare[..columns].as_flattened_mut());
+    for start in (0..rows).step_by(BYTES) {
+        let len = BYTES.min(rows - start);
+        tile[..len * columns].copy_from_slice(&values[start * columns..][..len * columns]);
+        for (column, plane) in part::<BYTES>(tile, spare).chunks_exact(BYTES).enumerate() {
+            out[column * rows + start..][..len].copy_from_slice(&plane[..len]);
+        }
+    }
+    out
+}
+
+fn join_bytes(stored: &[u8], columns: usize) -> Vec<u8> {
+    let rows = stored.len() / columns;
+    let mut out = Vec::with_capacity(stored.len());
+    let (mut tile, mut spare) = ([[0; BYTES]; 16], [[0; BYTES]; 16]);
+    let (tile, spare) = (tile[..columns].as_flattened_mut(), spare[..columns].as_flattened_mut());
+    for start in (0..rows).step_by(BYTES) {
+        let len = BYTES.min(rows - start);
+        for (column, plane) in tile.chunks_exact_mut(BYTES).enumerate() {
+            plane[..len].copy_from_slice(&stored[column * rows + start..][..len]);
+        }
+        out.extend_from_slice(&interleave::<BYTES>(tile, spare)[..len * columns]);
+    }
+    out.extend_from_slice(&stored[rows * columns..]);
+    out
 }
 
 fn split_elements<const W: usize>(values: &[u8], columns: usize) -> Vec<u8> {

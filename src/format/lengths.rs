@@ -4,6 +4,8 @@
 //! The same node serves the structure of pages, the layouts and the sequence runs. Layouts keep it packed in memory and read
 //! single numbers and prefix sums out of it.
 
+use std::ops::RangeInclusive;
+
 use super::cursor::Cursor;
 use crate::error::{Error, Result};
 
@@ -182,6 +184,18 @@ impl PackedLengths {
         (0..self.count).map(|position| self.get(position))
     }
 
+    /// Whether every number is in `range`; as a rule without looking at them, since the base is the smallest.
+    pub(super) fn all_within(&self, range: RangeInclusive<u32>) -> bool {
+        let most = u64::from(self.base) + ((1_u64 << self.width) - 1);
+        let below = most <= u64::from(*range.end()) || self.iter().all(|number| number <= *range.end());
+        self.count == 0 || (self.base >= *range.start() && below)
+    }
+
+    /// The smallest number; 0 where there is none.
+    pub(super) fn least(&self) -> u32 {
+        self.base
+    }
+
     /// Bits of each distance.
     pub(super) fn width(&self) -> u8 {
         self.width
@@ -235,6 +249,10 @@ mod tests {
                 }
                 start += u64::from(*length);
             }
+            let (least, most) = (lengths.iter().copied().min().unwrap_or(1), lengths.iter().copied().max().unwrap_or(0));
+            assert!(packed.all_within(least..=most));
+            assert_eq!(packed.all_within(least + 1..=u32::MAX), lengths.is_empty());
+            assert_eq!(packed.all_within(0..=most.wrapping_sub(1)), lengths.is_empty());
             assert_eq!(packed.sum(), start);
             assert_eq!(packed.find(start), None);
         }

@@ -87,8 +87,12 @@ const MASKED_COPIES: &str = "masked-copies";
 const CONDEMNED: &str = "condemned";
 /// What this build can read.
 const READ_FEATURES: [&str; 2] = [MASKED_COPIES, REFERENCES];
+/// Names of attachments and properties are at most this long, in bytes.
+const MAX_NAME: usize = 1024;
 /// More than anybody has; each costs a look-up.
 const MAX_STORES: usize = 4096;
+/// More places than anybody keeps a table at; a reader may have to try each.
+const MAX_URLS: usize = 16;
 
 /// The version before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +113,6 @@ pub struct Segment {
     /// How many sequences have rows here.
     pub sequences: u64,
     /// Whether the first of them began in the segment before.
-    #[serde(default)]
     pub continues: bool,
     /// The index columns.
     pub index: ObjectRef,
@@ -125,8 +128,10 @@ pub struct IndexStatistics {
     /// The column.
     pub column: ColumnId,
     /// The least value, where it is short enough to keep; NaN does not count.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub min: Option<Value>,
     /// The greatest value, likewise.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub max: Option<Value>,
     /// Rows without a value.
     pub nulls: u64,
@@ -158,16 +163,15 @@ pub struct ColumnBytes {
     pub logical: u64,
 }
 
-/// Its JSON, less the hash at the end.
+/// Its JSON, less the hash at the end. Every member must be there, also one that may be null.
 #[derive(Serialize, Deserialize)]
 struct Record {
     format: u32,
-    #[serde(default)]
     read_features: Vec<String>,
-    #[serde(default)]
     write_features: Vec<String>,
     table: Uuid,
     version: u64,
+    #[serde(deserialize_with = "Option::deserialize")]
     parent: Option<Parent>,
     commit_id: Uuid,
     schema: SchemaRecord,
@@ -346,7 +350,8 @@ impl Manifest {
         };
         for (list, features) in [("read", &read_features), ("write", &write_features)] {
             if !features.is_sorted_by(|a, b| a < b) {
-                return Err(Error::corrupt(format!("manifest: {list} features {features:?}: not sorted, or one twice")));
+                let features = short(format_args!("{features:?}"));
+                return Err(Error::corrupt(format!("manifest: {list} features {features}: not sorted, or one twice")));
             }
         }
         let announced = |feature: &str, list: &[String], used: bool| match used == list.iter().any(|name| name == feature) {
@@ -375,19 +380,29 @@ impl Manifest {
         }
         for (number, store) in self.stores.iter().enumerate() {
             let itself = store.table == self.table && store.version >= self.version;
-            if store.urls.is_empty() || store.urls.iter().any(String::is_empty) || store.version == 0 || itself {
+            let urls = (1..=MAX_URLS).contains(&store.urls.len()) && !store.urls.iter().any(String::is_empty);
+            if !urls || store.version == 0 || itself {
                 return Err(Error::corrupt(format!(
-                    "manifest: store {}: version {} of table {} at {:?}",
+                    "manifest: store {}: version {} of table {} at {}",
                     number + 1,
                     store.version,
                     store.table,
-                    store.urls
+                    short(format_args!("{:?}", store.urls))
                 )));
             }
         }
         let folders = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
         if let Some(condemned) = self.condemned.iter().find(|condemned| !folders.contains(&condemned.folder.as_str())) {
-            return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", condemned.folder)));
+            return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", short(&condemned.folder))));
+        }
+        let of_columns = self.schema.columns().iter().flat_map(|column| column.properties.keys());
+        let mut names = self.attachments.keys().chain(self.properties.keys()).chain(of_columns);
+        if let Some(name) = names.find(|name| !(1..=MAX_NAME).contains(&name.len())) {
+            return Err(Error::corrupt(format!(
+                "manifest: attachment or property `{}`: a name of {} bytes, expected 1 to {MAX_NAME}",
+                short(name),
+                name.len()
+            )));
         }
         // So that nobody behind this has to ask whether a sum of sizes fits.
         let sizes = self.segments.iter().flat_map(|segment| {
@@ -397,7 +412,8 @@ impl Manifest {
             });
             [segment.index.bytes].into_iter().chain(groups)
         });
-        let sizes = sizes.chain(self.attachments.values().map(|object| object.bytes));
+        let others = self.attachments.values().chain(self.condemned.iter().map(|condemned| &condemned.object));
+        let sizes = sizes.chain(others.map(|object| object.bytes));
         if sizes.chain([0]).try_fold(0_u64, u64::checked_add).is_none() {
             return Err(Error::corrupt("manifest: sizes that add up to 2^64 bytes and more"));
         }
@@ -406,7 +422,9 @@ impl Manifest {
         for (number, segment) in self.segments.iter().enumerate() {
             let columns_fit = segment.groups.len() == self.schema.groups().len()
                 && segment.groups.iter().zip(self.schema.groups()).all(|(stored, group)| {
-                    stored.columns.len() == group.columns.len() && stored.blocks <= segment.rows && stored.runs <= stored.blocks
+                    stored.columns.len() == group.columns.len()
+                        && stored.blocks <= segment.rows
+                        && (1..=stored.blocks).contains(&stored.runs)
                 });
             if segment.first_row != next
                 || segment.rows == 0

@@ -11,6 +11,7 @@ mod chunk;
 mod cursor;
 mod cuts;
 mod join;
+mod layout;
 mod lengths;
 mod locator;
 mod manifest;
@@ -20,6 +21,7 @@ mod pin;
 mod sealed;
 mod segment;
 mod sequence;
+mod unfold;
 
 pub use block::{
     BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PagePlace, decode_page, directory_len, encode_page, page_range,
@@ -29,6 +31,7 @@ pub use checksum::{ChunkSeed, chunk_seed};
 pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
 pub use cuts::Cuts;
 pub use join::{read_join, write_join};
+pub use layout::{LayoutRun, LayoutWriter, PageLengths, read_layout};
 pub use lengths::PackedLengths;
 pub use locator::Locator;
 pub use manifest::{
@@ -38,7 +41,6 @@ pub use manifest::{
 pub use page::page_to_array;
 pub use pin::{MAX_PIN, Pin, PinOwner};
 pub use segment::{
-    HashesWriter, IndexWriter, LayoutRun, LayoutWriter, PageLengths, index_arrow_schema, index_reader, read_hashes, read_layout,
-    read_sequences,
+    HashesWriter, IndexWriter, index_arrow_schema, index_columns_reader, index_reader, read_hashes, read_sequences,
 };
 pub use sequence::{SequenceKey, SequenceTracker};

@@ -19,6 +19,7 @@ use parquet::{
     file::properties::{EnabledStatistics, WriterProperties},
 };
 
+use super::unfold::Unfolding;
 use crate::error::{Error, Result, short};
 
 /// Rows of one Parquet row group: what a writer holds in memory.
@@ -73,16 +74,19 @@ fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Resu
     }
 }
 
-/// A file opened for reading: its footer, and where its columns lie, checked.
+/// A file opened for reading: its footer, where its columns lie, and how far their pages unfold, checked.
 pub(super) fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder> {
-    let size = bytes.len() as u64;
-    let builder = parquet(|| Builder::try_new_with_options(bytes, options))?;
+    let builder = parquet(|| Builder::try_new_with_options(bytes.clone(), options))?;
+    let mut unfolding = Unfolding::of(bytes.len() as u64);
     for column in builder.metadata().row_groups().iter().flat_map(|group| group.columns()) {
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-        let end = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
-        if end.and_then(|(start, len)| start.checked_add(len)).is_none_or(|end| end > size) {
-            return Err(corrupt(format!("a column of {} bytes at {start}, in {size} bytes", column.compressed_size())));
-        }
+        let place = usize::try_from(start).ok().zip(usize::try_from(column.compressed_size()).ok());
+        let pages = place.and_then(|(start, len)| bytes.get(start..start.checked_add(len)?));
+        let Some(pages) = pages else {
+            let (len, size) = (column.compressed_size(), bytes.len());
+            return Err(corrupt(format!("a column of {len} bytes at {start}, in {size} bytes")));
+        };
+        unfolding.column(pages).map_err(|error| error.at("segment"))?;
     }
     Ok(builder)
 }

@@ -8,17 +8,22 @@ use super::locate::locator_column;
 use crate::{
     error::{Error, ErrorKind, Result},
     format::Locator,
-    schema::{ColumnType, Schema as TableSchema},
+    schema::{Column as TableColumn, ColumnType},
 };
 
-/// The frame of a table version: its index columns and the locator column of `tag`.
+/// The frame of a table version of `expected` rows: the index columns that are `described` and the locator column of `tag`.
 ///
 /// Zoned timestamps become naive ones in UTC.
 ///
 /// # Errors
-/// Errors of `batches`; `Internal` where polars refuses a column.
-pub fn frame(schema: &TableSchema, tag: u16, batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Result<DataFrame> {
-    let names: Vec<String> = schema.index().map(|column| column.name.clone()).collect();
+/// Errors of `batches`; `Corrupt` for another number of rows; `Internal` where polars refuses a column.
+pub fn frame(
+    described: &[&TableColumn],
+    tag: u16,
+    expected: u64,
+    batches: impl IntoIterator<Item = Result<RecordBatch>>,
+) -> Result<DataFrame> {
+    let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
     let mut columns: Vec<Option<Series>> = vec![None; names.len()];
     let mut rows = 0_u64;
     for batch in batches {
@@ -34,9 +39,12 @@ pub fn frame(schema: &TableSchema, tag: u16, batches: impl IntoIterator<Item = R
             }
         }
     }
+    if rows != expected {
+        return Err(Error::corrupt(format!("index of {rows} rows, the manifest says {expected}")));
+    }
     let locators: Vec<i64> = (0..rows).map(|row| Locator { tag, row }.to_i64()).collect();
     let mut all: Vec<Column> = Vec::with_capacity(names.len() + 1);
-    for (column, (name, described)) in columns.into_iter().zip(names.iter().zip(schema.index())) {
+    for (column, (name, described)) in columns.into_iter().zip(names.iter().zip(described)) {
         let mut series = match column {
             Some(series) => series,
             None => series(name, &arrow_array::new_empty_array(&described.ty.arrow()))?,

@@ -7,16 +7,24 @@ use crate::{
     format::Locator,
 };
 
+/// What a locator column holds for a row without a partner.
+pub const NO_PARTNER: i64 = -1;
+
 /// The name of the locator column of a source.
 pub fn locator_column(tag: u16) -> String {
     format!("_row_{tag:04x}")
 }
 
-/// The table row of every frame row.
+/// Whether a column is one of locators.
+pub fn is_locator(name: &str) -> bool {
+    name.strip_prefix("_row_").is_some_and(|tag| tag.len() == 4 && tag.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+/// The table row of every frame row; where `partial`, −1 for rows without a partner (−1 or null).
 ///
 /// # Errors
 /// `Invalid` where the locator column is missing, of another type, null, or points to another table version or past its rows.
-pub fn locate(frame: &DataFrame, tag: u16, rows: u64) -> Result<Vec<u64>> {
+pub fn locate(frame: &DataFrame, tag: u16, rows: u64, partial: bool) -> Result<Vec<i64>> {
     let name = locator_column(tag);
     let column = frame.column(&name).map_err(|_| {
         Error::invalid(format!("the frame has no locator column `{name}`: keep it through every operation on the frame"))
@@ -28,9 +36,11 @@ pub fn locate(frame: &DataFrame, tag: u16, rows: u64) -> Result<Vec<u64>> {
         .rechunk();
     let mut out = Vec::with_capacity(frame.height());
     for (place, value) in locators.iter().enumerate() {
-        let value = value.ok_or_else(|| Error::invalid(format!("locator column `{name}`, frame row {place}: null")))?;
+        let Some(value) = value.or(partial.then_some(NO_PARTNER)) else {
+            return Err(Error::invalid(format!("locator column `{name}`, frame row {place}: null")));
+        };
         match Locator::from_i64(value).map_err(|error| error.at(format!("frame row {place}")))? {
-            Some(locator) if locator.tag == tag && locator.row < rows => out.push(locator.row),
+            Some(locator) if locator.tag == tag && locator.row < rows => out.push(locator.row.cast_signed()),
             Some(locator) if locator.tag == tag => {
                 return Err(Error::invalid(format!("frame row {place}: row {} is outside 0..{rows}", locator.row)));
             }
@@ -39,8 +49,28 @@ pub fn locate(frame: &DataFrame, tag: u16, rows: u64) -> Result<Vec<u64>> {
                     "frame row {place}: {locator}, expected source {tag:04x}: it belongs to another table or version"
                 )));
             }
+            None if partial => out.push(NO_PARTNER),
             None => return Err(Error::invalid(format!("frame row {place}: no partner (-1) in a frame that was not merged"))),
         }
     }
     Ok(out)
+}
+
+/// The frame with the locators of `tag` under another tag, so that two sources of one tag can stand in one frame.
+///
+/// # Errors
+/// `Internal` where polars refuses.
+pub fn retag(frame: &DataFrame, tag: u16, to: u16) -> Result<DataFrame> {
+    let name = locator_column(tag);
+    let failed = |error: PolarsError| Error::internal(format!("locator column `{name}`: {error}"));
+    let column = frame.column(&name).map_err(failed)?.as_materialized_series().i64().map_err(failed)?.clone();
+    let moved = column.iter().map(|value| match Locator::from_i64(value.unwrap_or(NO_PARTNER)) {
+        Ok(Some(locator)) if locator.tag == tag => Ok(Locator { tag: to, row: locator.row }.to_i64()),
+        Ok(None) => Ok(NO_PARTNER),
+        _ => Err(Error::invalid(format!("locator column `{name}` holds locators of another source"))),
+    });
+    let moved = Column::new(locator_column(to).into(), moved.collect::<Result<Vec<i64>>>()?);
+    let columns =
+        frame.columns().iter().map(|column| if column.name() == name.as_str() { moved.clone() } else { column.clone() });
+    DataFrame::new(frame.height(), columns.collect()).map_err(failed)
 }

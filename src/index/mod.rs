@@ -2,6 +2,8 @@
 
 mod frame;
 mod locate;
+mod merge;
 
 pub use frame::frame;
-pub use locate::{locate, locator_column};
+pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
+pub use merge::Merge;

@@ -1,6 +1,6 @@
 //! Which column groups to read for some columns: a column may live in several groups, the cheapest set of groups wins.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     error::{Error, Result},
@@ -24,18 +24,19 @@ const EXACT: usize = 12;
 /// # Errors
 /// `Internal` for a column in no group.
 pub fn cover(columns: &[ColumnId], groups: &[GroupCost]) -> Result<Vec<usize>> {
-    let holders = |column: &ColumnId| {
-        groups
-            .iter()
-            .enumerate()
-            .filter(|(_, group)| group.columns.contains(column))
-            .map(|(number, _)| number)
-            .collect::<Vec<_>>()
-    };
+    // One pass over the groups: tables may have 100,000 columns.
+    let mut holders: BTreeMap<ColumnId, Vec<usize>> = columns.iter().map(|column| (*column, Vec::new())).collect();
+    for (number, group) in groups.iter().enumerate() {
+        for column in &group.columns {
+            if let Some(holders) = holders.get_mut(column).filter(|holders| holders.last() != Some(&number)) {
+                holders.push(number);
+            }
+        }
+    }
     let mut forced = BTreeSet::new();
     let mut open: Vec<Vec<usize>> = Vec::new();
-    for column in columns {
-        match holders(column).as_slice() {
+    for (column, holders) in &holders {
+        match holders.as_slice() {
             [] => return Err(Error::internal(format!("column id {} is in no group", column.0))),
             [only] => {
                 forced.insert(*only);
@@ -52,25 +53,30 @@ pub fn cover(columns: &[ColumnId], groups: &[GroupCost]) -> Result<Vec<usize>> {
 }
 
 fn exact(open: &[Vec<usize>], candidates: &[usize], cost: impl Fn(usize) -> u64) -> Vec<usize> {
-    let sets = (0_u32..1 << candidates.len()).map(|bits| {
-        candidates.iter().enumerate().filter(|(place, _)| bits >> place & 1 == 1).map(|(_, number)| *number).collect::<Vec<_>>()
-    });
-    sets.filter(|set| open.iter().all(|holders| holders.iter().any(|group| set.contains(group))))
+    // Columns with the same holders are one question, and each is a mask over the candidates.
+    let place = |number: &usize| candidates.binary_search(number).map_or(0, |place| 1_u32 << place);
+    let questions: BTreeSet<u32> = open.iter().map(|holders| holders.iter().map(place).sum()).collect();
+    let sets = (0_u32..1 << candidates.len()).filter(|bits| questions.iter().all(|holders| bits & holders != 0));
+    let numbers = |bits: u32| {
+        let set = candidates.iter().enumerate().filter(move |(place, _)| bits >> place & 1 == 1);
+        set.map(|(_, number)| *number).collect::<Vec<_>>()
+    };
+    sets.map(numbers)
         .min_by_key(|set| (set.iter().fold(0_u64, |sum, number| sum.saturating_add(cost(*number))), set.clone()))
         .unwrap_or_default()
 }
 
 fn greedy(mut open: Vec<Vec<usize>>, candidates: &[usize], cost: impl Fn(usize) -> u64) -> Vec<usize> {
+    // How many open columns each group holds; a column is counted off once, when a group that holds it is taken.
+    let mut gains: BTreeMap<usize, u64> = candidates.iter().map(|number| (*number, 0)).collect();
+    open.iter().flatten().for_each(|number| *gains.entry(*number).or_default() += 1);
     let mut chosen = Vec::new();
     while !open.is_empty() {
-        let gain = |number: usize| open.iter().filter(|holders| holders.contains(&number)).count() as u64;
-        let best = candidates
-            .iter()
-            .copied()
-            .filter(|number| gain(*number) > 0)
-            .min_by_key(|number| (cost(*number) / gain(*number), *number));
-        let Some(best) = best else { break };
-        open.retain(|holders| !holders.contains(&best));
+        let worth = gains.iter().filter(|(_, gain)| **gain > 0);
+        let Some((&best, _)) = worth.min_by_key(|(number, gain)| (cost(**number) / **gain, **number)) else { break };
+        for holders in open.extract_if(.., |holders| holders.binary_search(&best).is_ok()) {
+            holders.iter().for_each(|number| *gains.entry(*number).or_default() -= 1);
+        }
         chosen.push(best);
     }
     chosen

@@ -10,6 +10,7 @@ mod decode;
 mod execute;
 mod layout;
 mod plan;
+mod times;
 mod window;
 
 pub use cover::{GroupCost, cover};
@@ -18,4 +19,5 @@ pub use layout::{BlockPlace, Layout, RowPlace};
 pub use plan::{
     BlockBytes, BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, Stretch, plan,
 };
-pub use window::{Edge, Offsets, Sequences, window};
+pub use times::{Pick, TimeOffsets, TimeSpan, Times};
+pub use window::{Edge, Offsets, Sequences, Window, window};

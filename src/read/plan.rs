@@ -47,8 +47,6 @@ pub struct GroupRequest<'a> {
 pub struct ReadPlan {
     /// One for each column group.
     pub groups: Vec<GroupPlan>,
-    /// How many rows come out, missing ones included.
-    pub rows: usize,
 }
 
 /// What will be read of one column group.
@@ -128,7 +126,7 @@ pub struct RangeRead {
 /// `Invalid` for a row outside the table.
 pub fn plan(groups: &[GroupRequest<'_>], rows: &[Option<u64>], coalesce: Coalesce) -> Result<ReadPlan> {
     let groups = groups.iter().map(|group| plan_group(group, rows, coalesce)).collect::<Result<Vec<_>>>()?;
-    Ok(ReadPlan { groups, rows: rows.len() })
+    Ok(ReadPlan { groups })
 }
 
 fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coalesce) -> Result<GroupPlan> {
@@ -233,6 +231,21 @@ pub struct ExplainGroup {
     pub bytes: u64,
     /// Bytes of its blocks, or of their pages where those are read alone.
     pub payload_bytes: u64,
+}
+
+impl Explain {
+    /// Both together, read at the same time.
+    pub fn and(mut self, other: Self) -> Self {
+        self.groups.extend(other.groups);
+        Self {
+            groups: self.groups,
+            ranges: self.ranges + other.ranges,
+            requests: self.requests + other.requests,
+            bytes: self.bytes + other.bytes,
+            payload_bytes: self.payload_bytes + other.payload_bytes,
+            hops: self.hops.max(other.hops),
+        }
+    }
 }
 
 impl ReadPlan {

@@ -2,10 +2,84 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use super::times::TimeOffsets;
 use crate::{
     error::{Error, Result},
     format::PackedLengths,
 };
+
+/// Which rows stand around a row: by their number, or by their time.
+///
+/// Made from ranges, lists and [`Offsets`] of rows, and from [`TimeOffsets`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// Rows at these offsets.
+    Rows(Offsets),
+    /// Rows at these times.
+    Times(TimeOffsets),
+}
+
+impl From<Offsets> for Window {
+    fn from(offsets: Offsets) -> Self {
+        Self::Rows(offsets)
+    }
+}
+
+impl From<&Offsets> for Window {
+    fn from(offsets: &Offsets) -> Self {
+        Self::Rows(offsets.clone())
+    }
+}
+
+impl From<TimeOffsets> for Window {
+    fn from(times: TimeOffsets) -> Self {
+        Self::Times(times)
+    }
+}
+
+impl From<&TimeOffsets> for Window {
+    fn from(times: &TimeOffsets) -> Self {
+        Self::Times(times.clone())
+    }
+}
+
+impl From<&Window> for Window {
+    fn from(window: &Window) -> Self {
+        window.clone()
+    }
+}
+
+impl TryFrom<RangeInclusive<i64>> for Window {
+    type Error = Error;
+
+    fn try_from(range: RangeInclusive<i64>) -> Result<Self> {
+        Offsets::try_from(range).map(Self::Rows)
+    }
+}
+
+impl TryFrom<Range<i64>> for Window {
+    type Error = Error;
+
+    fn try_from(range: Range<i64>) -> Result<Self> {
+        Offsets::try_from(range).map(Self::Rows)
+    }
+}
+
+impl TryFrom<Vec<i64>> for Window {
+    type Error = Error;
+
+    fn try_from(offsets: Vec<i64>) -> Result<Self> {
+        Offsets::new(offsets).map(Self::Rows)
+    }
+}
+
+impl<const N: usize> TryFrom<[i64; N]> for Window {
+    type Error = Error;
+
+    fn try_from(offsets: [i64; N]) -> Result<Self> {
+        Offsets::new(offsets).map(Self::Rows)
+    }
+}
 
 /// What a window does where its sequence ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +100,7 @@ pub enum Edge {
 /// assert_eq!(Offsets::try_from(-2..=0)?.as_slice(), [-2, -1, 0]);
 /// assert_eq!("-10..=0".parse::<Offsets>()?.len(), 11);
 /// assert_eq!("-20,-10,0".parse::<Offsets>()?.as_slice(), [-20, -10, 0]);
+/// assert_eq!("-20..=0/10".parse::<Offsets>()?, Offsets::try_from(-20..=0)?.step_by(10)?);
 /// # Ok::<(), tetrys::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +122,17 @@ impl Offsets {
         match offsets.iter().find(|offset| offset.unsigned_abs() >= 1 << 31) {
             Some(offset) => Err(Error::invalid(format!("offset {offset}: expected less than 2^31 in size"))),
             None => Ok(Self(offsets)),
+        }
+    }
+
+    /// Every `stride`-th of them, beginning with the first.
+    ///
+    /// # Errors
+    /// `Invalid` for a stride of 0.
+    pub fn step_by(self, stride: usize) -> Result<Self> {
+        match stride {
+            0 => Err(Error::invalid("stride 0: expected 1 or more")),
+            _ => Ok(Self(self.0.into_iter().step_by(stride).collect())),
         }
     }
 
@@ -105,8 +191,13 @@ impl std::str::FromStr for Offsets {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let malformed = || Error::invalid(format!("offsets `{text}`: expected A..=B, A..B or A,B,.., e.g. -10..=0"));
+        let malformed =
+            || Error::invalid(format!("offsets `{text}`: expected A..=B, A..B (with /STRIDE if wished) or A,B,.., e.g. -10..=0"));
         let number = |text: &str| text.trim().parse::<i64>().map_err(|_| malformed());
+        if let Some((range, stride)) = text.split_once('/') {
+            let stride = stride.trim().parse().map_err(|_| malformed())?;
+            return range.parse::<Self>()?.step_by(stride);
+        }
         match text.split_once("..") {
             Some((start, end)) => match end.strip_prefix('=') {
                 Some(end) => Self::try_from(number(start)?..=number(end)?),
@@ -188,6 +279,26 @@ pub fn window(sequences: &Sequences, row: u64, offsets: &Offsets, edge: Edge) ->
         }
     }
     Ok(rows)
+}
+
+impl Edge {
+    /// What becomes of the missing rows of a window in time around `row`.
+    ///
+    /// # Errors
+    /// `Invalid` for a missing row under [`Edge::Error`].
+    pub fn apply(self, rows: Vec<Option<u64>>, row: u64, sequence: Range<u64>) -> Result<Vec<Option<u64>>> {
+        match self {
+            Self::Pad => Ok(rows),
+            Self::Skip => Ok(rows.into_iter().filter(Option::is_some).collect()),
+            Self::Error => match rows.iter().position(Option::is_none) {
+                Some(place) => Err(Error::invalid(format!(
+                    "time offset number {place} from row {row} has no row in its sequence, rows {}..{}",
+                    sequence.start, sequence.end
+                ))),
+                None => Ok(rows),
+            },
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,5 +8,5 @@ mod table_schema;
 
 pub use column_type::{ColumnType, Primitive, TimeUnit};
 pub use pattern::ColumnPattern;
-pub(crate) use pattern::no_match;
+pub(crate) use pattern::select;
 pub use table_schema::{Column, ColumnGroup, ColumnId, Schema, SchemaBuilder};

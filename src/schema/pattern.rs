@@ -53,8 +53,37 @@ impl FromStr for ColumnPattern {
     }
 }
 
+/// The places of the names that match any of the patterns, in the order of the names, each once.
+///
+/// # Errors
+/// `NotFound` for a pattern that matches nothing, naming the nearest name or the index column that was meant; `Invalid` for a
+/// malformed one.
+pub(crate) fn select<P: AsRef<str>>(names: &[&str], index: &[&str], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
+    let mut chosen = vec![false; names.len()];
+    for text in patterns {
+        let text = text.as_ref();
+        let pattern: ColumnPattern = text.parse()?;
+        let mut found = false;
+        for (name, chosen) in names.iter().zip(&mut chosen) {
+            if pattern.matches(name) {
+                *chosen = true;
+                found = true;
+            }
+        }
+        if !found && let Some(name) = index.iter().find(|name| pattern.matches(name)) {
+            return Err(Error::not_found(format!(
+                "no group column matches `{text}`; `{name}` is an index column, found in the index"
+            )));
+        }
+        if !found {
+            return Err(Error::not_found(no_match(text, names.iter().copied())));
+        }
+    }
+    Ok(chosen.iter().enumerate().filter_map(|(place, chosen)| chosen.then_some(place)).collect())
+}
+
 /// The message for a pattern that matched nothing: names the nearest column, or the pattern that was probably meant.
-pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
+fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
     let stem = pattern.strip_suffix('*').map(|stem| stem.trim_end_matches('.'));
     let mut nearest: Option<(usize, String)> = None;
     let mut offer = |distance: usize, meant: &dyn Fn() -> String| {

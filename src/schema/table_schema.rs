@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ColumnPattern, ColumnType};
+use super::ColumnType;
 use crate::error::{Error, Result, short};
 
 /// Stands between a column's name and its data; never reused within a table.
@@ -134,6 +134,9 @@ impl Schema {
             if group.columns.is_empty() {
                 return Err(Error::invalid(format!("column group `{}` has no column", group.name)));
             }
+            if !group.masked.is_sorted_by(|a, b| a < b) {
+                return Err(Error::invalid(format!("column group `{}`: masked columns are not sorted", group.name)));
+            }
             let mut here = BTreeSet::new();
             for id in &group.columns {
                 let column = known(id, &format!("column group `{}`", group.name))?;
@@ -143,15 +146,12 @@ impl Schema {
                         group.name, column.name
                     )));
                 }
-                if !group.masked.contains(id) {
+                if group.masked.binary_search(id).is_err() {
                     in_group.insert(*id);
                 }
             }
-            if let Some(id) = group.masked.iter().find(|id| !group.columns.contains(id)) {
+            if let Some(id) = group.masked.iter().find(|id| !here.contains(id)) {
                 return Err(Error::invalid(format!("column group `{}`: masked column id {} is not in it", group.name, id.0)));
-            }
-            if !group.masked.is_sorted_by(|a, b| a < b) {
-                return Err(Error::invalid(format!("column group `{}`: masked columns are not sorted", group.name)));
             }
         }
         if let Some(column) = columns.iter().find(|column| !in_index.contains(&column.id) && !in_group.contains(&column.id)) {
@@ -161,8 +161,12 @@ impl Schema {
             )));
         }
         for (place, ids) in [("sequence_by", &sequence_by), ("order_by", &order_by)] {
+            let mut here = BTreeSet::new();
             for id in ids {
                 let column = known(id, place)?;
+                if !here.insert(*id) {
+                    return Err(Error::invalid(format!("{place}: column `{}` is there twice", column.name)));
+                }
                 if !in_index.contains(id) {
                     return Err(Error::invalid(format!("{place}: column `{}` is not an index column", column.name)));
                 }
@@ -226,31 +230,12 @@ impl Schema {
     /// `NotFound` for a pattern that matches nothing, naming the nearest column or the index column that was meant; `Invalid` for a malformed
     /// one.
     pub fn select<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Vec<&Column>> {
-        let candidates: Vec<&Column> = self.columns.iter().filter(|column| !self.index.contains(&column.id)).collect();
-        let mut chosen = vec![false; candidates.len()];
-        for text in patterns {
-            let text = text.as_ref();
-            let pattern: ColumnPattern = text.parse()?;
-            let mut found = false;
-            for (column, chosen) in candidates.iter().zip(&mut chosen) {
-                if pattern.matches(&column.name) {
-                    *chosen = true;
-                    found = true;
-                }
-            }
-            let in_index = |column: &&Column| self.index.contains(&column.id) && pattern.matches(&column.name);
-            if !found && let Some(column) = self.columns.iter().find(in_index) {
-                return Err(Error::not_found(format!(
-                    "no group column matches `{text}`; `{}` is an index column, found in the index",
-                    column.name
-                )));
-            }
-            if !found {
-                let names = candidates.iter().map(|column| column.name.as_str());
-                return Err(Error::not_found(super::pattern::no_match(text, names)));
-            }
-        }
-        Ok(candidates.into_iter().zip(chosen).filter_map(|(column, chosen)| chosen.then_some(column)).collect())
+        let in_index: BTreeSet<ColumnId> = self.index.iter().copied().collect();
+        let candidates: Vec<&Column> = self.columns.iter().filter(|column| !in_index.contains(&column.id)).collect();
+        let names: Vec<&str> = candidates.iter().map(|column| column.name.as_str()).collect();
+        let index: Vec<&str> = self.index().map(|column| column.name.as_str()).collect();
+        let chosen = super::pattern::select(&names, &index, patterns)?;
+        Ok(chosen.into_iter().filter_map(|place| candidates.get(place).copied()).collect())
     }
 }
 

@@ -2,18 +2,27 @@
 
 use std::sync::Arc;
 
-use polars::prelude::{DataFrame, Expr, IntoLazy};
-
-use super::{loader::RowLoader, version::Table};
-use crate::{
-    error::{Error, Result},
-    format::{Locator, index_reader},
-    index,
+use polars::{
+    prelude::{DataFrame, Expr, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions, UniqueKeepStrategy, col},
+    sql::SQLContext,
 };
 
-/// A frame of the index columns and one locator column, and the table version that its locators point to.
+use super::{
+    loader::RowLoader,
+    source::{NO_ROW, Source},
+    version::Table,
+};
+use crate::{
+    error::{Error, Result},
+    format::{Locator, index_columns_reader},
+    index::{self, is_locator, locate, locator_column},
+    schema::ColumnId,
+};
+
+/// A frame of index columns with a locator column for each table behind it, and those tables.
 ///
-/// Filter, sort, sample or join the frame as you like: as long as its locator column stays, its rows can be read.
+/// Filter, sort, sample or join the frame as you like: as long as its locator columns stay, its rows can be read. The methods
+/// here keep them by themselves; [`Index::with_frame`] takes a frame that was made in any other way.
 ///
 /// ```no_run
 /// # async fn example() -> tetrys::Result<()> {
@@ -27,9 +36,21 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Index {
-    frame: DataFrame,
-    table: Table,
-    tag: u16,
+    pub(super) frame: DataFrame,
+    pub(super) sources: Arc<[IndexSource]>,
+}
+
+/// A table behind a frame.
+#[derive(Clone, Debug)]
+pub(super) struct IndexSource {
+    pub(super) table: Table,
+    pub(super) tag: u16,
+    /// The number of the source that it was merged into, or its own.
+    pub(super) base: usize,
+    /// The group columns, under the names by which they are read.
+    pub(super) columns: Arc<[(String, ColumnId)]>,
+    /// Of a base: all rows of its table, in their order, with the columns and locators of what was merged into it.
+    pub(super) whole: Option<DataFrame>,
 }
 
 impl Table {
@@ -38,22 +59,33 @@ impl Table {
     /// # Errors
     /// `Corrupt` where an index object is not what the manifest says; errors of the store.
     pub async fn index(&self) -> Result<Index> {
+        self.index_of(None).await
+    }
+
+    /// The index of this version with those index columns alone that match any of the patterns: an index of hundreds of columns
+    /// need not be decoded as a whole.
+    ///
+    /// # Errors
+    /// As [`Table::index`], and `NotFound` for a pattern that matches nothing.
+    pub async fn index_columns<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Index> {
+        let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
+        self.index_of(Some(crate::schema::select(&names, &[], patterns)?)).await
+    }
+
+    async fn index_of(&self, columns: Option<Vec<usize>>) -> Result<Index> {
         let tag = Locator::tag(self.manifest().table, self.version());
         let objects = self.index_objects_and_sequences().await?;
+        let all = self.schema().index().len();
+        let columns = columns.unwrap_or_else(|| (0..all).collect());
         let mut batches = Vec::new();
         for (bytes, segment) in objects.into_iter().zip(&self.manifest().segments) {
-            batches.extend(index_reader(bytes, self.schema(), segment.rows)?);
+            batches.extend(index_columns_reader(bytes, self.schema(), segment.rows, &columns)?);
         }
-        let frame = index::frame(self.schema(), tag, batches)?;
-        if frame.height() as u64 != self.rows() {
-            return Err(Error::corrupt(format!(
-                "{}: index of {} rows, the manifest says {}",
-                self.url(),
-                frame.height(),
-                self.rows()
-            )));
-        }
-        Ok(Index { frame, table: self.clone(), tag })
+        let described = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place)).map(|(_, column)| column);
+        let frame = index::frame(&described.collect::<Vec<_>>(), tag, self.rows(), batches)?;
+        let Source { columns, .. } = Source::of_table(self, None);
+        let source = IndexSource { table: self.clone(), tag, base: 0, columns, whole: Some(frame.clone()) };
+        Ok(Index { frame, sources: [source].into() })
     }
 }
 
@@ -63,9 +95,20 @@ impl Index {
         &self.frame
     }
 
-    /// The table version that the locators point to.
+    /// The frame as a lazy one; what it becomes is an index again by [`Index::with_frame`].
+    pub fn lazy(&self) -> LazyFrame {
+        self.frame.clone().lazy()
+    }
+
+    /// The table version that the locators point to; of a merged index the first.
     pub fn table(&self) -> &Table {
-        &self.table
+        // There is one at least.
+        &self.sources[0].table
+    }
+
+    /// The table versions that the locators point to, in the order in which they were merged.
+    pub fn tables(&self) -> impl ExactSizeIterator<Item = &Table> {
+        self.sources.iter().map(|source| &source.table)
     }
 
     /// How many rows.
@@ -83,17 +126,147 @@ impl Index {
     /// # Errors
     /// `Invalid` where polars refuses the expression.
     pub fn filter(&self, predicate: Expr) -> Result<Self> {
-        let frame = self.frame.clone().lazy().filter(predicate).collect();
-        self.with_frame(frame.map_err(|error| Error::invalid(format!("filter: {error}")))?)
+        self.collect("filter", self.lazy().filter(predicate))
     }
 
-    /// The same table under another frame, whatever made it: its locator column says which rows it means.
+    /// These columns alone; locators stay without being named.
     ///
     /// # Errors
-    /// `Invalid` where the locator column is missing or does not point into this table version.
+    /// `Invalid` where polars refuses an expression.
+    pub fn select(&self, columns: impl IntoIterator<Item = Expr>) -> Result<Self> {
+        let locators = self.sources.iter().map(|source| col(locator_column(source.tag)));
+        self.collect("select", self.lazy().select(columns.into_iter().chain(locators).collect::<Vec<_>>()))
+    }
+
+    /// More columns, computed from those there are.
+    ///
+    /// # Errors
+    /// `Invalid` where polars refuses an expression.
+    pub fn with_columns(&self, columns: impl IntoIterator<Item = Expr>) -> Result<Self> {
+        self.collect("with_columns", self.lazy().with_columns(columns.into_iter().collect::<Vec<_>>()))
+    }
+
+    /// The rows in the order of these columns; equal ones stay in their order.
+    ///
+    /// # Errors
+    /// `Invalid` for a column that is not there.
+    pub fn sort<N: Into<PlSmallStr>>(&self, by: impl IntoIterator<Item = N>, descending: bool) -> Result<Self> {
+        let options = SortMultipleOptions::default().with_order_descending(descending).with_maintain_order(true);
+        let by: Vec<PlSmallStr> = by.into_iter().map(Into::into).collect();
+        self.keep(self.frame.sort(by, options).map_err(|error| refused("sort", &error))?)
+    }
+
+    /// `rows` rows drawn at random, in random order, none twice; the same for the same seed.
+    ///
+    /// # Errors
+    /// `Invalid` for more rows than there are.
+    pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
+        self.keep(self.frame.sample_n_literal(rows, false, Some(true), Some(seed)).map_err(|error| refused("sample", &error))?)
+    }
+
+    /// `rows` rows from row `start` on, or as many as there are; a negative start counts from the end.
+    pub fn slice(&self, start: i64, rows: usize) -> Self {
+        Self { frame: self.frame.slice(start, rows), sources: Arc::clone(&self.sources) }
+    }
+
+    /// The first row of each combination of values in these columns.
+    ///
+    /// # Errors
+    /// `Invalid` for a column that is not there.
+    pub fn unique<N: Into<String>>(&self, by: impl IntoIterator<Item = N>) -> Result<Self> {
+        let by: Vec<String> = by.into_iter().map(Into::into).collect();
+        let frame = self.frame.unique_stable(Some(&by), UniqueKeepStrategy::First, None);
+        self.keep(frame.map_err(|error| refused("unique", &error))?)
+    }
+
+    /// What a SQL query over the table `t` gives, as a frame: `SELECT host, COUNT(*) FROM t GROUP BY host`.
+    ///
+    /// Rows are read after [`Index::with_frame`], if the query kept the locators, as `SELECT *` does.
+    ///
+    /// # Errors
+    /// `Invalid` where polars refuses the query.
+    pub fn query(&self, sql: &str) -> Result<DataFrame> {
+        let mut context = SQLContext::new();
+        context.register("t", self.lazy());
+        let found = context.execute(sql).and_then(LazyFrame::collect);
+        found.map_err(|error| refused(&format!("`{sql}`"), &error))
+    }
+
+    /// The rows that a SQL query over the table `t` gives: `SELECT * FROM t WHERE agents_count > 100`.
+    ///
+    /// # Errors
+    /// As [`Index::query`], and `Invalid` where it dropped the locators.
+    pub fn sql(&self, sql: &str) -> Result<Self> {
+        self.with_frame(self.query(sql)?)
+    }
+
+    /// The same tables under another frame, whatever made it: its locator columns say which rows it means.
+    ///
+    /// # Errors
+    /// `Invalid` where a locator column is missing or does not point into its table version.
     pub fn with_frame(&self, frame: DataFrame) -> Result<Self> {
-        index::locate(&frame, self.tag, self.table.rows())?;
-        Ok(Self { frame, table: self.table.clone(), tag: self.tag })
+        let found = Self { frame, sources: Arc::clone(&self.sources) };
+        found.check()?;
+        Ok(found)
+    }
+
+    /// A frame that was joined by hand from those of several indexes: single rows and batches of it can be read. Windows follow
+    /// the rows of the first index alone, since nobody knows which rows of the others would stand around; merge the indexes with
+    /// [`Index::merge`] instead where windows are wanted.
+    ///
+    /// # Errors
+    /// As [`Index::with_frame`]; `Invalid` for two indexes of one table version, or with columns of one name.
+    pub fn joined_by_hand<'a>(frame: DataFrame, indexes: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
+        let mut sources: Vec<IndexSource> = Vec::new();
+        for index in indexes {
+            let before = sources.len();
+            for source in index.sources.iter() {
+                if sources.iter().any(|held| held.tag == source.tag) {
+                    return Err(Error::invalid(format!("{} is there twice: use Index::merge", source.table.url())));
+                }
+                let taken = |name: &String| sources.iter().flat_map(|held| held.columns.iter()).any(|(held, _)| held == name);
+                if let Some((name, _)) = source.columns.iter().find(|(name, _)| taken(name)) {
+                    return Err(Error::invalid(format!("column `{name}` is in two tables: use Index::merge")));
+                }
+                sources.push(IndexSource { base: before + source.base, ..source.clone() });
+            }
+        }
+        if sources.is_empty() {
+            return Err(Error::invalid("a frame without an index"));
+        }
+        let found = Self { frame, sources: sources.into() };
+        found.check()?;
+        Ok(found)
+    }
+
+    /// The names of the columns that are not locators.
+    pub fn column_names(&self) -> impl Iterator<Item = &str> {
+        self.frame.columns().iter().map(|column| column.name().as_str()).filter(|name| !is_locator(name))
+    }
+
+    fn collect(&self, what: &str, frame: LazyFrame) -> Result<Self> {
+        self.keep(frame.collect().map_err(|error| refused(what, &error))?)
+    }
+
+    /// A frame made by something that keeps locators, if it was not told to overwrite them.
+    fn keep(&self, frame: DataFrame) -> Result<Self> {
+        self.with_frame(frame)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.located().map(|_| ())
+    }
+
+    /// The row of each source for each row of the frame.
+    fn located(&self) -> Result<Vec<Vec<i64>>> {
+        let partial = self.sources.len() > 1;
+        let located = self.sources.iter().map(|source| locate(&self.frame, source.tag, source.table.rows(), partial));
+        let located = located.collect::<Result<Vec<_>>>()?;
+        let nowhere = |row: &usize| located.iter().all(|rows| rows.get(*row) == Some(&NO_ROW));
+        match (0..self.frame.height()).find(|row| partial && nowhere(row)) {
+            Some(row) => Err(Error::invalid(format!("frame row {row}: no partner (-1) in every table"))),
+            None => Ok(located),
+        }
     }
 }
 
@@ -103,7 +276,26 @@ impl RowLoader {
     /// # Errors
     /// As [`Index::with_frame`].
     pub fn new(index: &Index) -> Result<Self> {
-        let rows: Arc<[u64]> = index::locate(&index.frame, index.tag, index.table.rows())?.into();
-        Ok(Self::of_rows(&index.table, rows))
+        let mut sources = Vec::with_capacity(index.sources.len());
+        for (number, (source, at)) in index.sources.iter().zip(index.located()?).enumerate() {
+            let base = index.sources.get(source.base).and_then(|base| base.whole.as_ref());
+            let whole = base.ok_or_else(|| Error::internal("a base without its frame"))?;
+            let partners = match source.base == number {
+                true => None,
+                false => Some(locate(whole, source.tag, source.table.rows(), true)?.into()),
+            };
+            sources.push(Source {
+                table: source.table.clone(),
+                base: source.base,
+                partners,
+                at: Some(at.into()),
+                columns: Arc::clone(&source.columns),
+            });
+        }
+        Ok(Self::of_sources(sources.into(), index.len() as u64))
     }
+}
+
+fn refused(what: &str, error: &PolarsError) -> Error {
+    Error::invalid(format!("{what}: {error}"))
 }

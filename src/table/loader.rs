@@ -1,33 +1,64 @@
 //! Loads rows and windows: positions and columns in, Arrow out.
 
-use std::sync::Arc;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, OnceLock},
+};
 
-use arrow_array::{Array, RecordBatch, RecordBatchOptions};
-use arrow_schema::Schema as ArrowSchema;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
+use arrow_select::interleave::interleave;
 use futures::{Stream, StreamExt, future::try_join_all, stream};
 
 use super::{
     rows::{Row, Rows},
+    source::{GroupPages, Slots, Source, SourcePart},
     version::Table,
+    windows::Windows,
 };
 use crate::{
     error::{Error, Result},
-    format::{PageLengths, Segment},
-    read::{Coalesce, Edge, Explain, GroupCost, GroupRequest, Layout, Offsets, ReadPlan, cover, execute, plan, window},
-    schema::{Column, ColumnId},
+    read::{Coalesce, Edge, Explain, Window, window},
+    schema::{self, ColumnId, ColumnType},
 };
 
-/// Reads rows of a table: by position in a frame, or by table row.
+/// Reads rows of a table, or of several that were merged: by position in a frame, or by table row.
 ///
 /// A loader is a plain value: cheap to clone, shared by threads, and free of polars once it is made.
 #[derive(Clone, Debug)]
 pub struct RowLoader {
-    table: Table,
-    /// Table row of each position; `None`: position p is row p.
-    positions: Option<Arc<[u64]>>,
-    columns: Vec<ColumnId>,
+    sources: Arc<[Source]>,
+    len: u64,
+    columns: Vec<Wanted>,
     edge: Edge,
-    coalesce: Coalesce,
+    coalesce: Option<Coalesce>,
+    /// Made by the first read, and again where columns or costs change: small rows are read in less time.
+    prepared: Arc<OnceLock<Prepared>>,
+}
+
+/// What every read of all wanted columns has in common.
+#[derive(Clone, Debug)]
+struct Prepared {
+    /// For each source the groups read, and the wanted pages of each.
+    groups: Vec<Vec<GroupPages>>,
+    /// The columns that come out.
+    schema: SchemaRef,
+    types: Arc<[ColumnType]>,
+}
+
+/// A column to be read, and where it is: in one source, or, where tables stand one below the other, in one of several.
+#[derive(Clone, Debug)]
+struct Wanted {
+    name: String,
+    ty: ColumnType,
+    origins: Vec<(usize, ColumnId)>,
+}
+
+/// Columns (numbers in [`RowLoader::columns`]) at rows.
+struct Part<'a> {
+    columns: Vec<usize>,
+    slots: &'a Slots,
 }
 
 /// How many batches a scan reads at a time, the one being used not counted.
@@ -35,21 +66,24 @@ const SCAN_AHEAD: usize = 2;
 
 impl RowLoader {
     pub(super) fn of_table(table: &Table) -> Self {
-        let coalesce = if table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE };
-        let columns = table.schema().groups().iter().flat_map(|group| &group.columns).copied();
-        let mut loader = Self { table: table.clone(), positions: None, columns: Vec::new(), edge: Edge::default(), coalesce };
-        for column in columns {
-            if !loader.columns.contains(&column) {
-                loader.columns.push(column);
-            }
-        }
-        loader
+        Self::of_sources([Source::of_table(table, None)].into(), table.rows())
     }
 
-    /// A loader whose position p is table row `rows[p]`; rows must be inside the table.
-    #[cfg(feature = "frame")]
-    pub(crate) fn of_rows(table: &Table, rows: Arc<[u64]>) -> Self {
-        Self { positions: Some(rows), ..Self::of_table(table) }
+    /// A loader of `len` positions in these sources; their columns of one name have one type.
+    pub(super) fn of_sources(sources: Arc<[Source]>, len: u64) -> Self {
+        let mut columns: Vec<Wanted> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (number, source) in sources.iter().enumerate() {
+            for (name, id) in source.columns.iter() {
+                if let Some(column) = places.get(name).and_then(|place| columns.get_mut(*place)) {
+                    column.origins.push((number, *id));
+                } else if let Some(column) = source.table.schema().column(*id) {
+                    places.insert(name.clone(), columns.len());
+                    columns.push(Wanted { name: name.clone(), ty: column.ty.clone(), origins: vec![(number, *id)] });
+                }
+            }
+        }
+        Self { sources, len, columns, edge: Edge::default(), coalesce: None, prepared: Arc::default() }
     }
 
     /// Reads only the columns that match any of the patterns: `lidar.*`, `*.jpeg`, `re:...`.
@@ -57,7 +91,10 @@ impl RowLoader {
     /// # Errors
     /// `NotFound` for a pattern that matches nothing, naming the nearest column.
     pub fn columns<P: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
-        self.columns = self.table.schema().select(patterns)?.into_iter().map(|column| column.id).collect();
+        let every = Self::of_sources(Arc::clone(&self.sources), self.len).columns;
+        let chosen = select(&every, &self.sources, patterns)?;
+        self.columns = chosen.into_iter().filter_map(|place| every.get(place).cloned()).collect();
+        self.prepared = Arc::default();
         Ok(self)
     }
 
@@ -67,15 +104,16 @@ impl RowLoader {
         self
     }
 
-    /// When neighbouring ranges become one request; by default as the store is local or remote.
+    /// When neighbouring ranges become one request; by default as each store is local or remote.
     pub fn coalesce(mut self, coalesce: Coalesce) -> Self {
-        self.coalesce = coalesce;
+        self.coalesce = Some(coalesce);
+        self.prepared = Arc::default();
         self
     }
 
     /// How many positions.
     pub fn len(&self) -> u64 {
-        self.positions.as_ref().map_or(self.table.rows(), |rows| rows.len() as u64)
+        self.len
     }
 
     /// Whether there is none.
@@ -83,26 +121,69 @@ impl RowLoader {
         self.len() == 0
     }
 
+    /// The names of the columns that are read, in their order.
+    pub fn column_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
     /// The row at a position.
     ///
     /// # Errors
     /// `Invalid` for a position outside, `Corrupt`, errors of the store.
     pub async fn get_row(&self, position: u64) -> Result<Row> {
-        let row = self.table_row(position)?;
-        Ok(Row::new(self.read(vec![Some(row)]).await?))
+        Ok(Row::new(self.read(self.slots(&[position])?).await?))
     }
 
-    /// The rows at `offsets` around a position, inside its sequence of the unfiltered table, with a mask of those that exist.
+    /// The window around a position, inside its sequence of the unfiltered table, with a mask of the rows that exist: row
+    /// offsets (`-10..=0`, [`Offsets`](crate::Offsets)) or times ([`TimeOffsets`](crate::TimeOffsets)).
     ///
     /// # Errors
-    /// `Invalid` for a position outside, impossible offsets, or a missing row under [`Edge::Error`]; `Corrupt`; errors of the
-    /// store.
-    pub async fn get_rows<O>(&self, position: u64, offsets: O) -> Result<Rows>
+    /// `Invalid` for a position outside, impossible offsets, a missing row under [`Edge::Error`], or columns of a table that was
+    /// joined by hand; `Corrupt`; errors of the store.
+    pub async fn get_rows<W>(&self, position: u64, window: W) -> Result<Rows>
     where
-        Offsets: TryFrom<O>,
-        Error: From<<Offsets as TryFrom<O>>::Error>,
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
     {
-        self.read(self.window_rows(position, &Offsets::try_from(offsets)?).await?).await
+        let everything: Vec<usize> = (0..self.columns.len()).collect();
+        self.read(self.window_slots(position, &Window::try_from(window)?, &everything).await?).await
+    }
+
+    /// The windows around several positions, one behind the other. One plan: a block that many windows share is read and
+    /// decoded once.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_rows`].
+    pub async fn get_windows<W>(&self, positions: &[u64], window: W) -> Result<Windows>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        let (slots, starts) = self.windows_slots(positions, &Window::try_from(window)?).await?;
+        Ok(Windows::new(self.read(slots).await?, starts))
+    }
+
+    /// Windows of different columns around one position, such as ten lidar sweeps and one label: for each pair of pattern and
+    /// window its rows. One plan.
+    ///
+    /// ```no_run
+    /// # async fn example(loader: tetrys::RowLoader) -> tetrys::Result<()> {
+    /// use tetrys::Offsets;
+    /// let parts = [("lidar.*", Offsets::try_from(-9..=0)?), ("labels.*", Offsets::new([0])?)];
+    /// let [lidar, labels] = loader.get_parts(120, parts).await?.try_into().expect("one for each part");
+    /// assert_eq!((lidar.len(), labels.len()), (10, 1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_rows`] and [`RowLoader::columns`].
+    pub async fn get_parts<P: AsRef<str>, W>(&self, position: u64, parts: impl IntoIterator<Item = (P, W)>) -> Result<Vec<Rows>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        let parts = self.part_slots(position, parts).await?;
+        self.read_parts(parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect()).await
     }
 
     /// The rows at these positions, in this order; they may repeat. One plan: each block is read and decoded once.
@@ -110,8 +191,7 @@ impl RowLoader {
     /// # Errors
     /// As [`RowLoader::get_row`].
     pub async fn take(&self, positions: &[u64]) -> Result<Rows> {
-        let rows = positions.iter().map(|position| self.table_row(*position).map(Some)).collect::<Result<Vec<_>>>()?;
-        self.read(rows).await
+        self.read(self.slots(positions)?).await
     }
 
     /// All positions in order, `batch_rows` at a time. While one batch is used, the next two are read.
@@ -124,8 +204,8 @@ impl RowLoader {
                 let loader = loader.clone();
                 ahead(async move {
                     let end = (start + batch_rows as u64).min(loader.len());
-                    let rows = (start..end).map(|position| loader.table_row(position).map(Some)).collect::<Result<Vec<_>>>()?;
-                    loader.read(rows).await
+                    let positions: Vec<u64> = (start..end).collect();
+                    loader.take(&positions).await
                 })
             })
             .buffered(SCAN_AHEAD)
@@ -135,13 +215,43 @@ impl RowLoader {
     ///
     /// # Errors
     /// As [`RowLoader::get_rows`].
-    pub async fn explain<O>(&self, position: u64, offsets: O) -> Result<Explain>
+    pub async fn explain<W>(&self, position: u64, window: W) -> Result<Explain>
     where
-        Offsets: TryFrom<O>,
-        Error: From<<Offsets as TryFrom<O>>::Error>,
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
     {
-        let rows = self.window_rows(position, &Offsets::try_from(offsets)?).await?;
-        Ok(self.explain_plan(&self.plan(&rows).await?.0))
+        self.explain_windows(&[position], window).await
+    }
+
+    /// What [`RowLoader::get_windows`] of these positions costs.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_windows`].
+    pub async fn explain_windows<W>(&self, positions: &[u64], window: W) -> Result<Explain>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        let (slots, _) = self.windows_slots(positions, &Window::try_from(window)?).await?;
+        self.explain_parts(&[Part { columns: self.every_column(), slots: &slots }]).await
+    }
+
+    /// What [`RowLoader::get_parts`] costs.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_parts`].
+    pub async fn explain_of_parts<P: AsRef<str>, W>(
+        &self,
+        position: u64,
+        parts: impl IntoIterator<Item = (P, W)>,
+    ) -> Result<Explain>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        let parts = self.part_slots(position, parts).await?;
+        let parts: Vec<Part<'_>> = parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect();
+        self.explain_parts(&parts).await
     }
 
     /// What [`RowLoader::take`] of these positions costs.
@@ -149,94 +259,235 @@ impl RowLoader {
     /// # Errors
     /// As [`RowLoader::take`].
     pub async fn explain_take(&self, positions: &[u64]) -> Result<Explain> {
-        let rows = positions.iter().map(|position| self.table_row(*position).map(Some)).collect::<Result<Vec<_>>>()?;
-        Ok(self.explain_plan(&self.plan(&rows).await?.0))
+        self.explain_parts(&[Part { columns: self.every_column(), slots: &self.slots(positions)? }]).await
     }
 
-    fn explain_plan(&self, plan: &ReadPlan) -> Explain {
-        plan.explain(|group| {
-            let described = &self.table.schema().groups()[group.group];
-            let names = group.pages.iter().filter_map(|page| self.table.schema().column(described.columns[*page]));
-            (described.name.clone(), names.map(|column| column.name.clone()).collect())
-        })
-    }
-
-    fn table_row(&self, position: u64) -> Result<u64> {
-        let row = match &self.positions {
-            Some(rows) => usize::try_from(position).ok().and_then(|position| rows.get(position)).copied(),
-            None => (position < self.table.rows()).then_some(position),
-        };
-        row.ok_or_else(|| Error::invalid(format!("row {position} is outside 0..{}", self.len())))
-    }
-
-    async fn window_rows(&self, position: u64, offsets: &Offsets) -> Result<Vec<Option<u64>>> {
-        let row = self.table_row(position)?;
-        window(&*self.table.sequences().await?, row, offsets, self.edge)
-    }
-
-    async fn plan(&self, rows: &[Option<u64>]) -> Result<(ReadPlan, Vec<Arc<Layout>>)> {
-        let schema = self.table.schema();
-        let costs: Vec<GroupCost> = schema
-            .groups()
-            .iter()
-            .enumerate()
-            .map(|(number, group)| {
-                let stored: u64 = self.table.manifest().segments.iter().map(|segment| self.read_bytes(segment, number)).sum();
-                // A request weighs as much as the gap that would be read to avoid it.
-                let request = self.coalesce.max_gap.max(1);
-                let valid = group.columns.iter().filter(|id| !group.masked.contains(id)).copied();
-                GroupCost { columns: valid.collect(), cost: stored / self.table.rows().max(1) + request }
-            })
-            .collect();
-        let chosen = cover(&self.columns, &costs)?;
-        let layouts = try_join_all(chosen.iter().map(|group| self.table.layout(*group))).await?;
-        let mut left = self.columns.clone();
-        let requests: Vec<GroupRequest<'_>> = chosen
-            .iter()
-            .zip(&layouts)
-            .map(|(group, layout)| {
-                let members = schema.groups()[*group].columns.iter().enumerate();
-                let valid = |id: &ColumnId| left.contains(id) && !schema.groups()[*group].masked.contains(id);
-                let pages = members.filter(|(_, id)| valid(id)).map(|(page, _)| page).collect::<Vec<_>>();
-                left.retain(|id| !pages.iter().any(|page| schema.groups()[*group].columns[*page] == *id));
-                GroupRequest { group: *group, pages, layout }
-            })
-            .collect();
-        Ok((plan(&requests, rows, self.coalesce)?, layouts))
-    }
-
-    /// Stored bytes that reading all rows of a group's wanted columns takes: of those pages alone, where the layout has their places.
-    fn read_bytes(&self, segment: &Segment, group: usize) -> u64 {
-        let stored = &segment.groups[group];
-        let columns = &self.table.schema().groups()[group].columns;
-        if !PageLengths::pay(columns.len(), stored.blocks, stored.stored_bytes) {
-            return stored.stored_bytes;
+    async fn explain_parts(&self, parts: &[Part<'_>]) -> Result<Explain> {
+        let mut total = Explain::default();
+        for (number, source) in self.sources.iter().enumerate() {
+            let wanted = self.source_parts(number, parts);
+            if !wanted.is_empty() {
+                let groups = self.groups(number, parts)?;
+                let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
+                let plan = source.plan(&wanted, &groups, self.coalesce).await?;
+                total = total.and(source.explain(&plan.plan));
+            }
         }
-        columns.iter().zip(&stored.columns).filter(|(id, _)| self.columns.contains(id)).map(|(_, bytes)| bytes.stored).sum()
+        Ok(total)
     }
 
-    async fn read(&self, rows: Vec<Option<u64>>) -> Result<Rows> {
-        let (plan, layouts) = self.plan(&rows).await?;
-        let stores = self.table.stores_of(&plan).await?;
-        let mut found = execute(&stores, self.table.schema(), &layouts, plan)
-            .await
-            .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
-        let (mut fields, mut types, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
-        for column in &self.columns {
-            let column: &Column =
-                self.table.schema().column(*column).ok_or_else(|| Error::internal("a column without schema"))?;
-            let place = found.iter().position(|(id, _)| *id == column.id);
-            let (_, array) =
-                found.swap_remove(place.ok_or_else(|| Error::internal(format!("column `{}` was not read", column.name)))?);
-            debug_assert_eq!(array.len(), rows.len());
-            fields.push(column.ty.arrow_field(&column.name));
-            types.push(column.ty.clone());
+    fn every_column(&self) -> Vec<usize> {
+        (0..self.columns.len()).collect()
+    }
+
+    /// The rows at positions.
+    fn slots(&self, positions: &[u64]) -> Result<Slots> {
+        for position in positions {
+            self.check(*position)?;
+        }
+        let rows = |source: &Source| positions.iter().map(|position| source.row_at(*position)).collect();
+        Ok(Slots { of: self.sources.iter().map(rows).collect() })
+    }
+
+    fn check(&self, position: u64) -> Result<()> {
+        match position < self.len {
+            true => Ok(()),
+            false => Err(Error::invalid(format!("row {position} is outside 0..{}", self.len()))),
+        }
+    }
+
+    /// The rows of the window around a position, for these columns.
+    async fn window_slots(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<Slots> {
+        self.check(position)?;
+        let bases = self.sources.iter().enumerate().filter(|(number, source)| source.base == *number);
+        let there = bases.filter_map(|(number, source)| source.row_at(position).map(|row| (number, source, row))).next();
+        let (base, source, row) =
+            there.ok_or_else(|| Error::invalid(format!("row {position} of the frame is in no table: a window needs a row")))?;
+        let sequences = source.table.sequences().await?;
+        let rows = match wanted {
+            Window::Rows(offsets) => window(&sequences, row, offsets, self.edge)?,
+            Window::Times(times) => {
+                let values = source.table.times(times.column()).await?;
+                let sequence = sequences.around(row).ok_or_else(|| Error::internal(format!("row {row} in no sequence")))?;
+                self.edge.apply(times.rows(&values, sequence.clone(), row)?, row, sequence)?
+            }
+        };
+        let mut of = Vec::with_capacity(self.sources.len());
+        for (number, source) in self.sources.iter().enumerate() {
+            let merged = source.base == base;
+            if !merged && source.row_at(position).is_some() {
+                let reads = |column: &&Wanted| column.origins.iter().any(|(origin, _)| *origin == number);
+                if let Some(column) = columns.iter().filter_map(|column| self.columns.get(*column)).find(reads) {
+                    return Err(source.no_join_map(&column.name));
+                }
+            }
+            of.push(match merged {
+                true => rows.iter().map(|row| row.and_then(|row| source.partner(row))).collect(),
+                false => vec![None; rows.len()],
+            });
+        }
+        Ok(Slots { of })
+    }
+
+    /// The windows around several positions, and where each of them starts.
+    async fn windows_slots(&self, positions: &[u64], window: &Window) -> Result<(Slots, Vec<usize>)> {
+        let (mut starts, columns) = (vec![0], self.every_column());
+        let mut all = Slots { of: vec![Vec::new(); self.sources.len()] };
+        for position in positions {
+            all.extend(self.window_slots(*position, window, &columns).await?);
+            starts.push(all.len());
+        }
+        Ok((all, starts))
+    }
+
+    async fn part_slots<P: AsRef<str>, W>(
+        &self,
+        position: u64,
+        parts: impl IntoIterator<Item = (P, W)>,
+    ) -> Result<Vec<(Vec<usize>, Slots)>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        let mut found = Vec::new();
+        for (pattern, window) in parts {
+            let columns = select(&self.columns, &self.sources, [pattern])?;
+            let slots = self.window_slots(position, &Window::try_from(window)?, &columns).await?;
+            found.push((columns, slots));
+        }
+        Ok(found)
+    }
+
+    /// What each part wants of a source, with the number of the part; parts that want nothing of it are left out.
+    fn source_parts<'a>(&self, number: usize, parts: &[Part<'a>]) -> Vec<(usize, SourcePart<'a>)> {
+        let mut found = Vec::new();
+        for (place, part) in parts.iter().enumerate() {
+            let slots: &'a Slots = part.slots;
+            let Some(rows) = slots.of.get(number).filter(|rows| rows.iter().any(Option::is_some)) else { continue };
+            let wanted = part.columns.iter().filter_map(|column| self.columns.get(*column));
+            let columns: Vec<ColumnId> =
+                wanted.flat_map(|column| &column.origins).filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
+            if !columns.is_empty() {
+                found.push((place, SourcePart { columns, rows }));
+            }
+        }
+        found
+    }
+
+    fn prepared(&self) -> Result<&Prepared> {
+        match self.prepared.get() {
+            Some(prepared) => Ok(prepared),
+            None => {
+                let groups = (0..self.sources.len()).map(|number| self.choose_groups(number, &self.every_column()));
+                let groups = groups.collect::<Result<Vec<_>>>()?;
+                let fields: Vec<_> = self.columns.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
+                let types = self.columns.iter().map(|column| column.ty.clone()).collect();
+                let prepared = Prepared { groups, schema: Arc::new(ArrowSchema::new(fields)), types };
+                Ok(self.prepared.get_or_init(|| prepared))
+            }
+        }
+    }
+
+    /// The groups of a source that hold what the parts want of it.
+    fn groups(&self, number: usize, parts: &[Part<'_>]) -> Result<Cow<'_, [GroupPages]>> {
+        if parts.iter().any(|part| part.columns.len() == self.columns.len()) {
+            return Ok(self.prepared()?.groups.get(number).map_or(Cow::Borrowed(&[]), |groups| Cow::Borrowed(groups)));
+        }
+        let columns: Vec<usize> = parts.iter().flat_map(|part| part.columns.iter().copied()).collect();
+        self.choose_groups(number, &columns).map(Cow::Owned)
+    }
+
+    fn choose_groups(&self, number: usize, columns: &[usize]) -> Result<Vec<GroupPages>> {
+        let wanted = columns.iter().filter_map(|column| self.columns.get(*column)).flat_map(|column| &column.origins);
+        let ids: Vec<ColumnId> = wanted.filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
+        self.sources[number].choose_groups(&ids, self.coalesce)
+    }
+
+    async fn read(&self, slots: Slots) -> Result<Rows> {
+        let mut rows = self.read_parts(vec![Part { columns: self.every_column(), slots: &slots }]).await?;
+        rows.pop().ok_or_else(|| Error::internal("a read without rows"))
+    }
+
+    async fn read_parts(&self, parts: Vec<Part<'_>>) -> Result<Vec<Rows>> {
+        let reads = self.sources.iter().enumerate().map(|(number, source)| {
+            let wanted = self.source_parts(number, &parts);
+            let groups = self.groups(number, &parts);
+            async move {
+                if wanted.is_empty() {
+                    return Ok(BTreeMap::new());
+                }
+                let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
+                let found = source.read(source.plan(&wanted, &groups?, self.coalesce).await?).await?;
+                Ok::<_, Error>(found.into_iter().map(|((part, id), array)| ((places[part], id), array)).collect())
+            }
+        });
+        let mut found: Vec<BTreeMap<(usize, ColumnId), ArrayRef>> = try_join_all(reads).await?;
+        let mut all = Vec::with_capacity(parts.len());
+        for (place, part) in parts.iter().enumerate() {
+            all.push(self.rows_of(place, part, &mut found)?);
+        }
+        Ok(all)
+    }
+
+    /// The rows of a part, from the arrays of all sources.
+    fn rows_of(&self, place: usize, part: &Part<'_>, found: &mut [BTreeMap<(usize, ColumnId), ArrayRef>]) -> Result<Rows> {
+        let len = part.slots.len();
+        let wanted: Vec<&Wanted> = part.columns.iter().filter_map(|column| self.columns.get(*column)).collect();
+        let mut arrays = Vec::with_capacity(wanted.len());
+        for column in &wanted {
+            let mut origins = Vec::with_capacity(column.origins.len());
+            for (source, id) in &column.origins {
+                if let Some(array) = found.get_mut(*source).and_then(|found| found.remove(&(place, *id))) {
+                    origins.push((*source, array));
+                }
+            }
+            let array = match origins.as_slice() {
+                [] => new_null_array(&column.ty.arrow(), len),
+                [(_, array)] => ArrayRef::clone(array),
+                several => one_below_the_other(several, part.slots)?,
+            };
+            debug_assert_eq!(array.len(), len);
             arrays.push(array);
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options);
-        Ok(Rows::new(batch.map_err(|error| Error::internal(error.to_string()))?, types, rows))
+        let (schema, types) = match wanted.len() == self.columns.len() {
+            true => self.prepared().map(|prepared| (Arc::clone(&prepared.schema), Arc::clone(&prepared.types)))?,
+            false => {
+                let fields: Vec<_> = wanted.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
+                (Arc::new(ArrowSchema::new(fields)), wanted.iter().map(|column| column.ty.clone()).collect())
+            }
+        };
+        let options = RecordBatchOptions::new().with_row_count(Some(len));
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
+        let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
+        if let [only] = part.slots.of.as_slice() {
+            return Ok(Rows::new(batch, types, only.clone()));
+        }
+        let there = |source: usize, row: usize| part.slots.of.get(source).and_then(|rows| rows.get(row)).copied().flatten();
+        let bases = self.sources.iter().enumerate().filter(|(number, source)| source.base == *number);
+        let bases: Vec<usize> = bases.map(|(number, _)| number).collect();
+        let rows = (0..len).map(|row| bases.iter().find_map(|base| there(*base, row))).collect();
+        let partners = wanted
+            .iter()
+            .map(|column| (0..len).map(|row| column.origins.iter().any(|(source, _)| there(*source, row).is_some())).collect());
+        Ok(Rows::new(batch, types, rows).with_partners(partners.collect()))
     }
+}
+
+/// The columns that match any of the patterns.
+fn select<P: AsRef<str>>(columns: &[Wanted], sources: &[Source], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let index: Vec<&str> =
+        sources.iter().flat_map(|source| source.table.schema().index()).map(|column| column.name.as_str()).collect();
+    schema::select(&names, &index, patterns)
+}
+
+/// A column of which each row is in one of several sources.
+fn one_below_the_other(origins: &[(usize, ArrayRef)], slots: &Slots) -> Result<ArrayRef> {
+    let there = |source: usize, row: usize| slots.of.get(source).and_then(|rows| rows.get(row)).is_some_and(Option::is_some);
+    let rows: Vec<(usize, usize)> =
+        (0..slots.len()).map(|row| (origins.iter().position(|(source, _)| there(*source, row)).unwrap_or(0), row)).collect();
+    let arrays: Vec<&dyn arrow_array::Array> = origins.iter().map(|(_, array)| array.as_ref()).collect();
+    interleave(&arrays, &rows).map_err(|error| Error::unsupported(format!("rows of several tables in one array: {error}")))
 }
 
 /// Starts `work` at once where a runtime is there to run it; without one it runs when it is asked for. Dropping it ends it.

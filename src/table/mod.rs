@@ -5,9 +5,14 @@
 mod index;
 mod info;
 mod loader;
+#[cfg(feature = "frame")]
+mod merge;
 mod rows;
+mod source;
+mod times;
 mod verify;
 mod version;
+mod windows;
 mod writer;
 
 #[cfg(feature = "frame")]
@@ -17,4 +22,5 @@ pub use loader::RowLoader;
 pub use rows::{Element, Row, Rows, Tensor};
 pub use verify::{Damage, Verification};
 pub use version::Table;
+pub use windows::Windows;
 pub use writer::TableWriter;

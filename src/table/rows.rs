@@ -1,6 +1,9 @@
 //! What loaders give: Arrow columns with a mask, and tensors without copying.
 
-use std::ops::{Deref, Range};
+use std::{
+    ops::{Deref, Range},
+    sync::Arc,
+};
 
 use arrow_array::{
     Array, ArrayRef, RecordBatch,
@@ -22,13 +25,32 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Rows {
     batch: RecordBatch,
-    types: Vec<ColumnType>,
+    types: Arc<[ColumnType]>,
     rows: Vec<Option<u64>>,
+    /// For each column which of its rows have a table behind them; `None`: those that exist.
+    partners: Option<Vec<Vec<bool>>>,
 }
 
 impl Rows {
-    pub(super) fn new(batch: RecordBatch, types: Vec<ColumnType>, rows: Vec<Option<u64>>) -> Self {
-        Self { batch, types, rows }
+    /// `rows` has the row of the first table at each place.
+    pub(super) fn new(batch: RecordBatch, types: Arc<[ColumnType]>, rows: Vec<Option<u64>>) -> Self {
+        Self { batch, types, rows, partners: None }
+    }
+
+    /// The same, of several tables; `partners` says for each column which of its rows have a table behind them.
+    pub(super) fn with_partners(self, partners: Vec<Vec<bool>>) -> Self {
+        Self { partners: Some(partners), ..self }
+    }
+
+    /// Some of the rows, a view of these.
+    pub(super) fn slice(&self, start: usize, len: usize) -> Self {
+        let part = |partners: &Vec<Vec<bool>>| partners.iter().map(|there| there[start..start + len].to_vec()).collect();
+        Self {
+            batch: self.batch.slice(start, len),
+            types: Arc::clone(&self.types),
+            rows: self.rows[start..start + len].to_vec(),
+            partners: self.partners.as_ref().map(part),
+        }
     }
 
     /// How many rows, missing ones included.
@@ -46,7 +68,19 @@ impl Rows {
         self.rows.iter().map(Option::is_some).collect()
     }
 
-    /// The table row of each row.
+    /// Which rows of a column have a table behind them: as [`Rows::mask`], and for a column of a merged table only those that
+    /// have a partner there.
+    ///
+    /// # Errors
+    /// `NotFound` for a column that was not read.
+    pub fn column_mask(&self, name: &str) -> Result<Vec<bool>> {
+        self.column(name)?;
+        let place = self.batch.schema_ref().index_of(name).ok();
+        let there = place.zip(self.partners.as_ref()).and_then(|(place, partners)| partners.get(place).cloned());
+        Ok(there.unwrap_or_else(|| self.mask()))
+    }
+
+    /// The table row of each row; of merged tables that of the first.
     pub fn table_rows(&self) -> &[Option<u64>] {
         &self.rows
     }
@@ -156,6 +190,20 @@ impl<'a, T> Tensor<'a, T> {
     /// Every element, the last dimension fastest; null ones are 0.
     pub fn values(&self) -> &'a [T] {
         self.values
+    }
+
+    /// The tensor as a view of the `ndarray` crate, without copying.
+    ///
+    /// ```
+    /// # fn example(row: &tetrys::Row) -> tetrys::Result<()> {
+    /// let points = row.tensor::<f32>("lidar.points")?.view();
+    /// let mean = points.mean_axis(ndarray::Axis(0));
+    /// # Ok(()) }
+    /// ```
+    pub fn view(&self) -> ndarray::ArrayViewD<'a, T> {
+        // The shape is that of the values, or the tensor would not have been made.
+        ndarray::ArrayViewD::from_shape(self.shape.as_slice(), self.values)
+            .unwrap_or_else(|_| ndarray::ArrayView1::from(self.values).into_dyn())
     }
 
     /// Which elements are null, in the order of [`Tensor::values`]; `None` where none is.

@@ -200,11 +200,30 @@ fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<(
             if directory.blocks.get(ordinal) != Some(&expected) {
                 return Err(Error::corrupt(format!("{place}: the chunk's directory has {:?}", directory.blocks.get(ordinal))));
             }
-            verify_block(&header, ordinal as u32, expected.1, bytes.slice(expected.0), hash).map_err(|error| error.at(place))?;
+            let block = bytes.slice(expected.0);
+            verify_page_lengths(&header, &run, number, &block).map_err(|error| error.at(&place))?;
+            verify_block(&header, ordinal as u32, expected.1, block, hash).map_err(|error| error.at(place))?;
             checked += 1;
         }
     }
     Ok(checked)
+}
+
+/// Where the layout says the pages lie, they lie.
+fn verify_page_lengths(header: &ChunkHeader, run: &LayoutRun, number: usize, block: &Bytes) -> Result<()> {
+    if run.pages.is_none() {
+        return Ok(());
+    }
+    let directory = BlockDirectory::parse(block, header.seed, run.first_block + number as u32, header.columns.len())?;
+    let start = run.first_offset + 8 * run.lengths.sum_of_first(number);
+    for page in 0..header.columns.len() {
+        let found = page_range(&directory, page)?;
+        let said = run.page_range(number, page);
+        if said != Some(start + found.start as u64..start + found.end as u64) {
+            return Err(Error::corrupt(format!("page {page} at {found:?} in its block, the layout says {said:?} in the chunk")));
+        }
+    }
+    Ok(())
 }
 
 fn verify_block(header: &ChunkHeader, ordinal: u32, rows: u32, block: Bytes, hash: Option<Hash>) -> Result<()> {

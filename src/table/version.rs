@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 use arrow_array::RecordBatch;
@@ -12,11 +12,11 @@ use tokio::sync::OnceCell;
 use super::{loader::RowLoader, writer::TableWriter};
 use crate::{
     commit,
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, short},
     format::{ForeignTable, Manifest, index_reader, manifest_name, read_layout, read_sequences},
     id::{Hash, ObjectRef},
-    read::{Layout, ReadPlan, Sequences},
-    schema::Schema,
+    read::{Layout, ReadPlan, Sequences, Times},
+    schema::{ColumnId, Schema},
     store::Store,
     write::WriteOptions,
 };
@@ -43,20 +43,25 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Table {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(super) struct Inner {
     store: Store,
     manifest: Manifest,
     hash: Hash,
     layouts: Vec<OnceCell<Arc<Layout>>>,
     sequences: OnceCell<Arc<Sequences>>,
+    /// One for each index column that windows in time asked for.
+    pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// One for each of the manifest's `stores`.
     foreign: Vec<OnceCell<Store>>,
     /// Where absolute URLs of other tables may lead.
     allowed: Vec<String>,
 }
+
+/// Bytes of the longest URL that is followed.
+const MAX_URL: usize = 4096;
 
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -99,10 +104,21 @@ impl Table {
     pub(super) fn of(store: Store, manifest: Manifest, hash: Hash, allowed: Vec<String>) -> Self {
         let layouts = manifest.schema.groups().iter().map(|_| OnceCell::new()).collect();
         let foreign = manifest.stores.iter().map(|_| OnceCell::new()).collect();
-        Self { inner: Arc::new(Inner { store, manifest, hash, layouts, sequences: OnceCell::new(), foreign, allowed }) }
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                manifest,
+                hash,
+                layouts,
+                sequences: OnceCell::new(),
+                times: Mutex::default(),
+                foreign,
+                allowed,
+            }),
+        }
     }
 
-    /// The same version, which may also follow references to `prefixes` and absolute URLs below them: `s3://bucket/team`
+    /// The same version, which may also follow references to absolute URLs at or below one of `prefixes`: `s3://bucket/team`
     /// allows `s3://bucket/team/sensors`, and neither `s3://bucket/teams` nor `s3://bucket/team/../other`.
     ///
     /// Relative references, into neighbours of this table, are followed always; nothing else that a stored byte names is.
@@ -126,21 +142,41 @@ impl Table {
         let place = || format!("{}: referenced table {} version {}", self.url(), foreign.table, foreign.version);
         let mut refused = None;
         for url in &foreign.urls {
-            let resolved = match url.contains("://") {
-                true if self.inner.allowed.iter().any(|prefix| is_below(url, prefix)) => url.clone(),
-                true => {
-                    refused = Some(Error::denied(format!("{url} is not among the URLs that its reader allows")));
-                    continue;
-                }
-                false => self.inner.store.neighbour(url)?,
+            let opened = async {
+                let store = Store::open(&self.followed(url)?)?;
+                store.size(&manifest_name(foreign.version)).await?;
+                Ok::<_, Error>(store)
             };
-            let store = Store::open(&resolved)?;
-            match store.size(&manifest_name(foreign.version)).await {
-                Ok(_) => return Ok(store),
+            match opened.await {
+                Ok(store) => return Ok(store),
+                // What is wrong with a stored URL is no mistake of the caller.
+                Err(error) if error.kind() == ErrorKind::Invalid => refused = Some(Error::denied(error.to_string())),
                 Err(error) => refused = Some(error),
             }
         }
         Err(refused.unwrap_or_else(|| Error::not_found("no URL")).at(place()))
+    }
+
+    /// The URL that is opened for a stored one: a neighbour, or what lies below one of the allowed prefixes once its dots are
+    /// resolved. Separators and dots in disguise are refused, for what opens a URL may unmask them.
+    fn followed(&self, stored: &str) -> Result<String> {
+        let lower = stored.to_ascii_lowercase();
+        if stored.len() > MAX_URL || stored.contains('\\') || ["%2e", "%2f", "%5c"].iter().any(|masked| lower.contains(masked)) {
+            return Err(Error::denied(format!("{}: a URL with masked separators, or over {MAX_URL} bytes", short(stored))));
+        }
+        if !stored.contains("://") {
+            return self.inner.store.neighbour(stored);
+        }
+        let resolved = |url: &str| url::Url::parse(url).map_or_else(|_| url.to_owned(), String::from);
+        let url = resolved(stored);
+        let is_below = |prefix: &String| {
+            let rest = url.strip_prefix(resolved(prefix).as_str());
+            rest.is_some_and(|rest| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
+        };
+        match self.inner.allowed.iter().any(is_below) {
+            true => Ok(url),
+            false => Err(Error::denied(format!("{url} is not among the URLs that its reader allows"))),
+        }
     }
 
     /// The stores that a plan reads from, by owner.
@@ -319,42 +355,4 @@ fn split_version(url: &str) -> Option<(&str, u64)> {
     let (root, version) = url.rsplit_once('@')?;
     let canonical = !root.is_empty() && !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit());
     canonical.then(|| version.parse().ok())?.map(|version| (root, version))
-}
-
-/// Whether a URL names the same place as `prefix`, or one below it.
-fn is_below(url: &str, prefix: &str) -> bool {
-    let (Ok(url), Ok(prefix)) = (url::Url::parse(url), url::Url::parse(prefix)) else { return false };
-    let names = |url: &url::Url| -> Vec<String> {
-        url.path_segments().into_iter().flatten().filter(|name| !name.is_empty()).map(str::to_owned).collect()
-    };
-    let host = |url: &url::Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
-    url.username().is_empty()
-        && url.password().is_none()
-        && host(&url) == host(&prefix)
-        && names(&url).starts_with(&names(&prefix))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_below;
-
-    #[test]
-    fn a_prefix_allows_what_is_below_it_and_no_more() {
-        for (url, below) in [
-            ("s3://bucket/team", true),
-            ("s3://bucket/team/", true),
-            ("s3://bucket/team/sensors", true),
-            ("s3://bucket/teams", false),
-            ("s3://bucket/team/../other", false),
-            ("s3://bucket/team/%2e%2e/other", false),
-            ("s3://bucket-2/team", false),
-            ("http://bucket/team", false),
-            ("file:///team", false),
-            ("not a url", false),
-        ] {
-            assert_eq!(is_below(url, "s3://bucket/team"), below, "{url}");
-        }
-        assert!(is_below("file:///data/a", "file:///data"));
-        assert!(!is_below("http://169.254.169.254/latest", "http://127.0.0.1/"));
-    }
 }

@@ -14,7 +14,11 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use bytes::Bytes;
 use parquet::arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder, arrow_writer::ArrowWriterOptions};
 use serde_json::{Value, json};
-use tetrys::{Store, format::PackedLengths, id::Hash};
+use tetrys::{
+    Store,
+    format::{BlockDirectory, ChunkDirectory, ChunkHeader, LayoutWriter, PackedLengths, PageLengths, read_layout},
+    id::Hash,
+};
 
 use super::common::tables::{self, block_on};
 
@@ -32,6 +36,7 @@ pub struct LayoutRow {
     pub rows: u64,
     pub lengths: Vec<u8>,
     pub block_rows: Vec<u8>,
+    pub page_lengths: Vec<u8>,
 }
 
 /// The objects of a table, its manifest as JSON without the tail.
@@ -63,6 +68,28 @@ impl Forged {
         self.objects.clone().into_iter().chain([manifest]).collect()
     }
 
+    /// Where a group has several columns, its layout says where the pages lie, as it would for larger blocks.
+    pub fn add_page_lengths(&mut self) {
+        for group in 0..self.manifest["segments"][0]["groups"].as_array().unwrap().len() {
+            let path = format!("/groups/{group}/layout");
+            let columns = self.manifest["segments"][0]["groups"][group]["columns"].as_array().unwrap().len();
+            let rows = self.manifest["segments"][0]["rows"].as_u64().unwrap();
+            let mut runs = read_layout(self.object(&path).into(), columns, rows, 0).unwrap();
+            for run in &mut runs {
+                let chunk = Bytes::from(self.objects[&run.chunk.object_name()].clone());
+                let header = ChunkHeader::parse(&chunk).unwrap();
+                let places = ChunkDirectory::parse(&chunk, &header).unwrap().blocks;
+                let pages = (run.first_block..).zip(&places[run.first_block as usize..]).take(run.lengths.len());
+                let lengths = pages.map(|(ordinal, (place, _))| {
+                    let pages = BlockDirectory::parse(&chunk.slice(place.clone()), run.seed, ordinal, columns).unwrap().pages;
+                    pages.iter().map(|page| (page.len() / 8) as u32).collect()
+                });
+                run.pages = PageLengths::of(&lengths.collect::<Vec<Vec<u32>>>());
+            }
+            self.set_object(&path, LayoutWriter::write(&runs).unwrap());
+        }
+    }
+
     fn segment(&mut self) -> &mut Value {
         &mut self.manifest["segments"][0]
     }
@@ -87,7 +114,7 @@ impl Forged {
     }
 
     pub fn layout(&self, group: usize) -> Vec<LayoutRow> {
-        read_layout(&self.object(&format!("/groups/{group}/layout")))
+        rows_of_layout(&self.object(&format!("/groups/{group}/layout")))
     }
 
     /// Replaces a layout; what the manifest says of it follows, as far as it can be read.
@@ -123,7 +150,7 @@ fn chunk_name(hash: &Hash) -> String {
     format!("chunks/{}/{hex}", &hex[..2])
 }
 
-fn read_layout(bytes: &[u8]) -> Vec<LayoutRow> {
+fn rows_of_layout(bytes: &[u8]) -> Vec<LayoutRow> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::copy_from_slice(bytes)).unwrap().build().unwrap();
     let mut rows = Vec::new();
     for batch in reader.map(Result::unwrap) {
@@ -143,6 +170,7 @@ fn read_layout(bytes: &[u8]) -> Vec<LayoutRow> {
             rows: u64s("rows", row),
             lengths: bytes("lengths", row),
             block_rows: bytes("block_rows", row),
+            page_lengths: bytes("page_lengths", row),
         }));
     }
     rows
@@ -166,6 +194,7 @@ pub fn write_layout(rows: &[LayoutRow]) -> Vec<u8> {
         ("rows", u64s(|row| row.rows)),
         ("lengths", bytes(|row| &row.lengths)),
         ("block_rows", bytes(|row| &row.block_rows)),
+        ("page_lengths", bytes(|row| &row.page_lengths)),
     ];
     parquet_of(columns.into_iter().map(|(name, array)| (name.to_owned(), array, false)).collect(), &[])
 }

@@ -9,7 +9,21 @@ import sys
 
 import xxhash
 
-from read_table import LAYOUT, Schema, check_statistics, name_of, parse_manifest, plain, read_hashes, read_index, read_layout
+from judge import judged
+from read_table import (
+    LAYOUT,
+    Schema,
+    check_segments,
+    check_statistics,
+    name_of,
+    parse_manifest,
+    parse_pin,
+    plain,
+    read_hashes,
+    read_index,
+    read_join,
+    read_layout,
+)
 from tetrys_bytes import (
     Chunk,
     Cursor,
@@ -116,9 +130,14 @@ def checksums():
 
 
 def chains():
-    for case in says("chains.json"):
+    file = says("chains.json")
+    for case in file["chains"]:
         decoded = bytes.fromhex(case["decoded"])
         same(decode_chain(parsed_chain(case["chain"]), bytes.fromhex(case["encoded"]), len(decoded), case["text"]), decoded, case["text"])
+    for case in file["refused"]:
+        refused(case["why"], whole, chain, bytes.fromhex(case["chain"]))
+    for case in file["refused_encoded"]:
+        refused(case["why"], decode_chain, parsed_chain(case["chain"]), bytes.fromhex(case["encoded"]), case["values_len"], case["why"])
 
 
 def blocks():
@@ -196,16 +215,45 @@ def segment():
     values, runs = read_index(objects["index"], wanted, segment["rows"], "index.parquet")
     same((values, runs), ([column["values"] for column in file["columns"]], file["runs"]), "index")
     check_statistics(segment["statistics"], schema, values, "statistics")
-    file = says("layout.json")
-    runs = read_layout(objects["layout"], file["columns"], segment["rows"], "layout.parquet")
-    for run in runs:
-        run["chunk"], run["seed"] = run["chunk"].hex(), format(run["seed"], "016x")
-        run["chains"] = [chain_bytes(steps).hex() for steps in run["chains"]]
-        same(set(run), set(LAYOUT), "layout")
-    same(runs, file["runs"], "layout")
+    layout("layout", objects["layout"])
     same([digest.hex() for digest in read_hashes(objects["hashes"], "hashes.parquet")], says("hashes.json")["hashes"], "hashes")
 
 
-for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment):
+def layout(name, data):
+    file = says(f"{name}.json")
+    runs = read_layout(data, file["columns"], file["rows"], name, file["stores"])
+    for run in runs:
+        run["chunk"], run["seed"] = run["chunk"].hex(), format(run["seed"], "016x")
+        run["chains"] = [chain_bytes(steps).hex() for steps in run["chains"]]
+        same(set(run), set(LAYOUT), name)
+    same(runs, file["runs"], name)
+
+
+def shared():
+    layout("layout_shared", stored("layout_shared.parquet"))
+    file = says("manifest_shared.json")
+    members, digest = parse_manifest(stored("manifest_shared.bin"), file["version"])
+    same((digest, members, name_of(file["version"])), (file["blake3"], file["members"], file["name"]), "manifest_shared.bin")
+    schema = Schema(members["schema"])
+    check_segments(members, schema)
+    same([masked for _, _, masked in schema.groups], file["masked"], "masked columns")
+    file = says("manifests.json")
+    for case in file["taken"]:
+        judged({"manifest": case["signed"]})
+    for case in file["refused"]:
+        refused(case["why"], judged, {"manifest": case["signed"]})
+
+
+def joins_and_pins():
+    file, data = says("join.json"), stored("join.parquet")
+    same(read_join(data, file["left"], file["right"], "join.parquet"), file["rows"], "join.parquet")
+    refused("a row beyond the right table", read_join, data, file["left"], file["right"] - 1, "join.parquet")
+    refused("another number of rows", read_join, data, file["left"] - 1, file["right"], "join.parquet")
+    file, data = says("pin.json"), stored("pin.bin")
+    same(parse_pin(data, file["name"]), (file["members"], file["blake3"]), "pin.bin")
+    refused("the pin of another commit", parse_pin, data, "pins/00000000-0000-0000-0000-000000000000.json")
+
+
+for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins):
     check()
 print("\n".join(sorted(read)))

@@ -2,15 +2,21 @@
 
     python judge.py CASES
 
-A case is {"type": text}, {"chain": hex}, {"manifest": text} (without its last member, of version 1) or {"page": text of the type, "rows": n, "structure": hex, "values": hex}. Prints a list
-with, for each case, what it holds, {"refused": why}, or {"stray": why} where only what lies under null slots is wrong.
+A case is {"type": text}, {"chain": hex}, {"chain": hex, "stored": hex, "values_len": n}, {"manifest": text} (without its last member, of version 1), {"pin": text} (likewise) with its "name", or
+{"page": text of the type, "rows": n, "structure": hex, "values": hex}. Prints a list with, for each case, what it holds, {"refused": why}, or {"stray": why} where only what lies under null slots is
+wrong.
 """
 
 import json
 import sys
 
-from read_table import Schema, check_segments, parse_manifest, plain
-from tetrys_bytes import Cursor, Refused, Stray, Structure, Type, blake3, chain
+from read_table import Schema, check_segments, parse_manifest, parse_pin, plain
+from tetrys_bytes import Cursor, Refused, Stray, Structure, Type, blake3, chain, decode_chain
+
+
+def with_hash(text):
+    signed = text.encode()
+    return signed + b',"blake3":"' + blake3(signed).hex().encode() + b'"}\n'
 
 
 def judged(case):
@@ -20,12 +26,15 @@ def judged(case):
         cursor = Cursor(bytes.fromhex(case["chain"]), "chain")
         steps = chain(cursor)
         cursor.end()
+        if "stored" in case:
+            return decode_chain(steps, bytes.fromhex(case["stored"]), case["values_len"], "page").hex()
         return [list(step) for step in steps]
     if "manifest" in case:
-        signed = case["manifest"].encode()
-        manifest, _ = parse_manifest(signed + b',"blake3":"' + blake3(signed).hex().encode() + b'"}\n', 1)
+        manifest, _ = parse_manifest(with_hash(case["manifest"]), 1)
         check_segments(manifest, Schema(manifest["schema"]))
         return manifest["table"]
+    if "pin" in case:
+        return parse_pin(with_hash(case["pin"]), case["name"])[0]["commit_id"]
     structure, values = bytes.fromhex(case["structure"]), bytes.fromhex(case["values"])
     page = Structure(Type(case["page"]), case["rows"], structure, len(values), "page")
     return [plain(value) for value in page.values(values, bits=True)]

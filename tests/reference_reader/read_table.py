@@ -22,7 +22,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tetrys_bytes import GIB, UNITS, Chunk, Cursor, Refused, Tensor, Type, blake3, chain, decoded, lengths, require
+from tetrys_bytes import GIB, TEXTS, UNITS, Chunk, Cursor, Refused, Tensor, Type, blake3, chain, decoded, directory_len, lengths, require
 
 MAX_SEGMENT_ROWS = 4_194_304
 
@@ -40,12 +40,27 @@ class Directory:
         folder = os.path.join(self.root, "manifests")
         return sorted(name for name in os.listdir(folder) if re.fullmatch(r"[0-9]{20}\.json", name)) if os.path.isdir(folder) else []
 
+    def has(self, name):
+        return os.path.isfile(os.path.join(self.root, name))
+
     def get(self, name):
         path = os.path.join(self.root, name)
         require(os.path.realpath(path) == path, f"{name}: a symbolic link")
         require(os.path.isfile(path), f"{name}: not there")
         with open(path, "rb") as file:
             return file.read()
+
+    def neighbour(self, url):
+        """The root that a relative URL names, or None for an absolute one, which nobody allowed."""
+        if "://" in url:
+            return None
+        names = url.split("/")
+        require(all(names) and not set(url) & set("\\?#:"), f"relative URL `{url}`")
+        root = [name for name in self.root.split("/") if name]
+        for name in names:
+            require(name != ".." or root, f"relative URL `{url}` leads out of {self.root}")
+            root = root[:-1] if name == ".." else root + [name]
+        return type(self)("/" + "/".join(root))
 
     def referenced(self, kind, reference, suffix=".parquet"):
         """An object that a reference of a manifest names; size and hash are checked before anybody parses it."""
@@ -58,7 +73,7 @@ class Directory:
 
 def check_reference(reference, what):
     members(reference, {"blake3": str, "bytes": int}, f"{what}: reference", exact=True)
-    require(re.fullmatch("[0-9a-f]{64}", reference["blake3"]), f"{what}: reference: no hash")
+    require(HASH.fullmatch(reference["blake3"]), f"{what}: reference: no hash")
 
 
 def members(value, types, what, exact=False):
@@ -75,17 +90,80 @@ def members(value, types, what, exact=False):
 # ------------------------------------------------------------------------------------------------ format-spec/manifest.md
 
 CUTS = ("block_min", "block_target", "block_max", "chunk_min", "chunk_target", "chunk_max")
+HASH = re.compile("[0-9a-f]{64}")
 UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-KNOWN_FEATURES = ()
+# What these pages describe: the feature, the lists that announce it, and whether a manifest uses it.
+FEATURES = (
+    ("references", ("read_features", "write_features"), lambda manifest: manifest["stores"]),
+    ("masked-copies", ("read_features",), lambda manifest: any(group.get("masked") for group in manifest["schema"]["groups"])),
+    ("condemned", ("write_features",), lambda manifest: manifest["condemned"]),
+)
+CONDEMNED_IN = {"attachments": "", "chunks": "", "hashes": ".parquet", "index": ".parquet", "joins": ".parquet", "layout": ".parquet"}
 
 
 def no_twins(pairs):
-    require(len({name for name, _ in pairs}) == len(pairs), "manifest: a member name occurs twice")
+    require(len({name for name, _ in pairs}) == len(pairs), "a member name occurs twice")
     return dict(pairs)
 
 
 def no_such_number(text):
-    raise Refused(f"manifest: {text} is no JSON")
+    raise Refused(f"{text} is no JSON")
+
+
+def finite(text):
+    number = float(text)
+    require(math.isfinite(number), f"{text[:40]} is beyond 64 bits")
+    return number
+
+
+def whole(text):
+    number = finite(text)
+    return number if text == "-0" else int(text)
+
+
+def depth_of(text):
+    """How deep objects and lists nest, outside of strings."""
+    deepest = depth = 0
+    for mark in re.sub(r'"(?:[^"\\]|\\.)*"', "", text):
+        depth += (mark in "[{") - (mark in "]}")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def sealed(data, what):
+    """The members of a JSON object that ends with its hash, and the hash."""
+    require(len(data) >= 78, f"{what}: {len(data)} bytes")
+    body, tail = data[:-78], data[-78:]
+    require(re.fullmatch(rb',"blake3":"[0-9a-f]{64}"}\n', tail), f"{what}: no tail")
+    digest = tail[11:75].decode()
+    require(blake3(body).hex() == digest, f"{what}: BLAKE3 differs")
+    text = decoded(data, what)
+    require(depth_of(text) <= 127, f"{what}: nested {depth_of(text)} deep")
+    try:
+        found = json.loads(text, object_pairs_hook=no_twins, parse_constant=no_such_number, parse_float=finite, parse_int=whole)
+        json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError, Refused) as error:
+        raise Refused(f"{what}: {error}") from None
+    members(found, {"format": int}, what)
+    require(found["format"] == 1, f"{what}: format {found['format']}")
+    return found, digest
+
+
+def check_features(manifest, what):
+    members(manifest, {"read_features": list, "write_features": list}, what)
+    for features in (manifest["read_features"], manifest["write_features"]):
+        require(all(isinstance(name, str) for name in features), f"{what}: features {features}")
+        require(sorted(set(features), key=str.encode) == features, f"{what}: features {features} are not sorted")
+    for name in manifest["read_features"]:
+        require(any(name == known and "read_features" in lists for known, lists, _ in FEATURES), f"{what}: unknown read feature `{name}`")
+
+
+def check_use_of_features(manifest, what):
+    """That what a manifest announces it uses, and what it uses it announces."""
+    for name, lists, used in FEATURES:
+        for features in lists:
+            does = "uses it" if used(manifest) else "does not use it"
+            require((name in manifest[features]) == bool(used(manifest)), f"{what}: `{name}` in {manifest[features]}, but the table {does}")
 
 
 def name_of(version):
@@ -95,23 +173,9 @@ def name_of(version):
 def parse_manifest(data, version):
     """The manifest of a version, and its hash."""
     what = f"manifest of version {version}"
-    require(78 <= len(data) <= 256 << 20, f"{what}: {len(data)} bytes")
-    body, tail = data[:-78], data[-78:]
-    require(re.fullmatch(rb',"blake3":"[0-9a-f]{64}"}\n', tail), f"{what}: no tail")
-    digest = tail[11:75].decode()
-    require(blake3(body).hex() == digest, f"{what}: BLAKE3 differs")
-    try:
-        manifest = json.loads(decoded(data, what), object_pairs_hook=no_twins, parse_constant=no_such_number)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise Refused(f"{what}: {error}") from None
-    members(manifest, {"format": int}, what)
-    require(manifest["format"] == 1, f"{what}: format {manifest['format']}")
-    members(manifest, {"read_features": list, "write_features": list}, what)
-    for features in (manifest["read_features"], manifest["write_features"]):
-        require(all(isinstance(name, str) for name in features), f"{what}: features {features}")
-        require(sorted(set(features), key=str.encode) == features, f"{what}: features {features} are not sorted")
-    for name in manifest["read_features"]:
-        require(name in KNOWN_FEATURES, f"{what}: unknown read feature `{name}`")
+    require(len(data) <= 256 << 20, f"{what}: {len(data)} bytes")
+    manifest, digest = sealed(data, what)
+    check_features(manifest, what)
     integers = dict.fromkeys(("version", "rows", "sequences"), int)
     texts = dict.fromkeys(("table", "commit_id", "preset", "blake3"), str)
     lists = dict.fromkeys(("segments", "stores", "condemned"), list)
@@ -120,7 +184,6 @@ def parse_manifest(data, version):
     require("lineage" in manifest and "parent" in manifest, f"{what}: no lineage or no parent")
     require(manifest["version"] == version >= 1, f"{what}: says that it is version {manifest['version']}")
     require(UUID.fullmatch(manifest["table"]) and UUID.fullmatch(manifest["commit_id"]), f"{what}: no UUID")
-    require(not manifest["stores"] and not manifest["condemned"], f"{what}: stores or condemned objects")
     require((manifest["parent"] is None) == (version == 1), f"{what}: parent {manifest['parent']}")
     if version > 1:
         members(manifest["parent"], {"version": int, "blake3": str}, f"{what}: parent")
@@ -135,11 +198,32 @@ def parse_manifest(data, version):
     for name in manifest["properties"]:
         require(1 <= len(name.encode()) <= 1_024, f"{what}: property `{name[:40]}`")
     require(manifest["rows"] <= 1 << 48 and len(manifest["segments"]) <= 1 << 20, f"{what}: too long")
+    check_stores(manifest, what)
+    for entry in manifest["condemned"]:
+        members(entry, {"folder": str, "blake3": str, "bytes": int}, f"{what}: condemned")
+        require(entry["folder"] in CONDEMNED_IN and HASH.fullmatch(entry["blake3"]), f"{what}: condemned {entry}")
     return manifest, digest
 
 
+def check_stores(manifest, what):
+    require(len(manifest["stores"]) <= 4_096, f"{what}: {len(manifest['stores'])} stores")
+    for number, store in enumerate(manifest["stores"], 1):
+        here = f"{what}: store {number}"
+        check_version(store, here)
+        members(store, {"urls": list}, here)
+        require(store["urls"] and all(isinstance(url, str) and url for url in store["urls"]), f"{here}: urls {store['urls']}")
+        itself = store["table"] == manifest["table"]
+        require(not itself or store["version"] < manifest["version"], f"{here}: this table, version {store['version']}")
+
+
+def check_version(value, what):
+    """A version of a table, and the hash of its manifest."""
+    members(value, {"table": str, "version": int, "blake3": str}, what)
+    require(UUID.fullmatch(value["table"]) and HASH.fullmatch(value["blake3"]) and value["version"] >= 1, f"{what}: no version of a table")
+
+
 class Schema:
-    """The columns by id, the groups as (name, columns), and the index."""
+    """The columns by id, the groups as (name, columns, those of them that are masked), and the index."""
 
     def __init__(self, schema):
         members(schema, dict.fromkeys(("columns", "groups", "index", "sequence_by", "order_by"), list), "schema")
@@ -148,8 +232,8 @@ class Schema:
         self.columns, names = {}, set()
         for column in schema["columns"]:
             members(column, {"id": int, "name": str, "type": str}, "schema: column")
-            require(isinstance(column.get("properties", {}), dict), "schema: properties of a column")
-            what = f"column `{column['name']}`"
+            what, properties = f"column `{column['name']}`", column.get("properties", {})
+            require(isinstance(properties, dict) and all(1 <= len(name.encode()) <= 1_024 for name in properties), f"{what}: properties")
             require(column["id"] < 1 << 32 and column["id"] not in self.columns, f"{what}: id {column['id']}")
             require(1 <= len(column["name"].encode()) <= 1_024 and column["name"] not in names, f"{what}: name")
             names.add(column["name"])
@@ -159,16 +243,21 @@ class Schema:
             members(group, {"name": str, "columns": list}, "schema: group")
             require(1 <= len(group["name"].encode()) <= 1_024, "schema: name of a group")
             require(1 <= len(group["columns"]) <= 65_534, f"group `{group['name']}`: {len(group['columns'])} columns")
-            self.groups.append((group["name"], self._ids(group["columns"], f"group `{group['name']}`")))
-        require(len({name for name, _ in self.groups}) == len(self.groups), "schema: two groups of one name")
+            columns, masked = (self._ids(group.get(ids, []), f"group `{group['name']}`") for ids in ("columns", "masked"))
+            require(masked == sorted(masked) and set(masked) <= set(columns), f"group `{group['name']}`: masked {masked} of {columns}")
+            self.groups.append((group["name"], columns, masked))
+        require(len({name for name, *_ in self.groups}) == len(self.groups), "schema: two groups of one name")
         self.sequence_by, self.order_by = self._ids(schema["sequence_by"], "sequence_by"), self._ids(schema["order_by"], "order_by")
-        grouped = {column for _, columns in self.groups for column in columns}
+        grouped = {column for _, columns, _ in self.groups for column in columns}
+        valid = {column for _, columns, masked in self.groups for column in columns if column not in masked}
         for column, (name, kind) in self.columns.items():
             require((column in self.index) != (column in grouped), f"column `{name}` is in the index and a group, or in neither")
             require(column in grouped or kind.in_index, f"column `{name}`: no `{kind.text}` in the index")
+            require(column not in grouped or column in valid, f"column `{name}` is masked in all of its groups")
         require(set(self.sequence_by + self.order_by) <= set(self.index), "schema: sequences or order by what is not in the index")
 
     def _ids(self, ids, what):
+        require(isinstance(ids, list), f"{what}: {ids} is no list")
         require(all(type(column) is int and column in self.columns for column in ids), f"{what}: unknown column in {ids}")
         require(len(set(ids)) == len(ids), f"{what}: a column twice in {ids}")
         return ids
@@ -176,7 +265,8 @@ class Schema:
 
 def check_segments(manifest, schema):
     """That the segments fit the schema and add up to what the manifest says."""
-    rows, sequences = 0, 0
+    check_use_of_features(manifest, "manifest")
+    rows, sequences, sizes = 0, 0, sum(entry["bytes"] for entry in [*manifest["attachments"].values(), *manifest["condemned"]])
     for number, segment in enumerate(manifest["segments"]):
         what = f"segment {number}"
         integers = dict.fromkeys(("first_row", "rows", "sequences"), int)
@@ -192,17 +282,21 @@ def check_segments(manifest, schema):
             require({"min", "max"} <= set(entry) and entry["column"] == column, f"{what}: statistics of {entry}")
             require(entry["nulls"] <= segment["rows"], f"{what}: {entry['nulls']} nulls of column {column}")
         require(len(segment["groups"]) == len(schema.groups), f"{what}: {len(segment['groups'])} groups")
-        for (name, columns), group in zip(schema.groups, segment["groups"]):
+        for (name, columns, _), group in zip(schema.groups, segment["groups"]):
             here = f"{what}, group `{name}`"
             members(group, {"layout": dict, "hashes": dict, "blocks": int, "runs": int, "stored_bytes": int, "columns": list}, here)
             check_reference(group["layout"], here)
             check_reference(group["hashes"], here)
             require(1 <= group["runs"] <= group["blocks"] <= segment["rows"], f"{here}: {group['blocks']} blocks, {group['runs']} runs")
             require(len(group["columns"]) == len(columns), f"{here}: {len(group['columns'])} columns")
-            for sizes in group["columns"]:
-                members(sizes, {"stored": int, "logical": int}, here)
+            for column in group["columns"]:
+                members(column, {"stored": int, "logical": int}, here)
+                sizes += column["stored"] + column["logical"]
+            sizes += group["layout"]["bytes"] + group["hashes"]["bytes"] + group["stored_bytes"]
+        sizes += segment["index"]["bytes"]
         rows += segment["rows"]
         sequences += segment["sequences"] - segment["continues"]
+    require(sizes < 1 << 64, f"sizes of {sizes} bytes in all")
     require(rows == manifest["rows"], f"{rows} rows, the manifest says {manifest['rows']}")
     require(sequences == manifest["sequences"], f"{sequences} sequences, the manifest says {manifest['sequences']}")
 
@@ -247,7 +341,7 @@ def annotation_of(kind):
         "f64": ("DOUBLE", [{"Type": "None"}], pa.float64()),
         "date": ("INT32", [{"Type": "Date"}], pa.int32()),
         "utf8": ("BYTE_ARRAY", [{"Type": "String"}], pa.large_string()),
-    }[kind.leaf]
+    }["utf8" if kind.leaf in TEXTS else kind.leaf]
 
 
 def read_index(data, wanted, rows, what):
@@ -285,7 +379,7 @@ def ordered(kind, value):
     if kind.float:
         bits, sign = int(value, 16), 1 << 8 * kind.width - 1
         return (1, -(bits - sign) - 1 if bits & sign else bits)
-    return (1, value.encode() if kind.leaf == "utf8" else value)
+    return (1, value.encode() if kind.leaf in TEXTS else value)
 
 
 def number_of(kind, value):
@@ -304,7 +398,7 @@ def check_statistics(statistics, schema, values, what):
             limit = entry[bound]
             if limit is None:
                 continue
-            allowed = str if kind.leaf == "utf8" else (int, float) if kind.float else int
+            allowed = str if kind.leaf in TEXTS else (int, float) if kind.float else int
             require(isinstance(limit, allowed) and not isinstance(limit, bool), f"{what}: {bound} {limit!r} of column {column}")
             limit = limit.encode() if isinstance(limit, str) else limit
             bounded = [number for number in (number_of(kind, value) for value in found) if number is not None]
@@ -323,11 +417,12 @@ LAYOUT = {
     "rows": ("INT64", 64),
     "lengths": ("BYTE_ARRAY", None),
     "block_rows": ("BYTE_ARRAY", None),
+    "page_lengths": ("BYTE_ARRAY", None),
 }
 
 
-def read_layout(data, columns_of_group, rows, what):
-    """The runs of a layout, with `lengths` in bytes."""
+def read_layout(data, columns_of_group, rows, what, stores=0):
+    """The runs of a layout, with `lengths` in bytes, and `page_lengths` in bytes of each page of each block, or None."""
     metadata, table, columns = parquet(data, what)
     require([column[0] for column in columns] == list(LAYOUT), f"{what}: columns {[column[0] for column in columns]}")
     for (name, (physical, bits)), (_, found, width, annotation, required, flat) in zip(LAYOUT.items(), columns):
@@ -337,7 +432,7 @@ def read_layout(data, columns_of_group, rows, what):
     runs = table.to_pylist()
     for number, run in enumerate(runs):
         here = f"{what}, run {number}"
-        require(run["owner"] == 0 and run["chunk_bytes"] <= GIB, f"{here}: owner {run['owner']}, {run['chunk_bytes']} bytes")
+        require(run["owner"] <= stores and run["chunk_bytes"] <= GIB, f"{here}: owner {run['owner']} of {stores}, {run['chunk_bytes']} bytes")
         for member in ("lengths", "block_rows"):
             cursor = Cursor(run[member], f"{here}: {member}")
             # As many blocks as rows at most, and a node over n slots of width 0 takes five bytes whatever n is.
@@ -351,8 +446,27 @@ def read_layout(data, columns_of_group, rows, what):
         cursor = Cursor(run["chains"], f"{here}: chains")
         run["chains"] = [chain(cursor) for _ in range(columns_of_group)]
         cursor.end()
+        run["page_lengths"] = page_lengths(run["page_lengths"], columns_of_group, run["lengths"], f"{here}: page_lengths")
     require(sum(run["rows"] for run in runs) == rows, f"{what}: {sum(run['rows'] for run in runs)} rows, the segment has {rows}")
     return runs
+
+
+def page_lengths(data, columns, block_lengths, what):
+    """Bytes of each page of each block; None where the layout does not say them."""
+    if not data:
+        return None
+    cursor = Cursor(data, what)
+    left_out = cursor.number(2)
+    require(columns >= 2 and left_out < columns, f"{what}: page {left_out} of {columns} is left out")
+    pages = [lengths(cursor, len(block_lengths)) for _ in range(columns - 1)]
+    cursor.end()
+    found = []
+    for block, length in enumerate(block_lengths):
+        others = [8 * page[block] for page in pages]
+        others.insert(left_out, length - directory_len(columns) - sum(others))
+        require(min(others) >= 32, f"{what}: pages of {others} bytes in a block of {length}")
+        found.append(others)
+    return found
 
 
 def read_hashes(data, what):
@@ -362,6 +476,37 @@ def read_hashes(data, what):
     shape = (name, physical, width, annotation, required, flat)
     require(shape == ("hash", "FIXED_LEN_BYTE_ARRAY", 32, {"Type": "None"}, True, True), f"{what}: {shape}")
     return table.column(0).to_pylist()
+
+
+# ------------------------------------------------------------------------------------------------ format-spec/joins.md
+
+
+def read_join(data, left, right, what):
+    """For each of `left` rows the row of a table of `right` rows, or None."""
+    metadata, table, columns = parquet(data, what)
+    require(len(columns) == 1, f"{what}: {len(columns)} columns")
+    name, physical, _, annotation, required, flat = columns[0]
+    annotations = ({"Type": "None"}, {"Type": "Int", "bitWidth": 64, "isSigned": True})
+    require((name, physical, required, flat) == ("row", "INT64", True, True) and annotation in annotations, f"{what}: {columns[0]}")
+    require(metadata.num_rows == left, f"{what}: {metadata.num_rows} rows, expected {left}")
+    rows = table.column(0).to_pylist()
+    require(all(-1 <= row < right for row in rows), f"{what}: rows beyond the {right} of the right table")
+    return [None if row == -1 else row for row in rows]
+
+
+# ------------------------------------------------------------------------------------------------ format-spec/pins.md
+
+
+def parse_pin(data, name):
+    """The members of a pin, and its hash."""
+    require(len(data) <= 64 << 10, f"{name}: {len(data)} bytes")
+    pin, digest = sealed(data, name)
+    members(pin, {"owner": dict, "table": str, "version": int, "commit_id": str, "urls": list}, name)
+    check_version(pin["owner"], f"{name}: owner")
+    require(UUID.fullmatch(pin["table"]) and UUID.fullmatch(pin["commit_id"]) and pin["version"] >= 1, f"{name}: no version of a table")
+    require(all(isinstance(url, str) for url in pin["urls"]), f"{name}: urls {pin['urls']}")
+    require(name == f"pins/{pin['commit_id']}.json", f"{name}: the pin of commit {pin['commit_id']}")
+    return pin, digest
 
 
 # ------------------------------------------------------------------------------------------------ the whole table
@@ -385,6 +530,8 @@ class Table:
                 require(before["table"] == self.manifest["table"], "the parent is of another table")
         self.schema = Schema(self.manifest["schema"])
         check_segments(self.manifest, self.schema)
+        self.owners = [[root for root in map(objects.neighbour, store["urls"]) if root] for store in self.manifest["stores"]]
+        self.condemned = {(entry["folder"], entry["blake3"]) for entry in self.manifest["condemned"]}
         for reference in self.manifest["attachments"].values():
             objects.referenced("attachments", reference, suffix="")
         self.columns = {column: [] for column in self.schema.columns}
@@ -402,8 +549,8 @@ class Table:
         require(len(runs) == segment["sequences"], f"{what}: {len(runs)} runs, the manifest says {segment['sequences']}")
         last = self._sequences(dict(zip(self.schema.index, values)), runs, segment["continues"], seen, last, what)
         copies = {}
-        for (name, columns), group in zip(self.schema.groups, segment["groups"]):
-            self._group(group, columns, rows, copies, f"{what}, group `{name}`")
+        for (name, columns, masked), group in zip(self.schema.groups, segment["groups"]):
+            self._group(group, columns, masked, rows, copies, f"{what}, group `{name}`")
         for column, found in copies.items():
             self.columns[column] += found
         return last
@@ -426,9 +573,9 @@ class Table:
             last, at = (key, order[-1]), at + count
         return last
 
-    def _group(self, group, columns, rows, copies, what):
+    def _group(self, group, columns, masked, rows, copies, what):
         kinds = [self.schema.columns[column][1] for column in columns]
-        runs = read_layout(self.objects.referenced("layout", group["layout"]), len(columns), rows, f"{what}: layout")
+        runs = read_layout(self.objects.referenced("layout", group["layout"]), len(columns), rows, f"{what}: layout", len(self.owners))
         hashes = read_hashes(self.objects.referenced("hashes", group["hashes"]), f"{what}: hashes")
         counts = (sum(run["blocks"] for run in runs), len(runs), sum(sum(run["lengths"]) for run in runs))
         require(counts == (group["blocks"], group["runs"], group["stored_bytes"]), f"{what}: blocks, runs, bytes are {counts}")
@@ -440,14 +587,11 @@ class Table:
             found = (sum(page.stored for page in pages), sum(len(page.structure) + len(page.values) for page in pages))
             require(found == (sizes["stored"], sizes["logical"]), f"{what}: column {column} takes {found} bytes")
             values = [value for page in pages for value in page.parsed.values(page.values, self.bits)]
-            require(copies.setdefault(column, values) == values, f"{what}: copies of column {column} differ")
+            require(column in masked or copies.setdefault(column, values) == values, f"{what}: copies of column {column} differ")
 
     def _blocks(self, run, kinds, what):
         """The blocks of a run, after comparing layout and chunk."""
-        name = run["chunk"].hex()
-        if name not in self.chunks:
-            self.chunks[name] = Chunk(self.objects.get(f"chunks/{name[:2]}/{name}"), f"chunk {name}", name)
-        chunk = self.chunks[name]
+        chunk = self._chunk(run["chunk"].hex(), run["owner"])
         require(run["chunk_bytes"] == chunk.size, f"{what}: a chunk of {chunk.size} bytes, the layout says {run['chunk_bytes']}")
         require([kind.text for kind in chunk.kinds] == [kind.text for kind in kinds], f"{what}: types of the chunk")
         require(chunk.seed == run["seed"] and chunk.chains == run["chains"], f"{what}: seed or chains of the chunk")
@@ -455,7 +599,20 @@ class Table:
         require(end <= len(chunk.blocks), f"{what}: blocks {first}..{end} of {len(chunk.blocks)}")
         require(chunk.offsets[first] == run["first_offset"] and chunk.lengths[first:end] == run["lengths"], f"{what}: places of blocks")
         require([block.rows for block in chunk.blocks[first:end]] == run["block_rows"], f"{what}: rows of blocks")
+        pages = [[page.stored for page in block.pages] for block in chunk.blocks[first:end]]
+        require(run["page_lengths"] in (None, pages), f"{what}: lengths of pages")
         return chunk.blocks[first:end]
+
+    def _chunk(self, name, owner):
+        """A chunk below this root, or below that of its owner; roots are tried in the order given."""
+        require(owner > 0 or ("chunks", name) not in self.condemned, f"chunk {name} is condemned")
+        if (name, owner) not in self.chunks:
+            path = f"chunks/{name[:2]}/{name}"
+            roots = self.owners[owner - 1] if owner else [self.objects]
+            data = next((root.get(path) for root in roots if root.has(path)), None)
+            require(data is not None, f"{path}: not there, nor at any root of owner {owner} that is allowed")
+            self.chunks[name, owner] = Chunk(data, f"chunk {name}", name)
+        return self.chunks[name, owner]
 
     def json(self, values):
         columns = []

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import blake3 as _blake3
 import lz4.block
 import numpy as np
+import pcodec
 import xxhash
 import zstandard
 
@@ -74,6 +75,8 @@ SCALARS = {
     "bf16": (np.dtype("<u2"), True),
 }
 UNITS = ("s", "ms", "us", "ns")
+TEXTS = ("utf8", "categorical")
+BYTES = (*TEXTS, "binary")
 
 
 class Type:
@@ -89,7 +92,7 @@ class Type:
         name, bracket, inside = leaf.partition("[")
         if leaf in SCALARS:
             self.scalar = leaf
-        elif leaf in ("utf8", "binary"):
+        elif leaf in BYTES:
             self.scalar = "u8"
         elif leaf == "date":
             self.scalar = "i32"
@@ -176,7 +179,7 @@ class Structure:
             require(all(ok or not any(shape[at] for at in ragged) for ok, shape in zip(self.valid, self.shapes)), f"{what}: a null tensor has extents", Stray)
             require(all(columns[at][slot] <= 2_147_483_647 for at in ragged for slot in range(n)), f"{what}: an extent above 2,147,483,647")
             self.sizes = [math.prod(shape) for shape in self.shapes]
-        elif kind.leaf in ("utf8", "binary"):
+        elif kind.leaf in BYTES:
             self.sizes = lengths(cursor, n)
             require(all(ok or not size for ok, size in zip(self.valid, self.sizes)), f"{what}: a null text has bytes", Stray)
         else:
@@ -202,7 +205,7 @@ class Structure:
             elif kind.extents is not None:
                 items = [item if valid else None for item, valid in zip(elements[here:at], self.valid_elements[here:at])]
                 slots.append(Tensor(self.shapes[number], items))
-            elif kind.leaf == "utf8":
+            elif kind.leaf in TEXTS:
                 slots.append(decoded(data[here:at], f"`{kind.text}`: slot {number}"))
             elif kind.leaf == "binary":
                 slots.append(bytes(data[here:at]))
@@ -218,7 +221,7 @@ class Structure:
 
     def _elements(self, data, bits):
         kind = self.type
-        if kind.leaf in ("utf8", "binary"):
+        if kind.leaf in BYTES:
             return None
         array = np.frombuffer(data, kind.dtype)
         if kind.scalar == "bool":
@@ -262,9 +265,11 @@ def chain(cursor):
     steps = [(cursor.number(1), cursor.number(1)) for _ in range(count)]
     for position, (codec, parameter) in enumerate(steps):
         require(codec in CODECS, f"{cursor.what}: unknown codec {codec}")
-        _, allowed, compresses = CODECS[codec]
-        require(parameter in allowed, f"{cursor.what}: codec {codec} with parameter {parameter}")
-        require(not compresses or position == count - 1, f"{cursor.what}: a compressor is not the last step")
+        require(parameter in CODECS[codec].parameters, f"{cursor.what}: codec {codec} with parameter {parameter}")
+        require(codec not in COMPRESSORS or position == count - 1, f"{cursor.what}: a compressor is not the last step")
+    if [codec for codec, _ in steps[-2:]] == [SPLIT, PCO]:
+        (_, split), (_, numbers) = steps[-2:]
+        require(1 << (split >> 6) == PCO_TYPES[numbers & 15].itemsize, f"{cursor.what}: a split of elements that are not pco's numbers")
     return steps
 
 
@@ -273,26 +278,66 @@ def chain_bytes(steps):
 
 
 def decode_chain(steps, data, values_len, what):
-    for codec, parameter in reversed(steps):
+    for position, (codec, parameter) in reversed(list(enumerate(steps))):
         try:
-            data = CODECS[codec][0](bytes(data), parameter, values_len)
-        except (lz4.block.LZ4BlockError, zstandard.ZstdError, ValueError, MemoryError) as error:
+            data = CODECS[codec].decode(bytes(data), parameter, values_len, steps[:position])
+        except (lz4.block.LZ4BlockError, zstandard.ZstdError, ValueError, TypeError, RuntimeError, MemoryError) as error:
             raise Refused(f"{what}: codec {codec}: {error}") from None
+        except BaseException as error:
+            # pcodec is Rust: what it did not expect of damaged bytes ends in a panic, which is no Exception.
+            require(type(error).__name__ != "PanicException", f"{what}: codec {codec}: {error}")
+            raise
         require(len(data) == values_len, f"{what}: codec {codec} gave {len(data)} bytes, not {values_len}")
     return data
 
 
-def unshuffle(data, width, values_len):
+def unshuffle(data, width, *_):
     count = len(data) // width
     whole = np.frombuffer(data, np.uint8)[: count * width].reshape(width, count)
     return whole.T.tobytes() + data[count * width :]
 
 
-def un_lz4(data, _, values_len):
+def unshuffle_bits(data, width, *_):
+    count = 8 * (len(data) // (8 * width))
+    planes = np.frombuffer(data, np.uint8)[: count * width].reshape(8 * width, count // 8)
+    bits = np.unpackbits(planes, axis=1, bitorder="little")
+    return np.packbits(bits.T, axis=1, bitorder="little").tobytes() + data[count * width :]
+
+
+def unsplit(data, parameter, *_):
+    width, components = 1 << (parameter >> 6), (parameter & 63) + 1
+    count = len(data) // (width * components)
+    whole = np.frombuffer(data, np.uint8)[: count * width * components].reshape(components, count, width)
+    return whole.transpose(1, 0, 2).tobytes() + data[count * width * components :]
+
+
+def un_lz4(data, _, values_len, *__):
+    require(values_len <= 255 * len(data), f"{values_len} bytes out of {len(data)} of LZ4")
+    check_lz4_offsets(data)
     return lz4.block.decompress(data, uncompressed_size=values_len)
 
 
-def un_zstd(data, _, values_len):
+def check_lz4_offsets(data):
+    """That no match has the offset 0, which the library takes for something."""
+    cursor = Cursor(data, "LZ4")
+
+    def prolonged(length):
+        more = 255 if length == 15 else 0
+        while more == 255:
+            more = cursor.number(1)
+            length += more
+        return length
+
+    while cursor.at < len(data):
+        token = cursor.number(1)
+        cursor.take(prolonged(token >> 4))
+        if cursor.at < len(data):
+            require(cursor.number(2) > 0, "LZ4: a match of offset 0")
+            prolonged(token & 15)
+
+
+def un_zstd(data, _, values_len, *__):
+    require(values_len <= 32_768 * len(data), f"{values_len} bytes out of {len(data)} of Zstandard")
     require(data[:4] == b"\x28\xb5\x2f\xfd", "no Zstandard frame")
     frame = zstandard.get_frame_parameters(data)
     require(frame.dict_id == 0, "a Zstandard frame with a dictionary")
@@ -300,11 +345,67 @@ def un_zstd(data, _, values_len):
     return zstandard.ZstdDecompressor().decompress(data, max_output_size=values_len, read_across_frames=False, allow_extra_data=False)
 
 
-# By id: what decodes it, the parameters it may have, and whether it must be the last step.
+# By pco's code: the numbers.
+PCO_TYPES = dict(enumerate((np.dtype(f"<{name}") for name in "u4 u8 i4 i8 f4 f8 u2 i2 f2 u1 i1".split()), 1))
+PCO_PIECE, PCO_DICT, PCO_LOOKBACK = 262_144, 4, 2
+
+
+def un_pco(data, parameter, values_len, before):
+    code, left = parameter & 15, values_len % PCO_TYPES[parameter & 15].itemsize
+    dtype, count = PCO_TYPES[code], values_len // PCO_TYPES[code].itemsize
+    require(left <= len(data), "pco: cut short")
+    file, rest = Cursor(data[: len(data) - left], "pco"), data[len(data) - left :]
+    components = (before[-1][1] & 63) + 1 if before and before[-1][0] == SPLIT else 1
+    runs = [count // components] * components + [count % components]
+    pieces = [min(PCO_PIECE, run - start) for run in runs for start in range(0, run, PCO_PIECE)]
+    require(5 * len(pieces) <= len(file.data), f"pco: {len(pieces)} pieces in {len(file.data)} bytes")
+    require(file.take(5) == b"pco!\x03", "pco: no standalone file of version 3")
+    require(file.number(1) in (0, code), "pco: a file of another number type")
+    file.take((6 + (file.data[file.at] & 63) + 1 + 7) // 8 if file.at < len(file.data) else 1)
+    version = file.take(2)
+    require(version[0] == 4, f"pco: wrapped format {version[0]}")
+    wrapped, _ = pcodec.wrapped.FileDecompressor.new(version)
+    numbers = np.zeros(count, dtype)
+    at = 0
+    for piece in pieces:
+        found = (file.number(1), file.number(3) + 1)
+        require(found == (code, piece), f"pco: {found[1]} numbers of type {found[0]}, expected {piece} of type {code}")
+        check_pco_chunk(file.data[file.at : file.at + 16], 8 * dtype.itemsize)
+        kind = f"{dtype.kind}{8 * dtype.itemsize}"
+        chunk, taken = wrapped.chunk_decompressor(file.data[file.at :], kind)
+        file.take(taken)
+        progress, taken = chunk.read_page_into(file.data[file.at :], piece, numbers[at : at + piece])
+        require(progress.finished and progress.n_processed == piece, f"pco: {progress.n_processed} numbers, expected {piece}")
+        file.take(taken)
+        at += piece
+    require(file.take(1) == b"\0", "pco: no closing 0")
+    file.end()
+    return numbers.tobytes() + rest
+
+
+def check_pco_chunk(start, bits):
+    """Refuses what no writer uses, from the first bits of a chunk's metadata: mode, its extra bits, delta encoding, window."""
+    start = int.from_bytes(start, "little")
+    mode = start & 15
+    require(mode != PCO_DICT, "pco: mode Dict")
+    start >>= 4 + {0: 0, 1: bits, 2: bits, 3: 8}.get(mode, 0)
+    require(start & 15 != PCO_LOOKBACK or (start >> 4 & 31) + 1 <= 16, "pco: a lookback window of more than 2^16 numbers")
+
+
+class Codec(NamedTuple):
+    decode: object
+    parameters: object
+
+
+SPLIT, PCO = 5, 6
+COMPRESSORS = (2, 3, PCO)
 CODECS = {
-    1: (unshuffle, range(2, 256), False),
-    2: (un_lz4, (0,), True),
-    3: (un_zstd, range(256), True),
+    1: Codec(unshuffle, range(2, 256)),
+    2: Codec(un_lz4, (0,)),
+    3: Codec(un_zstd, range(256)),
+    4: Codec(unshuffle_bits, (1, 2, 4, 8)),
+    SPLIT: Codec(unsplit, [parameter for parameter in range(256) if parameter & 63]),
+    PCO: Codec(un_pco, [16 * level + code for level in range(13) for code in PCO_TYPES]),
 }
 
 
@@ -356,6 +457,10 @@ def page(data, kind, steps, rows, seed, what):
     parsed = Structure(kind, rows, structure, values_len, what)
     values = bytes(values if plain else decode_chain(steps, values, values_len, what))
     return Page(structure, values, parsed, len(data))
+
+
+def directory_len(columns):
+    return align8(8 + 4 * columns) + 8
 
 
 def block(data, kinds, chains, chunk_seed, ordinal, what):

@@ -9,12 +9,13 @@ use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use tetrys::{
     ColumnType, Cuts, Primitive, Schema,
-    codec::{Chain, Step},
+    codec::{Chain, NumberType, Step},
     format::{
-        CanonicalPage, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage, LayoutRun, Locator, PackedLengths, PageBuilder,
-        chunk_seed, encode_page, logical_block_hash, manifest_name, read_hashes, read_layout, read_sequences,
+        CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, LayoutRun, LayoutWriter,
+        Locator, Manifest, PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner, chunk_seed, directory_len,
+        encode_page, logical_block_hash, manifest_name, read_hashes, read_layout, read_sequences, write_join,
     },
-    id::Hash,
+    id::{ChunkId, Hash, ObjectRef},
 };
 use twox_hash::XxHash3_64;
 
@@ -41,6 +42,16 @@ pub(crate) fn vectors(folder: &Path) {
     block(folder);
     chunk(folder);
     table(folder);
+    shared(folder);
+    fs::write(folder.join("join.parquet"), write_join(&[Some(17), Some(18), None, Some(18), Some(4), Some(0)]).unwrap()).unwrap();
+    json("join.json", json!({"left": 6, "right": 19, "rows": [17, 18, null, 18, 4, 0]}));
+    let owner = PinOwner { table: COMMIT.parse().unwrap(), version: 3, blake3: Hash::of(b"owner") };
+    let (table, commit_id) = (TABLE.parse().unwrap(), COMMIT.parse().unwrap());
+    let pin = Pin { owner, table, version: 2, commit_id, urls: vec!["../labels".to_owned(), "s3://bucket/labels".to_owned()] };
+    let bytes = pin.to_bytes().unwrap();
+    let members: Value = serde_json::from_slice(&bytes).unwrap();
+    json("pin.json", json!({"name": pin.name(), "blake3": members["blake3"], "members": members}));
+    fs::write(folder.join("pin.bin"), bytes).unwrap();
 }
 
 fn wide(number: u64) -> String {
@@ -61,10 +72,12 @@ fn type_texts() -> Vec<String> {
         "duration[us]",
         "duration[ns]",
         "utf8",
+        "categorical",
         "binary",
         "list<u8>",
         "list<utf8>",
         "list<binary>",
+        "list<categorical>",
         "list<list<i16>>",
         "list<f32[?,2]>",
         "list<list<list<list<list<list<list<list<bool>>>>>>>>",
@@ -102,6 +115,7 @@ fn types() -> Value {
         "f32[4, 4]",
         "f32[2147483648]",
         "utf8[2]",
+        "categorical[2]",
         "date[]",
         "timestamp",
         "timestamp[]",
@@ -257,17 +271,39 @@ fn checksums() -> Value {
 fn chains() -> Value {
     let slow: Vec<u8> = (0..150_u32).flat_map(|number| (1_000 + number * number / 7).to_le_bytes()).collect();
     let rows: Vec<u8> = (0..60_u32).flat_map(|row| [row as u8, 7, (row / 9) as u8, 1, 2, 3]).collect();
+    let floats: Vec<u8> = (0..300_i32).flat_map(|n| (f64::from(n * n % 1_000) / 100.0).to_le_bytes()).collect();
+    let split = |width, components| Step::Split { width, components };
     let mut cases = Vec::new();
-    for (steps, values, deterministic) in [
+    let mut chains = vec![
         (vec![], slow.clone(), true),
         (vec![Step::Shuffle(2)], b"a0b1c2r".to_vec(), true),
         (vec![Step::Shuffle(4), Step::Shuffle(3)], slow[..50].to_vec(), true),
+        (vec![Step::BitShuffle(1)], [1, 1, 0, 0, 0, 0, 0, 0x81, b'r'].to_vec(), true),
+        (vec![Step::BitShuffle(2)], slow[..37].to_vec(), true),
+        (vec![Step::BitShuffle(4)], slow[..99].to_vec(), true),
+        (vec![Step::BitShuffle(8)], slow[..200].to_vec(), true),
+        (vec![Step::BitShuffle(8)], slow[..63].to_vec(), true),
+        (vec![split(1, 3)], slow[..20].to_vec(), true),
+        (vec![split(2, 2)], b"x0y0x1y1x2y2rst".to_vec(), true),
+        (vec![split(4, 64)], slow[..530].to_vec(), true),
+        (vec![split(8, 2), Step::BitShuffle(8), Step::Shuffle(2)], slow[..150].to_vec(), true),
         (vec![Step::Lz4], rows.clone(), false),
         (vec![Step::Zstd(3)], rows.clone(), false),
         (vec![Step::Shuffle(4), Step::Lz4], slow.clone(), false),
-        (vec![Step::Shuffle(4), Step::Zstd(3)], slow, false),
-        (vec![Step::Shuffle(6), Step::Zstd(12)], rows, false),
-    ] {
+        (vec![Step::Shuffle(4), Step::Zstd(3)], slow.clone(), false),
+        (vec![Step::Shuffle(6), Step::Zstd(12)], rows.clone(), false),
+        (vec![Step::BitShuffle(4), Step::Lz4], slow.clone(), false),
+        (vec![split(1, 6), Step::Shuffle(2), Step::Zstd(1)], rows.clone(), false),
+        (vec![Step::Pco(NumberType::F64, 8)], floats.clone(), false),
+        (vec![Step::Pco(NumberType::U32, 0)], slow[..98].to_vec(), false),
+        (vec![split(4, 3), Step::Pco(NumberType::I32, 8)], slow[..250].to_vec(), false),
+        (vec![split(8, 7), Step::Pco(NumberType::F64, 0)], floats[..900].to_vec(), false),
+        (vec![split(1, 6), Step::Pco(NumberType::U8, 12)], rows[..100].to_vec(), false),
+        (vec![Step::Shuffle(2), Step::Pco(NumberType::U16, 4)], vec![7], false),
+    ];
+    use NumberType::{F16, F32, I8, I16, I64, U8, U16, U64};
+    chains.extend([U64, I64, F32, U16, I16, F16, U8, I8].map(|number| (vec![Step::Pco(number, 0)], slow[..160].to_vec(), false)));
+    for (steps, values, deterministic) in chains {
         let chain = Chain::new(steps).unwrap();
         let mut bytes = Vec::new();
         chain.write(&mut bytes);
@@ -276,7 +312,57 @@ fn chains() -> Value {
             "encoded": hex(&chain.encode(&values).unwrap()), "deterministic": deterministic,
         }));
     }
-    cases.into()
+    let refused = [
+        ("", "nothing"),
+        ("0101", "cut"),
+        ("000104", "bytes behind the chain"),
+        ("050104010401040104010402", "five steps"),
+        ("010000", "codec 0"),
+        ("010704", "codec 7"),
+        ("010100", "byte shuffle of 0 bytes"),
+        ("010101", "byte shuffle of 1 byte"),
+        ("010201", "LZ4 with a parameter"),
+        ("010403", "bit shuffle of 3 bytes"),
+        ("010410", "bit shuffle of 16 bytes"),
+        ("010500", "a split into one component"),
+        ("0105c0", "a split into one component of 8 bytes"),
+        ("010600", "pco of no number type"),
+        ("01060c", "pco of number type 12"),
+        ("0106d1", "pco at level 13"),
+        ("0202000104", "LZ4 before another step"),
+        ("0203030104", "Zstandard before another step"),
+        ("0206010101", "pco before another step"),
+        ("0205830606", "a split of 4 bytes before pco of 8"),
+    ];
+    let refused = refused.map(|(chain, why)| json!({"chain": chain, "why": why}));
+    let pco = |number, level, values: &[u8]| Chain::new([Step::Pco(number, level)]).unwrap().encode(values).unwrap().to_vec();
+    let sound = pco(NumberType::U32, 0, &slow[..98]);
+    let changed = |place: usize, byte: u8| {
+        let mut bytes = sound.clone();
+        bytes[place] = byte;
+        bytes
+    };
+    let zstd = Chain::new([Step::Zstd(3)]).unwrap().encode(&rows).unwrap().to_vec();
+    let behind = |bytes: &[u8], more: &[u8]| [bytes, more].concat();
+    let encoded = [
+        ("010200", vec![0x1f], 255, "LZ4 that ends in a match"),
+        ("010200", vec![0; 3], 766, "more than 255 bytes for each byte of LZ4"),
+        ("010303", zstd[..zstd.len() - 1].to_vec(), rows.len(), "half a Zstandard frame"),
+        ("010303", behind(&zstd, &zstd), 2 * rows.len(), "two Zstandard frames"),
+        ("010303", behind(&zstd, b"\x50\x2a\x4d\x18\0\0\0\0"), rows.len(), "a skippable frame behind the frame"),
+        ("010303", zstd.clone(), rows.len() - 1, "a Zstandard frame of more bytes"),
+        ("010303", zstd.clone(), rows.len() + 1, "a Zstandard frame of fewer bytes"),
+        ("010601", sound[..sound.len() - 1].to_vec(), 98, "half a pco file"),
+        ("010601", behind(&sound, b"\0"), 98, "a byte behind a pco file"),
+        ("010601", sound.clone(), 102, "a pco file of fewer numbers"),
+        ("010601", sound.clone(), 94, "a pco file of more numbers"),
+        ("010603", sound.clone(), 98, "a pco file of another number type"),
+        ("010601", changed(4, 2), 98, "standalone version 2"),
+        ("010601", changed(5, 3), 98, "a file of another uniform type"),
+    ];
+    let encoded = encoded
+        .map(|(chain, encoded, len, why)| json!({"chain": chain, "encoded": hex(&encoded), "values_len": len, "why": why}));
+    json!({"chains": cases, "refused": refused, "refused_encoded": encoded})
 }
 
 /// Lists of numbers as Arrow has them.
@@ -434,6 +520,11 @@ pub(crate) fn run_json(run: &LayoutRun) -> Value {
         "chains": chains, "first_block": run.first_block, "blocks": run.lengths.len(), "first_offset": run.first_offset,
         "rows": run.rows, "lengths": run.lengths.iter().map(|length| 8 * u64::from(length)).collect::<Vec<_>>(),
         "block_rows": run.block_rows.iter().collect::<Vec<_>>(),
+        "page_lengths": run.pages.as_ref().map(|_| {
+            let page = |block, page| run.page_range(block, page).map(|range| range.end - range.start).unwrap();
+            let pages = |block| (0..run.chains.len()).map(|number| page(block, number)).collect::<Vec<_>>();
+            (0..run.lengths.len()).map(pages).collect::<Vec<_>>()
+        }),
     })
 }
 
@@ -482,8 +573,185 @@ fn table(folder: &Path) {
     json("index.json", json!({"columns": columns, "runs": runs}));
     let layout = object("layout", segment.groups[0].layout.blake3.to_string());
     let runs = read_layout(layout, 2, segment.rows, 0).unwrap();
-    json("layout.json", json!({"columns": 2, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}));
+    json(
+        "layout.json",
+        json!({"columns": 2, "rows": segment.rows, "stores": 0, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}),
+    );
     let hashes = object("hashes", segment.groups[0].hashes.blake3.to_string());
     let hashes = read_hashes(hashes, segment.groups[0].blocks).unwrap();
     json("hashes.json", json!({"hashes": hashes.iter().map(ToString::to_string).collect::<Vec<_>>()}));
+}
+
+fn packed(numbers: &[u32]) -> PackedLengths {
+    let mut node = Vec::new();
+    PackedLengths::write(numbers, &mut node);
+    PackedLengths::from_bytes(&node, numbers.len()).unwrap()
+}
+
+/// What a table shares: a layout of chunks of two other tables, with and without the lengths of pages, and a manifest with every
+/// feature. And manifests of one that is empty, some of which are to be refused.
+fn shared(folder: &Path) {
+    let json = |name: &str, value: Value| fs::write(folder.join(name), serde_json::to_vec_pretty(&value).unwrap()).unwrap();
+    let mut rng = Rng(7);
+    let chains: Arc<[Chain]> = [Chain::PLAIN, Chain::new([Step::Pco(NumberType::F32, 8)]).unwrap(), Chain::PLAIN].into();
+    let mut run = |owner: u32, blocks: usize, first_block: u32, paged: bool| {
+        // Pages of which the middle one varies most, and in one run none.
+        let pages: Vec<Vec<u32>> = (0..blocks).map(|_| vec![4, 2_000 + rng.below(100) as u32, 5 + rng.below(2) as u32]).collect();
+        let directory = directory_len(3) as u32 / 8;
+        let lengths: Vec<u32> = pages.iter().map(|pages| directory + pages.iter().sum::<u32>()).collect();
+        let block_rows: Vec<u32> = (0..blocks).map(|block| 1 + block as u32 % 3).collect();
+        let first_offset = 64 + u64::from(first_block) * 4_096;
+        LayoutRun {
+            chunk: ChunkId(Hash::of(&owner.to_le_bytes())),
+            owner,
+            chunk_bytes: first_offset + 8 * lengths.iter().map(|length| u64::from(*length)).sum::<u64>() + 48,
+            seed: ChunkSeed(rng.next()),
+            chains: chains.clone(),
+            first_block,
+            first_offset,
+            rows: block_rows.iter().map(|rows| u64::from(*rows)).sum(),
+            lengths: packed(&lengths),
+            block_rows: packed(&block_rows),
+            pages: paged.then(|| PageLengths::of(&pages).unwrap()),
+        }
+    };
+    let runs = [run(0, 3, 0, true), run(2, 20, 5, true), run(1, 1, 0, false), run(2, 6, 25, false), run(0, 1, 9, true)];
+    let rows: u64 = runs.iter().map(|run| run.rows).sum();
+    fs::write(folder.join("layout_shared.parquet"), LayoutWriter::write(&runs).unwrap()).unwrap();
+    json(
+        "layout_shared.json",
+        json!({"columns": 3, "rows": rows, "stores": 2, "runs": runs.iter().map(run_json).collect::<Vec<_>>()}),
+    );
+
+    let schema = Schema::builder().index("log", "categorical").index("time", "i64");
+    let schema = schema.group("a", [("x", "f32"), ("y", "utf8")]).group("b", [("y", "utf8"), ("z", "u8[?]")]).build().unwrap();
+    let rows = rows_of(&schema, &mut rng, &[("a", 4)], Taste::SMALL);
+    let (empty, manifest) = block_on(async {
+        let write = |rows| tables::write(tables::memory().1, schema.clone(), cut_by(tables::tiny_cuts()), rows);
+        (write(&[]).await.unwrap().manifest().clone(), write(&[rows]).await.unwrap().manifest().clone())
+    });
+    let mut groups = schema.groups().to_vec();
+    groups[0].masked = vec![groups[0].columns[1]];
+    let index = schema.index().map(|column| column.id).collect();
+    let masked = Schema::from_parts(schema.columns().to_vec(), groups, index, vec![], vec![]).unwrap();
+    let object = |bytes: &[u8]| ObjectRef { blake3: Hash::of(bytes), bytes: bytes.len() as u64 };
+    let store = |table: &str, version, urls: &[&str]| ForeignTable {
+        table: table.parse().unwrap(),
+        version,
+        blake3: Hash::of(table.as_bytes()),
+        urls: urls.iter().map(|url| (*url).to_owned()).collect(),
+    };
+    let condemned = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
+    let condemned = condemned.map(|folder| Condemned { folder: folder.to_owned(), object: object(folder.as_bytes()) });
+    let manifest = Manifest {
+        table: TABLE.parse().unwrap(),
+        version: 2,
+        parent: Some(Parent { version: 1, blake3: Hash::of(b"parent") }),
+        commit_id: COMMIT.parse().unwrap(),
+        schema: masked,
+        stores: vec![store(COMMIT, u64::MAX, &["../sensors", "s3://bucket/sensors"]), store(TABLE, 1, &["file:///old"])],
+        condemned: condemned.into(),
+        write_features: vec!["of a later writer".to_owned()],
+        attachments: [("map".to_owned(), object(b"a map"))].into(),
+        properties: [("licence".to_owned(), json!("CC0"))].into(),
+        ..manifest
+    };
+    let (bytes, hash) = manifest.to_bytes().unwrap();
+    let masked: Vec<_> = manifest.schema.groups().iter().map(|group| &group.masked).collect();
+    let says = json!({
+        "version": 2, "name": manifest_name(2), "blake3": hash.to_string(), "masked": masked,
+        "members": serde_json::from_slice::<Value>(&bytes).unwrap(),
+    });
+    fs::write(folder.join("manifest_shared.bin"), bytes).unwrap();
+    json("manifest_shared.json", says);
+    json("manifests.json", manifests(Manifest { table: TABLE.parse().unwrap(), commit_id: COMMIT.parse().unwrap(), ..empty }));
+}
+
+/// Manifests of an empty table less their hash, each with one change.
+fn manifests(empty: Manifest) -> Value {
+    let (bytes, _) = empty.to_bytes().unwrap();
+    let plain = std::str::from_utf8(&bytes[..bytes.len() - 78]).unwrap().to_owned();
+    let with = |old: &str, new: &str| {
+        assert_eq!(plain.matches(old).count(), 1, "{old} in {plain}");
+        plain.replace(old, new)
+    };
+    let no_object = format!("{{\"blake3\":\"{}\",\"bytes\":", Hash::of(b""));
+    let store = |urls: &str| {
+        let hash = Hash::of(b"");
+        format!("\"stores\":[{{\"table\":\"{COMMIT}\",\"version\":1,\"blake3\":\"{hash}\",\"urls\":{urls}}}]")
+    };
+    let nested = |depth: usize| format!("\"lineage\":{}{}", "[".repeat(depth), "]".repeat(depth));
+    let lineage = format!("\"lineage\":{}", serde_json::to_string(&empty.lineage).unwrap());
+    let announced = |text: String, features: &str| text.replace("_features\":[]", &format!("_features\":[{features}]"));
+    let taken = vec![
+        ("nothing", plain.clone()),
+        ("a member that nobody knows", with("\"properties\":{}", "\"properties\":{},\"later\":[1,2]")),
+        ("blanks", with("\"format\":1", " \"format\" : 1 ")),
+        ("escapes", with("\"format\":1", "\"form\\u0061t\":1")),
+        ("nested 127 deep", with(&lineage, &nested(126))),
+        ("an unknown write feature", with("\"write_features\":[]", "\"write_features\":[\"views\"]")),
+        ("references", announced(with("\"stores\":[]", &store("[\"../x\"]")), "\"references\"")),
+        (
+            "sizes of 2^64 - 1 in all",
+            with(
+                "\"attachments\":{}",
+                &format!("\"attachments\":{{\"a\":{no_object}18446744073709551614}},\"b\":{no_object}1}}}}"),
+            ),
+        ),
+    ];
+    let refused = vec![
+        ("format 2", with("\"format\":1", "\"format\":2")),
+        ("format 1.0", with("\"format\":1", "\"format\":1.0")),
+        ("a member twice", with("\"format\":1", "\"format\":1,\"format\":1")),
+        ("a member twice, spelt otherwise", with("\"format\":1", "\"format\":1,\"form\\u0061t\":1")),
+        ("a member twice, deep in the properties", with("\"properties\":{}", "\"properties\":{\"a\":[{\"b\":1,\"b\":1}]}")),
+        ("a member twice that nobody knows", with("\"properties\":{}", "\"properties\":{},\"later\":1,\"later\":2")),
+        ("nested 128 deep", with(&lineage, &nested(127))),
+        ("NaN", with("\"properties\":{}", "\"properties\":{\"a\":NaN}")),
+        ("a number beyond 64 bits", with("\"properties\":{}", "\"properties\":{\"a\":1e999}")),
+        ("half a surrogate pair", with("\"properties\":{}", "\"properties\":{\"a\":\"\\ud800\"}")),
+        ("no list of stores", with("\"stores\":[],", "")),
+        ("an unknown read feature", with("\"read_features\":[]", "\"read_features\":[\"views\"]")),
+        ("features out of order", with("\"write_features\":[]", "\"write_features\":[\"b\",\"a\"]")),
+        ("a feature twice", with("\"write_features\":[]", "\"write_features\":[\"a\",\"a\"]")),
+        ("references that are not announced", with("\"stores\":[]", &store("[\"../x\"]"))),
+        (
+            "references announced to readers only",
+            with("\"stores\":[]", &store("[\"../x\"]")).replace("\"read_features\":[]", "\"read_features\":[\"references\"]"),
+        ),
+        ("announced references that are not there", announced(plain.clone(), "\"references\"")),
+        ("announced masked copies that are not there", with("\"read_features\":[]", "\"read_features\":[\"masked-copies\"]")),
+        ("announced condemned objects that are not there", with("\"write_features\":[]", "\"write_features\":[\"condemned\"]")),
+        ("a store without a URL", announced(with("\"stores\":[]", &store("[]")), "\"references\"")),
+        ("a store with an empty URL", announced(with("\"stores\":[]", &store("[\"\"]")), "\"references\"")),
+        ("itself as a store", announced(with("\"stores\":[]", &store("[\"../x\"]").replace(COMMIT, TABLE)), "\"references\"")),
+        (
+            "a condemned manifest",
+            with("\"condemned\":[]", &format!("\"condemned\":[{{\"folder\":\"manifests\",{}1}}]", &no_object[1..]))
+                .replace("\"write_features\":[]", "\"write_features\":[\"condemned\"]"),
+        ),
+        (
+            "sizes of 2^64 in all",
+            with(
+                "\"attachments\":{}",
+                &format!("\"attachments\":{{\"a\":{no_object}18446744073709551615}},\"b\":{no_object}1}}}}"),
+            ),
+        ),
+        (
+            "a reference with another member",
+            with("\"attachments\":{}", &format!("\"attachments\":{{\"a\":{no_object}1,\"x\":1}}}}")),
+        ),
+        ("an unknown cut", with("\"block_min\":", "\"x\":1,\"block_min\":")),
+        (
+            "a column masked in all groups",
+            with("{\"name\":\"a\",", "{\"name\":\"a\",\"masked\":[2],")
+                .replace("\"read_features\":[]", "\"read_features\":[\"masked-copies\"]"),
+        ),
+        ("a property without a name", with("\"properties\":{}", "\"properties\":{\"\":1}")),
+        ("one row", with("\"rows\":0", "\"rows\":1")),
+    ];
+    let list = |cases: Vec<(&str, String)>| {
+        cases.into_iter().map(|(why, signed)| json!({"why": why, "signed": signed})).collect::<Vec<_>>()
+    };
+    json!({"taken": list(taken), "refused": list(refused)})
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use super::{columns::FrameColumn, source::Frame};
 use crate::{
     error::{Error, Result},
-    schema::{ColumnPattern, ColumnType, Schema, no_match},
+    schema::{self, ColumnType, Schema},
     write::WriteOptions,
 };
 
@@ -196,21 +196,13 @@ fn is_text(column: &FrameColumn) -> bool {
     matches!(column.ty, Some(ColumnType::Utf8 | ColumnType::Categorical))
 }
 
-/// The names that any of the patterns matches; a name is also a pattern of itself, whatever its characters.
+/// The names that any of the patterns matches.
 fn select<'a, P: AsRef<str>>(
     patterns: impl IntoIterator<Item = P>,
-    names: impl Iterator<Item = &'a str> + Clone,
+    names: impl Iterator<Item = &'a str>,
     place: &str,
 ) -> Result<BTreeSet<&'a str>> {
-    let mut chosen = BTreeSet::new();
-    for text in patterns {
-        let text = text.as_ref();
-        let pattern: ColumnPattern = text.parse().map_err(|error: Error| error.at(place))?;
-        let found: Vec<&str> = names.clone().filter(|name| *name == text || pattern.matches(name)).collect();
-        if found.is_empty() {
-            return Err(Error::not_found(no_match(text, names.clone())).at(place));
-        }
-        chosen.extend(found);
-    }
-    Ok(chosen)
+    let names: Vec<&str> = names.collect();
+    let chosen = schema::select(&names, &[], patterns).map_err(|error| error.at(place))?;
+    Ok(chosen.into_iter().filter_map(|place| names.get(place).copied()).collect())
 }

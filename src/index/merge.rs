@@ -1,0 +1,293 @@
+//! Which row of a right frame belongs to each row of a left one: by equal keys, or by the nearest time.
+
+use polars::prelude::*;
+
+use super::frame::internal;
+use crate::{
+    error::{Error, Result},
+    read::{Pick, TimeSpan, Times},
+};
+
+/// How two indexes become one.
+///
+/// ```
+/// use tetrys::{Merge, Pick};
+/// let by_key = Merge::on(["log_id", "timestamp"]);                                    // rows with a partner only
+/// let labelled = Merge::on(["log_id", "frame"]).left().suffix("_labels");             // all rows of the left table
+/// let by_time = Merge::on(["log_id"]).as_of("timestamp", Pick::Nearest).tolerance("50ms")?;
+/// # Ok::<(), tetrys::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merge {
+    on: Vec<(String, String)>,
+    as_of: Option<(String, String, Pick)>,
+    tolerance: Option<(TimeSpan, String)>,
+    keep_left: bool,
+    first: bool,
+    suffix: String,
+}
+
+impl Merge {
+    /// Rows with equal values in these columns belong together; null equals nothing. Rows without a partner are left out.
+    pub fn on<N: Into<String>>(keys: impl IntoIterator<Item = N>) -> Self {
+        let on = keys.into_iter().map(Into::into).map(|key: String| (key.clone(), key)).collect();
+        Self { on, as_of: None, tolerance: None, keep_left: false, first: false, suffix: "_right".to_owned() }
+    }
+
+    /// As [`Merge::on`], where a key has another name on the right: pairs of left and right.
+    pub fn on_pairs<L: Into<String>, R: Into<String>>(keys: impl IntoIterator<Item = (L, R)>) -> Self {
+        let on = keys.into_iter().map(|(left, right)| (left.into(), right.into())).collect();
+        Self { on, ..Self::on(Vec::<String>::new()) }
+    }
+
+    /// Of the right rows with equal keys, the one whose time is nearest, the last before or the first after that of the left row.
+    /// Equally near: the earlier; at the same time: the last in the order of the right frame for [`Pick::Before`], else the first.
+    pub fn as_of(mut self, time: impl Into<String>, pick: Pick) -> Self {
+        let time = time.into();
+        self.as_of = Some((time.clone(), time, pick));
+        self
+    }
+
+    /// As [`Merge::as_of`], where the time has another name on the right.
+    pub fn as_of_pair(mut self, left: impl Into<String>, right: impl Into<String>, pick: Pick) -> Self {
+        self.as_of = Some((left.into(), right.into(), pick));
+        self
+    }
+
+    /// Takes no row whose time is further away: `50ms`, or a number in units of the time column.
+    ///
+    /// # Errors
+    /// `Invalid` for what is no span of time.
+    pub fn tolerance(mut self, tolerance: impl AsRef<str>) -> Result<Self> {
+        self.tolerance = Some((tolerance.as_ref().parse()?, tolerance.as_ref().to_owned()));
+        Ok(self)
+    }
+
+    /// Keeps the rows of the left frame that have no partner: their right columns are null, and missing in the mask.
+    pub fn left(mut self) -> Self {
+        self.keep_left = true;
+        self
+    }
+
+    /// Keeps the rows with a partner only; the default.
+    pub fn inner(mut self) -> Self {
+        self.keep_left = false;
+        self
+    }
+
+    /// Where several right rows have the same keys, takes the first of them; otherwise they are an error.
+    pub fn first(mut self) -> Self {
+        self.first = true;
+        self
+    }
+
+    /// What is put behind the names of right columns that are there on the left too; `_right` by default.
+    pub fn suffix(mut self, suffix: impl Into<String>) -> Self {
+        self.suffix = suffix.into();
+        self
+    }
+
+    /// Whether rows without a partner stay.
+    pub(crate) fn keeps_left(&self) -> bool {
+        self.keep_left
+    }
+
+    /// The name that a right column gets where `taken` says that the left has it.
+    pub(crate) fn renamed(&self, name: &str, taken: impl Fn(&str) -> bool) -> String {
+        let mut renamed = name.to_owned();
+        while taken(&renamed) {
+            renamed.push_str(if self.suffix.is_empty() { "_right" } else { &self.suffix });
+        }
+        renamed
+    }
+
+    /// The right columns that equal a left one, which the merged frame has once.
+    pub(crate) fn is_right_key(&self, name: &str) -> bool {
+        self.on.iter().any(|(_, right)| right == name)
+    }
+
+    /// For each row of `left` the number of its row in `right`, or none.
+    ///
+    /// # Errors
+    /// `NotFound` for a key that is not there, `Invalid` for keys of different types and, without [`Merge::first`], for equal keys
+    /// on the right.
+    pub(crate) fn partners(&self, left: &DataFrame, right: &DataFrame) -> Result<Vec<Option<IdxSize>>> {
+        for (left_key, right_key) in &self.on {
+            same_type(left, left_key, right, right_key)?;
+        }
+        match &self.as_of {
+            None if self.on.is_empty() => Err(Error::invalid("merge: no key to merge on")),
+            None => self.equal_partners(left, right),
+            Some((left_time, right_time, pick)) => {
+                same_type(left, left_time, right, right_time)?;
+                self.nearest_partners(left, right, left_time, right_time, *pick)
+            }
+        }
+    }
+
+    fn equal_partners(&self, left: &DataFrame, right: &DataFrame) -> Result<Vec<Option<IdxSize>>> {
+        let (groups, firsts) = self.groups(left, right)?;
+        let Groups { left, right, .. } = groups;
+        if !self.first
+            && let Some(row) = right.iter().enumerate().position(|(row, group)| {
+                group.is_some_and(|group| firsts.get(group as usize).is_none_or(|first| *first as usize != row))
+            })
+        {
+            let names: Vec<&str> = self.on.iter().map(|(_, right)| right.as_str()).collect();
+            return Err(Error::invalid(format!(
+                "merge: row {row} on the right has the same {} as an earlier one; take the first with Merge::first",
+                names.join(", ")
+            )));
+        }
+        Ok(left.iter().map(|group| group.and_then(|group| firsts.get(group as usize).copied())).collect())
+    }
+
+    fn nearest_partners(
+        &self,
+        left: &DataFrame,
+        right: &DataFrame,
+        left_time: &str,
+        right_time: &str,
+        pick: Pick,
+    ) -> Result<Vec<Option<IdxSize>>> {
+        let (left_times, per_tick) = ticks(left, left_time)?;
+        let (right_times, _) = ticks(right, right_time)?;
+        let tolerance = match &self.tolerance {
+            Some((span, text)) => {
+                let ticks = span.ticks(per_tick, left_time)?;
+                if ticks < 0 {
+                    return Err(Error::invalid(format!("merge: tolerance {text}: expected 0 or more")));
+                }
+                Some(ticks)
+            }
+            None => None,
+        };
+        let (left_groups, right_groups) = match self.on.is_empty() {
+            true => (vec![Some(0); left.height()], vec![Some(0); right.height()]),
+            false => {
+                let (groups, _) = self.groups(left, right)?;
+                (groups.left, groups.right)
+            }
+        };
+        // The right rows with a time, group by group, in the order of their times.
+        let mut order: Vec<(u32, i64, IdxSize)> = Vec::with_capacity(right.height());
+        for (row, (group, time)) in right_groups.iter().zip(&right_times).enumerate() {
+            if let (Some(group), Some(time)) = (group, time) {
+                order.push((*group, *time, row as IdxSize));
+            }
+        }
+        if !order.is_sorted() {
+            order.sort_unstable();
+        }
+        let mut starts = vec![0_u64];
+        for (place, (group, _, _)) in order.iter().enumerate() {
+            while starts.len() <= *group as usize {
+                starts.push(place as u64);
+            }
+        }
+        let times = Times::new(order.iter().map(|(_, time, _)| Some(*time)), None, true);
+        let partner = |(group, time): (&Option<u32>, &Option<i64>)| {
+            let (group, time) = ((*group)? as usize, (*time)?);
+            let start = *starts.get(group)?;
+            let end = starts.get(group + 1).copied().unwrap_or(order.len() as u64);
+            let found = times.nearest(start..end, time, pick, tolerance)?;
+            order.get(found as usize).map(|(_, _, row)| *row)
+        };
+        Ok(left_groups.iter().zip(&left_times).map(partner).collect())
+    }
+
+    /// Numbers the keys of the right frame, and gives the first right row of each.
+    fn groups(&self, left: &DataFrame, right: &DataFrame) -> Result<(Groups, Vec<IdxSize>)> {
+        const ROW: &str = "__row";
+        const GROUP: &str = "__group";
+        let keys = |frame: &DataFrame, name: fn(&(String, String)) -> &str| -> Result<DataFrame> {
+            let columns = self.on.iter().enumerate().map(|(place, pair)| {
+                let column = frame.column(name(pair)).map_err(internal)?.clone();
+                Ok(column.with_name(format!("__{place}").into()))
+            });
+            let columns = columns.collect::<Result<Vec<_>>>()?;
+            let frame = DataFrame::new(frame.height(), columns).map_err(internal)?;
+            frame.with_row_index(ROW.into(), None).map_err(internal)
+        };
+        let names: Vec<Expr> = (0..self.on.len()).map(|place| col(format!("__{place}"))).collect();
+        let right = keys(right, |(_, right)| right)?;
+        let height = right.height();
+        let firsts = right
+            .clone()
+            .lazy()
+            .drop_nulls(None)
+            .group_by_stable(names.clone())
+            .agg([col(ROW).first()])
+            .with_row_index(GROUP, None)
+            .collect()
+            .map_err(internal)?;
+        let group_of = |frame: DataFrame, height: usize| -> Result<Vec<Option<u32>>> {
+            let found = frame
+                .lazy()
+                .join(firsts.clone().lazy().drop(cols([ROW])), names.clone(), names.clone(), JoinArgs::new(JoinType::Inner))
+                .collect()
+                .map_err(internal)?;
+            let rows = found.column(ROW).map_err(internal)?.idx().map_err(internal)?.clone();
+            let groups = found.column(GROUP).map_err(internal)?.idx().map_err(internal)?.clone();
+            let mut out = vec![None; height];
+            for (row, group) in rows.iter().zip(groups.iter()) {
+                if let (Some(row), Some(group)) = (row, group)
+                    && let Some(slot) = out.get_mut(row as usize)
+                {
+                    *slot = Some(group);
+                }
+            }
+            Ok(out)
+        };
+        let left_height = left.height();
+        let left = group_of(keys(left, |(left, _)| left)?, left_height)?;
+        let right = group_of(right, height)?;
+        let rows = firsts.column(ROW).map_err(internal)?.idx().map_err(internal)?.clone();
+        Ok((Groups { left, right }, rows.iter().flatten().collect()))
+    }
+}
+
+/// The number of the key of each row; none where a key is null, or not on the right.
+struct Groups {
+    left: Vec<Option<u32>>,
+    right: Vec<Option<u32>>,
+}
+
+fn key<'a>(frame: &'a DataFrame, name: &str, side: &str) -> Result<&'a Column> {
+    frame.column(name).map_err(|_| {
+        let names: Vec<&str> =
+            frame.columns().iter().map(|column| column.name().as_str()).filter(|name| !super::is_locator(name)).collect();
+        Error::not_found(format!("merge: no column `{name}` on the {side}; there are: {}", names.join(", ")))
+    })
+}
+
+fn same_type(left: &DataFrame, left_key: &str, right: &DataFrame, right_key: &str) -> Result<()> {
+    let (left, right) = (key(left, left_key, "left")?, key(right, right_key, "right")?);
+    match left.dtype() == right.dtype() {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "merge: key `{left_key}` is {} on the left and `{right_key}` is {} on the right: cast one of them",
+            left.dtype(),
+            right.dtype()
+        ))),
+    }
+}
+
+/// The values of a time column as integers, and the nanoseconds of one of its units.
+fn ticks(frame: &DataFrame, name: &str) -> Result<(Vec<Option<i64>>, Option<i64>)> {
+    let series = frame.column(name).map_err(internal)?.as_materialized_series();
+    let of_unit = |unit: &TimeUnit| match unit {
+        TimeUnit::Milliseconds => 1_000_000,
+        TimeUnit::Microseconds => 1_000,
+        TimeUnit::Nanoseconds => 1,
+    };
+    let per_tick = match series.dtype() {
+        DataType::Datetime(unit, _) | DataType::Duration(unit) => Some(of_unit(unit)),
+        DataType::Date => Some(86_400_000_000_000),
+        ty if ty.is_integer() => None,
+        ty => return Err(Error::invalid(format!("merge: column `{name}` is {ty}: it has no times"))),
+    };
+    let physical = series.to_physical_repr().strict_cast(&DataType::Int64);
+    let physical = physical.map_err(|error| Error::invalid(format!("merge: column `{name}` as times: {error}")))?;
+    Ok((physical.i64().map_err(internal)?.iter().collect(), per_tick))
+}

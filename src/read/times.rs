@@ -1,0 +1,364 @@
+//! Windows in time: the rows nearest to given times around a row, inside its sequence.
+
+use std::{ops::Range, str::FromStr};
+
+use crate::error::{Error, Result};
+
+/// Time offsets of a window, 0 being the time of the row itself: for each the row of the same sequence that is nearest to it,
+/// or the last before or the first after it, within a tolerance.
+///
+/// Offsets are text with a unit, `-500ms` (`ns us ms s min h`), or numbers in units of the column. Of rows that are equally near,
+/// the earlier one is taken. Without a tolerance the whole sequence is searched.
+///
+/// ```
+/// use tetrys::TimeOffsets;
+/// let history = TimeOffsets::new("timestamp", ["-1s", "-500ms", "0s"])?.nearest("50ms")?;
+/// assert_eq!(history.len(), 3);
+/// assert!(TimeOffsets::new("timestamp", ["-1 parsec"]).is_err());
+/// # Ok::<(), tetrys::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeOffsets {
+    column: String,
+    deltas: Vec<Delta>,
+    pick: Pick,
+    tolerance: Option<Delta>,
+}
+
+/// Which row stands for a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pick {
+    /// The one whose time is nearest.
+    #[default]
+    Nearest,
+    /// The last one that is not later.
+    Before,
+    /// The first one that is not earlier.
+    After,
+}
+
+/// A span of time: text with a unit, `-500ms` (`ns us ms s min h`), or a number in units of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSpan(Delta);
+
+impl FromStr for TimeSpan {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse().map(Self)
+    }
+}
+
+impl TimeSpan {
+    /// In units of a column, rounded down; `nanoseconds_per_tick` is none for plain numbers.
+    ///
+    /// # Errors
+    /// `Invalid` for a span with a unit over a column without one.
+    pub fn ticks(self, nanoseconds_per_tick: Option<i64>, column: &str) -> Result<i128> {
+        match (self.0, nanoseconds_per_tick) {
+            (Delta::Ticks(ticks), _) => Ok(ticks),
+            (Delta::Nanoseconds(0), None) => Ok(0),
+            (Delta::Nanoseconds(span), Some(per_tick)) => Ok(span.div_euclid(i128::from(per_tick).max(1))),
+            (Delta::Nanoseconds(_), None) => Err(no_unit(column)),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Delta {
+    Nanoseconds(i128),
+    /// In units of the column.
+    Ticks(i128),
+}
+
+/// A window has at most this many rows.
+const MAX_WINDOW: usize = 1 << 24;
+
+impl TimeOffsets {
+    /// Offsets around the value of an index column (an integer, timestamp, duration or date), in this order.
+    ///
+    /// # Errors
+    /// `Invalid` for none, too many, or one that is no span of time.
+    pub fn new<D: AsRef<str>>(column: impl Into<String>, deltas: impl IntoIterator<Item = D>) -> Result<Self> {
+        let deltas = deltas.into_iter().map(|delta| delta.as_ref().parse()).collect::<Result<Vec<Delta>>>()?;
+        if deltas.is_empty() || deltas.len() > MAX_WINDOW {
+            return Err(Error::invalid(format!("{} time offsets: expected 1 to {MAX_WINDOW}", deltas.len())));
+        }
+        Ok(Self { column: column.into(), deltas, pick: Pick::Nearest, tolerance: None })
+    }
+
+    /// Takes the nearest row, if it is at most `tolerance` away.
+    ///
+    /// # Errors
+    /// `Invalid` for a tolerance that is no span of time, or negative.
+    pub fn nearest(self, tolerance: impl AsRef<str>) -> Result<Self> {
+        self.pick(Pick::Nearest).within(tolerance)
+    }
+
+    /// Which row stands for a time.
+    pub fn pick(mut self, pick: Pick) -> Self {
+        self.pick = pick;
+        self
+    }
+
+    /// Takes no row that is further away than this.
+    ///
+    /// # Errors
+    /// As [`TimeOffsets::nearest`].
+    pub fn within(mut self, tolerance: impl AsRef<str>) -> Result<Self> {
+        let parsed: Delta = tolerance.as_ref().parse()?;
+        let (Delta::Nanoseconds(size) | Delta::Ticks(size)) = parsed;
+        if size < 0 {
+            return Err(Error::invalid(format!("tolerance {}: expected 0 or more", tolerance.as_ref())));
+        }
+        self.tolerance = Some(parsed);
+        Ok(self)
+    }
+
+    /// The index column that has the times.
+    pub fn column(&self) -> &str {
+        &self.column
+    }
+
+    /// How many there are; never 0.
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.deltas.len()
+    }
+
+    /// The row for each offset around `row` of the sequence `rows`; `None` where there is none.
+    ///
+    /// # Errors
+    /// `Invalid` for spans with a unit over a column without one.
+    pub fn rows(&self, times: &Times, sequence: Range<u64>, row: u64) -> Result<Vec<Option<u64>>> {
+        let tolerance =
+            self.tolerance.map(|tolerance| TimeSpan(tolerance).ticks(times.nanoseconds_per_tick, &self.column)).transpose()?;
+        let Some(now) = times.get(row) else { return Ok(vec![None; self.deltas.len()]) };
+        let found = self.deltas.iter().map(|delta| {
+            let target = Target::of(now, *delta, times.nanoseconds_per_tick.map(i128::from), &self.column)?;
+            Ok(times.find(sequence.clone(), target, self.pick).filter(|found| {
+                let distance = times.get(*found).map(|time| target.distance(time));
+                tolerance.is_none_or(|tolerance| distance.is_some_and(|distance| distance <= tolerance))
+            }))
+        });
+        found.collect()
+    }
+}
+
+impl FromStr for Delta {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let malformed =
+            || Error::invalid(format!("time offset `{text}`: expected a number with ns, us, ms, s, min or h, e.g. -500ms"));
+        let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        let scale: i128 = match unit {
+            "" => return number.trim().parse::<i64>().map(|ticks| Self::Ticks(ticks.into())).map_err(|_| malformed()),
+            "ns" => 1,
+            "us" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return Err(malformed()),
+        };
+        let number = number.trim();
+        let (negative, digits) = match number.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, number.strip_prefix('+').unwrap_or(number)),
+        };
+        let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+        let valid = |digits: &str| !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|digit| digit.is_ascii_digit());
+        if !valid(whole) || !valid(part) {
+            return Err(malformed());
+        }
+        let whole: i128 = whole.parse().map_err(|_| malformed())?;
+        let places = 10_i128.pow(u32::try_from(part.len()).map_err(|_| malformed())?);
+        let part = part.parse::<i128>().map_err(|_| malformed())? * scale;
+        if part % places != 0 {
+            return Err(Error::invalid(format!("time offset `{text}`: finer than a nanosecond")));
+        }
+        let size = whole * scale + part / places;
+        Ok(Self::Nanoseconds(if negative { -size } else { size }))
+    }
+}
+
+/// A time that need not be a whole number of the column's ticks: `ticks` and a part of one, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    scaled: i128,
+    per_tick: i128,
+}
+
+impl Target {
+    fn of(now: i64, delta: Delta, per_tick: Option<i128>, column: &str) -> Result<Self> {
+        match (delta, per_tick) {
+            (Delta::Ticks(ticks), _) => Ok(Self { scaled: i128::from(now) + ticks, per_tick: 1 }),
+            (Delta::Nanoseconds(0), None) => Ok(Self { scaled: now.into(), per_tick: 1 }),
+            (Delta::Nanoseconds(span), Some(per_tick)) => Ok(Self { scaled: i128::from(now) * per_tick + span, per_tick }),
+            (Delta::Nanoseconds(_), None) => Err(no_unit(column)),
+        }
+    }
+
+    /// How far a time is away, in ticks, rounded up.
+    fn distance(self, time: i64) -> i128 {
+        let distance = (i128::from(time) * self.per_tick - self.scaled).abs();
+        (distance + self.per_tick - 1) / self.per_tick
+    }
+
+    fn compare(self, time: i64) -> std::cmp::Ordering {
+        (i128::from(time) * self.per_tick).cmp(&self.scaled)
+    }
+
+    fn gap(self, time: i64) -> i128 {
+        (i128::from(time) * self.per_tick - self.scaled).abs()
+    }
+}
+
+fn no_unit(column: &str) -> Error {
+    Error::invalid(format!("index column `{column}` has no unit of time: give offsets as plain numbers of its units"))
+}
+
+/// The values of an index column that has times, row by row.
+#[derive(Clone, Debug)]
+pub struct Times {
+    values: Vec<i64>,
+    /// `None`: all are there.
+    valid: Option<Vec<bool>>,
+    nanoseconds_per_tick: Option<i64>,
+    /// Whether times never fall within a sequence (nulls come first).
+    sorted: bool,
+}
+
+impl Times {
+    /// Of these values; `nanoseconds_per_tick` is none for plain integers, `sorted` says that times never fall within a sequence.
+    pub fn new(values: impl IntoIterator<Item = Option<i64>>, nanoseconds_per_tick: Option<i64>, sorted: bool) -> Self {
+        let values = values.into_iter();
+        let mut times = Self { values: Vec::with_capacity(values.size_hint().0), valid: None, nanoseconds_per_tick, sorted };
+        for value in values {
+            if value.is_none() && times.valid.is_none() {
+                times.valid = Some(vec![true; times.values.len()]);
+            }
+            if let Some(valid) = &mut times.valid {
+                valid.push(value.is_some());
+            }
+            times.values.push(value.unwrap_or(0));
+        }
+        times
+    }
+
+    fn get(&self, row: u64) -> Option<i64> {
+        let row = usize::try_from(row).ok()?;
+        let there = self.valid.as_ref().is_none_or(|valid| valid.get(row).copied().unwrap_or(false));
+        self.values.get(row).copied().filter(|_| there)
+    }
+
+    /// The row of `rows` that stands for a time, at most `tolerance` ticks away.
+    pub fn nearest(&self, rows: Range<u64>, time: i64, pick: Pick, tolerance: Option<i128>) -> Option<u64> {
+        let target = Target { scaled: time.into(), per_tick: 1 };
+        let found = self.find(rows, target, pick)?;
+        let distance = self.get(found).map(|time| target.gap(time))?;
+        tolerance.is_none_or(|tolerance| distance <= tolerance).then_some(found)
+    }
+
+    fn find(&self, sequence: Range<u64>, target: Target, pick: Pick) -> Option<u64> {
+        if !self.sorted {
+            return self.find_unsorted(sequence, target, pick);
+        }
+        // The first row that is not earlier; nulls come before all others.
+        let first = first_where(sequence.clone(), |row| self.get(row).is_some_and(|time| target.compare(time).is_ge()));
+        let there = |row: u64| Some(row).filter(|row| sequence.contains(row) && self.get(*row).is_some());
+        let after = there(first);
+        let before = || match after.and_then(|row| self.get(row)) {
+            // Of several rows at exactly this time the last one.
+            Some(time) if target.compare(time).is_eq() => {
+                there(first_where(first..sequence.end, |row| self.get(row).is_none_or(|next| next > time)) - 1)
+            }
+            _ => first.checked_sub(1).and_then(there),
+        };
+        match pick {
+            Pick::After => after,
+            Pick::Before => before(),
+            Pick::Nearest => {
+                let earlier = first.checked_sub(1).and_then(there);
+                let gap = |row: u64| self.get(row).map_or(i128::MAX, |time| target.gap(time));
+                match (earlier, after) {
+                    (Some(earlier), Some(after)) if gap(after) < gap(earlier) => Some(after),
+                    // Of several rows at the same time the first one.
+                    (Some(earlier), _) => {
+                        let time = self.get(earlier)?;
+                        there(first_where(sequence.clone(), |row| self.get(row).is_some_and(|other| other >= time)))
+                    }
+                    (None, after) => after,
+                }
+            }
+        }
+    }
+
+    fn find_unsorted(&self, sequence: Range<u64>, target: Target, pick: Pick) -> Option<u64> {
+        let rows = sequence.filter_map(|row| self.get(row).map(|time| (row, time)));
+        let found = match pick {
+            Pick::Nearest => rows.min_by_key(|(row, time)| (target.gap(*time), *time, *row)),
+            Pick::Before => rows.filter(|(_, time)| target.compare(*time).is_le()).max_by_key(|(row, time)| (*time, *row)),
+            Pick::After => rows.filter(|(_, time)| target.compare(*time).is_ge()).min_by_key(|(row, time)| (*time, *row)),
+        };
+        found.map(|(row, _)| row)
+    }
+}
+
+/// The first row for which `there` is true, where it stays true from then on; the end if there is none.
+fn first_where(rows: Range<u64>, there: impl Fn(u64) -> bool) -> u64 {
+    let (mut start, mut end) = (rows.start, rows.end);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if there(middle) { end = middle } else { start = middle + 1 }
+    }
+    start
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests may panic")]
+mod tests {
+    use super::*;
+
+    fn window(times: &[Option<i64>], sorted: bool, text: &str, pick: Pick, tolerance: Option<&str>) -> Vec<Option<u64>> {
+        let offsets = TimeOffsets::new("t", text.split(',')).unwrap().pick(pick);
+        let offsets = match tolerance {
+            Some(tolerance) => offsets.within(tolerance).unwrap(),
+            None => offsets,
+        };
+        let times = Times::new(times.iter().copied(), Some(1_000_000), sorted);
+        offsets.rows(&times, 0..times.values.len() as u64, 3).unwrap()
+    }
+
+    #[test]
+    fn the_nearest_the_last_before_and_the_first_after() {
+        let times = [None, Some(0), Some(90), Some(210), Some(300), Some(300), Some(420)];
+        for sorted in [true, false] {
+            let window = |text, pick, tolerance| window(&times, sorted, text, pick, tolerance);
+            assert_eq!(window("-100ms,0s,+100ms", Pick::Nearest, None), [Some(2), Some(3), Some(4)]);
+            assert_eq!(window("-100ms,0s,+90ms", Pick::Before, None), [Some(2), Some(3), Some(5)]);
+            assert_eq!(window("-100ms,0s,+100ms,1s", Pick::After, None), [Some(3), Some(3), Some(6), None]);
+            assert_eq!(window("-100ms,-165ms,5s", Pick::Nearest, Some("20ms")), [Some(2), None, None]);
+            // 45 is as far from 0 as from 90: the earlier.
+            assert_eq!(window("-165ms", Pick::Nearest, Some("45ms")), [Some(1)]);
+            assert_eq!(window("-165ms", Pick::Nearest, Some("44.999999ms")), [None]);
+            assert_eq!(window("-1h", Pick::Before, None), [None]);
+            assert_eq!(window("-120,90", Pick::Nearest, Some("0")), [Some(2), Some(4)]);
+            assert_eq!(window("89.5ms", Pick::Before, None), [Some(3)]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_span_of_time_is_refused() {
+        for text in ["", "ms", "1.ms", ".5s", "1d", "--1s", "1e3s", "0.0000000001s", "9999999999999999999s", "5 5ms"] {
+            assert!(TimeOffsets::new("t", [text]).is_err(), "{text}");
+        }
+        assert!(TimeOffsets::new("t", ["1s"]).unwrap().within("-1s").is_err());
+        let times = Times::new([Some(1)], None, true);
+        let error = TimeOffsets::new("t", ["1s"]).unwrap().rows(&times, 0..1, 0).unwrap_err();
+        assert!(error.to_string().contains("`t` has no unit of time"), "{error}");
+    }
+}

@@ -1,0 +1,236 @@
+//! Indexes put together: side by side by key or time, or one below the other. No payload is read.
+
+use std::sync::Arc;
+
+use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, PolarsError};
+
+use super::index::{Index, IndexSource};
+use crate::{
+    error::{Error, Result},
+    index::{Merge, NO_PARTNER, is_locator, locate, retag},
+};
+
+impl Index {
+    /// Puts the columns of another index beside those of this one, where keys or times say that rows belong together. Windows
+    /// then follow the rows of this index's table through both.
+    ///
+    /// The merge itself is of whole tables on the left: rows that a filter took out of this index stay out, and still have their
+    /// partners where a window reaches them. On the right, only the rows of the frame can be partners.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{Merge, RowLoader, Table};
+    /// let sensors = Table::open("/data/sensors").await?.index().await?;
+    /// let labels = Table::open("s3://bucket/labels").await?.index().await?;
+    /// let merged = sensors.merge(&labels, &Merge::on(["log_id", "timestamp"]))?;
+    /// let history = RowLoader::new(&merged)?.columns(["lidar.*", "labels.*"])?.get_rows(0, -10..=0).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` for a key that is not there (left keys are columns of the table's index, or of what was merged before),
+    /// `Invalid` for keys of different types, equal keys on the right without [`Merge::first`], or a left index of tables one
+    /// below the other.
+    pub fn merge(&self, right: &Self, merge: &Merge) -> Result<Self> {
+        let base = self.only_base()?;
+        let right = right.apart_from(self)?;
+        let partners = merge.partners(base, &right.frame)?;
+        let whole = beside(base, &right.frame, &partners, merge)?;
+        let rows = locate(&self.frame, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
+        let of_frame: Vec<Option<IdxSize>> =
+            rows.iter().map(|row| usize::try_from(*row).ok().and_then(|row| partners.get(row).copied()).flatten()).collect();
+        let mut frame = beside(&self.frame, &right.frame, &of_frame, merge)?;
+        if !merge.keeps_left() {
+            let there: polars::prelude::BooleanChunked = of_frame.iter().map(|partner| Some(partner.is_some())).collect();
+            frame = frame.filter(&there).map_err(internal)?;
+        }
+        let mut sources: Vec<IndexSource> = self.sources.to_vec();
+        for source in right.sources.iter() {
+            let taken = |name: &str| sources.iter().flat_map(|held| held.columns.iter()).any(|(held, _)| held == name);
+            let columns = source.columns.iter().map(|(name, id)| (merge.renamed(name, taken), *id)).collect();
+            sources.push(IndexSource { base: 0, whole: None, columns, ..source.clone() });
+        }
+        sources[0].whole = Some(whole);
+        Ok(Self { frame, sources: sources.into() })
+    }
+
+    /// The rows of several indexes, one below the other; their columns must be the same.
+    ///
+    /// # Errors
+    /// `Invalid` for none, and for columns that differ in name or type, naming them.
+    pub fn concat<'a>(indexes: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
+        Self::concatenated(indexes, false)
+    }
+
+    /// As [`Index::concat`]; columns that are not in all of them are null where they are missing.
+    ///
+    /// # Errors
+    /// `Invalid` for none, and for columns of one name and different types.
+    pub fn concat_filling<'a>(indexes: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
+        Self::concatenated(indexes, true)
+    }
+
+    fn concatenated<'a>(indexes: impl IntoIterator<Item = &'a Self>, fill: bool) -> Result<Self> {
+        let mut indexes = indexes.into_iter();
+        let mut all = indexes.next().ok_or_else(|| Error::invalid("concat of no index"))?.clone();
+        for next in indexes {
+            let same =
+                all.sources.len() == next.sources.len() && all.sources.iter().zip(next.sources.iter()).all(|(a, b)| a.is_same(b));
+            if same {
+                all = Self { frame: below(&all.frame, &next.frame, fill)?, sources: all.sources };
+                continue;
+            }
+            let next = next.apart_from(&all)?;
+            if !fill {
+                same_columns(&all.sources, &next.sources)?;
+            }
+            let before = all.sources.len();
+            let more = next.sources.iter().map(|source| IndexSource { base: before + source.base, ..source.clone() });
+            let sources: Vec<IndexSource> = all.sources.iter().cloned().chain(more).collect();
+            check_types(&sources)?;
+            all = Self { frame: below(&all.frame, &next.frame, fill)?, sources: sources.into() };
+        }
+        Ok(all)
+    }
+
+    /// All rows of the one table that windows follow.
+    fn only_base(&self) -> Result<&DataFrame> {
+        match self.sources.iter().find(|source| source.base != 0) {
+            Some(source) => Err(Error::invalid(format!(
+                "merge: the left index has the rows of several tables ({} and {}): merge each of them, then concat",
+                self.table().url(),
+                source.table.url()
+            ))),
+            None => self.sources[0].whole.as_ref().ok_or_else(|| Error::internal("a base without its frame")),
+        }
+    }
+
+    /// The same index, with other tags where `other` has them already.
+    fn apart_from(&self, other: &Self) -> Result<Self> {
+        let mut taken: Vec<u16> = other.sources.iter().chain(self.sources.iter()).map(|source| source.tag).collect();
+        let mut found = self.clone();
+        for number in 0..found.sources.len() {
+            let tag = found.sources[number].tag;
+            if !other.sources.iter().any(|source| source.tag == tag) {
+                continue;
+            }
+            let free = (1..1 << 15).map(|step| tag.wrapping_add(step) & 0x7fff).find(|tag| !taken.contains(tag));
+            let free = free.ok_or_else(|| Error::invalid("more tables in one index than there are tags"))?;
+            taken.push(free);
+            found.frame = retag(&found.frame, tag, free)?;
+            let mut sources = found.sources.to_vec();
+            sources[number].tag = free;
+            let base = sources[number].base;
+            if let Some(whole) = &sources[base].whole {
+                sources[base].whole = Some(retag(whole, tag, free)?);
+            }
+            found.sources = sources.into();
+        }
+        Ok(found)
+    }
+}
+
+impl IndexSource {
+    /// Whether its locators, and what stands around its rows, mean the same.
+    fn is_same(&self, other: &Self) -> bool {
+        let same_table =
+            (self.table.manifest_hash(), self.tag, self.base) == (other.table.manifest_hash(), other.tag, other.base);
+        let same_whole = match (&self.whole, &other.whole) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.columns().len() == b.columns().len() && a.equals_missing(b),
+            _ => false,
+        };
+        same_table && self.columns == other.columns && same_whole
+    }
+}
+
+fn internal(error: PolarsError) -> Error {
+    Error::internal(format!("polars: {error}"))
+}
+
+/// The columns of `right`, by the number of its row for each row of `left`, beside those of `left`.
+fn beside(left: &DataFrame, right: &DataFrame, partners: &[Option<IdxSize>], merge: &Merge) -> Result<DataFrame> {
+    let partners: IdxCa = partners.iter().copied().collect();
+    let mut columns: Vec<Column> = left.columns().to_vec();
+    for column in right.columns().iter().filter(|column| !merge.is_right_key(column.name())) {
+        let taken = |name: &str| columns.iter().any(|held| held.name() == name);
+        let name = merge.renamed(column.name(), taken);
+        let mut found = column.take(&partners).map_err(internal)?;
+        if is_locator(column.name()) {
+            let rows = found.as_materialized_series().i64().map_err(internal)?;
+            let rows: Vec<i64> = rows.iter().map(|row| row.unwrap_or(NO_PARTNER)).collect();
+            found = Column::new(column.name().clone(), rows);
+        }
+        columns.push(found.with_name(name.into()));
+    }
+    DataFrame::new(left.height(), columns).map_err(internal)
+}
+
+/// The rows of `upper`, and below them those of `lower`.
+fn below(upper: &DataFrame, lower: &DataFrame, fill: bool) -> Result<DataFrame> {
+    let names = |frame: &DataFrame| -> Vec<String> { frame.columns().iter().map(|column| column.name().to_string()).collect() };
+    let mut all = names(upper);
+    for name in names(lower) {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    let mut columns = Vec::with_capacity(all.len());
+    for name in all {
+        let (a, b) = (upper.column(&name).ok(), lower.column(&name).ok());
+        let ty = a.or(b).map_or(DataType::Null, |column| column.dtype().clone());
+        if let (Some(a), Some(b)) = (a, b)
+            && a.dtype() != b.dtype()
+        {
+            return Err(Error::invalid(format!("concat: column `{name}` is {} above and {} below", a.dtype(), b.dtype())));
+        }
+        if !fill && !is_locator(&name) && (a.is_none() || b.is_none()) {
+            return Err(Error::invalid(format!(
+                "concat: column `{name}` is not in all indexes; fill it with nulls by concat_filling"
+            )));
+        }
+        let part = |column: Option<&Column>, rows: usize| match column {
+            Some(column) => column.clone(),
+            None if is_locator(&name) => Column::new(name.as_str().into(), vec![NO_PARTNER; rows]),
+            None => Column::full_null(name.as_str().into(), rows, &ty),
+        };
+        let mut column = part(a, upper.height());
+        column.append(&part(b, lower.height())).map_err(internal)?;
+        columns.push(column.rechunk());
+    }
+    DataFrame::new(upper.height() + lower.height(), columns).map_err(internal)
+}
+
+/// Group columns are the same by name.
+fn same_columns(upper: &Arc<[IndexSource]>, lower: &Arc<[IndexSource]>) -> Result<()> {
+    let has = |sources: &[IndexSource], name: &str| {
+        sources.iter().flat_map(|source| source.columns.iter()).any(|(held, _)| held == name)
+    };
+    let of = |sources: &[IndexSource], other: &[IndexSource]| -> Option<String> {
+        sources.iter().flat_map(|source| source.columns.iter()).find(|(name, _)| !has(other, name)).map(|(name, _)| name.clone())
+    };
+    match of(upper, lower).or_else(|| of(lower, upper)) {
+        Some(name) => {
+            Err(Error::invalid(format!("concat: column `{name}` is not in all tables; fill it with nulls by concat_filling")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Group columns of one name have one type.
+fn check_types(sources: &[IndexSource]) -> Result<()> {
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for source in sources {
+        for (name, id) in source.columns.iter() {
+            let ty = source.table.schema().column(*id).map(|column| column.ty.to_string()).unwrap_or_default();
+            match seen.iter().find(|(held, _)| held == name) {
+                Some((_, held)) if *held != ty => {
+                    return Err(Error::invalid(format!("concat: column `{name}` is {held} in one table and {ty} in another")));
+                }
+                Some(_) => {}
+                None => seen.push((name, ty)),
+            }
+        }
+    }
+    Ok(())
+}

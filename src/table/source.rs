@@ -1,0 +1,218 @@
+//! The tables that a loader reads from, and which of their rows belong together.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use arrow_array::ArrayRef;
+use futures::future::try_join_all;
+
+use super::version::Table;
+use crate::{
+    error::{Error, Result},
+    format::{PageLengths, Segment},
+    read::{Coalesce, Explain, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, plan},
+    schema::ColumnId,
+};
+
+/// A row of a table; −1 stands for none.
+#[cfg(feature = "frame")]
+pub(super) const NO_ROW: i64 = -1;
+
+/// One table of a loader.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) table: Table,
+    /// The number of the source whose rows windows follow: its own, or that of the table it was merged into.
+    pub(super) base: usize,
+    /// Its row for each row of the base; `None` for a base itself.
+    pub(super) partners: Option<Arc<[i64]>>,
+    /// Its row at each position; `None`: position p is row p.
+    pub(super) at: Option<Arc<[i64]>>,
+    /// The group columns, under the names by which they are read.
+    pub(super) columns: Arc<[(String, ColumnId)]>,
+}
+
+/// Rows that a read gives: for each source its row at each place.
+#[derive(Clone, Debug)]
+pub(super) struct Slots {
+    pub(super) of: Vec<Vec<Option<u64>>>,
+}
+
+impl Slots {
+    /// How many rows come out, missing ones included.
+    pub(super) fn len(&self) -> usize {
+        self.of.first().map_or(0, Vec::len)
+    }
+
+    /// Other slots behind these.
+    pub(super) fn extend(&mut self, more: Self) {
+        self.of.iter_mut().zip(more.of).for_each(|(rows, more)| rows.extend(more));
+    }
+}
+
+/// What one part of a read wants of a source: columns at rows.
+#[derive(Clone, Debug)]
+pub(super) struct SourcePart<'a> {
+    pub(super) columns: Vec<ColumnId>,
+    pub(super) rows: &'a [Option<u64>],
+}
+
+/// A column group that is read, and its wanted pages.
+#[derive(Clone, Debug)]
+pub(super) struct GroupPages {
+    group: usize,
+    pages: Vec<usize>,
+}
+
+/// The plan of a source: groups, and which part each stretch of a group's rows is for.
+pub(super) struct SourcePlan {
+    pub(super) plan: ReadPlan,
+    layouts: Vec<Arc<Layout>>,
+    /// For each group: part, first row, rows.
+    spans: Vec<Vec<(usize, usize, usize)>>,
+}
+
+impl Source {
+    /// A table alone: position p is row p, or `at[p]`.
+    pub(super) fn of_table(table: &Table, at: Option<Arc<[i64]>>) -> Self {
+        let schema = table.schema();
+        let mut seen = BTreeSet::new();
+        let ids = schema.groups().iter().flat_map(|group| &group.columns).filter(|id| seen.insert(**id));
+        let columns = ids.filter_map(|id| schema.column(*id)).map(|column| (column.name.clone(), column.id)).collect();
+        Self { table: table.clone(), base: 0, partners: None, at, columns }
+    }
+
+    /// The row at a position.
+    pub(super) fn row_at(&self, position: u64) -> Option<u64> {
+        match &self.at {
+            Some(rows) => usize::try_from(position).ok().and_then(|position| rows.get(position)).and_then(|row| row_of(*row)),
+            None => (position < self.table.rows()).then_some(position),
+        }
+    }
+
+    /// The row that belongs to a row of the base.
+    pub(super) fn partner(&self, row: u64) -> Option<u64> {
+        match &self.partners {
+            Some(partners) => usize::try_from(row).ok().and_then(|row| partners.get(row)).and_then(|row| row_of(*row)),
+            None => Some(row),
+        }
+    }
+
+    /// The cheapest groups that hold these columns, and the pages of them in each.
+    pub(super) fn choose_groups(&self, columns: &[ColumnId], coalesce: Option<Coalesce>) -> Result<Vec<GroupPages>> {
+        let schema = self.table.schema();
+        // Sets: a table may have 100,000 columns. Masked columns are sorted.
+        let mut wanted: BTreeSet<ColumnId> = columns.iter().copied().collect();
+        let costs: Vec<GroupCost> = schema
+            .groups()
+            .iter()
+            .enumerate()
+            .map(|(number, group)| {
+                let segments = self.table.manifest().segments.iter();
+                let stored: u64 = segments.map(|segment| self.read_bytes(segment, number, &wanted)).sum();
+                // A request weighs as much as the gap that would be read to avoid it.
+                let request = self.coalesce_or(coalesce).max_gap.max(1);
+                let valid = group.columns.iter().filter(|id| group.masked.binary_search(id).is_err()).copied();
+                GroupCost { columns: valid.collect(), cost: stored / self.table.rows().max(1) + request }
+            })
+            .collect();
+        let distinct: Vec<ColumnId> = wanted.iter().copied().collect();
+        let groups = cover(&distinct, &costs)?.into_iter().map(|number| {
+            let group = &schema.groups()[number];
+            let members = group.columns.iter().enumerate();
+            let taken = members.filter(|(_, id)| group.masked.binary_search(id).is_err() && wanted.remove(*id));
+            GroupPages { group: number, pages: taken.map(|(page, _)| page).collect() }
+        });
+        Ok(groups.collect())
+    }
+
+    fn coalesce_or(&self, coalesce: Option<Coalesce>) -> Coalesce {
+        coalesce.unwrap_or(if self.table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE })
+    }
+
+    /// Plans all parts together, over groups that hold their columns: each block is read and decoded once.
+    pub(super) async fn plan(
+        &self,
+        parts: &[SourcePart<'_>],
+        groups: &[GroupPages],
+        coalesce: Option<Coalesce>,
+    ) -> Result<SourcePlan> {
+        let layouts = try_join_all(groups.iter().map(|group| self.table.layout(group.group))).await?;
+        let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, spans: Vec::new() };
+        for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
+            let columns = &self.table.schema().groups()[*group].columns;
+            let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
+            let is_held = |id: &ColumnId| held.contains(id);
+            let (mut spans, mut rows) = (Vec::new(), Vec::new());
+            let users: Vec<usize> = (0..parts.len()).filter(|part| parts[*part].columns.iter().any(is_held)).collect();
+            for &part in &users {
+                spans.push((part, rows.len(), parts[part].rows.len()));
+                if users.len() > 1 {
+                    rows.extend_from_slice(parts[part].rows);
+                }
+            }
+            let rows = if let [only] = users.as_slice() { parts[*only].rows } else { rows.as_slice() };
+            let request = GroupRequest { group: *group, pages: pages.clone(), layout };
+            planned.plan.groups.extend(plan(&[request], rows, self.coalesce_or(coalesce))?.groups);
+            planned.spans.push(spans);
+        }
+        Ok(planned)
+    }
+
+    /// Stored bytes that reading all rows of a group's wanted columns takes: of those pages alone, where the layout has their
+    /// places.
+    fn read_bytes(&self, segment: &Segment, group: usize, wanted: &BTreeSet<ColumnId>) -> u64 {
+        let stored = &segment.groups[group];
+        let columns = &self.table.schema().groups()[group].columns;
+        if !PageLengths::pay(columns.len(), stored.blocks, stored.stored_bytes) {
+            return stored.stored_bytes;
+        }
+        columns.iter().zip(&stored.columns).filter(|(id, _)| wanted.contains(id)).map(|(_, bytes)| bytes.stored).sum()
+    }
+
+    /// Executes a plan: the array of each part's columns.
+    pub(super) async fn read(&self, planned: SourcePlan) -> Result<BTreeMap<(usize, ColumnId), ArrayRef>> {
+        let SourcePlan { plan, layouts, spans } = planned;
+        let stores = self.table.stores_of(&plan).await?;
+        let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
+        let found = execute(&stores, self.table.schema(), &layouts, plan)
+            .await
+            .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
+        let mut found = found.into_iter();
+        let mut arrays = BTreeMap::new();
+        for (pages, spans) in per_group.into_iter().zip(spans) {
+            for (id, array) in found.by_ref().take(pages) {
+                for &(part, start, len) in &spans {
+                    let whole = start == 0 && len == array.len();
+                    arrays.insert((part, id), if whole { ArrayRef::clone(&array) } else { array.slice(start, len) });
+                }
+            }
+        }
+        Ok(arrays)
+    }
+
+    /// What a plan costs.
+    pub(super) fn explain(&self, plan: &ReadPlan) -> Explain {
+        plan.explain(|group| {
+            let described = &self.table.schema().groups()[group.group];
+            let id = |page: &usize| described.columns.get(*page);
+            let name = |id: &ColumnId| self.columns.iter().find(|(_, held)| held == id).map(|(name, _)| name.clone());
+            (described.name.clone(), group.pages.iter().filter_map(id).filter_map(name).collect())
+        })
+    }
+
+    /// The error for a window over a table that was joined by hand.
+    pub(super) fn no_join_map(&self, column: &str) -> Error {
+        Error::invalid(format!(
+            "a window over column `{column}`: its table {} was joined by hand, so nobody knows its rows around another row; use \
+             Index::merge",
+            self.table.url()
+        ))
+    }
+}
+
+fn row_of(row: i64) -> Option<u64> {
+    u64::try_from(row).ok()
+}

@@ -1,0 +1,336 @@
+//! Hostile segments: every column of a layout at every edge, runs that overlap and go backwards, indexes whose sequences are
+//! wrong, Parquet that unfolds.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Int64Array, LargeBinaryArray, LargeStringArray};
+use serde_json::json;
+use tetrys::{Preset, Table, format::PackedLengths};
+
+use super::{
+    EDGES, Seen, Tally, Turns, alone, common,
+    common::tables::{Rng, Taste, block_on, cut_by, memory, overwrite, rows_of, tiny_cuts},
+    edges,
+    forge::{LayoutRow, columns_of, parquet_of, write_layout},
+    schema, sound, sound_of,
+};
+
+#[test]
+fn every_column_of_a_layout_at_every_edge_harms_nobody() {
+    let _alone = alone();
+    let sound = sound(Preset::Balanced);
+    let (mut tally, mut turns) = (Tally::default(), Turns::new(4));
+    for group in 0..3 {
+        let rows = sound.forged.layout(group);
+        let mut look = |what: String, rows: &[LayoutRow]| {
+            if !turns.take() {
+                return;
+            }
+            let mut forged = sound.forged.clone();
+            forged.set_layout(group, rows);
+            tally.add(&sound.look(&format!("layout of group {group}: {what}"), &forged.sealed()));
+        };
+        for run in [0, rows.len() - 1] {
+            type Set = fn(&mut LayoutRow, u64);
+            let fields: [(&str, usize, Set); 7] = [
+                ("owner", 4, |row, value| row.owner = value as u32),
+                ("chunk_bytes", 8, |row, value| row.chunk_bytes = value),
+                ("seed", 8, |row, value| row.seed = value),
+                ("first_block", 4, |row, value| row.first_block = value as u32),
+                ("blocks", 4, |row, value| row.blocks = value as u32),
+                ("first_offset", 8, |row, value| row.first_offset = value),
+                ("rows", 8, |row, value| row.rows = value),
+            ];
+            for (name, width, set) in fields {
+                for value in edges(width) {
+                    let mut changed = rows.clone();
+                    set(&mut changed[run], value);
+                    look(format!("{name} of run {run} = {value}"), &changed);
+                }
+            }
+            for (name, node) in [
+                ("lengths", (|row| &mut row.lengths) as fn(&mut LayoutRow) -> &mut Vec<u8>),
+                ("block_rows", |row| &mut row.block_rows),
+                ("page_lengths", |row| &mut row.page_lengths),
+            ] {
+                // Page lengths have the number of a page before their nodes; a group of one column has none.
+                let at = if name == "page_lengths" { 2 } else { 0 };
+                let len = node(&mut rows.clone()[run]).len();
+                assert!(len > at || (at > 0 && group == 1), "{name} of {len} bytes");
+                if len <= at {
+                    continue;
+                }
+                for value in edges(2) {
+                    let mut changed = rows.clone();
+                    node(&mut changed[run])[..2].copy_from_slice(&(value as u16).to_le_bytes());
+                    look(format!("first bytes of {name} of run {run} = {value}"), &changed);
+                }
+                for value in edges(4) {
+                    let mut changed = rows.clone();
+                    node(&mut changed[run])[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
+                    look(format!("base of {name} of run {run} = {value}"), &changed);
+                }
+                for width in [0, 1, 7, 8, 31, 32, 33, 64, 255] {
+                    let mut changed = rows.clone();
+                    node(&mut changed[run])[at + 4] = width;
+                    look(format!("width of {name} of run {run} = {width}"), &changed);
+                }
+                for len in 0..node(&mut rows.clone()[run]).len() {
+                    let mut changed = rows.clone();
+                    node(&mut changed[run]).truncate(len);
+                    look(format!("{name} of run {run} cut to {len}"), &changed);
+                }
+                let mut changed = rows.clone();
+                node(&mut changed[run]).push(0);
+                look(format!("{name} of run {run} with a byte more"), &changed);
+            }
+            for at in 0..rows[run].chains.len() {
+                for value in [0, 1, 2, 3, 4, 5, 6, 7, 9, 64, 127, 128, 192, 255] {
+                    let mut changed = rows.clone();
+                    changed[run].chains[at] = value;
+                    look(format!("byte {at} of the chains of run {run} = {value}"), &changed);
+                }
+            }
+        }
+    }
+    println!("layouts: {tally:?}");
+    assert!(tally.refused > turns.of(1_000), "{tally:?}");
+}
+
+#[test]
+fn runs_that_overlap_go_backwards_or_claim_very_many_blocks_harm_nobody() {
+    let _alone = alone();
+    let mut rng = Rng(common::seed());
+    let written = rows_of(&schema(), &mut rng, &[("a", 25), ("b", 1), ("c", 34)], Taste::NOISE);
+    let sound = sound_of(schema(), cut_by(tiny_cuts()), written);
+    let rows = sound.forged.layout(1);
+    assert!(rows.len() >= 2, "{} runs", rows.len());
+    let node = |numbers: &[u32]| {
+        let mut bytes = Vec::new();
+        PackedLengths::write(numbers, &mut bytes);
+        bytes
+    };
+    let look = |what: &str, rows: &[LayoutRow]| {
+        let mut forged = sound.forged.clone();
+        forged.set_layout(1, rows);
+        sound.look(what, &forged.sealed())
+    };
+    let mut backwards = rows.clone();
+    backwards.reverse();
+    assert_ne!(look("runs in reverse", &backwards), Seen::Harmless);
+    let mut twice = rows.clone();
+    twice[1] = LayoutRow { rows: rows[1].rows, ..rows[0].clone() };
+    look("the first run twice", &twice);
+    assert!(matches!(look("a run more", &[&rows[..], &rows[..1]].concat()), Seen::Refused(..)));
+    assert!(matches!(look("a run less", &rows[1..]), Seen::Refused(..)));
+    assert!(matches!(look("no run", &[]), Seen::Refused(..)));
+    // Two runs over the same bytes: blocks of the one within the other.
+    let mut overlapping = rows.clone();
+    overlapping[0].first_offset -= 8;
+    assert!(matches!(look("a run that begins 8 bytes early", &overlapping), Seen::Refused(..)));
+
+    let claim = |blocks: u32, rows_claimed: u64| {
+        let mut claiming = rows.clone();
+        claiming[0] = LayoutRow {
+            blocks,
+            rows: rows_claimed,
+            lengths: node(&[1]),
+            block_rows: node(&[1]),
+            chunk_bytes: 1 << 30,
+            first_offset: 0,
+            ..rows[0].clone()
+        };
+        claiming
+    };
+    for blocks in [1 << 20, (1 << 27) - 1, u32::MAX] {
+        assert!(matches!(look("one-row blocks without number", &claim(blocks, u64::from(blocks))), Seen::Refused(..)));
+        assert!(matches!(look("blocks without rows", &claim(blocks, 60)), Seen::Refused(..)));
+    }
+    // The table claims as many rows, so that the layout is asked for all of them.
+    let mut forged = sound.forged.clone();
+    forged.set_layout(1, &claim(u32::MAX, u64::from(u32::MAX))[..1]);
+    for path in ["/rows", "/segments/0/rows"] {
+        *forged.manifest.pointer_mut(path).unwrap() = json!(4 << 20);
+    }
+    sound.refused("4 Mi rows in very many blocks", &forged.sealed());
+    let mut forged = sound.forged.clone();
+    forged.set_object("/groups/1/layout", write_layout(&vec![rows[0].clone(); 300_000]));
+    sound.refused("300,000 runs for ten rows", &forged.sealed());
+}
+
+#[test]
+fn an_index_whose_sequences_are_cut_wrong_or_missing_is_found() {
+    let _alone = alone();
+    let sound = sound(Preset::Balanced);
+    let columns = columns_of(&sound.forged.object("/index"));
+    let look = |what: &str, columns: Vec<(String, ArrayRef, bool)>, metadata: &[(&str, &str)]| {
+        let mut forged = sound.forged.clone();
+        forged.set_object("/index", parquet_of(columns, metadata));
+        sound.look(what, &forged.sealed())
+    };
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let runs = |runs: &[u32]| {
+        let mut bytes = (runs.len() as u64).to_le_bytes().to_vec();
+        PackedLengths::write(runs, &mut bytes);
+        bytes
+    };
+    const KEY: &str = "tetrys.sequences";
+    let right = runs(&[5, 1, 4]);
+    let mut tally = Tally::default();
+    assert_eq!(look("as it was", columns.clone(), &[(KEY, &hex(&right))]), Seen::Harmless);
+    for (what, text) in [
+        ("upper case", hex(&right).to_uppercase()),
+        ("half a byte more", hex(&right) + "0"),
+        ("a byte more", hex(&right) + "00"),
+        ("no hexadecimal", "zz".repeat(right.len())),
+        ("a plus", "+1".repeat(right.len())),
+        ("not ASCII", "é".repeat(right.len())),
+        ("empty", String::new()),
+        ("10 MiB of zeros", "0".repeat(10 << 20)),
+    ] {
+        assert!(matches!(look(what, columns.clone(), &[(KEY, &text)]), Seen::Refused(..)), "{what}");
+    }
+    assert!(matches!(look("no metadata", columns.clone(), &[]), Seen::Refused(..)));
+    for len in 0..right.len() {
+        assert!(matches!(look("cut", columns.clone(), &[(KEY, &hex(&right[..len]))]), Seen::Refused(..)));
+    }
+    for count in EDGES {
+        let text = hex(&[&count.to_le_bytes()[..], &right[8..]].concat());
+        tally.add(&look(&format!("{count} runs"), columns.clone(), &[(KEY, &text)]));
+    }
+    for base in edges(4) {
+        let text = hex(&[&right[..8], &(base as u32).to_le_bytes()[..], &right[12..]].concat());
+        tally.add(&look(&format!("base {base}"), columns.clone(), &[(KEY, &text)]));
+    }
+    for width in (0..=255).filter(|width| common::full() || width % 5 == 0 || *width < 34) {
+        let text = hex(&[&right[..12], &[width], &right[13..]].concat());
+        tally.add(&look(&format!("width {width}"), columns.clone(), &[(KEY, &text)]));
+    }
+    assert!(tally.harmless <= 2, "{tally:?}");
+    // Runs that add up, and are not those of the values: only whoever compares them sees it.
+    for wrong in [&[4, 2, 4][..], &[5, 2, 3], &[1, 1, 8]] {
+        let mut forged = sound.forged.clone();
+        forged.set_object("/index", parquet_of(columns.clone(), &[(KEY, &hex(&runs(wrong)))]));
+        let (raw, store) = memory();
+        let verified = block_on(async {
+            for (name, bytes) in forged.sealed() {
+                overwrite(&*raw, &name, &bytes).await;
+            }
+            Table::open_store(store).await.unwrap().verify(|_, _| {}).await.unwrap()
+        });
+        assert!(verified.damage.iter().any(|damage| damage.problem.contains("starts at row")), "{verified:?}");
+    }
+
+    // Other shapes of Parquet.
+    let metadata = [(KEY, hex(&right))];
+    let metadata: Vec<(&str, &str)> = metadata.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    let slice = |from: usize, len: usize| {
+        columns.iter().map(|(name, array, nullable)| (name.clone(), array.slice(from, len), *nullable)).collect::<Vec<_>>()
+    };
+    for (what, columns) in [
+        ("a row less", slice(0, 9)),
+        ("no row", slice(0, 0)),
+        ("a column less", columns[..2].to_vec()),
+        ("a column more", [&columns[..], &[("more".to_owned(), columns[1].1.clone(), true)]].concat()),
+        ("columns in another order", vec![columns[1].clone(), columns[0].clone(), columns[2].clone()]),
+        ("another type", vec![columns[0].clone(), ("time".to_owned(), columns[0].1.clone(), true), columns[2].clone()]),
+        (
+            "no UTF-8",
+            vec![
+                ("log".to_owned(), Arc::new(LargeBinaryArray::from_iter_values(vec![b"\xff\xfe"; 10])) as ArrayRef, true),
+                columns[1].clone(),
+                columns[2].clone(),
+            ],
+        ),
+    ] {
+        assert!(matches!(look(what, columns, &metadata), Seen::Refused(..)), "{what}");
+    }
+    println!("sequences: {tally:?}");
+}
+
+#[test]
+fn parquet_that_unfolds_is_stopped() {
+    let _alone = alone();
+    let sound = sound(Preset::Balanced);
+    let look = |what: &str, path: &str, bytes: Vec<u8>| {
+        assert!(bytes.len() < 4 << 20, "{what}: {} bytes", bytes.len());
+        let mut forged = sound.forged.clone();
+        forged.set_object(path, bytes);
+        sound.look(what, &forged.sealed())
+    };
+    let refused =
+        |what: &str, path: &str, bytes: Vec<u8>| assert!(matches!(look(what, path, bytes), Seen::Refused(..)), "{what}");
+    // Rows are read without hashes.
+    let reported = |what: &str, path: &str, bytes: Vec<u8>| assert_eq!(look(what, path, bytes), Seen::Reported, "{what}");
+    const MANY: usize = 4 << 20;
+    let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; MANY]));
+    let text: ArrayRef = Arc::new(LargeStringArray::from(vec![""; MANY]));
+    let weights: ArrayRef = Arc::new(arrow_array::Float64Array::from(vec![0.0; MANY]));
+    let index = parquet_of(
+        vec![("log".to_owned(), text, true), ("time".to_owned(), zeros, true), ("weight".to_owned(), weights, true)],
+        &[],
+    );
+    refused("an index of 4 Mi rows for ten", "/index", index);
+    let same: ArrayRef = Arc::new(FixedSizeBinaryArray::try_new(32, vec![7; 32 * (MANY >> 3)].into(), None).unwrap());
+    reported("hashes of very many blocks", "/groups/0/hashes", parquet_of(vec![("hash".to_owned(), same, false)], &[]));
+    let nothing: ArrayRef = Arc::new(FixedSizeBinaryArray::try_new(32, Vec::<u8>::new().into(), None).unwrap());
+    reported("no hash", "/groups/0/hashes", parquet_of(vec![("hash".to_owned(), nothing, false)], &[]));
+    // A long text in a dictionary, once for each row.
+    let long = "x".repeat(1 << 20);
+    let times = |rows: usize| -> ArrayRef { Arc::new(Int64Array::from_iter_values(0..rows as i64)) };
+    let index = |rows: usize| {
+        let text: ArrayRef = Arc::new(LargeStringArray::from_iter_values(std::iter::repeat_n(&long, rows)));
+        let weights: ArrayRef = Arc::new(arrow_array::Float64Array::from(vec![0.0; rows]));
+        parquet_of(
+            vec![("log".to_owned(), text, true), ("time".to_owned(), times(rows), true), ("weight".to_owned(), weights, true)],
+            &[],
+        )
+    };
+    refused("an index of long texts", "/index", index(10));
+    // Pages that claim as much as a header of the same length can say.
+    for (path, bytes) in [("/index", index(10)), ("/groups/0/layout", sound.forged.object("/groups/0/layout"))] {
+        // Not everything that looks like a header is one.
+        let claims = with_page_claims(&bytes);
+        let stopped = claims
+            .into_iter()
+            .filter(|(what, claiming)| matches!(look(&format!("{path}: {what}"), path, claiming.clone()), Seen::Refused(..)));
+        assert!(stopped.count() > 0, "{path}");
+    }
+    // Blobs of a layout that a dictionary repeats: each run with a megabyte of chains.
+    let rows = sound.forged.layout(0);
+    let heavy = LayoutRow { chains: [1, 2, 0].repeat(350_000), rows: 1, blocks: 1, ..rows[0].clone() };
+    let mut forged = sound.forged.clone();
+    forged.set_object("/groups/0/layout", write_layout(&vec![heavy; 10]));
+    sound.refused("a megabyte of chains in each run", &forged.sealed());
+    for bytes in [
+        Vec::new(),
+        b"PAR1".to_vec(),
+        b"PAR1\0\0\0\0PAR1".to_vec(),
+        b"PAR1\xff\xff\xff\x7fPAR1".to_vec(),
+        b"PAR1\xff\xff\xff\xffPAR1".to_vec(),
+        vec![0; 1 << 20],
+    ] {
+        for path in ["/index", "/groups/0/layout"] {
+            refused("hardly any Parquet", path, bytes.clone());
+        }
+        reported("hardly any Parquet", "/groups/0/hashes", bytes);
+    }
+}
+
+/// The file with sizes of its pages raised: every varint that stands where a page's decompressed size does (behind the type of
+/// the page, at the start of a column) claims as much as its bytes can.
+fn with_page_claims(parquet: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let starts = parquet.windows(3).enumerate().filter(|(_, head)| head[0] == 0x15 && head[1] <= 6 && head[2] == 0x15);
+    starts
+        .map(|(at, _)| {
+            let mut claiming = parquet.to_vec();
+            let mut byte = at + 3;
+            while claiming[byte] & 0x80 != 0 && byte < at + 7 {
+                claiming[byte] = 0xff;
+                byte += 1;
+            }
+            claiming[byte] = 0x7e;
+            (format!("page at {at}"), claiming)
+        })
+        .collect()
+}

@@ -1,0 +1,426 @@
+//! Indexes filtered, sorted, sampled, joined, merged and put one below the other: whatever was done to the frame, the rows read
+//! are those that its locators name, and merges equal brute force.
+#![cfg(feature = "frame")]
+
+mod common;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, cast::AsArray, types::Int64Type};
+use common::tables::{Rng, block_on, cut_by, memory, over, tiny_cuts, write};
+use object_store::ObjectStore;
+use polars::prelude::{IntoLazy, JoinArgs, JoinType, col, lit};
+use tetrys::{Edge, ErrorKind, Index, Merge, Offsets, Pick, RowLoader, Rows, Schema, Table, TimeOffsets, store::CountingStore};
+
+/// A row of a small table: log, time (nullable), value of the payload.
+type Record = (String, Option<i64>, i64);
+
+/// A table of these rows in this order, its payload under `name`, and a store that counts.
+fn table_of(name: &str, records: &[Record]) -> (Table, CountingStore) {
+    let schema = Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .index(format!("{name}_id"), "i64")
+        .group(name, [(format!("{name}.value"), "i64"), (format!("{name}.bytes"), "binary")])
+        .group("shared", [("note", "utf8")])
+        .sequence_by(["log"])
+        .property("time", "unit", "ms")
+        .build()
+        .unwrap();
+    let logs: ArrayRef = Arc::new(LargeStringArray::from_iter_values(records.iter().map(|(log, ..)| log)));
+    let times: ArrayRef = Arc::new(records.iter().map(|(_, time, _)| *time).collect::<Int64Array>());
+    let values: ArrayRef = Arc::new(records.iter().map(|(.., value)| *value).collect::<Int64Array>());
+    let bytes: ArrayRef =
+        Arc::new(LargeBinaryArray::from_iter_values(records.iter().map(|(.., value)| vec![7_u8; *value as usize % 300])));
+    let notes: ArrayRef =
+        Arc::new(LargeStringArray::from_iter_values(records.iter().map(|(.., value)| format!("{name} {value}"))));
+    let (value, blob, id) = (format!("{name}.value"), format!("{name}.bytes"), format!("{name}_id"));
+    let columns = [
+        ("log", logs),
+        ("time", times),
+        (id.as_str(), Arc::clone(&values)),
+        (value.as_str(), values),
+        (blob.as_str(), bytes),
+        ("note", notes),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let (raw, store) = memory();
+    block_on(write(store, schema, cut_by(tiny_cuts()), std::slice::from_ref(&batch))).unwrap();
+    let counting = CountingStore::new(raw as Arc<dyn ObjectStore>);
+    (block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap(), counting)
+}
+
+/// Logs of random lengths, times with steps of 0 to 3, some null.
+fn records(rng: &mut Rng, logs: &[&str], sorted: bool) -> Vec<Record> {
+    let mut all = Vec::new();
+    for log in logs {
+        let mut time = rng.below(5) as i64;
+        let start = all.len();
+        for _ in 0..1 + rng.below(9) {
+            let value = (all.len() as i64 + 1) * 7 + rng.below(7) as i64;
+            all.push(((*log).to_owned(), (!rng.once_in(9)).then_some(time), value));
+            time += rng.below(4) as i64;
+        }
+        if !sorted {
+            for place in (start + 1..all.len()).rev() {
+                let other = start + rng.below((place - start + 1) as u64) as usize;
+                let (a, b) = (all[place].1, all[other].1);
+                (all[place].1, all[other].1) = (b, a);
+            }
+        }
+    }
+    all
+}
+
+fn values(rows: &Rows, name: &str) -> Vec<Option<i64>> {
+    rows.column(name).unwrap().as_primitive::<Int64Type>().iter().collect()
+}
+
+fn index(table: &Table) -> Index {
+    block_on(table.index()).unwrap()
+}
+
+fn all_rows(index: &Index) -> Rows {
+    let positions: Vec<u64> = (0..index.len() as u64).collect();
+    block_on(RowLoader::new(index).unwrap().take(&positions)).unwrap()
+}
+
+/// What the frame says of each row is what the payload says.
+fn assert_frame_reads_itself(index: &Index, name: &str) {
+    let rows = all_rows(index);
+    let ids: Vec<Option<i64>> = index.frame().column(&format!("{name}_id")).unwrap().i64().unwrap().iter().collect();
+    assert_eq!(values(&rows, &format!("{name}.value")), ids);
+}
+
+#[test]
+fn whatever_is_done_to_the_frame_the_rows_read_are_its_own() {
+    let mut rng = Rng(common::seed());
+    let (table, _) = table_of("a", &records(&mut rng, &["x", "y", "z", "w"], true));
+    let whole = index(&table);
+    let many = whole.filter(col("a_id").gt(lit(40))).unwrap();
+    for made in [
+        whole.clone(),
+        many.clone(),
+        whole.sort(["time", "a_id"], true).unwrap(),
+        whole.sample(3, 7).unwrap(),
+        many.slice(-2, 9),
+        whole.unique(["log"]).unwrap(),
+        whole.select([col("a_id")]).unwrap(),
+        whole.with_columns([(col("a_id") * lit(2)).alias("twice")]).unwrap(),
+        whole.sql("SELECT * FROM t WHERE log <> 'x' ORDER BY a_id DESC LIMIT 5").unwrap(),
+        whole.with_frame(whole.lazy().filter(col("log").eq(lit("y"))).collect().unwrap()).unwrap(),
+        Index::concat([&many, &whole, &many]).unwrap(),
+    ] {
+        assert_frame_reads_itself(&made, "a");
+    }
+    assert_eq!(whole.sample(3, 7).unwrap().frame(), whole.sample(3, 7).unwrap().frame());
+    assert_eq!(whole.query("SELECT log, COUNT(*) AS n FROM t GROUP BY log").unwrap().height(), 4);
+    assert_eq!(whole.column_names().collect::<Vec<_>>(), ["log", "time", "a_id"]);
+    let some = block_on(table.index_columns(["a_*"])).unwrap();
+    assert_eq!(some.column_names().collect::<Vec<_>>(), ["a_id"]);
+    assert_frame_reads_itself(&some, "a");
+}
+
+#[test]
+fn what_lost_its_locators_or_has_those_of_another_table_is_refused_by_name() {
+    let mut rng = Rng(common::seed());
+    let (a, b) = (table_of("a", &records(&mut rng, &["x"], true)).0, table_of("b", &records(&mut rng, &["x"], true)).0);
+    let (a, b) = (index(&a), index(&b));
+    let refused = |found: tetrys::Result<Index>, text: &str| {
+        let error = found.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains(text), "{error}");
+    };
+    refused(a.with_frame(b.frame().clone()), "the frame has no locator column `_row_");
+    refused(a.sql("SELECT log FROM t"), "the frame has no locator column `_row_");
+    refused(a.filter(col("nowhere").gt(lit(1))), "filter: ");
+    refused(a.sort(["nowhere"], false), "sort: ");
+    refused(a.sample(1_000_000, 1), "sample: ");
+    refused(a.sql("SELECT FROM"), "`SELECT FROM`: ");
+    let locator = a.frame().columns().last().unwrap().name().to_string();
+    let moved = a.with_columns([(col(locator.as_str()) + lit(1_000_000_i64)).alias(locator.as_str())]);
+    refused(moved, "is outside 0..");
+    let nulls = a.lazy().with_column(lit(polars::prelude::NULL).cast(polars::prelude::DataType::Int64).alias(locator.as_str()));
+    refused(a.with_frame(nulls.collect().unwrap()), "frame row 0: null");
+    let none =
+        a.lazy().with_column(lit(-1_i64).cast(polars::prelude::DataType::Int64).alias(locator.as_str())).collect().unwrap();
+    refused(a.with_frame(none), "no partner (-1) in a frame that was not merged");
+}
+
+#[test]
+fn a_frame_joined_by_hand_gives_rows_and_refuses_windows_by_name() {
+    let mut rng = Rng(common::seed());
+    let left = records(&mut rng, &["x", "y"], true);
+    let (a, b) = (table_of("a", &left).0, table_of("b", &left).0);
+    let (a, b) = (index(&a), index(&b));
+    let on = [col("a_id")];
+    let joined = a.frame().clone().lazy().join(b.frame().clone().lazy(), on, [col("b_id")], JoinArgs::new(JoinType::Inner));
+    // Both tables have a column `note`.
+    let error = Index::joined_by_hand(joined.clone().collect().unwrap(), [&a, &b]).unwrap_err();
+    assert!(error.to_string().contains("column `note` is in two tables: use Index::merge"), "{error}");
+    let merged = a.merge(&b, &Merge::on_pairs([("a_id", "b_id")])).unwrap();
+    assert_eq!(merged.len(), left.len());
+    let only_a = a.with_frame(joined.collect().unwrap()).unwrap();
+    assert_frame_reads_itself(&only_a, "a");
+}
+
+/// For each left row the value of its right row, by looking at every pair.
+fn brute_force(left: &[Record], right: &[Record], by_time: Option<(Pick, i64)>) -> Vec<Option<i64>> {
+    let partner = |(log, time, _): &Record| -> Option<i64> {
+        let time = (*time)?;
+        let same_log = || right.iter().enumerate().filter(|(_, other)| other.0 == *log && other.1.is_some());
+        let Some((pick, tolerance)) = by_time else {
+            return same_log().find(|(_, other)| other.1 == Some(time)).map(|(_, other)| other.2);
+        };
+        let near = same_log()
+            .map(|(row, other)| (row, other.1.unwrap(), other.2))
+            .filter(|(_, other, _)| (other - time).abs() <= tolerance);
+        match pick {
+            Pick::Nearest => near.min_by_key(|(row, other, _)| ((other - time).abs(), *other, *row)),
+            Pick::Before => near.filter(|(_, other, _)| *other <= time).max_by_key(|(row, other, _)| (*other, *row)),
+            Pick::After => near.filter(|(_, other, _)| *other >= time).min_by_key(|(row, other, _)| (*other, *row)),
+        }
+        .map(|(.., value)| value)
+    };
+    left.iter().map(partner).collect()
+}
+
+#[test]
+fn merges_by_key_and_by_time_equal_brute_force() {
+    let mut rng = Rng(common::seed());
+    let (mut merged, mut partners) = (0, 0);
+    for _ in 0..if common::full() { 60 } else { 12 } {
+        let sorted = rng.once_in(2);
+        let left = records(&mut rng, &["x", "y", "z"], sorted);
+        let right = records(&mut rng, &["z", "q", "x"], !sorted);
+        let (a, b) = (table_of("a", &left), table_of("b", &right));
+        let (index_a, index_b) = (index(&a.0), index(&b.0));
+        let mut cases: Vec<(Merge, Option<(Pick, i64)>)> = vec![(Merge::on(["log", "time"]).first(), None)];
+        for pick in [Pick::Nearest, Pick::Before, Pick::After] {
+            for tolerance in [0, 1, 3, 1_000] {
+                let merge = Merge::on(["log"]).as_of("time", pick).tolerance(tolerance.to_string()).unwrap();
+                cases.push((merge, Some((pick, tolerance))));
+            }
+        }
+        for (merge, by_time) in cases {
+            let expected = brute_force(&left, &right, by_time);
+            let kept = index_a.merge(&index_b, &merge.clone().left()).unwrap();
+            assert_eq!(kept.len(), left.len());
+            let rows = all_rows(&kept);
+            assert_eq!(values(&rows, "b.value"), expected, "{merge:?}");
+            assert_eq!(rows.column_mask("b.value").unwrap(), expected.iter().map(Option::is_some).collect::<Vec<_>>());
+            assert_eq!(rows.mask(), vec![true; left.len()]);
+            assert_eq!(values(&rows, "a.value"), left.iter().map(|(.., value)| Some(*value)).collect::<Vec<_>>());
+            let notes = rows.column("note_right").unwrap().as_string::<i64>();
+            assert!(expected.iter().zip(notes).all(|(value, note)| value.map(|value| format!("b {value}")).as_deref() == note));
+            let there = index_a.merge(&index_b, &merge).unwrap();
+            let with_partner: Vec<Option<i64>> = expected.iter().copied().filter(Option::is_some).collect();
+            assert_eq!(values(&all_rows(&there), "b.value"), with_partner);
+            // Windows follow the rows of the left table, also those without a partner.
+            let loader = RowLoader::new(&there).unwrap().columns(["*.value"]).unwrap();
+            let starts: Vec<usize> = (0..left.len()).filter(|row| expected[*row].is_some()).collect();
+            for (position, row) in starts.iter().enumerate() {
+                let window = block_on(loader.get_rows(position as u64, -2..=1)).unwrap();
+                let around = (-2..=1_i64).map(|offset| {
+                    row.checked_add_signed(offset as isize)
+                        .filter(|near| left.get(*near).is_some_and(|near| near.0 == left[*row].0))
+                });
+                let around: Vec<Option<usize>> = around.collect();
+                assert_eq!(window.mask(), around.iter().map(Option::is_some).collect::<Vec<_>>());
+                assert_eq!(values(&window, "a.value"), around.iter().map(|row| row.map(|row| left[row].2)).collect::<Vec<_>>());
+                assert_eq!(
+                    values(&window, "b.value"),
+                    around.iter().map(|row| row.and_then(|row| expected[row])).collect::<Vec<_>>()
+                );
+                partners += 1;
+            }
+            merged += 1;
+        }
+    }
+    println!("{merged} merges, {partners} windows over them");
+}
+
+#[test]
+fn a_merge_reads_no_payload_and_many_left_rows_on_one_right_block_read_it_once() {
+    let left: Vec<Record> = (0..60).map(|row| ("x".to_owned(), Some(row), row + 10)).collect();
+    let right: Vec<Record> = (0..6).map(|row| ("x".to_owned(), Some(row * 10), row + 100)).collect();
+    let (a, b) = (table_of("a", &left), table_of("b", &right));
+    let (index_a, index_b) = (index(&a.0), index(&b.0));
+    a.1.reset();
+    b.1.reset();
+    let merged = index_a.merge(&index_b, &Merge::on(["log"]).as_of("time", Pick::Before)).unwrap();
+    let loader = RowLoader::new(&merged).unwrap().columns(["b.*"]).unwrap();
+    assert_eq!((a.1.reset().requests(), b.1.reset().requests()), (0, 0));
+    let positions: Vec<u64> = (0..10).collect();
+    let rows = block_on(loader.take(&positions)).unwrap();
+    assert_eq!(values(&rows, "b.value"), vec![Some(100); 10]);
+    let explained = block_on(loader.explain_take(&positions)).unwrap();
+    assert_eq!(explained.groups.iter().map(|group| group.blocks).collect::<Vec<_>>(), [1]);
+    // The store counts the layout of the group, and then one range.
+    let seen = b.1.reset();
+    assert_eq!((seen.requests(), seen.bytes_read > explained.bytes), (1 + explained.requests as u64, true));
+    assert_eq!(a.1.reset().requests(), 0);
+}
+
+#[test]
+fn a_merge_of_merges_and_of_a_table_with_itself() {
+    let left: Vec<Record> = (0..9).map(|row| ("x".to_owned(), Some(row), row + 10)).collect();
+    let (a, b, c) = (table_of("a", &left).0, table_of("b", &left[2..]).0, table_of("c", &left[..7]).0);
+    let (a, b, c) = (index(&a), index(&b), index(&c));
+    let bc = b.merge(&c, &Merge::on(["log", "time"])).unwrap();
+    let abc = a.merge(&bc, &Merge::on(["log", "time"]).left()).unwrap();
+    let abac = abc.merge(&a, &Merge::on(["log", "time"]).suffix("_again")).unwrap();
+    assert_eq!((abac.len(), abac.tables().len()), (9, 4));
+    let rows = all_rows(&abac);
+    let expected =
+        |there: std::ops::Range<usize>| (0..9).map(|row| there.contains(&row).then_some(left[row].2)).collect::<Vec<_>>();
+    assert_eq!(values(&rows, "a.value"), expected(0..9));
+    assert_eq!(values(&rows, "b.value"), expected(2..7));
+    assert_eq!(values(&rows, "c.value"), expected(2..7));
+    assert_eq!(values(&rows, "a.value_again"), expected(0..9));
+    let window = block_on(RowLoader::new(&abac).unwrap().get_rows(1, 0..=2)).unwrap();
+    assert_eq!(values(&window, "c.value"), [None, Some(12), Some(13)]);
+    assert_eq!(values(&window, "a.value_again"), [Some(11), Some(12), Some(13)]);
+}
+
+#[test]
+fn merges_that_cannot_be_are_refused_by_name() {
+    let left: Vec<Record> = (0..4).map(|row| ("x".to_owned(), Some(row), row)).collect();
+    let twice: Vec<Record> = (0..4).map(|row| ("x".to_owned(), Some(row / 2), row)).collect();
+    let (a, b) = (index(&table_of("a", &left).0), index(&table_of("b", &twice).0));
+    let refused = |merge: Merge, kind, text: &str| {
+        let error = a.merge(&b, &merge).unwrap_err();
+        assert_eq!((error.kind(), error.to_string().contains(text)), (kind, true), "{error}");
+    };
+    refused(Merge::on(["log", "time"]), ErrorKind::Invalid, "row 1 on the right has the same log, time as an earlier one");
+    refused(Merge::on(["log", "tim"]), ErrorKind::NotFound, "no column `tim` on the left; there are: log, time, a_id");
+    refused(Merge::on(["a_id"]), ErrorKind::NotFound, "no column `a_id` on the right");
+    refused(
+        Merge::on_pairs([("log", "time")]),
+        ErrorKind::Invalid,
+        "key `log` is str on the left and `time` is i64 on the right",
+    );
+    refused(Merge::on(Vec::<String>::new()), ErrorKind::Invalid, "no key");
+    refused(Merge::on(["time"]).as_of("log", Pick::Nearest), ErrorKind::Invalid, "column `log` is str: it has no times");
+    let by_time = Merge::on(["log"]).as_of("time", Pick::Nearest);
+    refused(by_time.clone().tolerance("5ms").unwrap(), ErrorKind::Invalid, "`time` has no unit of time");
+    refused(by_time.clone().tolerance("-5").unwrap(), ErrorKind::Invalid, "tolerance -5");
+    assert!(by_time.tolerance("soon").is_err());
+    let below = Index::concat_filling([&a, &b]).unwrap();
+    let error = below.merge(&a, &Merge::on(["time"]).first()).unwrap_err();
+    assert!(error.to_string().contains("merge each of them, then concat"), "{error}");
+}
+
+#[test]
+fn tables_one_below_the_other_read_as_one() {
+    let mut rng = Rng(common::seed());
+    let (upper, lower) = (records(&mut rng, &["x", "y"], true), records(&mut rng, &["y", "z"], true));
+    let rename = |index: Index| index.with_frame(index.lazy().rename(["b_id"], ["a_id"], true).collect().unwrap()).unwrap();
+    let (a, b) = (index(&table_of("a", &upper).0), index(&table_of("b", &lower).0));
+    let error = Index::concat([&a, &b]).unwrap_err();
+    assert!(error.to_string().contains("column `a.value` is not in all tables"), "{error}");
+    let both = Index::concat_filling([&a, &rename(b.clone())]).unwrap();
+    let rows = all_rows(&both);
+    let value = |records: &[Record]| records.iter().map(|(.., value)| Some(*value)).collect::<Vec<_>>();
+    let nulls = |records: &[Record]| vec![None; records.len()];
+    assert_eq!(values(&rows, "a.value"), [value(&upper), nulls(&lower)].concat());
+    assert_eq!(values(&rows, "b.value"), [nulls(&upper), value(&lower)].concat());
+    assert_eq!(rows.mask(), vec![true; upper.len() + lower.len()]);
+    let notes: Vec<String> =
+        rows.column("note").unwrap().as_string::<i64>().iter().map(|note| note.unwrap().to_owned()).collect();
+    let note = |name: &str, records: &[Record]| records.iter().map(|(.., value)| format!("{name} {value}")).collect::<Vec<_>>();
+    assert_eq!(notes, [note("a", &upper), note("b", &lower)].concat());
+    // A window in the lower table stays there.
+    let loader = RowLoader::new(&both).unwrap().columns(["note", "b.value"]).unwrap();
+    let first = upper.len() as u64;
+    let window = block_on(loader.get_rows(first, -1..=1)).unwrap();
+    assert_eq!(window.mask()[..2], [false, true]);
+    assert_eq!(values(&window, "b.value")[1], Some(lower[0].2));
+    // Mixed in one batch of windows.
+    let windows = block_on(loader.get_windows(&[0, first, 1], 0..=0)).unwrap();
+    assert_eq!((windows.len(), windows.starts()), (3, [0, 1, 2, 3].as_slice()));
+    assert_eq!(values(windows.rows(), "b.value"), [None, Some(lower[0].2), None]);
+}
+
+#[test]
+fn a_batch_of_overlapping_windows_reads_each_block_once() {
+    let rows: Vec<Record> = (0..200).map(|row| ("x".to_owned(), Some(row), row + 1)).collect();
+    let (table, counting) = table_of("a", &rows);
+    let loader = table.row_loader().columns(["a.*"]).unwrap();
+    let positions: Vec<u64> = (50..114).collect();
+    let offsets = Offsets::try_from(-9..=0).unwrap();
+    let explained = block_on(loader.explain_windows(&positions, &offsets)).unwrap();
+    let layout = block_on(table.layout(0)).unwrap();
+    let blocks: std::collections::BTreeSet<_> = (41..114).map(|row| layout.locate(row).unwrap().block).collect();
+    assert_eq!(explained.groups[0].blocks, blocks.len());
+    counting.reset();
+    let windows = block_on(loader.get_windows(&positions, &offsets)).unwrap();
+    let seen = counting.reset();
+    assert_eq!((seen.requests(), seen.bytes_read), (explained.requests as u64, explained.bytes));
+    assert!(explained.bytes == explained.payload_bytes && windows.rows().len() == 640);
+    for (number, position) in positions.iter().enumerate() {
+        let expected: Vec<Option<i64>> = (position - 9..=*position).map(|row| Some(row as i64 + 1)).collect();
+        assert_eq!(values(&windows.get(number).unwrap(), "a.value"), expected);
+    }
+    assert!(windows.get(64).unwrap_err().to_string().contains("window 64 is outside 0..64"));
+    let skipped = block_on(loader.clone().edge(Edge::Skip).get_windows(&[0, 3], &offsets)).unwrap();
+    assert_eq!(skipped.starts(), [0, 1, 5]);
+}
+
+#[test]
+fn windows_of_several_column_sets_are_one_plan() {
+    let rows: Vec<Record> = (0..40).map(|row| ("x".to_owned(), Some(row * 10), row + 1)).collect();
+    let (table, counting) = table_of("a", &rows);
+    let loader = table.row_loader();
+    let parts = || {
+        [
+            ("a.value", Offsets::try_from(-4..=0).unwrap()),
+            ("note", Offsets::new([0]).unwrap()),
+            ("a.bytes", Offsets::new([-4, 2]).unwrap()),
+        ]
+    };
+    let explained = block_on(loader.explain_of_parts(20, parts())).unwrap();
+    block_on(loader.get_parts(20, parts())).unwrap();
+    counting.reset();
+    let found = block_on(loader.get_parts(20, parts())).unwrap();
+    let seen = counting.reset();
+    assert_eq!((seen.requests(), seen.bytes_read), (explained.requests as u64, explained.bytes));
+    assert_eq!(explained.groups.len(), 2);
+    assert_eq!(found.iter().map(Rows::len).collect::<Vec<_>>(), [5, 1, 2]);
+    assert_eq!(values(&found[0], "a.value"), (17..=21).map(Some).collect::<Vec<_>>());
+    assert_eq!(found[1].column("note").unwrap().as_string::<i64>().value(0), "a 21");
+    let bytes = found[2].column("a.bytes").unwrap().as_binary::<i64>();
+    assert_eq!((bytes.value(0).len(), bytes.value(1).len(), found[2].batch().num_columns()), (17, 23, 1));
+}
+
+#[test]
+fn windows_in_time_find_the_rows_of_their_times() {
+    let times: BTreeMap<&str, Vec<i64>> = [("x", vec![0, 100, 199, 302, 400]), ("y", vec![0, 100])].into();
+    let rows: Vec<Record> = times
+        .iter()
+        .flat_map(|(log, times)| times.iter().map(|time| ((*log).to_owned(), Some(*time))))
+        .enumerate()
+        .map(|(row, (log, time))| (log, time, row as i64))
+        .collect();
+    let (table, _) = table_of("a", &rows);
+    let loader = table.row_loader().columns(["a.value"]).unwrap();
+    let window =
+        |row, window: TimeOffsets| block_on(loader.get_rows(row, window)).map(|rows| (values(&rows, "a.value"), rows.mask()));
+    let history = TimeOffsets::new("time", ["-200ms", "-100ms", "0"]).unwrap();
+    let near = history.clone().nearest("5ms").unwrap();
+    assert_eq!(window(3, near.clone()).unwrap(), (vec![Some(1), Some(2), Some(3)], vec![true; 3]));
+    assert_eq!(window(0, near.clone()).unwrap(), (vec![None, None, Some(0)], vec![false, false, true]));
+    assert_eq!(window(3, history.clone().nearest("1ms").unwrap()).unwrap().0, [None, None, Some(3)]);
+    assert_eq!(window(6, history.clone().pick(Pick::Before)).unwrap().0, [None, Some(5), Some(6)]);
+    let strict = loader.clone().edge(Edge::Error);
+    let error = block_on(strict.get_rows(0, near.clone())).unwrap_err();
+    assert!(error.to_string().contains("time offset number 0 from row 0 has no row in its sequence, rows 0..5"), "{error}");
+    let skipping = loader.clone().edge(Edge::Skip);
+    assert_eq!(values(&block_on(skipping.get_rows(0, near)).unwrap(), "a.value"), [Some(0)]);
+    let error = window(0, TimeOffsets::new("when", ["1"]).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("no index column `when`; there are: log, time, a_id"), "{error}");
+    let error = window(0, TimeOffsets::new("log", ["1"]).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("index column `log` is utf8: it has no times"), "{error}");
+    let error = window(0, TimeOffsets::new("a_id", ["1s"]).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("index column `a_id` has no unit of time"), "{error}");
+}
