@@ -23,7 +23,7 @@ pub(crate) struct Choice {
     /// Columns to read, as a pattern: `agents.pose.*`, `*.jpeg`, `re:ego\..+`; `*` crosses dots; may be given several times [default: all]
     #[arg(long, value_name = "P")]
     columns: Vec<String>,
-    /// Read the rows at these offsets around ROW, inside its sequence: `-10..=0`, `-10..1` or `-20,-10,0`
+    /// Read the rows at these offsets around ROW, inside its sequence: `-10..=0`, `-10..1`, `-50..=0/5` (every fifth) or `-20,-10,0`
     #[arg(long, value_name = "A..=B", allow_hyphen_values = true, requires = "row")]
     pub(crate) offsets: Option<Offsets>,
     /// What to do with offsets that leave the sequence: pad with null rows (see the mask), skip them, or stop with an error

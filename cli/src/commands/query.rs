@@ -3,12 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use polars::{
-    prelude::{AnyValue, Column, DataFrame, DataType, IntoLazy, PolarsError, TimeUnit},
-    sql::SQLContext,
-};
+use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
 use serde_json::{Map, Value};
-use tetrys::{Error, Table};
+use tetrys::{Error, Index, Table, index::is_locator};
 
 use crate::{
     cells,
@@ -23,7 +20,7 @@ const ROW: &str = "row";
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The index is the table `t` (also under the name of TABLE's folder); its column `row` is the ROW of `tetrys get` and `tetrys explain`. Columns whose names have dots or capitals stand in double quotes.
+    after_help = "The index is the table `t`; its column `row` is the ROW of `tetrys get` and `tetrys explain`. Columns whose names have dots or capitals stand in double quotes.
 
 Examples:
   tetrys query sample 'SELECT row, host, agents_count FROM t WHERE agents_count > 100 LIMIT 5'
@@ -48,29 +45,18 @@ pub(crate) struct Query {
 impl Query {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = Table::open(&self.table).await?;
-        let mut frame = table.index().await?.frame().clone();
-        let locators: Vec<String> =
-            frame.columns().iter().map(|column| column.name().to_string()).filter(|name| is_locator(name)).collect();
-        if frame.column(ROW).is_err() {
-            let rows: Vec<i64> = (0..frame.height() as i64).collect();
-            let mut columns = vec![Column::new(ROW.into(), rows)];
-            columns.extend(frame.columns().iter().cloned());
-            frame = DataFrame::new_infer_height(columns).map_err(|error| Error::internal(error.to_string()))?;
+        let mut index = table.index().await?;
+        if index.frame().column(ROW).is_err() {
+            let rows: Vec<i64> = (0..index.len() as i64).collect();
+            let columns = std::iter::once(Column::new(ROW.into(), rows)).chain(index.frame().columns().iter().cloned());
+            let frame = DataFrame::new_infer_height(columns.collect());
+            index = index.with_frame(frame.map_err(|error| Error::internal(error.to_string()))?)?;
         }
-        let names: Vec<String> = frame.columns().iter().map(|column| column.name().to_string()).collect();
-        let ask = |frame: DataFrame| {
-            let mut context = SQLContext::new();
-            let folder = table.url().trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-            for name in ["t", &folder] {
-                context.register(name, frame.clone().lazy());
-            }
-            context.execute(&self.sql)?.collect()
-        };
         // Over some queries polars panics; nothing is half done then.
-        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(frame)));
+        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| index.query(&self.sql)));
         let answer = answer.map_err(|_| Error::unsupported("query: polars gave up over this query"))?;
-        let answer = answer.map_err(|error| explained(&error, &table, &names))?;
-        let hidden = |column: &&Column| !self.locators && locators.iter().any(|name| column.name() == name.as_str());
+        let answer = answer.map_err(|error| explained(&error.to_string(), &self.sql, &table, &index))?;
+        let hidden = |column: &&Column| !self.locators && is_locator(column.name());
         let columns: Vec<&Column> = answer.columns().iter().filter(|column| !hidden(column)).collect();
         let names: Vec<String> = columns.iter().map(|column| column.name().to_string()).collect();
         let shown = if self.format.is_text() { answer.height().min(self.shown) } else { answer.height() };
@@ -91,24 +77,18 @@ impl Query {
     }
 }
 
-/// `_row_3f2a`.
-fn is_locator(name: &str) -> bool {
-    name.strip_prefix("_row_").is_some_and(|tag| tag.len() == 4 && tag.bytes().all(|digit| digit.is_ascii_hexdigit()))
-}
-
 /// What polars says, and what was probably meant.
-fn explained(error: &PolarsError, table: &Table, names: &[String]) -> Error {
-    let said = error.to_string();
+fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
+    let said = said.strip_prefix(&format!("`{sql}`: ")).unwrap_or(said);
     // Behind it come the columns, with locators among them, and the plan.
     let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default().trim();
-    let names = || names.iter().map(String::as_str).filter(|name| !is_locator(name));
-    let missing = said.contains("unable to find column").then(|| said.split(['"', '\'', '`']).nth(1)).flatten();
+    let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
     let hint = match missing {
         Some(column) if table.schema().column_named(column).is_some() => {
             format!("`{column}` is a column of a group, which SQL does not read; see it with `tetrys get`")
         }
-        Some(column) if let Some(near) = hints::nearest(column, names()) => format!("nearest: `{near}`"),
-        _ => format!("the index is called t; its columns: {}", hints::listed(names())),
+        Some(column) if let Some(near) = hints::nearest(column, index.column_names()) => format!("nearest: `{near}`"),
+        _ => format!("the index is called t; its columns: {}", hints::listed(index.column_names())),
     };
     Error::invalid(format!("query: {said}\n  hint: {hint}"))
 }

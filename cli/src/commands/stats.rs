@@ -5,12 +5,11 @@ use std::{collections::HashMap, io::Write};
 use clap::Args;
 use polars::prelude::{AnyValue, DataType, Series};
 use serde_json::{Value, json};
-use tetrys::{Column, ColumnPattern, ColumnType, Error, Table};
+use tetrys::{ColumnType, Error, Table};
 
 use crate::{
     cells,
     failure::{Failure, Outcome},
-    hints,
     output::{Format, cell},
     text, times,
 };
@@ -41,10 +40,12 @@ pub(crate) struct Stats {
 impl Stats {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = Table::open(&self.table).await?;
-        let wanted = self.wanted(&table)?;
-        let index = table.index().await?;
+        let index = match self.columns.as_slice() {
+            [] => table.index().await?,
+            patterns => table.index_columns(patterns).await?,
+        };
         let mut rows = Vec::new();
-        for column in wanted {
+        for column in table.schema().index().filter(|column| index.frame().column(&column.name).is_ok()) {
             let series = index.frame().column(&column.name).map_err(internal)?.as_materialized_series().clone();
             let Summary { nulls, distinct, min, max, histogram } = summary(&column.ty, &series).map_err(internal)?;
             let unit = text::unit(column).map_or(Value::Null, Value::from);
@@ -79,26 +80,6 @@ impl Stats {
         }
         self.format.write(out, &names, rows.into_iter().map(Ok))?;
         Ok(Outcome::Done)
-    }
-
-    fn wanted<'a>(&self, table: &'a Table) -> Result<Vec<&'a Column>, Error> {
-        let all: Vec<&Column> = table.schema().index().collect();
-        let mut chosen = vec![self.columns.is_empty(); all.len()];
-        for text in &self.columns {
-            let pattern: ColumnPattern = text.parse()?;
-            let mut found = false;
-            for (column, chosen) in all.iter().zip(&mut chosen).filter(|(column, _)| pattern.matches(&column.name)) {
-                (*chosen, found) = (true, true);
-                let _ = column;
-            }
-            if !found {
-                let names = || all.iter().map(|column| column.name.as_str());
-                let near = hints::nearest(text, names())
-                    .map_or_else(|| format!("there are {}", hints::listed(names())), |near| format!("nearest: `{near}`"));
-                return Err(Error::not_found(format!("no index column matches `{text}`; {near}")));
-            }
-        }
-        Ok(all.into_iter().zip(chosen).filter_map(|(column, chosen)| chosen.then_some(column)).collect())
     }
 }
 
