@@ -103,31 +103,14 @@ impl FrameSettings {
 
     /// The schema, and the columns of the frame that are stored.
     pub(super) fn choose(&self, columns: &[FrameColumn]) -> Result<(Schema, Vec<FrameColumn>)> {
+        self.check_blobs(columns)?;
         let binary = ColumnType::Binary;
-        let mut kept: Vec<(&str, Option<&ColumnType>)> = Vec::new();
         let dropped = select(&self.drop, columns.iter().map(|column| column.name.as_str()), "drop")?;
-        for blob in &self.blobs {
-            let paths = select([&blob.paths], columns.iter().map(|column| column.name.as_str()), "blob")?;
-            let paths = columns.iter().find(|column| paths.contains(column.name.as_str()));
-            if let Some(column) = paths.filter(|column| column.name != blob.paths || !is_text(column)) {
-                return Err(Error::invalid(format!(
-                    "blob `{}`: expected the name of a column of paths, found `{}` of type {}",
-                    blob.column, column.name, column.arrow
-                )));
-            }
-        }
         let is_blob = |name: &str| self.blobs.iter().any(|blob| blob.column == name);
         let stays = |column: &&FrameColumn| !dropped.contains(column.name.as_str()) && !is_blob(&column.name);
-        for column in columns {
-            match self.blobs.iter().find(|blob| blob.column == column.name) {
-                Some(blob) if blob.paths != column.name => {
-                    return Err(Error::invalid(format!("blob `{}`: the frame has a column of that name", blob.column)));
-                }
-                _ => {}
-            }
-        }
-        kept.extend(columns.iter().filter(stays).map(|column| (column.name.as_str(), column.ty.as_ref())));
-        kept.extend(self.blobs.iter().map(|blob| (blob.column.as_str(), Some(&binary))));
+        let own = columns.iter().filter(stays).map(|column| (column.name.as_str(), column.ty.as_ref()));
+        let blobs = self.blobs.iter().map(|blob| (blob.column.as_str(), Some(&binary)));
+        let kept: Vec<(&str, Option<&ColumnType>)> = own.chain(blobs).collect();
         let names = || kept.iter().map(|(name, _)| *name);
         let mut builder = Schema::builder();
         let mut grouped: BTreeSet<&str> = BTreeSet::new();
@@ -189,6 +172,26 @@ impl FrameSettings {
             builder = builder.property(&blob.column, "paths", blob.paths.as_str());
         }
         Ok((builder.build()?, columns.iter().filter(stays).cloned().collect()))
+    }
+}
+
+impl FrameSettings {
+    /// Each blob names one column of text, and takes no other column's name.
+    fn check_blobs(&self, columns: &[FrameColumn]) -> Result<()> {
+        for blob in &self.blobs {
+            let found = select([&blob.paths], columns.iter().map(|column| column.name.as_str()), "blob")?;
+            let paths = columns.iter().find(|column| found.contains(column.name.as_str()));
+            if let Some(column) = paths.filter(|column| column.name != blob.paths || !is_text(column)) {
+                return Err(Error::invalid(format!(
+                    "blob `{}`: expected the name of a column of paths, found `{}` of type {}",
+                    blob.column, column.name, column.arrow
+                )));
+            }
+            if blob.paths != blob.column && columns.iter().any(|column| column.name == blob.column) {
+                return Err(Error::invalid(format!("blob `{}`: the frame has a column of that name", blob.column)));
+            }
+        }
+        Ok(())
     }
 }
 
