@@ -10,8 +10,8 @@ use std::{
     sync::Arc,
 };
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray};
-use binary::tetrys;
+use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray, types::Int32Type};
+use binary::{tetrys, tetrys_with};
 use serde_json::json;
 
 /// The start of a PNG of 640 by 480.
@@ -27,6 +27,7 @@ fn dump(folder: &Path) {
     let columns = [
         ("log_id", texts(&|row| format!("log-{}", row / 6))),
         ("time", Arc::new(TimestampMillisecondArray::from_iter_values((0..12).map(|row| 1_500_000_000_000 + 100 * row)))),
+        ("vehicle", Arc::new((0..12).map(|row| if row < 6 { "a101" } else { "a102" }).collect::<DictionaryArray<Int32Type>>())),
         ("path", texts(&|row| format!("pictures/{row}.png"))),
         ("ego.speed", Arc::new((0..12).collect::<Int64Array>())),
     ];
@@ -55,6 +56,14 @@ fn a_dump_becomes_a_table_that_can_be_asked() {
     let chunks = |table: &str| tetrys(folder, &format!("layout {table} --json")).json()["groups"].clone();
     assert_eq!(chunks("drives"), chunks("again"));
 
+    let sql = "SELECT vehicle, MAX(time) AS last, COUNT(*) AS rows FROM t GROUP BY vehicle ORDER BY vehicle DESC";
+    let found = tetrys_with(folder, &["query", "drives", sql, "--csv"]).ok();
+    assert_eq!(found, "vehicle,last,rows\na102,2017-07-14T02:40:01.1,6\na101,2017-07-14T02:40:00.5,6\n");
+    let stats = tetrys(folder, "stats drives --columns vehicle --json").json();
+    assert_eq!(
+        (&stats[0]["type"], &stats[0]["histogram"]["top"][1]),
+        (&json!("categorical"), &json!({"value": "a102", "count": 6}))
+    );
     let head = tetrys(folder, "head drives -n 3").ok();
     assert!(head.contains("2017-07-14T02:40:00.1") && head.contains("1.02 kB, png 640x480"), "{head}");
     let head = tetrys(folder, "head drives -n 1 --columns camera.png --json").json();

@@ -119,13 +119,12 @@ fn json(value: AnyValue<'_>) -> Value {
         AnyValue::Datetime(ticks, ticked, zone) => times::timestamp(ticks, unit(ticked), zone.is_some()),
         AnyValue::Duration(ticks, _) => ticks.into(),
         AnyValue::List(series) => series.iter().map(json).collect(),
-        other => match (other.get_str().map(str::to_owned), other.dtype()) {
-            (Some(text), _) => text.into(),
-            (None, DataType::Struct(fields)) => {
-                let values = other._iter_struct_av().map(json);
-                Value::Object(fields.iter().map(|field| field.name.to_string()).zip(values).collect::<Map<_, _>>())
-            }
-            (None, _) => other.to_string().into(),
-        },
+        AnyValue::Struct(..) | AnyValue::StructOwned(_) => {
+            let DataType::Struct(fields) = value.dtype() else { return value.to_string().into() };
+            let values = value._iter_struct_av().map(json);
+            Value::Object(fields.iter().map(|field| field.name.to_string()).zip(values).collect::<Map<_, _>>())
+        }
+        // Categories are text.
+        other => other.get_str().map_or_else(|| other.to_string(), str::to_owned).into(),
     }
 }

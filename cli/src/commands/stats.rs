@@ -122,12 +122,21 @@ fn summary(ty: &ColumnType, series: &Series) -> Result<Summary, polars::prelude:
     let floats = || floats.f64().into_iter().flat_map(|values| values.iter().flatten()).filter(|value| value.is_finite());
     let (least, most) =
         floats().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
-    let mut steps = vec![0; if least < most { STEPS } else { usize::from(least == most) }];
+    // A step is never less than one where values are whole.
+    let whole = !matches!(numbers.dtype(), DataType::Float32 | DataType::Float64);
+    let most = if whole { most + 1.0 } else { most };
+    let count = match most - least {
+        span if whole && span < STEPS as f64 => span as usize,
+        span if span > 0.0 => STEPS,
+        span => usize::from(span == 0.0),
+    };
+    let mut steps = vec![0; count];
     for value in floats() {
         // Halved, so that the span of the largest floats is one.
-        let place = (value / 2.0 - least / 2.0) / (most / 2.0 - least / 2.0);
-        let last = steps.len() - 1;
-        steps[if place.is_finite() { ((place * STEPS as f64) as usize).min(last) } else { 0 }] += 1;
+        let place = (value / 2.0 - least / 2.0) / (most / 2.0 - least / 2.0) * count as f64;
+        if let Some(step) = steps.get_mut((if place.is_finite() { place as usize } else { 0 }).min(count - 1)) {
+            *step += 1;
+        }
     }
     Ok(Summary {
         nulls,
@@ -181,8 +190,13 @@ impl Histogram {
                 format!("[{}]", steps.iter().map(mark).collect::<String>()).into()
             }
             Self::Top(top) => {
+                if top.iter().all(|(_, count)| *count == 1) && rows > 1 {
+                    return "all different".into();
+                }
                 let share = |(value, count): (Value, u64)| {
-                    format!("{} {:.0} %", shortened(cell(value)), 100.0 * count as f64 / rows.max(1) as f64)
+                    let percent = 100.0 * count as f64 / rows.max(1) as f64;
+                    let digits = usize::from(percent < 10.0);
+                    format!("{} {percent:.digits$} %", shortened(cell(value)))
                 };
                 top.into_iter().take(3).map(share).collect::<Vec<_>>().join(", ").into()
             }
