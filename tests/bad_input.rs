@@ -52,7 +52,7 @@ fn rows_outside_the_table_are_named_with_its_rows() {
 #[test]
 fn a_pattern_that_matches_nothing_names_the_nearest_column() {
     let columns = |pattern: &str| sensors_table().row_loader().columns([pattern]).map(|_| ());
-    says(columns("lidr.*"), ErrorKind::NotFound, "no column matches `lidr.*`; nearest: `lidar.points`");
+    says(columns("lidr.*"), ErrorKind::NotFound, "no column matches `lidr.*`; nearest: `lidar.*`");
     says(columns("camera.jpg"), ErrorKind::NotFound, "no column matches `camera.jpg`; nearest: `camera.jpeg`");
     assert_eq!(columns("re:(").unwrap_err().kind(), ErrorKind::Invalid);
     // Index columns are in the frame, not in the groups.
