@@ -20,7 +20,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((labelled.len(), all.len()), (50, 100));
 
     // By time: the last weather report before each sweep. Merges can be merged again.
-    let merged = all.merge(&weather, &Merge::on(["log_id"]).as_of("timestamp", Pick::Before).tolerance("1500")?)?;
+    let latest = Merge::on(["log_id"]).as_of("timestamp", Pick::Before).tolerance("1500")?.left();
+    let merged = all.merge(&weather, &latest)?;
 
     // A row comes from three tables, and a window follows the sweeps through all of them.
     let loader = RowLoader::new(&merged)?.columns(["lidar.*", "boxes.*", "weather.*"])?;
