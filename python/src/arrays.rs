@@ -304,7 +304,10 @@ pub(crate) fn place(place: isize, len: usize) -> PyResult<usize> {
 pub(crate) fn from_numpy(element: Primitive, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     macro_rules! copied {
         ($native:ty, $arrow:ty) => {{
-            let values = values.cast::<numpy::PyArray1<$native>>()?.try_readonly().map_err(|error| Internal::new_err(error.to_string()))?;
+            let values = values
+                .cast::<numpy::PyArray1<$native>>()?
+                .try_readonly()
+                .map_err(|error| Internal::new_err(error.to_string()))?;
             let values: Vec<$native> = match values.as_slice() {
                 Ok(slice) if values.is_c_contiguous() => slice.to_vec(),
                 _ => values.as_array().iter().copied().collect(),
@@ -314,7 +317,8 @@ pub(crate) fn from_numpy(element: Primitive, values: &Bound<'_, PyAny>) -> PyRes
     }
     Ok(match element {
         Primitive::Bool => {
-            let values = values.cast::<numpy::PyArray1<bool>>()?.try_readonly().map_err(|error| Internal::new_err(error.to_string()))?;
+            let values =
+                values.cast::<numpy::PyArray1<bool>>()?.try_readonly().map_err(|error| Internal::new_err(error.to_string()))?;
             let values: Vec<bool> = values.as_array().iter().copied().collect();
             std::sync::Arc::new(arrow_array::BooleanArray::from(values))
         }

@@ -19,7 +19,7 @@ use polars_arrow::{
 };
 use pyo3::{prelude::*, types::PyCapsule};
 
-use crate::error::{Invalid, IntoPython};
+use crate::error::{IntoPython, Invalid};
 
 const NAME: &CStr = c"arrow_array_stream";
 

@@ -55,9 +55,11 @@ impl Table {
         schema.groups().iter().map(|group| (group.name.clone(), columns(group))).collect()
     }
 
-    /// What the table says of itself, as JSON.
-    fn _properties(&self) -> PyResult<String> {
-        serde_json::to_string(&self.0.manifest().properties).map_err(|error| Invalid::new_err(error.to_string()))
+    /// What the table says of itself.
+    #[getter]
+    fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let json = serde_json::to_string(&self.0.manifest().properties).map_err(|error| Invalid::new_err(error.to_string()))?;
+        py.import("json")?.call_method1("loads", (json,))
     }
 
     /// The content of an attachment.

@@ -1,7 +1,9 @@
 //! Loaders of rows, and the rows that they give.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema};
 use futures::{StreamExt, stream::BoxStream};
 use pyo3::{
     exceptions::PyKeyError,
@@ -12,10 +14,13 @@ use tetrys::{Edge, Explain, Offsets, TimeOffsets, Window};
 
 use crate::{
     arrays, capsule,
-    error::{IntoPython, Invalid},
+    error::{Internal, IntoPython, Invalid},
     index::{Index, Table, parse_pick},
     runtime::{wait, wait_long},
 };
+
+/// Reads of so many rows leave the thread that waits for them, so that it sees Ctrl-C.
+const MANY: usize = 64;
 
 /// Reads rows by their position in an index.
 #[pyclass(frozen, module = "tetrys._tetrys")]
@@ -97,13 +102,19 @@ impl RowLoader {
         window: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<Rows>> {
         let (loader, positions, window) = (self.with(columns)?, self.positions(positions)?, parse_window(window)?);
-        let windows = wait(py, loader.get_windows(&positions, &window))?;
+        let windows = match positions.len() {
+            0..MANY => wait(py, loader.get_windows(&positions, &window))?,
+            _ => wait_long(py, async move { loader.get_windows(&positions, &window).await })?,
+        };
         (0..windows.len()).map(|window| windows.get(window).py().map(Rows)).collect()
     }
 
     fn take(&self, py: Python<'_>, positions: Vec<isize>, columns: Option<Vec<String>>) -> PyResult<Rows> {
         let (loader, positions) = (self.with(columns)?, self.positions(positions)?);
-        wait(py, loader.take(&positions)).map(Rows)
+        match positions.len() {
+            0..MANY => wait(py, loader.take(&positions)).map(Rows),
+            _ => wait_long(py, async move { loader.take(&positions).await }).map(Rows),
+        }
     }
 
     fn scan(&self, batch_rows: usize, columns: Option<Vec<String>>) -> PyResult<Scan> {
@@ -302,8 +313,17 @@ impl Rows {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
+        // pyarrow takes the canonical tensor of variable shape with 32-bit offsets alone: here it goes as the struct that it is.
+        let canonical = |field: &Field| field.extension_type_name() == Some("arrow.variable_shape_tensor");
+        let plain = |field: &Field| {
+            if canonical(field) { field.clone().with_metadata(arrow_schema::Metadata::default()) } else { field.clone() }
+        };
         let batch = self.0.batch();
-        capsule::of_batches(py, batch.schema(), vec![batch.clone()])
+        let schema = Arc::new(Schema::new(batch.schema_ref().fields().iter().map(|field| plain(field)).collect::<Vec<_>>()));
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options);
+        let batch = batch.map_err(|error| Internal::new_err(error.to_string()))?;
+        capsule::of_batches(py, schema, vec![batch])
     }
 
     fn __repr__(&self) -> String {

@@ -59,7 +59,9 @@ impl Column {
             ColumnType::Tensor { .. } => {
                 let size = i32::try_from(elements).map_err(|_| Invalid::new_err(format!("{ty} is too large")))?;
                 let field = Arc::new(Field::new("item", element.arrow(), true));
-                Arc::new(FixedSizeListArray::try_new_with_length(field, size, flat, nulls, rows).map_err(|error| malformed(&error))?)
+                Arc::new(
+                    FixedSizeListArray::try_new_with_length(field, size, flat, nulls, rows).map_err(|error| malformed(&error))?,
+                )
             }
             _ => {
                 let data = flat.to_data().into_builder().data_type(ty.arrow()).nulls(nulls);
@@ -211,6 +213,10 @@ fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
             let field = Arc::new(Field::new("item", items.data_type().clone(), true));
             let list = LargeListArray::try_new(field, list.offsets().clone(), items, list.nulls().cloned());
             Arc::new(list.map_err(|error| malformed(&error))?)
+        }
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            dictionary.with_values(plain(dictionary.values())?)
         }
         DataType::FixedSizeBinary(_) => {
             let bytes: BinaryArray = array.as_fixed_size_binary().iter().collect();

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -120,7 +120,8 @@ def write_table(
     row to row), of text, of bytes or of lists, with None for null, or anything of Arrow. `schema` declares the types that should
     not be those of the first batch; `options` are those of `Writer`. `progress` is told the rows written so far.
     """
-    batches = iter([data] if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__") else data)
+    alone = isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__")
+    batches: Iterator[Data] = iter([cast("Data", data)] if alone else cast("Iterable[Data]", data))
     first = next(batches, None)
     if first is None:
         raise Invalid("no batch of rows: their columns are not known")
@@ -224,9 +225,14 @@ def _flat(element: str, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     elif element.startswith(("timestamp", "duration")) and values.dtype.kind in "mM":
         values = values.astype(f"{values.dtype.kind}8[{element[element.index('[') + 1 : -1].split(',')[0]}]").view(np.int64)
     wanted = np.dtype(_NUMPY.get(element, "int32" if element == "date" else "int64"))
-    if not np.can_cast(values.dtype, wanted, "same_kind") and not (element == "date" and values.dtype == np.int64):
+    cast = np.ascontiguousarray(values).astype(wanted, casting="unsafe", copy=False)
+    if values.dtype.kind in "iu" and wanted.kind in "iu":
+        fits = bool(np.array_equal(cast, values))
+    else:
+        fits = values.size == 0 or np.can_cast(values.dtype, wanted, "same_kind")
+    if not fits:
         raise Invalid(f"{values.dtype} does not fit {element}")
-    return np.ascontiguousarray(values, dtype=wanted).reshape(-1)
+    return cast.reshape(-1)
 
 
 def _of_list(values: list[Any], declared: str | None) -> _tetrys.Column:
@@ -243,7 +249,7 @@ def _of_list(values: list[Any], declared: str | None) -> _tetrys.Column:
     if isinstance(kind, (list, tuple)) and any(isinstance(item, (str, bytes, list, tuple)) for item in kind):
         return _lists(values, None)
     shaped = declared is not None and "[" in declared and not declared.startswith(("timestamp", "duration"))
-    if shaped or np.ndim(kind) > 0:
+    if shaped or (kind is not None and np.ndim(kind) > 0):
         arrays = [None if value is None else np.asarray(value) for value in values]
         known = next((array for array in arrays if array is not None), np.zeros(0))
         element, shape = _element(known.dtype, declared)
@@ -255,8 +261,7 @@ def _of_list(values: list[Any], declared: str | None) -> _tetrys.Column:
             stacked = np.stack([blank if array is None else array for array in arrays]) if arrays else np.zeros([0, *size])
             return _of_array(stacked.astype(known.dtype), declared, _valid(values))
         return _ragged(element, arrays, declared)
-    known = [value for value in values if value is not None]
-    scalars = np.asarray(known)
+    scalars = np.asarray([value for value in values if value is not None])
     if scalars.dtype.kind == "O":
         raise Invalid(f"values of {type(kind).__name__}: expected numbers, text, bytes, arrays or lists")
     full = np.zeros(len(values), scalars.dtype)
