@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -104,6 +107,12 @@ def test_numbers_are_views_of_what_was_read(index: tt.Index) -> None:
     assert not row["camera.intrinsics"].flags.writeable
 
 
+def test_other_libraries_look_at_the_same_memory(index: tt.Index) -> None:
+    array = tt.row_loader(index).get_row(4)["camera.intrinsics"]
+    assert address(np.from_dlpack(array)) == address(array)
+    assert pa.py_buffer(array).address == address(array)
+
+
 def test_a_view_outlives_its_rows(index: tt.Index) -> None:
     array = tt.row_loader(index).get_row(4, ["*.intrinsics"])["camera.intrinsics"]
     for _ in range(50):
@@ -190,6 +199,13 @@ def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index) -> Non
         said = pipe.read().decode()
     assert os.waitpid(child, 0)[1] == 0
     assert said.startswith("row 9; frames do not survive a fork")
+
+
+def test_a_spawned_process_reads_with_a_pickled_loader(index: tt.Index) -> None:
+    loader = tt.row_loader(index.filter(pl.col("pedestrians") > 3))
+    program = "import pickle, sys; print(pickle.load(sys.stdin.buffer)[2]['labels.text'])"
+    done = subprocess.run([sys.executable, "-c", program], input=pickle.dumps(loader), capture_output=True, check=True, timeout=60)
+    assert done.stdout.decode().strip() == "row 14"
 
 
 def test_ctrl_c_ends_a_wait_within_a_second(index: tt.Index) -> None:
