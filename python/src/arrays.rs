@@ -12,7 +12,7 @@ use pyo3::{
     intern,
     prelude::*,
     sync::PyOnceLock,
-    types::{PyBool, PyList, PyString},
+    types::{PyBool, PyList, PyString, PyTuple},
 };
 use tetrys::{ColumnType, Primitive, TimeUnit};
 
@@ -140,7 +140,7 @@ pub(crate) fn value<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef, row
     if array.is_null(row) {
         return Ok(py.None().into_bound(py));
     }
-    let only = |array: Bound<'py, PyAny>| array.get_item(((),).0);
+    let only = |array: Bound<'py, PyAny>| array.get_item(PyTuple::empty(py));
     match ty {
         ColumnType::Scalar(Primitive::Bool) => Ok(PyBool::new(py, array.as_boolean().value(row)).to_owned().into_any()),
         ColumnType::Scalar(element) => only(elements(py, *element, array, row..row + 1, &[])?),

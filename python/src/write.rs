@@ -8,7 +8,10 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit};
-use pyo3::prelude::*;
+use pyo3::{
+    prelude::*,
+    pybacked::{PyBackedBytes, PyBackedStr},
+};
 use tetrys::{ColumnType, Preset, Primitive, Schema, WriteOptions};
 
 use crate::{
@@ -29,13 +32,14 @@ pub(crate) struct Column {
 impl Column {
     /// Text, None where there is none.
     #[staticmethod]
-    fn text(values: Vec<Option<String>>) -> Self {
-        Self { array: Arc::new(LargeStringArray::from(values)), ty: ColumnType::Utf8 }
+    fn text(values: Vec<Option<PyBackedStr>>) -> Self {
+        let values: LargeStringArray = values.iter().map(Option::as_deref).collect();
+        Self { array: Arc::new(values), ty: ColumnType::Utf8 }
     }
 
     /// Bytes, None where there are none.
     #[staticmethod]
-    fn bytes(values: Vec<Option<Vec<u8>>>) -> Self {
+    fn bytes(values: Vec<Option<PyBackedBytes>>) -> Self {
         let values: LargeBinaryArray = values.iter().map(Option::as_deref).collect();
         Self { array: Arc::new(values), ty: ColumnType::Binary }
     }
@@ -307,9 +311,10 @@ impl TableWriter {
     }
 
     fn partition(&self) -> PyResult<Partition> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = held.as_ref().ok_or_else(|| Invalid::new_err("the table is committed"))?;
-        Ok(Partition(Mutex::new(Some(writer.partition().py()?))))
+        let writer = self.take()?;
+        let partition = writer.partition().py();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(Partition(Mutex::new(Some(partition?))))
     }
 
     fn attach(&self, py: Python<'_>, name: String, content: Vec<u8>) -> PyResult<()> {
@@ -330,7 +335,7 @@ impl TableWriter {
     /// Nothing stays locked while the GIL is not held.
     fn take(&self) -> PyResult<tetrys::TableWriter> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.take().ok_or_else(|| Invalid::new_err("the table is committed, or in use by another thread"))
+        held.take().ok_or_else(|| Invalid::new_err("the table is committed, its commit failed, or another thread is at it"))
     }
 }
 
