@@ -1,5 +1,6 @@
 //! Tetrys: an immutable, versioned table engine for machine-learning data whose rows are wide.
 
+pub mod blocking;
 pub mod codec;
 pub mod commit;
 pub mod error;

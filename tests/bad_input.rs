@@ -52,7 +52,7 @@ fn rows_outside_the_table_are_named_with_its_rows() {
 #[test]
 fn a_pattern_that_matches_nothing_names_the_nearest_column() {
     let columns = |pattern: &str| sensors_table().row_loader().columns([pattern]).map(|_| ());
-    says(columns("lidr.*"), ErrorKind::NotFound, "no column matches `lidr.*`; nearest: `lidar.points`");
+    says(columns("lidr.*"), ErrorKind::NotFound, "no column matches `lidr.*`; nearest: `lidar.*`");
     says(columns("camera.jpg"), ErrorKind::NotFound, "no column matches `camera.jpg`; nearest: `camera.jpeg`");
     assert_eq!(columns("re:(").unwrap_err().kind(), ErrorKind::Invalid);
     // Index columns are in the frame, not in the groups.
@@ -355,4 +355,31 @@ fn writing_is_denied(folder: &str) {
 #[test]
 fn what_was_not_attached_is_named() {
     says(block_on(sensors_table().attachment("map")).map(|_| ()), ErrorKind::NotFound, "no attachment `map`");
+}
+
+#[test]
+fn a_long_text_in_the_index_is_refused_by_its_column() {
+    let schema = || Schema::builder().index("log", "utf8").group("g", [("v", "i64")]).build().unwrap();
+    let batch = |texts: Vec<String>| {
+        let values = Int64Array::from(vec![0; texts.len()]);
+        RecordBatch::try_from_iter([
+            ("log", Arc::new(arrow_array::LargeStringArray::from(texts)) as ArrayRef),
+            ("v", Arc::new(values)),
+        ])
+        .unwrap()
+    };
+    let written = |texts: Vec<String>| {
+        block_on(async {
+            let writer = TableWriter::create(memory().1, schema(), WriteOptions::default()).await?;
+            let mut partition = writer.partition()?;
+            partition.write(&batch(texts)).await?;
+            writer.commit([partition.finish().await?]).await
+        })
+    };
+    let error = written(vec!["short".into(), "x".repeat(65_537)]).unwrap_err();
+    assert!(error.to_string().contains("index column `log`: a text of 65537 bytes, at most 65536"), "{error}");
+    // 16 MiB and a KiB a row: 300 rows of 64 KiB are more.
+    let error = written(vec!["x".repeat(65_536); 300]).unwrap_err();
+    assert!(error.to_string().contains("with 19660800 bytes of text in 300 rows, at most 17084416"), "{error}");
+    assert_eq!(written(vec!["x".repeat(65_536); 250]).unwrap().rows(), 250);
 }

@@ -17,13 +17,13 @@ fn schema() -> Schema {
     Schema::builder().index("text", "utf8").build().unwrap()
 }
 
-/// Three rows of text that does not compress below 8 MiB: seven random bits a byte.
+/// Rows of text that does not compress below 8 MiB: seven random bits a byte.
 fn rows(seed: u64) -> RecordBatch {
     let mut rng = Rng(seed);
-    let texts: Vec<String> = (0..3)
+    let texts: Vec<String> = (0..255)
         .map(|_| {
             let words = std::iter::repeat_with(|| (rng.next() & 0x7f7f_7f7f_7f7f_7f7f).to_le_bytes());
-            String::from_utf8(words.take(425_000).collect::<Vec<_>>().concat()).unwrap()
+            String::from_utf8(words.take(5_000).collect::<Vec<_>>().concat()).unwrap()
         })
         .collect();
     RecordBatch::try_from_iter([("text", Arc::new(LargeStringArray::from_iter_values(texts)) as Arc<dyn Array>)]).unwrap()

@@ -208,8 +208,10 @@ fn indexes(rng: &mut Rng) -> Vec<Vec<u8>> {
     seeds
 }
 
+type Seeds = Vec<Vec<u8>>;
+
 /// Layouts, hashes and chunks of small tables.
-fn objects(rng: &mut Rng) -> (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<Vec<u8>>) {
+fn objects(rng: &mut Rng) -> (Seeds, Seeds, Seeds) {
     let (mut layouts, mut hashes, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
     let mut take = |store: &Store, rows: u32, columns: &dyn Fn(usize) -> u8, some: usize| {
         let table = block_on(tetrys::Table::open_store(store.clone())).unwrap();

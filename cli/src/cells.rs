@@ -4,7 +4,10 @@ use arrow_array::{Array, ArrayRef, cast::AsArray, types};
 use serde_json::{Map, Value};
 use tetrys::{ColumnType, Primitive};
 
-use crate::text::{count, printable};
+use crate::{
+    text::{count, printable},
+    times,
+};
 
 /// One value: elements of one type, in C order.
 pub(crate) struct Cell {
@@ -75,7 +78,7 @@ impl Cell {
     }
 }
 
-/// The value in a row as JSON; text for floats that JSON has no number for, hexadecimal digits for bytes.
+/// The value in a row as JSON; text for dates, timestamps and floats that JSON has no number for, hexadecimal digits for bytes.
 pub(crate) fn json(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
     Cell::of(ty, array, row).map_or(Value::Null, |cell| cell.json())
 }
@@ -118,11 +121,11 @@ fn element(ty: &ColumnType, array: &ArrayRef, place: usize) -> Value {
             Primitive::F32 => float(number!(types::Float32Type).to_string()),
             Primitive::F64 => float(number!(types::Float64Type).to_string()),
         },
-        ColumnType::Date => number!(types::Date32Type).into(),
-        ColumnType::Timestamp(..) | ColumnType::Duration(_) => {
-            let data = array.to_data();
-            data.buffers().first().and_then(|buffer| buffer.typed_data::<i64>().get(data.offset() + place)).copied().into()
+        ColumnType::Date => times::date(number!(types::Date32Type).into()),
+        ColumnType::Timestamp(unit, zone) => {
+            ticks(array, place).map_or(Value::Null, |ticks| times::timestamp(ticks, *unit, zone.is_some()))
         }
+        ColumnType::Duration(_) => ticks(array, place).into(),
         ColumnType::Utf8 | ColumnType::Categorical => array.as_string::<i64>().value(place).into(),
         ColumnType::Binary => {
             array.as_binary::<i64>().value(place).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
@@ -131,8 +134,14 @@ fn element(ty: &ColumnType, array: &ArrayRef, place: usize) -> Value {
     }
 }
 
+/// The number in a column of timestamps or durations.
+fn ticks(array: &ArrayRef, place: usize) -> Option<i64> {
+    let data = array.to_data();
+    data.buffers().first().and_then(|buffer| buffer.typed_data::<i64>().get(data.offset() + place)).copied()
+}
+
 /// The shortest number that reads back as the same float.
-fn float(shortest: String) -> Value {
+pub(crate) fn float(shortest: String) -> Value {
     match shortest.parse::<f64>().ok().and_then(serde_json::Number::from_f64) {
         Some(number) => Value::Number(number),
         None => Value::String(shortest),

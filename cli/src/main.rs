@@ -6,11 +6,15 @@ mod arrays;
 mod cells;
 mod commands;
 mod failure;
+mod hints;
 mod npy;
+mod output;
+mod pictures;
 mod progress;
 mod reading;
 mod staging;
 mod text;
+mod times;
 
 use std::{
     io::{BufWriter, Write},
@@ -29,9 +33,19 @@ use crate::{
 /// A TABLE is a folder, given as a path or a file:// URL; TABLE@3 is its version 3. Rows are counted from 0.
 #[derive(Debug, Parser)]
 #[command(
+    name = "tetrys",
     version,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table.\n\nStart with:\n  tetrys demo"
+    after_help = "Results stand on stdout, everything else on stderr. Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table.
+
+Start with:
+  tetrys demo
+
+Then, with frames of your own:
+  tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path
+  tetrys query drives 'SELECT * FROM t LIMIT 5'
+  tetrys get drives 120 --columns 'camera.*' --offsets=-10..=0 --out rows
+  tetrys help ingest parquet"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -53,4 +67,49 @@ fn execute(command: Command) -> Result<Outcome, Failure> {
     let outcome = runtime.block_on(command.run(&mut out))?;
     out.flush()?;
     Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Every example of a command and of those below it.
+    fn examples(command: &clap::Command) -> Vec<String> {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let own = text.split(['\n', '&', '|']).map(str::trim).filter(|line| line.starts_with("tetrys ")).map(str::to_owned);
+        own.collect::<Vec<_>>().into_iter().chain(command.get_subcommands().flat_map(examples)).collect()
+    }
+
+    #[test]
+    fn the_commands_fit_together() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_example_in_the_help_is_understood() {
+        let examples = examples(&Arguments::command());
+        assert!(examples.len() > 20, "{examples:?}");
+        for example in examples {
+            // What a shell makes of it: every second piece between quotes stands as it is, and what follows `>` is not ours.
+            let mut words = vec![String::new()];
+            for (place, piece) in example.split('\'').enumerate() {
+                match place % 2 {
+                    1 => words.last_mut().unwrap().push_str(piece),
+                    _ => {
+                        let mut parts = piece.split(' ');
+                        words.last_mut().unwrap().push_str(parts.next().unwrap());
+                        words.extend(parts.map(str::to_owned));
+                    }
+                }
+            }
+            let words = words.into_iter().take_while(|word| word != ">").filter(|word| !word.is_empty());
+            if let Err(error) = Arguments::try_parse_from(words)
+                && error.kind() != clap::error::ErrorKind::DisplayHelp
+            {
+                panic!("{example}: {error}");
+            }
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tetrys::Column;
+
 /// `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -81,6 +83,34 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// The unit of a column, where its properties say one.
+pub(crate) fn unit(column: &Column) -> Option<String> {
+    let said = column.properties.get("unit").or_else(|| column.properties.get("units"))?;
+    Some(printable(&said.as_str().map_or_else(|| said.to_string(), str::to_owned)))
+}
+
+/// `[68,2]`; nothing for a single element.
+pub(crate) fn shape(extents: &[usize]) -> String {
+    bracketed(extents.iter().map(usize::to_string).collect())
+}
+
+/// The shapes of many values in one: `[38..=42,2]`.
+pub(crate) fn shapes(shapes: &[Vec<usize>]) -> String {
+    let Some(first) = shapes.first() else { return String::new() };
+    let axis = |axis: usize| {
+        let extents = || shapes.iter().filter_map(|shape| shape.get(axis));
+        match (extents().min(), extents().max()) {
+            (Some(min), Some(max)) if min != max => format!("{min}..={max}"),
+            (min, _) => min.map(usize::to_string).unwrap_or_default(),
+        }
+    };
+    bracketed((0..first.len()).map(axis).collect())
+}
+
+fn bracketed(extents: Vec<String>) -> String {
+    if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(",")) }
+}
+
 /// Control characters made visible, so that stored text cannot steer a terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
@@ -109,5 +139,6 @@ mod tests {
         let rows = [vec!["a".to_owned(), "10".to_owned()], vec!["bcd".to_owned(), "9".to_owned()]];
         assert_eq!(table(&["name", ">n"], &rows), "name   n\na     10\nbcd    9\n");
         assert_eq!(printable("a\u{1b}[1m"), "a\\u{1b}[1m");
+        assert_eq!(shapes(&[vec![38, 2], vec![42, 2]]), "[38..=42,2]");
     }
 }

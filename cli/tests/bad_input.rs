@@ -28,7 +28,7 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         ("get table 0 --offsets=0..=2147483648", 2, "less than 2^31"),
         ("get table 0 --offsets=-2147483648", 2, "expected less than 2^31 in size"),
         ("get table 0 --offsets=3..=1", 2, "offsets"),
-        ("get table 0 --offsets=x", 2, "expected A..=B, A..B or A,B,.., e.g. -10..=0"),
+        ("get table 0 --offsets=x", 2, "expected A..=B, A..B (with /STRIDE if wished) or A,B,.., e.g. -10..=0"),
         ("get table 0 --edge wrap", 2, "[possible values: pad, skip, error]"),
         ("get table minus", 2, "invalid digit"),
         ("get table", 2, "<ROW>"),

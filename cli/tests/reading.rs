@@ -39,12 +39,17 @@ fn info_schema_head_and_versions_say_what_the_table_is() {
     assert_eq!(head.as_array().unwrap().len(), 21);
     assert_eq!((&head[20]["row"], &head[20]["scene_index"], &head[20]["frame_index"]), (&json!(20), &json!(1), &json!(0)));
     assert_eq!(head[0]["host"], "host-a101");
-    assert_eq!(tetrys(folder, "head table -n 3").ok().lines().count(), 4);
+    assert_eq!(tetrys(folder, "head table -n 3 --index-only").ok().lines().count(), 4);
     assert_eq!(tetrys(folder, "head table -n 0 --json").json(), json!([]));
     assert_eq!(tetrys(folder, "head table -n 1000 --json").json().as_array().unwrap().len(), 40);
 
     let versions = tetrys(folder, "versions table --json").json();
     assert_eq!((&versions[0]["version"], &versions[0]["rows"], &versions[0]["parent"]), (&json!(1), &json!(40), &json!(null)));
+    assert!(
+        tetrys(folder, "versions table --csv")
+            .ok()
+            .starts_with("version,parent,rows,sequences,preset,writer,manifest_blake3\n1,,40,2,")
+    );
     assert!(tetrys(folder, "versions table").ok().starts_with("version  rows  sequences  preset"));
 }
 
@@ -140,9 +145,15 @@ fn the_demo_tells_its_story_and_cleans_up() {
         String::from_utf8(output.stdout).unwrap()
     };
     let told = demo(&[]);
-    for part in
-        ["26 rows, 2 sequences", "3 ranges, 3 requests", "camera and lidar are what was written", "1 damaged object", "demo keep"]
-    {
+    for part in [
+        "26 rows, 2 sequences",
+        "3 ranges, 3 requests",
+        "camera and lidar are what was written",
+        "█",
+        "without frame 17: ",
+        "1 damaged object",
+        "demo keep",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     if cfg!(unix) {
@@ -150,6 +161,9 @@ fn the_demo_tells_its_story_and_cleans_up() {
     }
     assert!(demo(&["keep"]).contains("verify keep/drives\n"));
     tetrys(folder.path(), "verify keep/drives").ok();
+    assert!(folder.path().join("keep/drives.png").is_file() && !folder.path().join("keep/again").exists());
+    // The story is told in under a screen.
+    assert!(told.lines().count() <= 42 && told.lines().all(|line| line.chars().count() <= 130), "{told}");
     let again = tetrys(folder.path(), "demo keep").fails(1);
     assert_eq!(again, "error: keep: expected a new or empty folder, found files in it\n");
 }

@@ -26,8 +26,11 @@ use tetrys::{
 };
 use twox_hash::XxHash3_64;
 
-/// Every target by its name, which is also that of its folder of the corpus.
-pub const TARGETS: [(&str, fn(&[u8])); 10] = [
+/// A target and its name, which is also that of its folder of the corpus.
+type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 10] = [
     ("manifest", manifest),
     ("index", index),
     ("layout", layout),

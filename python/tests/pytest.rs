@@ -3,32 +3,12 @@
 #[path = "../../tests/common/environment.rs"]
 mod environment;
 
-use std::{
-    env,
-    ffi::OsStr,
-    fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, ffi::OsStr, fs, os::unix::fs::symlink, path::Path, process::Command};
 
 use tetrys::ingest::l5::GeneratorSettings;
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The python of the virtual environment, or `None` after recording that the test is skipped.
-fn python() -> Option<PathBuf> {
-    let output = Command::new("sh").arg(here().join("tests/venv.sh")).output().ok();
-    match output {
-        Some(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap().trim().into()),
-        Some(output) if output.status.code() != Some(3) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
-        _ => {
-            environment::skip("no python3 of 3.10 or later with venv and pip");
-            None
-        }
-    }
 }
 
 /// The package in `folder`: the Python files, and the library that cargo built beside this test.
@@ -46,7 +26,7 @@ fn package(folder: &Path) {
 }
 
 fn passes(arguments: &[&str]) {
-    let Some(python) = python() else { return };
+    let Some(python) = environment::python("python/tests/requirements.txt") else { return };
     let folder = tempfile::tempdir().unwrap();
     package(folder.path());
     let zarr = folder.path().join("generated.zarr");

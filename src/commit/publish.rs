@@ -3,7 +3,7 @@
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    format::{Manifest, manifest_name, version_of_name},
+    format::{Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
     store::{Put, Store},
 };
@@ -40,6 +40,14 @@ pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
         _ => error,
     })?;
     Manifest::parse(&bytes, version).map_err(|error| error.at(format!("{} version {version}", store.url())))
+}
+
+/// The hash of a version's manifest, whatever format it has.
+///
+/// # Errors
+/// `NotFound`, `Corrupt`, errors of the store.
+pub async fn hash_of(store: &Store, version: u64) -> Result<Hash> {
+    manifest_hash(&store.get(&manifest_name(version), MAX_MANIFEST).await?)
 }
 
 /// Makes the version exist, exactly once.

@@ -235,6 +235,14 @@ pub fn version_of_name(name: &str) -> Option<u64> {
     u64::MAX.checked_sub(number).filter(|version| *version > 0)
 }
 
+/// The hash that ends a manifest, checked against its bytes; what they say is not looked at.
+///
+/// # Errors
+/// `Corrupt` where it is not that of the bytes.
+pub fn manifest_hash(bytes: &[u8]) -> Result<Hash> {
+    sealed::check("manifest", bytes)
+}
+
 impl Manifest {
     /// Rows of the version.
     pub fn rows(&self) -> u64 {

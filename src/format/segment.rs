@@ -33,8 +33,21 @@ pub fn index_arrow_schema(schema: &Schema) -> SchemaRef {
     Arc::new(ArrowSchema::new(schema.index().map(|column| column.ty.arrow_field(&column.name)).collect::<Vec<_>>()))
 }
 
+/// Bytes of the longest text of an index column.
+const MAX_TEXT: u64 = 64 << 10;
+
+/// Bytes of text that an index column of `rows` rows has at most: a few bytes of a dictionary can claim very many.
+const fn most_text(rows: u64) -> u64 {
+    (16 << 20) + (rows << 10)
+}
+
 /// Writes an index segment batch by batch.
-pub struct IndexWriter<W: Write + Send>(ArrowWriter<W>);
+pub struct IndexWriter<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    rows: u64,
+    /// Bytes of text of each column so far.
+    text: Vec<u64>,
+}
 
 impl<W: Write + Send> IndexWriter<W> {
     /// A writer of the index columns of `schema`.
@@ -42,27 +55,45 @@ impl<W: Write + Send> IndexWriter<W> {
     /// # Errors
     /// `Unavailable` where `out` cannot be written.
     pub fn new(out: W, schema: &Schema) -> Result<Self> {
-        writer(out, index_arrow_schema(schema), true, true).map(Self)
+        let writer = writer(out, index_arrow_schema(schema), true, true)?;
+        Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()] })
     }
 
     /// Appends rows; columns as [`index_arrow_schema`] says.
     ///
     /// # Errors
-    /// `Unavailable` where `out` cannot be written.
+    /// `Invalid` for a text of more than 64 KiB; `Unavailable` where `out` cannot be written.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.0.write(batch).map_err(written)
+        for ((column, field), total) in batch.columns().iter().zip(batch.schema_ref().fields()).zip(&mut self.text) {
+            let Some(text) = column.as_string_opt::<i64>() else { continue };
+            let lengths = || text.offsets().lengths().map(|length| length as u64);
+            if let Some(length) = lengths().find(|length| *length > MAX_TEXT) {
+                let name = field.name();
+                return Err(Error::invalid(format!("index column `{name}`: a text of {length} bytes, at most {MAX_TEXT}")));
+            }
+            *total += lengths().sum::<u64>();
+        }
+        self.rows += batch.num_rows() as u64;
+        self.writer.write(batch).map_err(written)
     }
 
     /// Closes the segment with the length of each of its sequences and gives the output back.
     ///
     /// # Errors
-    /// `Unavailable` where `out` cannot be written.
+    /// `Invalid` for more text in a column than a reader takes; `Unavailable` where `out` cannot be written.
     pub fn finish(mut self, sequences: &[u32]) -> Result<W> {
+        if let Some(total) = self.text.iter().find(|total| **total > most_text(self.rows)) {
+            return Err(Error::invalid(format!(
+                "an index column with {total} bytes of text in {} rows, at most {}: keep long texts in a column group",
+                self.rows,
+                most_text(self.rows)
+            )));
+        }
         let mut packed = (sequences.len() as u64).to_le_bytes().to_vec();
         PackedLengths::write(sequences, &mut packed);
         let hex: String = packed.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.0.append_key_value_metadata(KeyValue::new(SEQUENCES_KEY.to_owned(), hex));
-        self.0.into_inner().map_err(written)
+        self.writer.append_key_value_metadata(KeyValue::new(SEQUENCES_KEY.to_owned(), hex));
+        self.writer.into_inner().map_err(written)
     }
 }
 
@@ -98,7 +129,10 @@ pub fn index_columns_reader(
     }
     let expected = Arc::new(whole.project(columns).map_err(|error| Error::invalid(error.to_string()))?);
     let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
-    Ok(batches_of(builder.with_projection(mask), rows)?.flat_map(move |batch| match batch {
+    let mut totals = vec![0_u64; columns.len()];
+    let batches = batches_of(builder.with_projection(mask), rows)?;
+    let bounded = batches.map(move |batch| batch.and_then(|batch| bound_text(batch, &mut totals, rows)));
+    Ok(bounded.flat_map(move |batch| match batch {
         Ok(batch) => {
             let (expected, parts) = (Arc::clone(&expected), parts_of(&batch));
             let copied = parts.into_iter().map(move |rows| with_text(&batch.slice(rows.start, rows.len()), &expected));
@@ -106,6 +140,22 @@ pub fn index_columns_reader(
         }
         Err(error) => Box::new(std::iter::once(Err(error))),
     }))
+}
+
+/// The batch, its texts counted before they are copied.
+fn bound_text(batch: RecordBatch, totals: &mut [u64], rows: u64) -> Result<RecordBatch> {
+    for (column, total) in batch.columns().iter().zip(totals) {
+        let Some(views) = column.as_string_view_opt() else { continue };
+        let lengths = || views.views().iter().map(|view| text_len(*view));
+        *total += lengths().sum::<u64>();
+        if *total > most_text(rows) || lengths().any(|length| length > MAX_TEXT) {
+            return Err(corrupt(format!(
+                "a text of more than {MAX_TEXT} bytes, or more than {} in {rows} rows",
+                most_text(rows)
+            )));
+        }
+    }
+    Ok(batch)
 }
 
 /// Bytes of text that a batch has at most, unless a single row has more.

@@ -82,12 +82,35 @@ pub(crate) fn select<P: AsRef<str>>(names: &[&str], index: &[&str], patterns: im
     Ok(chosen.iter().enumerate().filter_map(|(place, chosen)| chosen.then_some(place)).collect())
 }
 
-/// The message for a pattern that matched nothing: names the nearest column.
+/// The message for a pattern that matched nothing: names the nearest column, or the pattern that was probably meant.
 fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let nearest = names.min_by_key(|name| edit_distance(pattern.trim_end_matches(".*"), name));
+    let stem = pattern.strip_suffix('*').map(|stem| stem.trim_end_matches('.'));
+    let mut nearest: Option<(usize, String)> = None;
+    let mut offer = |distance: usize, meant: &dyn Fn() -> String| {
+        if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+            nearest = Some((distance, meant()));
+        }
+    };
+    for name in names {
+        match stem {
+            // Before each of its dots a name may have been meant to go on as it likes.
+            Some(stem) => {
+                for (dot, _) in name.match_indices('.') {
+                    offer(edit_distance(stem, &name[..dot]), &|| format!("{}.*", &name[..dot]));
+                }
+                offer(edit_distance(stem, name), &|| name.to_owned());
+            }
+            None => {
+                offer(edit_distance(pattern, name), &|| name.to_owned());
+                if let Some((_, last)) = name.rsplit_once('.') {
+                    offer(1 + edit_distance(pattern, last), &|| name.to_owned());
+                }
+            }
+        }
+    }
     match nearest {
-        Some(name) => format!("no column matches `{pattern}`; nearest: `{name}`"),
-        None => format!("no column matches `{pattern}`: the table has no group columns"),
+        Some((_, meant)) => format!("no column matches `{pattern}`; nearest: `{meant}`"),
+        None => format!("no column matches `{pattern}`: there is none to match"),
     }
 }
 

@@ -338,7 +338,9 @@ mod tests {
         assert_eq!(error.to_string(), "no group column matches `ti*`; `time` is an index column, found in the index");
         let error = schema.select(["lidr.*"]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
-        assert_eq!(error.to_string(), "no column matches `lidr.*`; nearest: `lidar.points`");
+        assert_eq!(error.to_string(), "no column matches `lidr.*`; nearest: `lidar.*`");
+        let error = schema.select(["lidar.point"]).unwrap_err();
+        assert_eq!(error.to_string(), "no column matches `lidar.point`; nearest: `lidar.points`");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{loader::RowLoader, writer::TableWriter};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},
-    format::{ForeignTable, Manifest, index_reader, manifest_name, read_layout, read_sequences},
+    format::{ForeignTable, Manifest, index_reader, read_layout, read_sequences},
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
@@ -137,15 +137,23 @@ impl Table {
         cell.get_or_try_init(|| self.open_foreign(&self.inner.manifest.stores[number])).await.cloned()
     }
 
-    /// The first of its URLs that may be followed and has the version.
+    /// The first of its URLs that may be followed and has the very manifest.
     async fn open_foreign(&self, foreign: &ForeignTable) -> Result<Store> {
         let place = || format!("{}: referenced table {} version {}", self.url(), foreign.table, foreign.version);
         let mut refused = None;
         for url in &foreign.urls {
             let opened = async {
                 let store = Store::open(&self.followed(url)?)?;
-                store.size(&manifest_name(foreign.version)).await?;
-                Ok::<_, Error>(store)
+                let found = commit::hash_of(&store, foreign.version).await?;
+                match found == foreign.blake3 {
+                    true => Ok(store),
+                    false => Err(Error::not_found(format!(
+                        "{}: version {} there has the manifest hash {found}, expected {}",
+                        store.url(),
+                        foreign.version,
+                        foreign.blake3
+                    ))),
+                }
             };
             match opened.await {
                 Ok(store) => return Ok(store),

@@ -211,6 +211,7 @@ def check_stores(manifest, what):
         here = f"{what}: store {number}"
         check_version(store, here)
         members(store, {"urls": list}, here)
+        require(len(store["urls"]) <= 16, f"{here}: {len(store['urls'])} urls")
         require(store["urls"] and all(isinstance(url, str) and url for url in store["urls"]), f"{here}: urls {store['urls']}")
         itself = store["table"] == manifest["table"]
         require(not itself or store["version"] < manifest["version"], f"{here}: this table, version {store['version']}")
@@ -361,6 +362,9 @@ def read_index(data, wanted, rows, what):
             values.append([None if value is None else format(value, f"0{2 * kind.width}x") for value in bits])
         else:
             values.append(column.to_pylist())
+        if kind.leaf in TEXTS:
+            texts = [len(value.encode()) for value in values[-1] if value is not None]
+            require(max(texts, default=0) <= 65_536 and sum(texts) <= 2**24 + 1_024 * rows, f"{what}: `{name}` has {sum(texts)} bytes of text")
     text = (metadata.metadata or {}).get(b"tetrys.sequences", b"")
     require(re.fullmatch(rb"([0-9a-f]{2})+", text), f"{what}: no tetrys.sequences")
     cursor = Cursor(bytes.fromhex(text.decode()), f"{what}: tetrys.sequences")
@@ -512,6 +516,12 @@ def parse_pin(data, name):
 # ------------------------------------------------------------------------------------------------ the whole table
 
 
+def is_owner(root, store):
+    """Whether the very manifest is there that the store names; what it says need not be understood."""
+    name = name_of(store["version"])
+    return root.has(name) and sealed(root.get(name), name)[1] == store["blake3"]
+
+
 class Table:
     """One version of a table, read and checked as a whole. `columns`: id to values; floats are digits of their bits if `bits`."""
 
@@ -530,7 +540,7 @@ class Table:
                 require(before["table"] == self.manifest["table"], "the parent is of another table")
         self.schema = Schema(self.manifest["schema"])
         check_segments(self.manifest, self.schema)
-        self.owners = [[root for root in map(objects.neighbour, store["urls"]) if root] for store in self.manifest["stores"]]
+        self.owners = [[root for root in map(objects.neighbour, store["urls"]) if root and is_owner(root, store)] for store in self.manifest["stores"]]
         self.condemned = {(entry["folder"], entry["blake3"]) for entry in self.manifest["condemned"]}
         for reference in self.manifest["attachments"].values():
             objects.referenced("attachments", reference, suffix="")

@@ -1,4 +1,4 @@
-//! Lists of the SHA-256 of files that may never change: checked, and added to, never rewritten once the format is frozen. In the
+//! Lists of the SHA-256 of files that may never change: checked, and added to, never rewritten. In the
 //! form of `sha256sum`.
 
 #![allow(dead_code, reason = "each suite uses its part")]
@@ -11,26 +11,8 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::common;
-
 /// The name of a list, in the folder whose files it lists.
 pub(crate) const NAME: &str = "SHA256SUMS";
-
-/// Whether format 1 is frozen: whether `format-spec/CHANGES.md` no longer says that it is not.
-pub(crate) fn is_frozen() -> bool {
-    let changes = fs::read_to_string(common::root().join("format-spec/CHANGES.md")).unwrap();
-    !changes.contains("Format 1 is **not frozen**")
-}
-
-/// Whether a folder was filled. A frozen format has its files.
-pub(crate) fn is_built(folder: &Path) -> bool {
-    let built = folder.join(NAME).is_file();
-    assert!(built || !is_frozen(), "format 1 is frozen, and {} is not there", folder.display());
-    if !built {
-        common::skip(&format!("{} is not built before the format is frozen", folder.display()));
-    }
-    built
-}
 
 /// Every file below a folder, by its path within, with `/` between names.
 pub(crate) fn files(folder: &Path) -> BTreeSet<String> {
@@ -74,16 +56,6 @@ pub(crate) fn check(folder: &Path, free: &[&str]) {
     assert_eq!(found, names, "{}: files, and files in {NAME}", folder.display());
     for (file, expected) in listed {
         assert_eq!(sum(&folder.join(&file)), expected, "{file}: a file that may never change did");
-    }
-}
-
-/// Before the format is frozen: removes the files that are listed, and their list.
-pub(crate) fn clear(folder: &Path) {
-    if is_frozen() {
-        return;
-    }
-    for file in listed(folder).into_keys().chain([NAME.to_owned()]) {
-        fs::remove_file(folder.join(file)).ok();
     }
 }
 

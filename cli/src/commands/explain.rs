@@ -25,7 +25,7 @@ impl ExplainCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let (_, loader) = self.reading.open().await?;
         let row = self.reading.row;
-        let explain = match self.reading.offsets.clone() {
+        let explain = match self.reading.choice.offsets.clone() {
             Some(offsets) => loader.explain(row, offsets).await?,
             None => loader.explain_take(&[row]).await?,
         };

@@ -11,6 +11,7 @@ use crate::{
     arrays, cells,
     cells::Cell,
     failure::{Failure, Outcome},
+    output::Format,
     reading::Reading,
     staging::Staging,
     text,
@@ -25,17 +26,24 @@ const SHOWN: usize = 4;
 
 Examples:
   tetrys get sample 120 --columns 'agents.*' --columns 'ego.*'
-  tetrys get sample 120 --columns 'agents.*' --offsets=-10..=0 --out rows"
+  tetrys get sample 120 --columns 'agents.*' --offsets=-10..=0 --out rows
+  tetrys get sample 120 --columns 'ego.*' --offsets=-10..=0 --ndjson"
 )]
 pub(crate) struct Get {
     #[command(flatten)]
     reading: Reading,
     /// Write NumPy files into this new folder, one a column
-    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    #[arg(long, value_name = "DIR", conflicts_with = "format")]
     out: Option<PathBuf>,
-    /// Print JSON: all values, bytes as hexadecimal digits
-    #[arg(long)]
+    /// Print JSON: columns and rows with all values, bytes as hexadecimal digits
+    #[arg(long, group = "format")]
     json: bool,
+    /// Print JSON lines: an object a row
+    #[arg(long, group = "format")]
+    ndjson: bool,
+    /// Print CSV; a tensor is a cell of JSON
+    #[arg(long, group = "format")]
+    csv: bool,
 }
 
 impl Get {
@@ -44,22 +52,31 @@ impl Get {
         let staging = self.out.as_deref().map(Staging::new).transpose()?;
         let (table, loader) = self.reading.open().await?;
         let row = self.reading.row;
-        let rows = match self.reading.offsets.clone() {
+        let rows = match self.reading.choice.offsets.clone() {
             Some(offsets) => loader.get_rows(row, offsets).await?,
             None => loader.take(&[row]).await?,
         };
-        let window = self.reading.offsets.is_some();
+        let window = self.reading.choice.offsets.is_some();
         let types = types(&table, &rows)?;
         if let (Some(staging), Some(folder)) = (staging, &self.out) {
             let files = arrays::write(&rows, &types, window, staging.folder())?;
             staging.publish()?;
             let lines: Vec<_> =
-                files.iter().map(|(name, npy)| vec![name.clone(), npy.descr.clone(), shape(&npy.shape)]).collect();
+                files.iter().map(|(name, npy)| vec![name.clone(), npy.descr.clone(), text::shape(&npy.shape)]).collect();
             writeln!(out, "{}: {}", folder.display(), said_of(&rows, window))?;
             write!(out, "{}", text::table(&["", "", ""], &lines))?;
         } else if self.json {
             // On one line: indented tensors are mostly white space.
             writeln!(out, "{}", as_json(&rows, &types))?;
+        } else if self.ndjson || self.csv {
+            let format = Format { json: false, ndjson: self.ndjson, csv: self.csv };
+            let names: Vec<String> =
+                std::iter::once("row").chain(columns(&rows, &types).map(|(name, ..)| name)).map(str::to_owned).collect();
+            let values = rows.table_rows().iter().enumerate().map(|(place, row)| {
+                let values = columns(&rows, &types).map(|(_, ty, array)| cells::json(ty, array, place));
+                Ok(std::iter::once((*row).into()).chain(values).collect())
+            });
+            format.write(out, &names, values)?;
         } else {
             print(out, &table, &rows, &types, window).await?;
         }
@@ -98,7 +115,9 @@ async fn print(out: &mut dyn Write, table: &Table, rows: &Rows, types: &[ColumnT
             None => "null".to_owned(),
         };
         let shapes: Vec<Vec<usize>> = (0..rows.len()).filter_map(|row| Cell::of(ty, array, row)).map(|cell| cell.shape).collect();
-        lines.push(vec![text::printable(name), ty.to_string(), spread(&shapes), values]);
+        let unit = table.schema().column_named(name).and_then(text::unit);
+        let ty = unit.map_or_else(|| ty.to_string(), |unit| format!("{ty} ({unit})"));
+        lines.push(vec![text::printable(name), ty, text::shapes(&shapes), values]);
     }
     if let Some(row) = rows.table_rows()[shown].filter(|_| !window) {
         for (name, value) in index_values(table, row).await? {
@@ -146,26 +165,4 @@ fn said_of(rows: &Rows, window: bool) -> String {
         0 => format!("{named}, all {} exist", rows.len()),
         missing => format!("{named}, {missing} of {} lie outside the sequence", rows.len()),
     }
-}
-
-/// `[68,2]`; nothing for a single element.
-fn shape(extents: &[usize]) -> String {
-    bracketed(extents.iter().map(usize::to_string).collect())
-}
-
-fn bracketed(extents: Vec<String>) -> String {
-    if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(",")) }
-}
-
-/// The shapes of all rows in one: `[38..=42,2]`.
-fn spread(shapes: &[Vec<usize>]) -> String {
-    let Some(first) = shapes.first() else { return String::new() };
-    let axis = |axis: usize| {
-        let extents = || shapes.iter().filter_map(|shape| shape.get(axis));
-        match (extents().min(), extents().max()) {
-            (Some(min), Some(max)) if min != max => format!("{min}..={max}"),
-            (min, _) => min.map(usize::to_string).unwrap_or_default(),
-        }
-    };
-    bracketed((0..first.len()).map(axis).collect())
 }

@@ -1,68 +1,174 @@
-//! `tetrys head`: the first rows of the index.
+//! `tetrys head`: the first rows of the index, and what the other columns hold there: shapes, sizes, pictures.
 
 use std::io::Write;
 
+use arrow_array::{Array, ArrayRef, cast::AsArray};
 use clap::Args;
-use serde_json::Value;
-use tetrys::Table;
+use serde_json::{Map, Value, json};
+use tetrys::{ColumnType, Table, table::Rows};
 
-use super::write_json;
 use crate::{
-    cells,
+    cells::{self, Cell},
     failure::{Failure, Outcome},
-    text,
+    output::Format,
+    pictures, text,
 };
 
+/// Rows whose columns are read, at most: a row may have hundreds of megabytes.
+const READ: u64 = 10;
+
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys head sample -n 3")]
+#[command(
+    after_help = "Below the index stands what the columns of the groups hold in these rows (in the first 10 of them): shapes of tensors, sizes of bytes, and of pictures.
+
+Examples:
+  tetrys head sample -n 3
+  tetrys head sample --columns '*.jpeg' --json
+  tetrys head sample -n 1000 --csv > index.csv"
+)]
 pub(crate) struct Head {
     /// The table: a path or file:// URL; TABLE@3 is its version 3
     table: String,
     /// How many rows
     #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
     count: u64,
-    /// Print JSON
+    /// Say something of these columns, as a pattern: `*.jpeg`; may be given several times [default: all; with --json, --ndjson or --csv: none]
+    #[arg(long, value_name = "P", conflicts_with = "index_only")]
+    columns: Vec<String>,
+    /// Read nothing but the index
     #[arg(long)]
-    json: bool,
+    index_only: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 impl Head {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = Table::open(&self.table).await?;
-        let names: Vec<String> = table.schema().index().map(|column| column.name.clone()).collect();
+        let mut rows = self.index(&table).await?;
+        let mut names: Vec<String> = table.schema().index().map(|column| column.name.clone()).collect();
+        names.insert(0, "row".to_owned());
+        let payload = match !self.columns.is_empty() || (self.format.is_text() && !self.index_only) {
+            true => self.payload(&table, rows.len() as u64).await?,
+            false => None,
+        };
+        if let Some(payload) = payload.as_ref().filter(|_| !self.format.is_text()) {
+            // Of rows that were not read nothing is said.
+            let described = columns(&table, payload);
+            names.extend(described.iter().map(|(name, ..)| (*name).to_owned()));
+            for (place, row) in rows.iter_mut().enumerate() {
+                row.extend(
+                    described
+                        .iter()
+                        .map(|(_, ty, array)| if place < payload.len() { said(ty, array, place) } else { Value::Null }),
+                );
+            }
+        }
+        let read = payload.as_ref().map_or(0, Rows::len);
+        let mut lines: Vec<Vec<String>> = payload
+            .iter()
+            .flat_map(|payload| columns(&table, payload))
+            .map(|(name, ty, array)| {
+                let unit = table.schema().column_named(name).and_then(text::unit).unwrap_or_default();
+                vec![text::printable(name), ty.to_string(), unit, spread(ty, array)]
+            })
+            .collect();
+        self.format.write(out, &names, rows.into_iter().map(Ok))?;
+        if self.format.is_text() && !lines.is_empty() {
+            let read = format!("in {}", text::counted(read as u64, "row"));
+            let mut headings = vec!["column", "type", "unit", &read];
+            if lines.iter().all(|line| line[2].is_empty()) {
+                headings.remove(2);
+                lines.iter_mut().for_each(|line| drop(line.remove(2)));
+            }
+            write!(out, "\n{}", text::table(&headings, &lines))?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    async fn index(&self, table: &Table) -> Result<Vec<Vec<Value>>, Failure> {
         let mut rows: Vec<Vec<Value>> = Vec::new();
         for batch in table.index_batches().await? {
             let batch = batch?;
-            let wanted = self.count - rows.len() as u64;
-            for place in 0..batch.num_rows().min(usize::try_from(wanted).unwrap_or(usize::MAX)) {
+            let wanted = usize::try_from(self.count - rows.len() as u64).unwrap_or(usize::MAX);
+            for place in 0..batch.num_rows().min(wanted) {
                 let columns = table.schema().index().zip(batch.columns());
-                rows.push(columns.map(|(column, array)| cells::json(&column.ty, array, place)).collect());
+                let values = columns.map(|(column, array)| cells::json(&column.ty, array, place));
+                rows.push(std::iter::once(rows.len().into()).chain(values).collect());
             }
             if rows.len() as u64 == self.count {
                 break;
             }
         }
-        if self.json {
-            let named = |(row, values): (usize, Vec<Value>)| {
-                let mut object = serde_json::Map::from_iter([("row".to_owned(), row.into())]);
-                object.extend(names.iter().cloned().zip(values));
-                Value::Object(object)
-            };
-            write_json(out, &rows.into_iter().enumerate().map(named).collect::<Vec<_>>())?;
-            return Ok(Outcome::Done);
-        }
-        let shown = |value: Value| match value {
-            Value::String(text) => text::printable(&text),
-            other => other.to_string(),
-        };
-        let lines: Vec<Vec<String>> = rows
-            .into_iter()
-            .enumerate()
-            .map(|(row, values)| std::iter::once(row.to_string()).chain(values.into_iter().map(shown)).collect())
-            .collect();
-        let headings: Vec<String> =
-            std::iter::once("row").chain(names.iter().map(String::as_str)).map(|name| format!(">{name}")).collect();
-        write!(out, "{}", text::table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), &lines))?;
-        Ok(Outcome::Done)
+        Ok(rows)
     }
+
+    /// The columns of the groups in the first rows.
+    async fn payload(&self, table: &Table, rows: u64) -> Result<Option<Rows>, Failure> {
+        let mut loader = table.row_loader();
+        if !self.columns.is_empty() {
+            loader = loader.columns(&self.columns)?;
+        }
+        let positions: Vec<u64> = (0..rows.min(READ)).collect();
+        Ok(if positions.is_empty() { None } else { Some(loader.take(&positions).await?) })
+    }
+}
+
+fn columns<'a>(table: &'a Table, rows: &'a Rows) -> Vec<(&'a str, &'a ColumnType, &'a ArrayRef)> {
+    let named = rows.batch().schema_ref().fields().iter().zip(rows.batch().columns());
+    named
+        .filter_map(|(field, array)| {
+            table.schema().column_named(field.name()).map(|column| (column.name.as_str(), &column.ty, array))
+        })
+        .collect()
+}
+
+/// What one value is: itself if it is one number or text, else its shape or size.
+fn said(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
+    match (ty, Cell::of(ty, array, row)) {
+        (_, None) => Value::Null,
+        (ColumnType::Binary, _) => {
+            let bytes = array.as_binary::<i64>().value(row);
+            let mut said = Map::from_iter([("bytes".to_owned(), Value::from(bytes.len()))]);
+            if let Some(picture) = pictures::picture(bytes) {
+                said.insert("picture".to_owned(), picture.format.into());
+                if let Some((width, height)) = picture.size {
+                    said.extend([("width".to_owned(), width.into()), ("height".to_owned(), height.into())]);
+                }
+            }
+            said.into()
+        }
+        (_, Some(cell)) if cell.shape.is_empty() => cells::json(ty, array, row),
+        (_, Some(cell)) => json!({"shape": cell.shape}),
+    }
+}
+
+/// What the values of a column are, in few words.
+fn spread(ty: &ColumnType, array: &ArrayRef) -> String {
+    let there: Vec<usize> = (0..array.len()).filter(|row| array.is_valid(*row)).collect();
+    let mut words = Vec::new();
+    match ty {
+        ColumnType::Binary => {
+            let bytes = array.as_binary::<i64>();
+            words.push(pictures::described(there.iter().map(|row| bytes.value(*row))));
+        }
+        _ => {
+            let cells: Vec<Cell> = there.iter().filter_map(|row| Cell::of(ty, array, *row)).collect();
+            words.push(match cells.first() {
+                Some(first) if first.shape.is_empty() => {
+                    cells.iter().take(3).map(|cell| cell.preview(1)).collect::<Vec<_>>().join(" ")
+                }
+                _ => text::shapes(&cells.iter().map(|cell| cell.shape.clone()).collect::<Vec<_>>()),
+            });
+            if cells.len() > 3 && cells[0].shape.is_empty() {
+                words.push("..".to_owned());
+            }
+        }
+    }
+    match array.len() - there.len() {
+        0 => {}
+        nulls => words.push(text::counted(nulls as u64, "null")),
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(" ")
 }

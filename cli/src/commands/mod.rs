@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod completions;
 mod demo;
 mod explain;
 mod export;
@@ -8,7 +9,10 @@ mod get;
 mod head;
 mod info;
 mod ingest;
+mod layout;
+mod query;
 mod schema;
+mod stats;
 mod verify;
 mod versions;
 
@@ -35,16 +39,26 @@ pub(crate) enum Command {
     Info(info::Info),
     /// Columns, their types and groups
     Schema(schema::SchemaCommand),
-    /// The first rows of the index
+    /// The first rows: their index, and the shapes, sizes and pictures of what they hold
     Head(head::Head),
+    /// What the index columns hold: nulls, least, greatest, distinct values, a histogram
+    Stats(stats::Stats),
+    /// Ask the index in SQL
+    Query(query::Query),
     /// The versions of a table, newest first
     Versions(versions::Versions),
     /// Read a row, or the window of rows around it
     Get(get::Get),
     /// What reading a row or window costs, before it is done: ranges, requests, bytes
     Explain(explain::ExplainCommand),
+    /// Where rows lie: partitions, chunks and blocks, as text or as a picture
+    Layout(layout::LayoutCommand),
     /// Check every byte of a table against the hashes that name it
     Verify(verify::Verify),
+    /// The script by which a shell completes commands and options
+    Completions(completions::Completions),
+    /// The manual: a page for every command
+    Man(completions::Man),
 }
 
 impl Command {
@@ -61,6 +75,11 @@ impl Command {
             Self::Get(command) => command.run(out).await,
             Self::Explain(command) => command.run(out).await,
             Self::Verify(command) => command.run(out).await,
+            Self::Stats(command) => command.run(out).await,
+            Self::Query(command) => command.run(out).await,
+            Self::Layout(command) => command.run(out).await,
+            Self::Completions(command) => command.run(out),
+            Self::Man(command) => command.run(out),
         }
     }
 }

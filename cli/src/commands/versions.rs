@@ -3,23 +3,21 @@
 use std::io::Write;
 
 use clap::Args;
-use serde_json::json;
 use tetrys::{ErrorKind, Table, commit};
 
-use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
+    output::Format,
     text,
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys versions sample\n  tetrys info sample@1")]
+#[command(after_help = "Examples:\n  tetrys versions sample\n  tetrys info sample@1")]
 pub(crate) struct Versions {
     /// The table: a path or file:// URL
     table: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 impl Versions {
@@ -36,20 +34,21 @@ impl Versions {
         }
         tables.sort_unstable_by_key(|table| std::cmp::Reverse(table.version()));
         let writer = |table: &Table| table.manifest().lineage.get("writer").and_then(|writer| writer.as_str()).map(str::to_owned);
-        if self.json {
-            let described = |table: &Table| {
+        if !self.format.is_text() {
+            let names = ["version", "parent", "rows", "sequences", "preset", "writer", "manifest_blake3"].map(str::to_owned);
+            let rows = tables.iter().map(|table| {
                 let manifest = table.manifest();
-                json!({
-                    "version": manifest.version,
-                    "parent": manifest.parent.as_ref().map(|parent| parent.version),
-                    "rows": manifest.rows(),
-                    "sequences": manifest.sequences(),
-                    "preset": manifest.preset,
-                    "writer": writer(table),
-                    "manifest_blake3": table.manifest_hash(),
-                })
-            };
-            write_json(out, &tables.iter().map(described).collect::<Vec<_>>())?;
+                Ok(vec![
+                    manifest.version.into(),
+                    manifest.parent.as_ref().map(|parent| parent.version).into(),
+                    manifest.rows().into(),
+                    manifest.sequences().into(),
+                    manifest.preset.as_str().into(),
+                    writer(table).into(),
+                    table.manifest_hash().to_string().into(),
+                ])
+            });
+            self.format.write(out, &names, rows)?;
             return Ok(Outcome::Done);
         }
         let lines: Vec<Vec<String>> = tables

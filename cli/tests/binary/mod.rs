@@ -23,8 +23,13 @@ pub(crate) struct Ran {
 
 /// Runs `tetrys` in `folder`; arguments are parted by spaces.
 pub(crate) fn tetrys(folder: &Path, arguments: &str) -> Ran {
+    tetrys_with(folder, &arguments.split(' ').collect::<Vec<_>>())
+}
+
+/// Runs `tetrys` in `folder`.
+pub(crate) fn tetrys_with(folder: &Path, arguments: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
-    let output = command.args(arguments.split(' ')).current_dir(folder).stdin(Stdio::null()).output().unwrap();
+    let output = command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap();
     Ran {
         code: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),

@@ -1,26 +1,18 @@
-//! From an L5 data set to a table and back: the partitions of the data set go through as many workers as there are threads.
-//!
-//! Where partitions begin depends on the data set alone, so the table is the same bytes for any number of workers.
+//! From an L5 data set to a table, a partition for some scenes, and back.
 
-use std::{
-    ops::Range,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
-};
+use std::{path::Path, sync::Arc};
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema as ArrowSchema;
-use futures::{StreamExt, future::try_join_all, pin_mut};
+use futures::{StreamExt, pin_mut};
 
 use super::{Dataset, Exporter};
 use crate::{
     error::{Error, Result},
+    ingest::partitions::write_partitions,
     store::Store,
     table::{Table, TableWriter},
-    write::{Receipt, WriteOptions},
+    write::WriteOptions,
 };
 
 /// The table property that holds what an export needs.
@@ -54,53 +46,10 @@ pub async fn ingest(
     settings: &IngestSettings,
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
-    let writer = Arc::new(TableWriter::create(store, dataset.schema().clone(), settings.write.clone()).await?);
+    let writer = TableWriter::create(store, dataset.schema().clone(), settings.write.clone()).await?;
     writer.set_property(PROPERTY, dataset.properties().clone());
-    let partitions: Arc<[Range<u64>]> = dataset.partitions(settings.partition_rows).into();
-    let (next, done, progress) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)), Arc::new(progress));
-    let workers = match settings.workers {
-        0 => std::thread::available_parallelism().map_or(1, |threads| threads.get()),
-        workers => workers,
-    };
-    let jobs = (0..workers.min(partitions.len())).map(|_| {
-        let (writer, dataset, partitions) = (Arc::clone(&writer), dataset.clone(), Arc::clone(&partitions));
-        let (next, done, progress) = (Arc::clone(&next), Arc::clone(&done), Arc::clone(&progress));
-        tokio::spawn(async move {
-            let mut receipts = Vec::new();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(rows) = partitions.get(number) else { return Ok(receipts) };
-                let report = |rows| progress(done.fetch_add(rows, Ordering::Relaxed) + rows);
-                receipts.push(write_partition(&writer, &dataset, number, rows.clone(), report).await.inspect_err(|_| {
-                    // The table will not be: nobody starts another partition.
-                    next.store(partitions.len(), Ordering::Relaxed);
-                })?);
-            }
-        })
-    });
-    let finished = try_join_all(jobs).await.map_err(|error| Error::internal(format!("an ingest worker stopped: {error}")))?;
-    let receipts = finished.into_iter().collect::<Result<Vec<Vec<Receipt>>>>()?.concat();
-    let writer = Arc::into_inner(writer).ok_or_else(|| Error::internal("an ingest worker is still writing"))?;
-    writer.commit(receipts).await
-}
-
-async fn write_partition(
-    writer: &TableWriter,
-    dataset: &Dataset,
-    number: usize,
-    rows: Range<u64>,
-    progress: impl Fn(u64),
-) -> Result<Receipt> {
-    let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 partitions"))?;
-    let mut partition = writer.partition_at(number)?;
-    for batch in dataset.rows(rows)? {
-        let batch = batch?;
-        partition.write(&batch).await?;
-        progress(batch.num_rows() as u64);
-        // A worker that never waits would keep the others of a small runtime from starting.
-        tokio::task::yield_now().await;
-    }
-    partition.finish().await
+    let (partitions, dataset) = (dataset.partitions(settings.partition_rows), dataset.clone());
+    write_partitions(writer, partitions, settings.workers, move |rows| dataset.rows(rows), progress).await
 }
 
 /// Rows read and written at a time.

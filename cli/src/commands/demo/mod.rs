@@ -1,9 +1,11 @@
-//! `tetrys demo`: the whole story on generated data, offline: write, filter, read a window, damage and repair.
+//! `tetrys demo`: the whole story on generated data, offline: write, filter, read a window, see where it lies, extract again,
+//! damage and repair.
 
 mod sensors;
 mod writing;
 
 use std::{
+    collections::HashSet,
     fs::{File, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -13,16 +15,20 @@ use std::{
 use arrow_array::cast::AsArray;
 use clap::Args;
 use polars::prelude::{col, lit};
-use tetrys::{Edge, Error, Explain, Result, RowLoader, Table, table::Verification};
+use tetrys::{Edge, Error, Explain, Offsets, Result, RowLoader, Table, format::read_hashes, id::Hash, table::Verification};
 
+use super::layout::{self, Lit};
 use crate::{
     failure::{Failure, Outcome},
+    reading::Choice,
     staging::require_empty,
     text,
 };
 
 /// Rows of the window before the row itself.
 const BEFORE: i64 = 10;
+/// What the window is of.
+const WINDOW: [&str; 3] = ["lidar.*", "camera.*", "agents.pose.*"];
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tetrys demo\n  tetrys demo keep && tetrys info keep/drives")]
@@ -56,7 +62,9 @@ impl Demo {
         // Opened anew, as somebody else would.
         let table = Table::open(&root.display().to_string()).await?;
         let loader = tell_filter(out, &table).await?;
-        tell_window(out, &loader).await?;
+        let row = tell_window(out, &loader).await?;
+        self.tell_picture(out, &table, row, &folder).await?;
+        self.tell_again(out, &table, &folder).await?;
         tell_damage(out, &table, &root, &loader).await?;
         self.tell_next(out, &root)?;
         Ok(Outcome::Done)
@@ -66,7 +74,8 @@ impl Demo {
         writeln!(out, "Made-up drives: a camera, a lidar, and what was around the car. All in {}\n", folder.display())?;
         out.flush()?;
         let started = Instant::now();
-        let table = writing::write(&folder.join("l5.zarr"), root, self.scenes, self.frames).await?;
+        writing::generate(&folder.join("l5.zarr"), self.scenes, self.frames)?;
+        let table = writing::write(&folder.join("l5.zarr"), root, None).await?;
         let took = started.elapsed();
         let info = table.info().await?;
         let stored: u64 = table.store().list("").await?.iter().map(|(_, bytes)| bytes).sum();
@@ -95,6 +104,47 @@ impl Demo {
         Ok(())
     }
 
+    /// Where the window lies, and the same as a picture where it will stay.
+    async fn tell_picture(&self, out: &mut dyn Write, table: &Table, row: u64, folder: &Path) -> Result<(), Failure> {
+        let choice = Choice::of(&WINDOW, Offsets::try_from(-BEFORE..=0)?);
+        let lit = Lit::of(table, &choice.loader(table)?, row, &choice).await?;
+        let rows = 0..table.rows();
+        let maps = layout::maps(table, Some(&lit), &rows).await?;
+        if self.dir.is_some() {
+            layout::draw(&folder.join("drives.png"), table, &maps, &rows, Some(&lit))?;
+        }
+        let read: Vec<_> = maps.into_iter().filter(|map| map.blocks.iter().any(|block| block.lit)).collect();
+        write!(out, "{}", text::table(&["", "", ">", ">", ">"], &layout::drawn(&read, &rows, "   ")))?;
+        match &self.dir {
+            Some(_) => writeln!(out, "   The picture of all groups: {}", folder.join("drives.png").display())?,
+            None => writeln!(out, "   █ is what the window takes; `demo keep` leaves a picture of all groups")?,
+        }
+        Ok(())
+    }
+
+    /// The same drives extracted again, one frame less: how much of it is there already.
+    async fn tell_again(&self, out: &mut dyn Write, table: &Table, folder: &Path) -> Result<(), Failure> {
+        let again = folder.join("again");
+        let lost = u64::from(self.frames) * u64::from(self.scenes / 2) + u64::from(self.frames / 3);
+        let second = writing::write(&folder.join("l5.zarr"), &again, Some(lost)).await?;
+        let known: HashSet<Hash> = blocks(table).await?.into_iter().map(|(hash, _)| hash).collect();
+        let blocks = blocks(&second).await?;
+        let bytes: u64 = blocks.iter().map(|(_, bytes)| bytes).sum();
+        let same = || blocks.iter().filter(|(hash, _)| known.contains(hash));
+        writeln!(
+            out,
+            "\n4. Extracted again without frame {lost}: {} of {} blocks have the hash of a block that is there,\n   {} of {} are new. Storing those alone is what the hashes are for (not built yet: today all is stored).",
+            text::count(same().count() as u64),
+            text::count(blocks.len() as u64),
+            text::bytes(bytes - same().map(|(_, bytes)| bytes).sum::<u64>()),
+            text::bytes(bytes),
+        )?;
+        drop(second);
+        std::fs::remove_dir_all(&again).map_err(|error| Error::from(error).at(again.display()))?;
+        out.flush()?;
+        Ok(())
+    }
+
     fn tell_next(&self, out: &mut dyn Write, root: &Path) -> Result<(), Failure> {
         // Under `cargo run` there may be no `tetrys` on the path.
         let program = if std::env::var_os("CARGO_MANIFEST_DIR").is_some() { "cargo run -qr --" } else { "tetrys" };
@@ -106,7 +156,7 @@ impl Demo {
         if self.dir.is_none() {
             writeln!(out, "  {program} demo keep")?;
         }
-        writeln!(out, "  {program} info {root}")?;
+        writeln!(out, "  {program} query {root} 'SELECT row, host, agents_count FROM t WHERE agents_count > 85'")?;
         writeln!(out, "  {program} explain {root} 42 --columns 'lidar.*' --offsets=-10..=0")?;
         writeln!(out, "  {program} get {root} 42 --columns '*.jpeg' --columns 'agents.*' --offsets=-10..=0 --out rows")?;
         writeln!(out, "  {program} verify {root}")?;
@@ -133,8 +183,9 @@ async fn tell_filter(out: &mut dyn Write, table: &Table) -> Result<RowLoader, Fa
     Ok(RowLoader::new(&busy)?.edge(Edge::Skip))
 }
 
-async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<(), Failure> {
-    let loader = loader.clone().columns(["lidar.*", "camera.*", "agents.pose.*"])?;
+/// Tells what the window of the first row costs; gives the row.
+async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<u64, Failure> {
+    let loader = loader.clone().columns(WINDOW)?;
     let Explain { ranges, requests, bytes, payload_bytes, .. } = loader.explain(0, -BEFORE..=0).await?;
     let started = Instant::now();
     let rows = loader.get_rows(0, -BEFORE..=0).await?;
@@ -161,7 +212,25 @@ async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<(), Fail
         text::bytes(payload_bytes),
         text::time(took),
     )?;
-    Ok(())
+    Ok(there.last().copied().unwrap_or_default())
+}
+
+/// The logical hash and the stored bytes of every block of a table.
+async fn blocks(table: &Table) -> Result<Vec<(Hash, u64)>> {
+    let mut blocks = Vec::new();
+    for number in 0..table.schema().groups().len() {
+        let mut hashes = Vec::new();
+        for segment in &table.manifest().segments {
+            let group = &segment.groups[number];
+            let name = format!("hashes/{}.parquet", group.hashes.blake3);
+            let object = table.store().get_exact(&name, group.hashes.bytes).await?;
+            hashes.extend(read_hashes(object, group.blocks)?);
+        }
+        let layout = table.layout(number).await?;
+        let lengths = layout.runs().iter().flat_map(|run| run.lengths.iter().map(|length| 8 * u64::from(length)));
+        blocks.extend(hashes.into_iter().zip(lengths));
+    }
+    Ok(blocks)
 }
 
 async fn tell_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &RowLoader) -> Result<(), Failure> {
@@ -190,7 +259,7 @@ async fn tell_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &R
     let said = refused.to_string();
     let said = said.strip_prefix(&format!("{} version {}: ", table.url(), table.version())).unwrap_or(&said);
     let short = format!("{}..", hash.get(..8).unwrap_or_default());
-    writeln!(out, "\n4. Byte {byte} of {} flipped; reading row {row} says", name.replace(&hash, &short))?;
+    writeln!(out, "\n5. Byte {byte} of {} flipped; reading row {row} says", name.replace(&hash, &short))?;
     writeln!(out, "   {}", shortened(said.replace(&hash, &short), 120))?;
     writeln!(
         out,

@@ -27,9 +27,13 @@ use super::sensors;
 /// Rows made and written at a time.
 const BATCH: usize = 8;
 
-/// Makes the data set `l5` and from it the table `table`.
-pub(super) async fn write(l5: &Path, table: &Path, scenes: u32, frames: u32) -> Result<Table> {
-    GeneratorSettings { seed: 1, scenes, frames_per_scene: frames, ..GeneratorSettings::default() }.generate(l5)?;
+/// Makes the data set `l5`.
+pub(super) fn generate(l5: &Path, scenes: u32, frames: u32) -> Result<()> {
+    GeneratorSettings { seed: 1, scenes, frames_per_scene: frames, ..GeneratorSettings::default() }.generate(l5)
+}
+
+/// Makes the table `table` from the data set `l5`; the frame `lost` is left out.
+pub(super) async fn write(l5: &Path, table: &Path, lost: Option<u64>) -> Result<Table> {
     let dataset = Dataset::open(l5)?;
     let writer = Table::create(&table.display().to_string(), schema(&dataset)?, WriteOptions::default()).await?;
     let (writer, partitions) = (Arc::new(writer), Arc::<[Range<u64>]>::from(dataset.partitions(1)));
@@ -43,7 +47,7 @@ pub(super) async fn write(l5: &Path, table: &Path, scenes: u32, frames: u32) -> 
             while let number = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(rows) = partitions.get(number)
             {
-                receipts.push(write_partition(&writer, &dataset, number, rows.clone()).await?);
+                receipts.push(write_partition(&writer, &dataset, number, rows.clone(), lost).await?);
             }
             Ok(receipts)
         })
@@ -79,14 +83,30 @@ fn schema(dataset: &Dataset) -> Result<Schema> {
     builder.sequence_by(names(&mut given.sequence_by())).order_by(names(&mut given.order_by())).build()
 }
 
-async fn write_partition(writer: &TableWriter, dataset: &Dataset, number: usize, rows: Range<u64>) -> Result<Receipt> {
+async fn write_partition(
+    writer: &TableWriter,
+    dataset: &Dataset,
+    number: usize,
+    rows: Range<u64>,
+    lost: Option<u64>,
+) -> Result<Receipt> {
     let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 partitions"))?;
     let mut partition = writer.partition_at(number)?;
+    let mut frame = rows.start;
     for batch in dataset.rows(rows)? {
         let batch = batch?;
-        for start in (0..batch.num_rows()).step_by(BATCH) {
-            let part = batch.slice(start, BATCH.min(batch.num_rows() - start));
-            partition.write(&with_sensors(&part)?).await?;
+        let mut start = 0;
+        while start < batch.num_rows() {
+            let mut len = BATCH.min(batch.num_rows() - start);
+            if lost == Some(frame) {
+                (start, frame) = (start + 1, frame + 1);
+                continue;
+            }
+            if let Some(lost) = lost.filter(|lost| (frame..frame + len as u64).contains(lost)) {
+                len = (lost - frame) as usize;
+            }
+            partition.write(&with_sensors(&batch.slice(start, len))?).await?;
+            (start, frame) = (start + len, frame + len as u64);
             // A worker that never waits would keep the others of a small runtime from starting.
             tokio::task::yield_now().await;
         }

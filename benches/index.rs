@@ -1,0 +1,115 @@
+//! The frame of a million rows: opening, asking, merging, and reading a thousand of the rows found.
+//!
+//! ```sh
+//! cargo bench -p tetrys --bench index
+//! ```
+//!
+//! Two tables of 1,048,576 rows in 1,024 logs of 100 ms steps, eight index columns each; the payload is one small group, since no
+//! payload is read but by the last lines. Local disk, page cache warm; each figure is the best of three.
+
+use std::{hint::black_box, sync::Arc, time::Instant};
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch};
+use polars::prelude::{col, lit};
+use tetrys::{Index, Merge, Pick, RowLoader, Schema, Table, WriteOptions, blocking};
+
+const LOGS: i64 = 1024;
+const STEPS: i64 = 1024;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let url = |name: &str| folder.path().join(name).display().to_string();
+    let (left, right) = (write(&url("left"), "sweep", 0)?, write(&url("right"), "boxes", 7)?);
+    println!("{} rows, index of {} bytes", LOGS * STEPS, index_bytes(left.as_async()));
+
+    best("open the table", || Ok(blocking::Table::open(&url("left"))?.as_async().version() as usize))?;
+    best("open it and load its index", || Ok(blocking::Table::open(&url("left"))?.index()?.len()))?;
+    best("the same, 2 of 8 columns", || {
+        let table = blocking::Table::open(&url("left"))?;
+        block(table.as_async().index_columns(["log_id", "timestamp"])).map(|index| index.len())
+    })?;
+    let (a, b) = (left.index()?, right.index()?);
+    println!("frame: {} bytes", a.frame().estimated_size());
+    let busy = |index: &Index| index.filter(col("agents").gt(lit(95)).and(col("speed").lt(lit(10.0))));
+    best("filter", || Ok(busy(&a)?.len()))?;
+    best("SQL: GROUP BY", || Ok(a.query("SELECT weather, COUNT(*) AS n, AVG(speed) AS s FROM t GROUP BY weather")?.height()))?;
+    best("sort by two columns", || Ok(a.sort(["speed", "agents"], true)?.len()))?;
+    best("sample 1,000", || Ok(a.sample(1000, 1)?.len()))?;
+    best("merge by log_id and timestamp", || Ok(a.merge(&b, &Merge::on_pairs([("log_id", "log_id"), ("step", "step")]))?.len()))?;
+    best("merge by time, nearest within 50 ms", || {
+        Ok(a.merge(&b, &Merge::on(["log_id"]).as_of("timestamp", Pick::Nearest).tolerance("50ms")?)?.len())
+    })?;
+    let chosen = busy(&a)?.sample(1000, 2)?;
+    let loader = blocking::RowLoader::new(&chosen)?;
+    let positions: Vec<u64> = (0..loader.len()).collect();
+    loader.take(&positions)?;
+    best("make a loader of 1,000 rows found", || Ok(blocking::RowLoader::new(&chosen)?.len() as usize))?;
+    best("take these 1,000 rows", || Ok(loader.take(&positions)?.len()))?;
+    let merged = a.merge(&b, &Merge::on_pairs([("log_id", "log_id"), ("step", "step")]))?;
+    best("make a loader of the merged million", || Ok(RowLoader::new(&merged)?.len() as usize))?;
+    println!("VmHWM {}", status("VmHWM:"));
+    Ok(())
+}
+
+fn best(what: &str, mut work: impl FnMut() -> tetrys::Result<usize>) -> tetrys::Result<()> {
+    let mut least = f64::INFINITY;
+    for _ in 0..3 {
+        let start = Instant::now();
+        black_box(work()?);
+        least = least.min(start.elapsed().as_secs_f64());
+    }
+    println!("{what:44} {:8.1} ms", least * 1e3);
+    Ok(())
+}
+
+fn block<T>(work: impl Future<Output = tetrys::Result<T>>) -> tetrys::Result<T> {
+    tokio::runtime::Runtime::new()?.block_on(work)
+}
+
+fn index_bytes(table: &Table) -> u64 {
+    table.manifest().segments.iter().map(|segment| segment.index.bytes).sum()
+}
+
+fn status(field: &str) -> String {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    text.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("unknown").trim().to_owned()
+}
+
+fn write(url: &str, name: &str, late: i64) -> Result<blocking::Table, Box<dyn std::error::Error>> {
+    let value = format!("{name}.value");
+    let schema = Schema::builder()
+        .index("log_id", "utf8")
+        .index("step", "i64")
+        .index("timestamp", "timestamp[ms]")
+        .index("weather", "utf8")
+        .index("speed", "f64")
+        .index("agents", "i64")
+        .index(format!("{name}_id"), "i64")
+        .index(format!("{name}_score"), "f64")
+        .group(name, [(value.as_str(), "i64")])
+        .sequence_by(["log_id"])
+        .order_by(["timestamp"])
+        .build()?;
+    let weather = ["rain", "sun", "fog", "snow"];
+    let batches = (0..LOGS).map(|log| {
+        let rows = log * STEPS..(log + 1) * STEPS;
+        let ints = |f: &dyn Fn(i64) -> i64| Arc::new(rows.clone().map(f).collect::<Int64Array>());
+        let floats = |f: &dyn Fn(i64) -> f64| Arc::new(rows.clone().map(|row| Some(f(row))).collect::<Float64Array>());
+        let times = Int64Array::from_iter_values(rows.clone().map(|row| row * 100 + late + row % 5));
+        let (id, score) = (format!("{name}_id"), format!("{name}_score"));
+        let columns: [(&str, ArrayRef); 9] = [
+            ("log_id", Arc::new(LargeStringArray::from(vec![format!("log-{log:06}"); STEPS as usize]))),
+            ("step", ints(&|row| row % STEPS)),
+            ("timestamp", Arc::new(times.reinterpret_cast::<arrow_array::types::TimestampMillisecondType>())),
+            ("weather", Arc::new(LargeStringArray::from(vec![weather[log as usize % 4]; STEPS as usize]))),
+            ("speed", floats(&|row| (row * 7919 % 3000) as f64 / 100.0)),
+            ("agents", ints(&|row| row * row % 101)),
+            (&id, ints(&|row| row)),
+            (&score, floats(&|row| 1.0 / (1 + row) as f64)),
+            (&value, ints(&|row| row)),
+        ];
+        RecordBatch::try_from_iter(columns)
+    });
+    let batches = batches.collect::<Result<Vec<_>, _>>()?;
+    Ok(blocking::Table::write(url, schema, WriteOptions::default(), batches)?)
+}

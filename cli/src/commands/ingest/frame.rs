@@ -1,0 +1,134 @@
+//! `tetrys ingest parquet` and `tetrys ingest arrow`: any frame becomes a new table.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use tetrys::{
+    Result as Checked, Store,
+    ingest::frame::{Blob, Frame, FrameSettings, Missing, ingest},
+};
+
+use super::{Writing, said_of};
+use crate::{
+    failure::{Failure, Outcome},
+    progress, text,
+};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Small columns become the index, every other column a group of its own, unless said otherwise. Columns are named as patterns: `lidar.*`. The fields of a struct are columns, `image.bytes`; lists of numbers are tensors.
+
+Examples:
+  tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path --sequence-by log_id --order-by timestamp
+  tetrys ingest parquet frames.parquet drives --index 'log_id,timestamp' --group ego='ego.*' --group lidar='lidar.*' --drop '__*'
+  tetrys ingest arrow frames.arrow drives --blob image=path --blob sweep=lidar_path --root /data/nuscenes --missing null
+  tetrys schema drives && tetrys head drives"
+)]
+pub(crate) struct FrameCommand {
+    /// The file that holds the frame
+    frame: PathBuf,
+    /// The new table: a path or file:// URL where no table is yet
+    table: String,
+    /// The index columns [default: every column of a small type that stands in no group]
+    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    index: Option<Vec<String>>,
+    /// A column group and what it holds; may be given several times
+    #[arg(long, value_name = "NAME=P,..", value_parser = group)]
+    group: Vec<(String, Vec<String>)>,
+    /// A new column whose values are the files that a text column names; may be given several times
+    #[arg(long, value_name = "COLUMN=PATHS", value_parser = blob)]
+    blob: Vec<Blob>,
+    /// Columns to leave out
+    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    drop: Vec<String>,
+    /// Rows with equal values of these columns make a sequence (a log, a scene); they must stand together in the frame
+    #[arg(long, value_name = "C,..", value_delimiter = ',')]
+    sequence_by: Vec<String>,
+    /// Columns that order the rows of a sequence; they may not fall
+    #[arg(long, value_name = "C,..", value_delimiter = ',')]
+    order_by: Vec<String>,
+    /// Where relative paths begin; files outside are not read [default: the folder of the frame]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// What a file that is not there becomes
+    #[arg(long, default_value = "error", value_parser = missing())]
+    missing: Missing,
+    /// Rows a partition, at least; partitions end with sequences [default: 8192, and 1024 with --blob]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    partition_rows: Option<u64>,
+    #[command(flatten)]
+    writing: Writing,
+}
+
+fn missing() -> impl TypedValueParser<Value = Missing> {
+    PossibleValuesParser::new(["error", "null"]).map(|text| if text == "null" { Missing::Null } else { Missing::Error })
+}
+
+/// `camera.jpeg=path`.
+fn blob(text: &str) -> Result<Blob, String> {
+    match text.split_once('=') {
+        Some((column, paths)) if !column.is_empty() && !paths.is_empty() => {
+            Ok(Blob { column: column.to_owned(), paths: paths.to_owned() })
+        }
+        _ => Err("expected COLUMN=PATHS, the new column and the column of paths: camera.jpeg=path".to_owned()),
+    }
+}
+
+/// `ego=ego.*,speed`.
+fn group(text: &str) -> Result<(String, Vec<String>), String> {
+    match text.split_once('=') {
+        Some((name, patterns)) if !name.is_empty() && !patterns.is_empty() => {
+            Ok((name.to_owned(), patterns.split(',').map(str::to_owned).collect()))
+        }
+        _ => Err("expected NAME=COLUMN,.., the group and what it holds: ego=ego.*,speed".to_owned()),
+    }
+}
+
+impl FrameCommand {
+    /// Takes the frame in; `open` is one of the two ways to open it.
+    pub(crate) async fn run(self, out: &mut dyn Write, open: fn(&Path) -> Checked<Frame>) -> Result<Outcome, Failure> {
+        let started = Instant::now();
+        let settings = FrameSettings {
+            index: self.index,
+            groups: self.group,
+            blobs: self.blob,
+            drop: self.drop,
+            sequence_by: self.sequence_by,
+            order_by: self.order_by,
+            root: self.root,
+            missing: self.missing,
+            write: self.writing.options(&self.table)?,
+            workers: self.writing.workers(),
+            partition_rows: self.partition_rows.unwrap_or(0),
+        };
+        let store = Store::open(&self.table)?;
+        let frame = open(&self.frame).map_err(Failure::Input)?;
+        let bar = progress::rows("ingest", frame.rows(), self.writing.quiet);
+        let moved = bar.clone();
+        let table = ingest(&frame, store, &settings, move |rows| moved.set_position(rows)).await;
+        bar.finish_and_clear();
+        let table = table.map_err(Failure::Input)?;
+        if self.writing.quiet {
+            return Ok(Outcome::Done);
+        }
+        let info = table.info().await?;
+        writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
+        let stored: u64 = table.store().list("").await?.iter().map(|(_, bytes)| bytes).sum();
+        let names: Vec<&str> = table.schema().index().map(|column| column.name.as_str()).collect();
+        let mut lines = vec![vec!["index".to_owned(), text::bytes(info.index_bytes), text::printable(&names.join(", "))]];
+        lines.extend(info.column_groups.iter().map(|group| {
+            let names: Vec<String> = group.columns.iter().map(|(name, ty)| format!("{name} {ty}")).collect();
+            vec![text::printable(&group.name), text::bytes(group.bytes), text::printable(&names.join(", "))]
+        }));
+        write!(out, "{}", text::table(&["", ">", ""], &lines))?;
+        writeln!(out, "stored  {}", text::bytes(stored))?;
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,89 @@
+//! `tetrys ingest l5`: a Level 5 data set becomes a new table.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use clap::Args;
+use tetrys::{
+    Error, Store,
+    ingest::l5::{Dataset, IngestSettings, ingest},
+};
+
+use super::{Writing, said_of};
+use crate::{
+    failure::{Failure, Outcome, say},
+    progress, text,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tetrys ingest l5 sample.zarr sample --preset compact\n  tetrys info sample")]
+pub(crate) struct L5 {
+    /// The zarr: a directory or a zip file
+    source: PathBuf,
+    /// The new table: a path or file:// URL where no table is yet
+    table: String,
+    /// Frames a partition, at least; partitions end with scenes
+    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
+    partition_rows: u64,
+    #[command(flatten)]
+    writing: Writing,
+}
+
+impl L5 {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let started = Instant::now();
+        let settings = IngestSettings {
+            write: self.writing.options(&self.table)?,
+            workers: self.writing.workers(),
+            partition_rows: self.partition_rows,
+        };
+        let store = Store::open(&self.table)?;
+        let dataset = Dataset::open(&self.source).map_err(Failure::Input)?;
+        for warning in dataset.warnings() {
+            say(format_args!("warning: {warning}"));
+        }
+        let bar = progress::rows("ingest", dataset.frames_len(), self.writing.quiet);
+        let moved = bar.clone();
+        let table = ingest(&dataset, store, &settings, move |rows| moved.set_position(rows)).await;
+        bar.finish_and_clear();
+        let table = table.map_err(Failure::Input)?;
+        if self.writing.quiet {
+            return Ok(Outcome::Done);
+        }
+        let stored: u64 = table.store().list("").await?.iter().map(|(_, bytes)| bytes).sum();
+        let given = stored_bytes(&self.source)?;
+        writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
+        writeln!(
+            out,
+            "in      {} ({} decoded)\nstored  {}, {} of what came in",
+            text::bytes(given),
+            text::bytes(dataset.decoded_bytes()),
+            text::bytes(stored),
+            text::ratio(stored, given),
+        )?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// Bytes of a file, or of all files below a folder.
+fn stored_bytes(path: &Path) -> Result<u64, Error> {
+    let in_folder = || -> std::io::Result<u64> {
+        let mut total = 0;
+        let mut folders = vec![path.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder)? {
+                let entry = entry?;
+                match entry.file_type()?.is_dir() {
+                    true => folders.push(entry.path()),
+                    false => total += entry.metadata()?.len(),
+                }
+            }
+        }
+        Ok(total)
+    };
+    let bytes = if path.is_dir() { in_folder() } else { std::fs::metadata(path).map(|file| file.len()) };
+    bytes.map_err(|error| Error::from(error).at(path.display()))
+}

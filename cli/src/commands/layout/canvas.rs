@@ -1,0 +1,56 @@
+//! A small picture of rectangles and letters, written as PNG.
+
+use std::io::Write;
+
+use font8x8::UnicodeFonts;
+
+/// Red, green and blue.
+pub(super) type Colour = [u8; 3];
+
+/// Pixels of a letter on each side.
+pub(super) const LETTER: usize = 8;
+
+/// A picture.
+pub(super) struct Canvas {
+    width: usize,
+    height: usize,
+    pixels: Vec<Colour>,
+}
+
+impl Canvas {
+    /// A picture of one colour.
+    pub(super) fn new(width: usize, height: usize, ground: Colour) -> Self {
+        Self { width, height, pixels: vec![ground; width * height] }
+    }
+
+    /// Fills what of a rectangle is inside.
+    pub(super) fn fill(&mut self, left: usize, top: usize, width: usize, height: usize, colour: Colour) {
+        let (left, right) = (left.min(self.width), (left + width).min(self.width));
+        for y in top.min(self.height)..(top + height).min(self.height) {
+            self.pixels[y * self.width + left..y * self.width + right].fill(colour);
+        }
+    }
+
+    /// Writes text; letters that the font has not are question marks.
+    pub(super) fn text(&mut self, left: usize, top: usize, text: &str, colour: Colour) {
+        for (place, letter) in text.chars().enumerate() {
+            let lines = font8x8::BASIC_FONTS.get(letter).or_else(|| font8x8::BASIC_FONTS.get('?')).unwrap_or_default();
+            for (y, line) in lines.iter().enumerate() {
+                for x in (0..LETTER).filter(|x| line >> x & 1 == 1) {
+                    self.fill(left + place * LETTER + x, top + y, 1, 1, colour);
+                }
+            }
+        }
+    }
+
+    /// Writes the picture as PNG.
+    pub(super) fn write(&self, out: impl Write) -> Result<(), png::EncodingError> {
+        let size = |extent: usize| u32::try_from(extent).unwrap_or(u32::MAX);
+        let mut encoder = png::Encoder::new(out, size(self.width), size(self.height));
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(self.pixels.as_flattened())?;
+        writer.finish()
+    }
+}

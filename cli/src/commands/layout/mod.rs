@@ -1,0 +1,231 @@
+//! `tetrys layout`: where the rows of a table lie: partitions, chunks and blocks of every column group, and the blocks that a
+//! read would take, lit up.
+
+mod canvas;
+mod map;
+mod picture;
+
+use std::{fs::File, io::BufWriter, io::Write, ops::Range, path::Path, path::PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+use tetrys::{Error, Explain, RowLoader, Table};
+
+use self::map::{Block, GroupMap};
+use super::write_json;
+use crate::{
+    failure::{Failure, Outcome},
+    reading::Choice,
+    text,
+};
+
+/// Cells of a group's line in the terminal.
+const CELLS: u64 = 72;
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "From left to right stand the rows. Chunks are shaded by turns; `|` marks rows where every column group begins a chunk, as at the ends of partitions. With ROW, the blocks that reading it takes are lit. In the picture a block is as high as it has bytes a row.
+
+Examples:
+  tetrys layout sample
+  tetrys layout sample 120 --columns 'agents.*' --offsets=-10..=0 --png sample.png
+  tetrys layout sample 120 --rows 100..140"
+)]
+pub(crate) struct LayoutCommand {
+    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    table: String,
+    /// Light up what reading this row takes
+    row: Option<u64>,
+    #[command(flatten)]
+    choice: Choice,
+    /// Show only these rows
+    #[arg(long, value_name = "A..B", value_parser = rows)]
+    rows: Option<Range<u64>>,
+    /// Draw a picture into this file
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    png: Option<PathBuf>,
+    /// Print JSON: the chunks of every group, and the blocks that are lit
+    #[arg(long)]
+    json: bool,
+}
+
+/// `100..140`.
+fn rows(text: &str) -> Result<Range<u64>, String> {
+    let ends = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
+    ends.filter(|rows: &Range<u64>| rows.start < rows.end).ok_or_else(|| "expected A..B with A < B: 100..140".to_owned())
+}
+
+impl LayoutCommand {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let table = Table::open(&self.table).await?;
+        let loader = self.choice.loader(&table)?;
+        let lit = match self.row {
+            Some(row) => Some(Lit::of(&table, &loader, row, &self.choice).await?),
+            None => None,
+        };
+        let end = table.rows();
+        let rows = self.rows.clone().unwrap_or(0..end);
+        let rows = rows.start.min(end)..rows.end.min(end);
+        if rows.is_empty() && end > 0 {
+            return Err(Error::invalid(format!("--rows: the table has rows 0..{end}")).into());
+        }
+        let maps = maps(&table, lit.as_ref(), &rows).await?;
+        if let Some(file) = &self.png {
+            draw(file, &table, &maps, &rows, lit.as_ref())?;
+            writeln!(out, "{}: {}", file.display(), said_of(&table, &rows))?;
+            writeln!(out, "{}", picture::LEGEND)?;
+            if let Some(lit) = &lit {
+                writeln!(out, "bright: {}", lit.said())?;
+            }
+        } else if self.json {
+            write_json(out, &as_json(&table, &maps, lit.as_ref()))?;
+        } else {
+            print(out, &table, &maps, &rows, lit.as_ref())?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// What a read takes.
+pub(crate) struct Lit {
+    what: String,
+    rows: Vec<u64>,
+    explain: Explain,
+}
+
+impl Lit {
+    pub(crate) async fn of(table: &Table, loader: &RowLoader, row: u64, choice: &Choice) -> Result<Self, Error> {
+        let (explain, rows, what) = match &choice.offsets {
+            Some(offsets) => {
+                let window = tetrys::read::window(&*table.sequences().await?, row, offsets, choice.edge)?;
+                let rows: Vec<u64> = window.into_iter().flatten().collect();
+                let what = match (rows.iter().min(), rows.iter().max()) {
+                    (Some(first), Some(last)) => format!("row {row} with the window {first}..={last}"),
+                    _ => format!("row {row}"),
+                };
+                (loader.explain(row, offsets.clone()).await?, rows, what)
+            }
+            None => (loader.explain_take(&[row]).await?, vec![row], format!("row {row}")),
+        };
+        Ok(Self { what, rows, explain })
+    }
+
+    /// `row 120 takes 11 blocks of 2 groups: 2 ranges, 16.4 kB`.
+    fn said(&self) -> String {
+        let blocks: u64 = self.explain.groups.iter().map(|group| group.blocks as u64).sum();
+        format!(
+            "{} takes {} of {}: {}, {}",
+            self.what,
+            text::counted(blocks, "block"),
+            text::counted(self.explain.groups.len() as u64, "group"),
+            text::counted(self.explain.ranges as u64, "range"),
+            text::bytes(self.explain.bytes),
+        )
+    }
+}
+
+/// The blocks of every group in some rows.
+pub(crate) async fn maps(table: &Table, lit: Option<&Lit>, rows: &Range<u64>) -> Result<Vec<GroupMap>, Error> {
+    let mut maps = Vec::new();
+    for (number, group) in table.schema().groups().iter().enumerate() {
+        let layout = table.layout(number).await?;
+        let read = lit.filter(|lit| lit.explain.groups.iter().any(|read| read.name == group.name));
+        let lit = read.map_or(&[][..], |lit| &lit.rows);
+        maps.push(GroupMap::of(&group.name, &layout, lit, rows)?);
+    }
+    Ok(maps)
+}
+
+/// Writes the picture.
+pub(crate) fn draw(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>, lit: Option<&Lit>) -> Result<(), Error> {
+    let name = table.url().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let title = format!("{name}: {}", said_of(table, rows).split_once(": ").map_or("", |(_, said)| said));
+    let canvas = picture::picture(&title, maps, rows, lit.map(Lit::said).as_deref());
+    let place = |error: Error| error.at(file.display());
+    let out = File::create(file).map_err(|error| place(error.into()))?;
+    canvas.write(BufWriter::new(out)).map_err(|error| place(Error::unavailable(error.to_string())))
+}
+
+fn said_of(table: &Table, rows: &Range<u64>) -> String {
+    let shown = if rows.start == 0 && rows.end == table.rows() {
+        String::new()
+    } else {
+        format!(", shown {}..{}", text::count(rows.start), text::count(rows.end))
+    };
+    let groups = table.schema().groups().len() as u64;
+    format!("{}: {} in {}{shown}", table.url(), text::counted(table.rows(), "row"), text::counted(groups, "column group"))
+}
+
+fn print(out: &mut dyn Write, table: &Table, maps: &[GroupMap], rows: &Range<u64>, lit: Option<&Lit>) -> Result<(), Failure> {
+    writeln!(out, "{}\n", said_of(table, rows))?;
+    let headings = ["column group", "rows", ">chunks", ">blocks", ">bytes"];
+    write!(out, "{}", text::table(&headings, &drawn(maps, rows, "")))?;
+    match lit {
+        Some(lit) => writeln!(out, "\n█ {}", lit.said())?,
+        None => writeln!(out, "\n░▒ chunks by turns, | all groups begin a chunk; with ROW the blocks that it takes are lit")?,
+    }
+    Ok(())
+}
+
+/// The cells of a line for each group: its name behind `indent`, its marks, chunks, blocks and bytes.
+pub(crate) fn drawn(maps: &[GroupMap], rows: &Range<u64>, indent: &str) -> Vec<Vec<String>> {
+    let count = rows.end.saturating_sub(rows.start).max(1);
+    let cells = CELLS.min(count);
+    let cell_of = |row: u64| {
+        let cell = u128::from(row.saturating_sub(rows.start).min(count - 1)) * u128::from(cells) / u128::from(count);
+        usize::try_from(cell).unwrap_or(0)
+    };
+    let mut seams = vec![' '; cells as usize];
+    map::seams(maps).into_iter().for_each(|row| seams[cell_of(row)] = '|');
+    let mut lines = vec![vec![indent.to_owned(), seams.iter().collect()]];
+    lines.retain(|_| seams.contains(&'|'));
+    for map in maps {
+        let mut marks = vec![' '; cells as usize];
+        // What is lit last: a cell may hold many blocks.
+        for lit in [false, true] {
+            for block in map.blocks.iter().filter(|block| block.lit == lit) {
+                let mark = match (lit, block.chunk % 2) {
+                    (true, _) => '█',
+                    (false, 0) => '░',
+                    (false, _) => '▒',
+                };
+                marks[cell_of(block.rows.start)..=cell_of(block.rows.end - 1)].fill(mark);
+            }
+        }
+        lines.push(vec![
+            format!("{indent}{}", text::printable(&map.name)),
+            marks.into_iter().collect(),
+            text::count(map.chunks),
+            text::count(map.blocks.len() as u64),
+            text::bytes(map.blocks.iter().map(|block| block.bytes).sum()),
+        ]);
+    }
+    let (first, last) = (text::count(rows.start), text::count(rows.end));
+    let width = (cells as usize).saturating_sub(first.chars().count());
+    lines.push(vec![indent.to_owned(), format!("{first}{last:>width$}")]);
+    lines
+}
+
+fn as_json(table: &Table, maps: &[GroupMap], lit: Option<&Lit>) -> Value {
+    let block = |block: &Block| json!({"first_row": block.rows.start, "rows": block.rows.end - block.rows.start, "chunk": block.chunk, "bytes": block.bytes});
+    let groups: Vec<Value> = maps
+        .iter()
+        .map(|map| {
+            let mut chunks: Vec<Value> = Vec::new();
+            for part in map.blocks.chunk_by(|a, b| a.chunk == b.chunk) {
+                let (first, last) = (&part[0], &part[part.len() - 1]);
+                chunks.push(json!({
+                    "chunk": first.chunk,
+                    "name": map.names.get(first.chunk as usize).map(ToString::to_string),
+                    "first_row": first.rows.start,
+                    "rows": last.rows.end - first.rows.start,
+                    "blocks": part.len(),
+                    "bytes": part.iter().map(|block| block.bytes).sum::<u64>(),
+                }));
+            }
+            let lit: Vec<Value> = map.blocks.iter().filter(|block| block.lit).map(block).collect();
+            json!({"name": map.name, "blocks": map.blocks.len(), "chunks": chunks, "lit": lit})
+        })
+        .collect();
+    json!({"url": table.url(), "version": table.version(), "rows": table.rows(), "groups": groups, "read": lit.map(|lit| &lit.explain)})
+}

@@ -1,0 +1,229 @@
+//! The library without `async`: the same tables, indexes and loaders, whose calls wait.
+//!
+//! One runtime serves the whole process; it is made by the first call. These types must not be used inside asynchronous code:
+//! a call there panics, as waiting would block the runtime itself.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use arrow_array::{Int64Array, RecordBatch, StringArray};
+//! use tetrys::{Schema, WriteOptions, blocking::Table};
+//! # let folder = tempfile::tempdir()?; let url = folder.path().join("words").display().to_string();
+//! let schema = Schema::builder().index("id", "i64").group("text", [("text.word", "utf8")]).build()?;
+//! # let batch = RecordBatch::try_from_iter([
+//! #     ("id", Arc::new(Int64Array::from(vec![1, 2])) as _),
+//! #     ("text.word", Arc::new(StringArray::from(vec!["one", "two"])) as _),
+//! # ])?;
+//! let table = Table::write(&url, schema, WriteOptions::default(), [batch])?;
+//! let row = Table::open(&url)?.row_loader().columns(["text.*"])?.get_row(1)?;
+//! assert_eq!(row.text("text.word")?, "two");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::sync::OnceLock;
+
+use arrow_array::RecordBatch;
+use futures::StreamExt;
+use tokio::runtime::Runtime;
+
+#[cfg(feature = "frame")]
+use crate::table::Index;
+use crate::{
+    Coalesce, Edge, Error, Explain, Result, Row, Rows, Schema, Window, Windows, WriteOptions,
+    table::{self, Verification},
+};
+
+/// The runtime of the process.
+fn runtime() -> Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("tetrys").build();
+    let made = made.map_err(|error| Error::from(error).at("starting threads"))?;
+    Ok(RUNTIME.get_or_init(|| made))
+}
+
+/// Waits for work.
+fn wait<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    runtime()?.block_on(work)
+}
+
+/// One version of a table; see [`crate::Table`].
+#[derive(Clone, Debug)]
+pub struct Table(table::Table);
+
+impl Table {
+    /// As [`crate::Table::open`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open(url: &str) -> Result<Self> {
+        wait(table::Table::open(url)).map(Self)
+    }
+
+    /// Writes all batches as one partition of a new table and commits it. For several partitions, and for batches that come one
+    /// by one, there is [`crate::Table::create`].
+    ///
+    /// # Errors
+    /// As [`crate::Table::create`], [`crate::PartitionWriter::write`] and [`crate::TableWriter::commit`].
+    pub fn write(
+        url: &str,
+        schema: Schema,
+        options: WriteOptions,
+        batches: impl IntoIterator<Item = RecordBatch>,
+    ) -> Result<Self> {
+        let written = async {
+            let writer = table::Table::create(url, schema, options).await?;
+            let mut partition = writer.partition()?;
+            for batch in batches {
+                partition.write(&batch).await?;
+            }
+            writer.commit([partition.finish().await?]).await
+        };
+        wait(written).map(Self)
+    }
+
+    /// The table for asynchronous use.
+    pub fn as_async(&self) -> &table::Table {
+        &self.0
+    }
+
+    /// As [`crate::Table::index`].
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "frame")]
+    pub fn index(&self) -> Result<Index> {
+        wait(self.0.index())
+    }
+
+    /// As [`crate::Table::row_loader`].
+    pub fn row_loader(&self) -> RowLoader {
+        RowLoader(self.0.row_loader())
+    }
+
+    /// As [`crate::Table::verify`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify(&self) -> Result<Verification> {
+        wait(self.0.verify(|_, _| {}))
+    }
+}
+
+/// Reads rows; see [`crate::RowLoader`].
+#[derive(Clone, Debug)]
+pub struct RowLoader(table::RowLoader);
+
+impl RowLoader {
+    /// As [`crate::RowLoader::new`].
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "frame")]
+    pub fn new(index: &Index) -> Result<Self> {
+        table::RowLoader::new(index).map(Self)
+    }
+
+    /// As [`crate::RowLoader::columns`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn columns<P: AsRef<str>>(self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
+        self.0.columns(patterns).map(Self)
+    }
+
+    /// As [`crate::RowLoader::edge`].
+    pub fn edge(self, edge: Edge) -> Self {
+        Self(self.0.edge(edge))
+    }
+
+    /// As [`crate::RowLoader::coalesce`].
+    pub fn coalesce(self, coalesce: Coalesce) -> Self {
+        Self(self.0.coalesce(coalesce))
+    }
+
+    /// How many positions.
+    pub fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As [`crate::RowLoader::get_row`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_row(&self, position: u64) -> Result<Row> {
+        wait(self.0.get_row(position))
+    }
+
+    /// As [`crate::RowLoader::get_rows`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_rows<W>(&self, position: u64, window: W) -> Result<Rows>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        wait(self.0.get_rows(position, window))
+    }
+
+    /// As [`crate::RowLoader::get_windows`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_windows<W>(&self, positions: &[u64], window: W) -> Result<Windows>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        wait(self.0.get_windows(positions, window))
+    }
+
+    /// As [`crate::RowLoader::get_parts`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_parts<P: AsRef<str>, W>(&self, position: u64, parts: impl IntoIterator<Item = (P, W)>) -> Result<Vec<Rows>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        wait(self.0.get_parts(position, parts))
+    }
+
+    /// As [`crate::RowLoader::take`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn take(&self, positions: &[u64]) -> Result<Rows> {
+        wait(self.0.take(positions))
+    }
+
+    /// As [`crate::RowLoader::scan`]; the batches behind the one in use are read meanwhile.
+    ///
+    /// # Errors
+    /// `Unavailable` where no thread can be started.
+    pub fn scan(&self, batch_rows: usize) -> Result<impl Iterator<Item = Result<Rows>> + use<>> {
+        let runtime = runtime()?;
+        let mut batches = Box::pin(self.0.scan(batch_rows));
+        Ok(std::iter::from_fn(move || runtime.block_on(batches.next())))
+    }
+
+    /// As [`crate::RowLoader::explain`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn explain<W>(&self, position: u64, window: W) -> Result<Explain>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        wait(self.0.explain(position, window))
+    }
+}

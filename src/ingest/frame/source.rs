@@ -1,0 +1,277 @@
+//! A frame in a file: how many rows it has, what its columns are, and its rows in batches of bounded size.
+//!
+//! The readers of Parquet and Arrow promise no more than their authors tested: where they panic over damaged bytes, that is damage
+//! like any other.
+
+use std::{
+    fmt::Display,
+    fs::File,
+    io::{BufReader, Read, Seek, SeekFrom},
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::{FileReader, FileReaderBuilder, read_footer_length};
+use arrow_schema::SchemaRef;
+use parquet::arrow::{
+    ProjectionMask,
+    arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder},
+};
+
+use super::columns::{FrameColumn, columns};
+use crate::error::{Error, Result, short};
+
+/// Uncompressed bytes of a batch, as far as the file says them ..
+const BATCH_BYTES: u64 = 8 << 20;
+/// .. and its rows, at most.
+const BATCH_ROWS: u64 = 1024;
+
+/// A Parquet or Arrow IPC file whose rows are to become a table.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    path: PathBuf,
+    file: FileKind,
+    rows: u64,
+    columns: Vec<FrameColumn>,
+}
+
+#[derive(Clone, Debug)]
+enum FileKind {
+    Parquet(ArrowReaderMetadata),
+    /// The first row of each record batch, and the number of rows behind the last.
+    Arrow(Vec<u64>),
+}
+
+impl Frame {
+    /// Opens a Parquet file: plain, or compressed with Snappy, Zstandard, LZ4 or gzip.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt` where the file is no Parquet, `Unsupported`, `Invalid` for two columns of one name.
+    pub fn parquet(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = open(path)?;
+        let metadata = guarded("Parquet", || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))
+            .map_err(|error| error.at(path.display()))?;
+        let groups = metadata.metadata().row_groups().iter();
+        let rows = groups.map(|group| u64::try_from(group.num_rows())).sum::<Result<u64, _>>();
+        let rows = rows.map_err(|_| Error::corrupt(format!("{}: a row group of negative length", path.display())))?;
+        let columns = columns(metadata.schema().fields()).map_err(|error| error.at(path.display()))?;
+        Ok(Self { path: path.to_owned(), file: FileKind::Parquet(metadata), rows, columns })
+    }
+
+    /// Opens an Arrow IPC file (Feather 2): plain, or compressed with LZ4 or Zstandard.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt` where the file is no Arrow IPC file (a stream is none), `Invalid` for two columns of one name.
+    pub fn arrow(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let read = || -> Result<(Vec<u64>, SchemaRef)> {
+            let starts = batch_starts(BufReader::new(open(path)?))?;
+            let reader = guarded("Arrow", || FileReader::try_new(open(path)?, None).map_err(|error| corrupt("Arrow", error)))?;
+            Ok((starts, reader.schema()))
+        };
+        let place = |error: Error| if error.kind() == crate::ErrorKind::NotFound { error } else { error.at(path.display()) };
+        let (starts, schema) = read().map_err(place)?;
+        let rows = starts.last().copied().unwrap_or(0);
+        let columns = columns(schema.fields()).map_err(place)?;
+        Ok(Self { path: path.to_owned(), file: FileKind::Arrow(starts), rows, columns })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The columns by name, with the type that each has in a table; none where no type fits. The fields of a struct are columns.
+    pub fn column_types(&self) -> impl Iterator<Item = (&str, Option<&crate::ColumnType>)> {
+        self.columns.iter().map(|column| (column.name.as_str(), column.ty.as_ref()))
+    }
+
+    pub(super) fn columns(&self) -> &[FrameColumn] {
+        &self.columns
+    }
+
+    /// The name of the kind of file.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.file {
+            FileKind::Parquet(_) => "parquet",
+            FileKind::Arrow(_) => "arrow",
+        }
+    }
+
+    /// The rows in `range` in batches, with at least the fields at the top that are named in `roots`.
+    pub(super) fn batches(&self, range: Range<u64>, roots: &[&str]) -> Result<Batches> {
+        let range = range.start.min(self.rows)..range.end.min(self.rows);
+        let opened = match &self.file {
+            FileKind::Parquet(metadata) => parquet_batches(open(&self.path)?, metadata, &range, roots).map(Reader::Parquet),
+            FileKind::Arrow(starts) => arrow_batches(open(&self.path)?, starts, &range, roots),
+        };
+        let reader = opened.map_err(|error| error.at(self.path.display()))?;
+        Ok(Batches { path: self.path.clone(), reader, left: range.end - range.start })
+    }
+}
+
+/// The batches of some rows; ends after its first error.
+pub(super) struct Batches {
+    path: PathBuf,
+    reader: Reader,
+    left: u64,
+}
+
+enum Reader {
+    Parquet(ParquetRecordBatchReader),
+    /// With the rows to skip in the first batch, and what is left of the batch being given out.
+    Arrow(Box<FileReader<File>>, usize, Option<RecordBatch>),
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        let batch = match &mut self.reader {
+            Reader::Parquet(reader) => guarded("Parquet", || reader.next().transpose()),
+            Reader::Arrow(reader, skip, held) => next_slice(reader, skip, held),
+        };
+        let batch = batch.and_then(|batch| {
+            let batch = batch.ok_or_else(|| Error::corrupt(format!("{} rows less than the file says", self.left)))?;
+            let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.num_rows());
+            Ok(batch.slice(0, rows))
+        });
+        self.left = batch.as_ref().map_or(0, |batch| self.left - batch.num_rows() as u64);
+        Some(batch.map_err(|error| error.at(self.path.display())))
+    }
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|error| Error::from(error).at(path.display()))
+}
+
+fn corrupt(kind: &str, error: impl Display) -> Error {
+    Error::corrupt(format!("no sound {kind}: {error}"))
+}
+
+/// What a reader of foreign bytes says, its panics included.
+fn guarded<T, E: Display>(kind: &str, read: impl FnOnce() -> Result<T, E>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(|error| corrupt(kind, error)),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(corrupt(kind, short(text.unwrap_or("the reader gives up"))))
+        }
+    }
+}
+
+fn parquet_batches(
+    file: File,
+    metadata: &ArrowReaderMetadata,
+    range: &Range<u64>,
+    roots: &[&str],
+) -> Result<ParquetRecordBatchReader> {
+    // Whole row groups outside the range are not touched.
+    let (mut groups, mut first, mut start, mut bytes, mut rows) = (Vec::new(), None, 0, 0, 0);
+    for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
+        let end = start + u64::try_from(group.num_rows()).unwrap_or(0);
+        if start < range.end && range.start < end {
+            first.get_or_insert(start);
+            groups.push(number);
+            bytes += u64::try_from(group.total_byte_size()).unwrap_or(0);
+            rows += end - start;
+        }
+        start = end;
+    }
+    let batch_rows = (BATCH_BYTES / (bytes / rows.max(1)).max(1)).clamp(1, BATCH_ROWS);
+    let size = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
+    guarded("Parquet", || {
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
+        let fields = builder.schema().fields();
+        let wanted = roots.iter().filter_map(|root| fields.iter().position(|field| field.name() == root));
+        let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+        builder
+            .with_projection(mask)
+            .with_row_groups(groups)
+            .with_offset(size(range.start - first.unwrap_or(range.start)))
+            .with_limit(size(range.end - range.start))
+            .with_batch_size(size(batch_rows))
+            .build()
+    })
+}
+
+fn arrow_batches(file: File, starts: &[u64], range: &Range<u64>, roots: &[&str]) -> Result<Reader> {
+    let first = starts.partition_point(|start| *start <= range.start).saturating_sub(1);
+    let skip = range.start - starts.get(first).copied().unwrap_or(0);
+    let reader = guarded("Arrow", || {
+        let mut file = file;
+        let schema = FileReaderBuilder::new().build(&mut file)?.schema();
+        let wanted = roots.iter().filter_map(|root| schema.index_of(root).ok()).collect();
+        let mut reader = FileReaderBuilder::new().with_projection(wanted).build(file)?;
+        if !range.is_empty() {
+            reader.set_index(first)?;
+        }
+        Ok::<_, arrow_schema::ArrowError>(reader)
+    })?;
+    Ok(Reader::Arrow(Box::new(reader), usize::try_from(skip).unwrap_or(usize::MAX), None))
+}
+
+/// The next rows, and not too many: what follows makes copies of them.
+fn next_slice(reader: &mut FileReader<File>, skip: &mut usize, held: &mut Option<RecordBatch>) -> Result<Option<RecordBatch>> {
+    let batch = loop {
+        match held.take() {
+            Some(batch) if batch.num_rows() > 0 => break batch,
+            _ => match guarded("Arrow", || reader.next().transpose())? {
+                Some(batch) => {
+                    let from = std::mem::take(skip).min(batch.num_rows());
+                    *held = Some(batch.slice(from, batch.num_rows() - from));
+                }
+                None => return Ok(None),
+            },
+        }
+    };
+    let bytes = batch.get_array_memory_size() as u64 / batch.num_rows() as u64;
+    let rows = usize::try_from((BATCH_BYTES / bytes.max(1)).clamp(1, BATCH_ROWS)).unwrap_or(1).min(batch.num_rows());
+    *held = Some(batch.slice(rows, batch.num_rows() - rows));
+    Ok(Some(batch.slice(0, rows)))
+}
+
+/// The first row of each record batch and the number of rows behind the last, from the heads of the batches alone.
+fn batch_starts(mut file: impl Read + Seek) -> Result<Vec<u64>> {
+    let none = || Error::corrupt("no Arrow IPC file (a stream is none): its end says nothing of its batches");
+    let size = file.seek(SeekFrom::End(0))?;
+    let mut read = |start: u64, bytes: u64| -> Result<Vec<u8>> {
+        // Before it is allocated.
+        if start.checked_add(bytes).is_none_or(|end| end > size) {
+            return Err(corrupt("Arrow", format!("{bytes} bytes at {start} of {size}")));
+        }
+        file.seek(SeekFrom::Start(start))?;
+        let mut held = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        file.read_exact(&mut held)?;
+        Ok(held)
+    };
+    let end = read(size.checked_sub(10).ok_or_else(none)?, 10)?;
+    let len = end.first_chunk::<10>().and_then(|end| read_footer_length(*end).ok()).ok_or_else(none)? as u64;
+    let footer = read(size.checked_sub(10 + len).ok_or_else(none)?, len)?;
+    let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| corrupt("Arrow", error))?;
+    let mut starts = vec![0_u64];
+    for block in footer.recordBatches().into_iter().flatten() {
+        let number = |number: i64| u64::try_from(number).map_err(|error| corrupt("Arrow", error));
+        let head = read(number(block.offset())?, number(block.metaDataLength().into())?)?;
+        number(block.bodyLength())?;
+        // Since 2019 four bytes of 0xff stand before the length of the message.
+        let message = if head.starts_with(&[0xff; 4]) { head.get(8..) } else { head.get(4..) };
+        let message = arrow_ipc::root_as_message(message.unwrap_or_default()).map_err(|error| corrupt("Arrow", error))?;
+        let batch = message.header_as_record_batch().ok_or_else(|| corrupt("Arrow", "a batch that is none"))?;
+        let rows = number(batch.length())?;
+        let end = starts.last().copied().unwrap_or(0).checked_add(rows);
+        starts.push(end.ok_or_else(|| corrupt("Arrow", "more rows than can be counted"))?);
+    }
+    Ok(starts)
+}

@@ -1,0 +1,175 @@
+//! From a frame to a table: the index columns that sequences need are read first, so that rows out of order are an error before
+//! any payload is; then partitions are written side by side.
+
+use std::{ops::Range, path::Path, sync::Arc};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema as ArrowSchema};
+use serde_json::json;
+
+use super::{
+    blobs::Files,
+    columns::FrameColumn,
+    settings::FrameSettings,
+    source::{Batches, Frame},
+};
+use crate::{
+    error::{Error, Result},
+    format::{MAX_SEGMENT_ROWS, SequenceTracker},
+    ingest::partitions::write_partitions,
+    schema::{ColumnType, Schema},
+    store::Store,
+    table::{Table, TableWriter},
+};
+
+/// Takes a frame in as a new table in `store`; `progress` is told the rows done. Memory holds a few batches a worker and what
+/// [`WriteOptions`](crate::WriteOptions) allow.
+///
+/// # Errors
+/// As [`FrameSettings::schema`]; `Exists` where there is a table already; `Invalid` for sequences whose rows do not stand
+/// together or fall; `NotFound` for a missing file, naming row and path; `Denied` for one outside the root; `Corrupt` where the
+/// frame is damaged; errors of the store. No half table is visible.
+pub async fn ingest(
+    frame: &Frame,
+    store: Store,
+    settings: &FrameSettings,
+    progress: impl Fn(u64) + Send + Sync + 'static,
+) -> Result<Table> {
+    let (schema, columns) = settings.choose(frame.columns())?;
+    let writer = TableWriter::create(store, schema.clone(), settings.write.clone()).await?;
+    writer.set_lineage(
+        "source",
+        json!({"kind": frame.kind(), "file": frame.path().file_name().map(|name| name.to_string_lossy().into_owned())}),
+    );
+    let partitions = partitions(frame, &schema, settings)?;
+    let root = settings.root.as_deref().or_else(|| frame.path().parent()).filter(|root| !root.as_os_str().is_empty());
+    let files = Files::new(root.unwrap_or(Path::new(".")), &settings.blobs, settings.missing)?;
+    let of_blob = |paths: &str| frame.columns().iter().find(|column| column.name == paths).cloned();
+    let paths = settings.blobs.iter().map(|blob| of_blob(&blob.paths).ok_or_else(|| Error::internal("a blob without paths")));
+    let plan = Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files });
+    let frame = frame.clone();
+    write_partitions(writer, partitions, settings.workers, move |rows| plan.rows(&frame, rows), progress).await
+}
+
+/// Rows a partition where nothing else is said.
+const ROWS: u64 = 8192;
+/// And where files are read, which are large as a rule.
+const ROWS_WITH_FILES: u64 = 1024;
+
+/// The rows cut into partitions: at the first sequence start behind so many rows, or where a partition can take no more.
+fn partitions(frame: &Frame, schema: &Schema, settings: &FrameSettings) -> Result<Vec<Range<u64>>> {
+    let target = match settings.partition_rows {
+        0 if settings.blobs.is_empty() => ROWS,
+        0 => ROWS_WITH_FILES,
+        rows => rows.min(MAX_SEGMENT_ROWS),
+    };
+    let mut cuts = vec![0];
+    let mut cut = |row: u64| {
+        if row - cuts.last().copied().unwrap_or(0) >= target {
+            cuts.push(row);
+        }
+    };
+    if schema.sequence_by().len() + schema.order_by().len() == 0 {
+        (0..frame.rows()).step_by(usize::try_from(target).unwrap_or(usize::MAX)).for_each(&mut cut);
+    } else {
+        let (tracked, columns) = tracked(frame, schema)?;
+        let mut tracker = SequenceTracker::new(&tracked);
+        let mut row = 0;
+        for batch in frame.batches(0..frame.rows(), &roots(&columns))? {
+            let batch = of_columns(&columns, &batch?)?;
+            let starts = tracker.push(&batch).map_err(|error| error.at(frame.path().display()))?;
+            starts.into_iter().for_each(|start| cut(row + start as u64));
+            row += batch.num_rows() as u64;
+        }
+    }
+    cuts.push(frame.rows());
+    let mut parts: Vec<Range<u64>> = Vec::new();
+    for pair in cuts.windows(2).filter(|pair| pair[0] < pair[1]) {
+        // A sequence may be longer than a partition can be.
+        let starts = (pair[0]..pair[1]).step_by(usize::try_from(MAX_SEGMENT_ROWS).unwrap_or(usize::MAX));
+        parts.extend(starts.map(|start| start..(start + MAX_SEGMENT_ROWS).min(pair[1])));
+    }
+    Ok(parts)
+}
+
+/// The columns that sequences and their order need, as a schema of their own.
+fn tracked(frame: &Frame, schema: &Schema) -> Result<(Schema, Vec<FrameColumn>)> {
+    let needed = |name: &str| schema.sequence_by().chain(schema.order_by()).any(|column| column.name == name);
+    let columns: Vec<FrameColumn> = frame.columns().iter().filter(|column| needed(&column.name)).cloned().collect();
+    let mut builder = Schema::builder();
+    for column in &columns {
+        builder = builder.index(&column.name, column.ty.as_ref().unwrap_or(&ColumnType::Utf8));
+    }
+    let names = |columns: &mut dyn Iterator<Item = &crate::Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
+    let builder = builder.sequence_by(names(&mut schema.sequence_by())).order_by(names(&mut schema.order_by()));
+    Ok((builder.build()?, columns))
+}
+
+fn roots(columns: &[FrameColumn]) -> Vec<&str> {
+    columns.iter().map(|column| column.root.as_str()).collect()
+}
+
+fn of_columns(columns: &[FrameColumn], batch: &RecordBatch) -> Result<RecordBatch> {
+    let arrays = columns.iter().map(|column| column.array(batch)).collect::<Result<Vec<ArrayRef>>>()?;
+    let fields = columns.iter().zip(&arrays).map(|(column, array)| Field::new(&column.name, array.data_type().clone(), true));
+    let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// What is read of each row.
+struct Plan {
+    columns: Vec<FrameColumn>,
+    /// The paths of each blob.
+    paths: Vec<FrameColumn>,
+    files: Files,
+}
+
+impl Plan {
+    fn rows(self: &Arc<Self>, frame: &Frame, range: Range<u64>) -> Result<Rows> {
+        let roots: Vec<&str> = self.columns.iter().chain(&self.paths).map(|column| column.root.as_str()).collect();
+        Ok(Rows { plan: Arc::clone(self), batches: frame.batches(range.clone(), &roots)?, first: range.start, held: None })
+    }
+}
+
+/// Batches as the table's schema has them.
+struct Rows {
+    plan: Arc<Plan>,
+    batches: Batches,
+    /// The frame's row at the start of the batch that is held, or of the next.
+    first: u64,
+    /// A batch, the paths of its rows, and how many of them are done.
+    held: Option<(RecordBatch, Vec<ArrayRef>, usize)>,
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.held.is_none() {
+            match self.batches.next()?.and_then(|batch| self.taken(&batch)) {
+                Ok(held) => self.held = Some(held),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let (batch, paths, done) = self.held.take()?;
+        let rows = match paths.is_empty() {
+            true => Ok(batch.clone()),
+            false => self.plan.files.beside(&batch, &paths, done, self.first),
+        };
+        if let Ok(rows) = &rows {
+            match done + rows.num_rows() {
+                done if done < batch.num_rows() => self.held = Some((batch, paths, done)),
+                _ => self.first += batch.num_rows() as u64,
+            }
+        }
+        Some(rows)
+    }
+}
+
+impl Rows {
+    fn taken(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<ArrayRef>, usize)> {
+        let paths = self.plan.paths.iter().map(|column| column.array(batch)).collect::<Result<_>>()?;
+        Ok((of_columns(&self.plan.columns, batch)?, paths, 0))
+    }
+}

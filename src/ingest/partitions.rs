@@ -1,0 +1,84 @@
+//! The partitions of a source, written by as many workers as there are threads and committed as one table.
+//!
+//! Where partitions begin is decided before and depends on the source alone, so the table is the same bytes for any number of
+//! workers.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use arrow_array::RecordBatch;
+use futures::future::try_join_all;
+
+use crate::{
+    error::{Error, Result},
+    table::{Table, TableWriter},
+    write::Receipt,
+};
+
+/// Writes the rows of each range as a partition and commits; `rows` gives the batches of a range, `progress` is told the rows
+/// done. `workers` partitions are written at once, 0 = as many as the machine has threads.
+///
+/// # Errors
+/// Errors of `rows` and of the store; no table is there then.
+pub(super) async fn write_partitions<I>(
+    writer: TableWriter,
+    partitions: Vec<Range<u64>>,
+    workers: usize,
+    rows: impl Fn(Range<u64>) -> Result<I> + Send + Sync + 'static,
+    progress: impl Fn(u64) + Send + Sync + 'static,
+) -> Result<Table>
+where
+    I: Iterator<Item = Result<RecordBatch>> + Send + 'static,
+{
+    let (writer, rows, progress) = (Arc::new(writer), Arc::new(rows), Arc::new(progress));
+    let partitions: Arc<[Range<u64>]> = partitions.into();
+    let (next, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)));
+    let workers = match workers {
+        0 => std::thread::available_parallelism().map_or(1, |threads| threads.get()),
+        workers => workers,
+    };
+    let jobs = (0..workers.min(partitions.len())).map(|_| {
+        let (writer, rows, partitions) = (Arc::clone(&writer), Arc::clone(&rows), Arc::clone(&partitions));
+        let (next, done, progress) = (Arc::clone(&next), Arc::clone(&done), Arc::clone(&progress));
+        tokio::spawn(async move {
+            let mut receipts = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(range) = partitions.get(number) else { return Ok(receipts) };
+                let report = |rows| progress(done.fetch_add(rows, Ordering::Relaxed) + rows);
+                let written = async { write_partition(&writer, number, rows(range.clone())?, report).await };
+                receipts.push(written.await.inspect_err(|_| {
+                    // The table will not be: nobody starts another partition.
+                    next.store(partitions.len(), Ordering::Relaxed);
+                })?);
+            }
+        })
+    });
+    let finished = try_join_all(jobs).await.map_err(|error| Error::internal(format!("an ingest worker stopped: {error}")))?;
+    let receipts = finished.into_iter().collect::<Result<Vec<Vec<Receipt>>>>()?.concat();
+    let writer = Arc::into_inner(writer).ok_or_else(|| Error::internal("an ingest worker is still writing"))?;
+    writer.commit(receipts).await
+}
+
+async fn write_partition(
+    writer: &TableWriter,
+    number: usize,
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    progress: impl Fn(u64),
+) -> Result<Receipt> {
+    let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 partitions"))?;
+    let mut partition = writer.partition_at(number)?;
+    for batch in batches {
+        let batch = batch?;
+        partition.write(&batch).await?;
+        progress(batch.num_rows() as u64);
+        // A worker that never waits would keep the others of a small runtime from starting.
+        tokio::task::yield_now().await;
+    }
+    partition.finish().await
+}
