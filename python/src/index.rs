@@ -1,5 +1,7 @@
 //! Tables and their indexes.
 
+use std::collections::BTreeMap;
+
 use polars::prelude::{BooleanChunked, NewChunkedArray};
 use pyo3::{prelude::*, types::PyCapsule};
 use tetrys::{Merge, Pick};
@@ -53,6 +55,34 @@ impl Table {
         let column = |id| schema.column(id).map(|column| (column.name.clone(), column.ty.to_string()));
         let columns = |group: &tetrys::ColumnGroup| group.columns.iter().filter_map(|id| column(*id)).collect();
         schema.groups().iter().map(|group| (group.name.clone(), columns(group))).collect()
+    }
+
+    /// Stored bytes, and bytes of the values, of each column group: {group: (stored, decoded)}.
+    #[getter]
+    fn group_sizes(&self) -> BTreeMap<String, (u64, u64)> {
+        let segments = &self.0.manifest().segments;
+        let sizes = |(number, group): (usize, &tetrys::ColumnGroup)| {
+            let of = segments.iter().filter_map(|segment| segment.groups.get(number));
+            let logical = of.clone().flat_map(|group| &group.columns).map(|column| column.logical).sum();
+            (group.name.clone(), (of.map(|group| group.stored_bytes).sum(), logical))
+        };
+        self.0.schema().groups().iter().enumerate().map(sizes).collect()
+    }
+
+    /// What the table is, in numbers: what `tetrys info --json` prints, as a dict. Loads the layouts.
+    ///
+    ///     >>> info = tt.Table("drives").info()
+    ///     >>> info["rows"], info["sequences"], info["preset"]
+    ///     (20, 2, 'balanced')
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let table = self.0.clone();
+        let info = wait_long(py, async move { table.info().await })?;
+        let json = serde_json::to_string(&info).map_err(|error| Invalid::new_err(error.to_string()))?;
+        py.import("json")?.call_method1("loads", (json,))
+    }
+
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("tetrys._html")?.call_method1("of_table", (this,))
     }
 
     /// What the table says of itself.
@@ -120,6 +150,12 @@ impl Index {
         check_frames().py()?;
         let frame = capsule::frame(frame)?;
         with_frames(py, || self.0.with_frame(frame)).map(Self)
+    }
+
+    /// The answer of a query, as any frame.
+    fn query<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Bound<'py, PyCapsule>> {
+        let frame = with_frames(py, || self.0.query(query))?;
+        capsule::of_frame(py, &frame)
     }
 
     fn sql(&self, py: Python<'_>, query: &str) -> PyResult<Self> {

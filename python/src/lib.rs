@@ -11,6 +11,10 @@ mod write;
 
 use pyo3::prelude::*;
 
+/// glibc returns buffers of megabytes to the system when they are freed, and the next window faults its pages in again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[pymodule]
 fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(module)?;

@@ -76,6 +76,11 @@ impl RowLoader {
         self.loader.column_names().map(str::to_owned).collect()
     }
 
+    /// The names of the columns that any of the patterns matches.
+    fn matching(&self, patterns: Vec<String>) -> PyResult<Vec<String>> {
+        Ok(self.loader.clone().columns(&patterns).py()?.column_names().map(str::to_owned).collect())
+    }
+
     fn get_row<'py>(&self, py: Python<'py>, position: isize, columns: Option<Vec<String>>) -> PyResult<Bound<'py, PyDict>> {
         let (loader, position) = (self.with(columns)?, self.position(position)?);
         let row = wait(py, loader.get_row(position))?;
@@ -265,6 +270,40 @@ impl Rows {
     /// Which rows of a column are not null, bool [rows].
     fn valid<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         arrays::valid(py, self.0.column(name).py()?)
+    }
+
+    /// The type of each column, as schemas write it: {name: "f32[?,4]"}.
+    #[getter]
+    fn types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let types = PyDict::new(py);
+        for (name, ty) in self.keys().into_iter().zip(self.0.column_types()) {
+            types.set_item(name, ty.to_string())?;
+        }
+        Ok(types)
+    }
+
+    /// The pixels of each row of a column of pictures, None where it is null: u8 [height, width, 3] and what else
+    /// `tetrys.decode` gives.
+    ///
+    ///     >>> rows = tt.row_loader(tt.read_index("drives")).take([3, 4])
+    ///     >>> [image.shape for image in rows.images("camera.jpeg")]
+    ///     [(6, 8, 3), (6, 8, 3)]
+    fn images<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let values = self.__getitem__(py, name)?;
+        py.import("tetrys._images")?.call_method1("decode_all", (name, values))
+    }
+
+    /// The columns as tensors of PyTorch: numbers, times (as i64 ticks) and tensors of fixed shape as one tensor [rows, *shape],
+    /// tensors of variable shape, lists of numbers and bytes as a list of tensors (None for null), text as a list of str.
+    ///
+    /// The tensors share the memory that numpy's arrays do (booleans are copied, by numpy already): clone one before writing into
+    /// it. Raises `Unsupported` where PyTorch is not installed.
+    fn to_torch<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("tetrys._torch")?.call_method1("tensors", (this,))
+    }
+
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("tetrys._html")?.call_method1("of_rows", (this,))
     }
 
     /// One row, as `RowLoader.get_row` gives it.

@@ -183,6 +183,18 @@ fn type_of(field: &Field) -> PyResult<ColumnType> {
             }
             item => ColumnType::list(item),
         },
+        // What `Rows` hand out for tensors of variable shape: their values, and the shape of each.
+        DataType::Struct(fields) => match &fields[..] {
+            [data, shape] if (data.name().as_str(), shape.name().as_str()) == ("data", "shape") => {
+                let (DataType::LargeList(item), DataType::FixedSizeList(extent, rank)) = (data.data_type(), shape.data_type())
+                else {
+                    return Err(unknown());
+                };
+                let element = scalar(item.data_type()).filter(|_| *extent.data_type() == DataType::Int32).ok_or_else(unknown)?;
+                ColumnType::tensor(element, vec![None; usize::try_from(*rank).map_err(|_| unknown())?])
+            }
+            _ => return Err(unknown()),
+        },
         DataType::FixedSizeList(item, size) => {
             let size = u32::try_from(*size).map_err(|_| unknown())?;
             match type_of(item)? {
@@ -276,6 +288,7 @@ type Named = Vec<(String, String)>;
 
 #[pymethods]
 impl TableWriter {
+    /// A new session, or with `session` one that was begun in another process.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "a schema in parts, named on the Python side")]
     fn new(
@@ -288,6 +301,8 @@ impl TableWriter {
         units: Named,
         preset: &str,
         properties: &str,
+        write_memory: Option<usize>,
+        session: Option<&str>,
     ) -> PyResult<Self> {
         let mut builder = Schema::builder().sequence_by(sequence_by).order_by(order_by);
         for (name, ty) in index {
@@ -300,7 +315,13 @@ impl TableWriter {
             builder = builder.property(column, "unit", unit);
         }
         let schema = builder.build().py()?;
-        let options = WriteOptions { preset: parse_preset(preset)?, ..Default::default() };
+        let mut options = WriteOptions { preset: parse_preset(preset)?, ..Default::default() };
+        options.write_memory = write_memory.unwrap_or(options.write_memory);
+        if let Some(session) = session {
+            let session = session.parse().map_err(|error| Invalid::new_err(format!("session `{session}`: {error}")))?;
+            let joined = tetrys::TableWriter::join(tetrys::Store::open(&url).py()?, session, schema, options);
+            return Ok(Self(Mutex::new(Some(joined.py()?))));
+        }
         let properties: std::collections::BTreeMap<String, serde_json::Value> =
             serde_json::from_str(properties).map_err(|error| Invalid::new_err(format!("properties: {error}")))?;
         let writer = wait_long(py, async move { tetrys::Table::create(&url, schema, options).await })?;
@@ -313,6 +334,22 @@ impl TableWriter {
     fn partition(&self) -> PyResult<Partition> {
         let writer = self.take()?;
         let partition = writer.partition().py();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(Partition(Mutex::new(Some(partition?))))
+    }
+
+    /// The session, and the number of the next partition, which another process will write.
+    fn reserve(&self) -> PyResult<(String, u32)> {
+        let writer = self.take()?;
+        let reserved = (writer.session().to_string(), writer.reserve());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(reserved)
+    }
+
+    /// A partition that was reserved.
+    fn partition_at(&self, number: u32) -> PyResult<Partition> {
+        let writer = self.take()?;
+        let partition = writer.partition_at(number).py();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
         Ok(Partition(Mutex::new(Some(partition?))))
     }

@@ -79,6 +79,31 @@ def test_rows_are_a_mapping_and_an_arrow_table(index: tt.Index) -> None:
     assert repr(rows).startswith("Rows: 3 of which 3 exist; lidar.points: f32[?,4], ")
 
 
+def test_every_column_type_is_taken_by_pyarrow_and_written_again(tmp_path: object) -> None:
+    """Tensors of variable shape go as a struct of values and shapes: pyarrow refuses Arrow's name for them over 64-bit offsets."""
+    data = {
+        "i": np.arange(3),
+        "t.points": [np.arange(8.0).reshape(2, 4), None, np.zeros((0, 4))],
+        "t.image": [np.arange(6, dtype=np.uint8).reshape(1, 2, 3), np.zeros((2, 0, 3), np.uint8), None],
+        "t.half": [np.ones(2, np.float16), None, np.zeros(1, np.float16)],
+        "t.matrix": np.arange(12.0).reshape(3, 2, 2),
+        "t.lists": [["a"], None, []],
+        "t.bytes": [b"a", None, b""],
+        "t.flags": np.array([[True, False]] * 3),
+    }
+    rows = tt.row_loader(tt.write_table(f"{tmp_path}/one", data, index=["i"])).take([0, 1, 2])
+    table = pa.table(rows)
+    assert table["t.points"].to_pylist() == [{"data": list(range(8)), "shape": [2, 4]}, None, {"data": [], "shape": [0, 4]}]
+    assert table["t.image"].null_count == 1 and table["t.image"].type.field("data").type == pa.large_list(pa.uint8())
+    batches = table.append_column("i", pa.array([0, 1, 2]))
+    again = tt.row_loader(tt.write_table(f"{tmp_path}/two", batches, index=["i"], schema={"t.points": "f64[?,4]"})).take([0, 1, 2])
+    for row in range(3):
+        found, expected = again.row(row), rows.row(row)
+        assert list(found) == list(expected)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value, strict=isinstance(value, np.ndarray))
+
+
 def test_a_scan_gives_all_rows_in_order(index: tt.Index) -> None:
     batches = list(tt.row_loader(index).scan(batch_size=7, columns=["labels.*"]))
     assert [len(batch) for batch in batches] == [7, 7, 6]

@@ -11,6 +11,7 @@
 Every error is a `tetrys.Error`; its subclass says what can be done about it.
 """
 
+from ._images import decode
 from ._index import Index, concat, merge, read_index
 from ._rows import RowLoader, row_loader, times
 from ._tetrys import (
@@ -31,7 +32,7 @@ from ._tetrys import (
     Unsupported,
     __version__,
 )
-from ._write import Partition, Writer, ingest_l5, write_table
+from ._write import Partition, PartitionTask, Writer, ingest_l5, write_table
 
 __all__ = [
     "Conflict",
@@ -45,6 +46,7 @@ __all__ = [
     "NotFound",
     "OutcomeUnknown",
     "Partition",
+    "PartitionTask",
     "Ragged",
     "Receipt",
     "RowLoader",
@@ -55,6 +57,7 @@ __all__ = [
     "Writer",
     "__version__",
     "concat",
+    "decode",
     "ingest_l5",
     "merge",
     "read_index",

@@ -18,11 +18,27 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
+class _Stream:
+    """A frame that was sent already."""
+
+    def __init__(self, stream: object) -> None:
+        self._stream = stream
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._stream
+
+
 class Index:
     """The index columns of a table's rows, and for each table behind them a locator column of i64.
 
     Do anything to the frame (`to_polars`, `to_pandas`, `to_arrow`, or any library that speaks Arrow's PyCapsule interface) and
     give it back by `with_frame`: as long as the locators stay, its rows can be read.
+
+        >>> index = tt.read_index("drives")
+        >>> len(index), index.columns
+        (20, ['log_id', 'timestamp', 'pedestrians'])
+        >>> index[index["pedestrians"] > 3]["timestamp"].to_list()
+        [400, 900, 1400, 1900]
     """
 
     def __init__(self, native: _tetrys.Index, remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> None:
@@ -41,7 +57,12 @@ class Index:
         return self._native.tables()
 
     def filter(self, *predicates: pl.Expr, **equal: Any) -> Index:
-        """The rows for which all polars expressions are true, and the named columns equal the values."""
+        """The rows for which all polars expressions are true, and the named columns equal the values.
+
+            >>> index = tt.read_index("drives")
+            >>> len(index.filter(pl.col("pedestrians") > 3)), len(index.filter(log_id="monday"))
+            (4, 10)
+        """
         return self.with_frame(self.to_polars().filter(*predicates, **equal))
 
     def sort(self, by: str | Sequence[str], *, descending: bool = False) -> Index:
@@ -53,11 +74,28 @@ class Index:
         return self._of(self._native.sample(rows, seed))
 
     def sql(self, query: str) -> Index:
-        """The rows that a query over the table `t` gives: `SELECT * FROM t WHERE speed > 3`."""
+        """The rows that a query over the table `t` gives; it must keep the locators, as `*` does.
+
+            >>> tt.read_index("drives").sql("SELECT * FROM t WHERE pedestrians > 3 ORDER BY timestamp DESC")["timestamp"].to_list()
+            [1900, 1400, 900, 400]
+        """
         return self._of(self._native.sql(query))
+
+    def query(self, query: str) -> pl.DataFrame:
+        """The answer of any query over the table `t`, as a frame of polars.
+
+            >>> tt.read_index("drives").query("SELECT log_id, count(*) AS rows FROM t GROUP BY log_id ORDER BY log_id").rows()
+            [('monday', 10), ('tuesday', 10)]
+        """
+        return pl.DataFrame(_Stream(self._native.query(query)))
 
     def with_frame(self, frame: ArrowStream) -> Index:
         """The same tables under another frame: its locator columns say which rows it means.
+
+            >>> index = tt.read_index("drives")
+            >>> frame = index.to_polars().sort("pedestrians").with_columns(twice=pl.col("pedestrians") * 2)
+            >>> index.with_frame(frame[:2])["twice"].to_list()
+            [0, 0]
 
         Raises `Invalid` where a locator column is missing, null, not i64, or of another table version.
         """
@@ -106,9 +144,10 @@ class Index:
         return repr(self._native)
 
     def _repr_html_(self) -> str:
-        urls = ", ".join(f"{table.url}@{table.version}" for table in self.tables)
-        html: str = self.to_polars()._repr_html_()
-        return f"<p>Index of {len(self):,} rows of <code>{urls}</code></p>{html}"
+        """The frame, the pictures of its first rows, the tables with their groups and sizes."""
+        from ._html import of_index
+
+        return of_index(self)
 
     def __reduce__(self) -> tuple[Callable[..., Index], tuple[Any, ...]]:
         """The tables by URL and version, and the frame."""
@@ -125,6 +164,9 @@ def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.Dat
 def read_index(url: str | Table, columns: Iterable[str] | None = None) -> Index:
     """The index of the table at `url` (`/data/sensors`, `file:///data/sensors`, `...@7` for version 7), or those of its columns
     that match any of the patterns.
+
+        >>> tt.read_index("drives", columns=["log*"]).columns
+        ['log_id']
 
     Raises `NotFound` where there is no table, `Corrupt` where its bytes are not what was written.
     """
@@ -152,6 +194,11 @@ def merge(
     `by_time` names a time column (or a pair of left and right): of the rows with equal keys the one that is nearest, the last
     before or the first after (`pick`), no further than `tolerance` (`"50ms"`). `first` takes the first of several partners,
     which are an error otherwise.
+
+        >>> index = tt.read_index("drives")
+        >>> merged = tt.merge(index, index[:5], on=["log_id", "timestamp"])
+        >>> len(merged), tt.row_loader(merged).get_row(4, ["labels.*"])
+        (5, {'labels.text': 'row 4', 'labels.text_right': 'row 4'})
     """
     if how not in ("inner", "left"):
         raise Invalid(f"how `{how}`: expected inner or left")
@@ -170,7 +217,12 @@ def _merge_whole(left: tuple[Callable[..., Index], tuple[Any, ...]], right: Inde
 
 
 def concat(indexes: Iterable[Index], *, fill: bool = False) -> Index:
-    """Indexes one below the other; with `fill`, columns that some do not have are null there."""
+    """Indexes one below the other; with `fill`, columns that some do not have are null there.
+
+        >>> index = tt.read_index("drives")
+        >>> tt.concat([index[:1], index[5:6]])["timestamp"].to_list()
+        [0, 500]
+    """
     indexes = list(indexes)
     return Index(_tetrys.concat([index._native for index in indexes], fill), (_concat, (indexes, fill)))
 

@@ -50,9 +50,17 @@ class Writer:
         units: Mapping[str, str] | None = None,
         preset: str = "balanced",
         properties: Mapping[str, Any] | None = None,
+        write_memory: int | None = None,
     ) -> None:
         """`schema` has the type of each column (`"i64"`, `"utf8"`, `"f32[?,4]"`), `index` the columns held in memory, `groups` those
-        stored and read together (by default the columns of one prefix: `lidar.points` and `lidar.times` in `lidar`).
+        stored and read together (by default the columns of one prefix: `lidar.points` and `lidar.times` in `lidar`). Any column may
+        be null. `preset` is fast, balanced or compact; `write_memory` bytes are what a partition holds before it spills to a file.
+
+            >>> writer = tt.Writer("lidars", schema={"time": "i64", "lidar.points": "f32[?,4]"}, index=["time"])
+            >>> partition = writer.partition()
+            >>> partition.write({"time": [0, 1], "lidar.points": [np.zeros((7, 4)), None]})
+            >>> len(writer.commit([partition.finish()]))
+            2
 
         Raises `Exists` where there is a table already, `Invalid` for a broken rule, `Unsupported` for an unknown type.
         """
@@ -60,7 +68,7 @@ class Writer:
         if missing := [name for name in index if name not in self.schema]:
             raise Invalid(f"index columns that are not there: {', '.join(missing)}")
         named = _groups(self.schema, index, groups)
-        self._native = _tetrys.TableWriter(
+        self._made_by = (
             str(url),
             [(name, self.schema[name]) for name in index],
             [(group, [(name, self.schema[name]) for name in columns]) for group, columns in named.items()],
@@ -69,11 +77,27 @@ class Writer:
             list((units or {}).items()),
             preset,
             json.dumps(dict(properties or {})),
+            write_memory,
         )
+        self._native = _tetrys.TableWriter(*self._made_by, None)
 
     def partition(self) -> Partition:
         """The next partition; partitions follow each other in the table in the order in which they were asked for."""
         return Partition(self._native.partition(), self.schema)
+
+    def task(self) -> PartitionTask:
+        """The next partition, for another process to write: a task can be pickled, and the receipt that it ends in as well.
+
+            >>> writer = tt.Writer("lidars", schema={"time": "i64", "lidar.points": "f32[?,4]"}, index=["time"])
+            >>> def work(task):                                  # in any process, on any machine that sees the URL
+            ...     with task.partition() as partition:
+            ...         partition.write({"time": [0], "lidar.points": [np.zeros((7, 4))]})
+            ...     return partition.receipt
+            >>> len(writer.commit([work(writer.task())]))
+            1
+        """
+        session, number = self._native.reserve()
+        return PartitionTask(self._made_by, session, number, self.schema)
 
     def attach(self, name: str, content: bytes) -> None:
         """Stores a small object beside the rows: a map, a calibration."""
@@ -94,6 +118,7 @@ class Partition:
         """Made by `Writer.partition`."""
         self._native = native
         self._schema = schema
+        self._receipt: Receipt | None = None
 
     def write(self, data: Data) -> None:
         """Appends rows: a mapping of columns, or a frame."""
@@ -102,7 +127,44 @@ class Partition:
 
     def finish(self) -> Receipt:
         """Ends the partition; its receipt goes to `Writer.commit`, from another process too: it can be pickled."""
-        return self._native.finish()
+        self._receipt = self._native.finish()
+        return self._receipt
+
+    @property
+    def receipt(self) -> Receipt:
+        """The receipt, once the partition is finished: behind a `with` block that raised nothing, it is."""
+        if self._receipt is None:
+            raise Invalid("the partition is not finished")
+        return self._receipt
+
+    def __enter__(self) -> Partition:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None and self._receipt is None:
+            self.finish()
+
+
+class PartitionTask:
+    """A partition for another process to write; small, and picklable. Made by `Writer.task`."""
+
+    def __init__(self, made_by: tuple[Any, ...], session: str, number: int, schema: Mapping[str, str]) -> None:
+        """Made by `Writer.task`."""
+        self._made_by = made_by
+        self._session = session
+        self._number = number
+        self._schema = dict(schema)
+
+    def partition(self) -> Partition:
+        """The partition, empty. Where a worker died its task can be done again; of two receipts of it the commit takes one, and
+        refuses them where they differ.
+        """
+        made_by = (*self._made_by, self._session)
+        native = _tetrys.TableWriter(*made_by)
+        return Partition(native.partition_at(self._number), self._schema)
+
+    def __repr__(self) -> str:
+        return f"PartitionTask: partition {self._number} of {self._made_by[0]}"
 
 
 def write_table(
@@ -119,6 +181,10 @@ def write_table(
     A column is a numpy array with one entry a row (`[rows, *shape]`), a list of arrays (a tensor whose first extent differs from
     row to row), of text, of bytes or of lists, with None for null, or anything of Arrow. `schema` declares the types that should
     not be those of the first batch; `options` are those of `Writer`. `progress` is told the rows written so far.
+
+        >>> columns = {"time": np.arange(2), "lidar.points": [np.zeros((7, 4), np.float32), np.zeros((9, 4), np.float32)]}
+        >>> tt.write_table("sweeps", columns, index=["time"]).groups
+        [('lidar', [('lidar.points', 'f32[?,4]')])]
     """
     alone = isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__")
     batches: Iterator[Data] = iter([cast("Data", data)] if alone else cast("Iterable[Data]", data))
