@@ -164,6 +164,34 @@ fn the_order_and_the_time_of_partitions_cannot_be_seen_in_what_is_stored() {
 }
 
 #[test]
+fn partitions_written_in_a_joined_session_are_those_of_its_writer() {
+    let schema = sensors();
+    let mut rng = Rng(common::seed());
+    let parts: Vec<_> = ["a", "b", "c"].map(|log| rows_of(&schema, &mut rng, &[(log, 9)], Taste::NOISE)).into();
+    let written = |joins: bool| {
+        block_on(async {
+            let (_, store) = memory();
+            let writer = TableWriter::create(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
+            let mut receipts = Vec::new();
+            for part in &parts {
+                let mut partition = if joins {
+                    let (session, number) = (writer.session(), writer.reserve());
+                    let joined = TableWriter::join(store.clone(), session, schema.clone(), cut_by(tiny_cuts())).unwrap();
+                    joined.partition_at(number).unwrap()
+                } else {
+                    writer.partition().unwrap()
+                };
+                partition.write(part).await.unwrap();
+                receipts.push(partition.finish().await.unwrap());
+            }
+            let table = writer.commit(receipts).await.unwrap();
+            (stored(&store).await, table.manifest().segments.clone())
+        })
+    };
+    assert!(written(true) == written(false));
+}
+
+#[test]
 fn any_number_of_workers_ingests_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("generated.zarr");

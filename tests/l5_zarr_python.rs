@@ -13,18 +13,9 @@ use common::l5::{batches, records};
 use sha2::{Digest, Sha256};
 use tetrys::ingest::l5::{Dataset, GeneratorSettings, export, source::Source};
 
-/// The python of a virtual environment with zarr-python 2, or `None` after saying why the test is skipped.
+/// The python of a virtual environment with zarr-python 2, or `None` after recording why the test is skipped.
 fn python() -> Option<PathBuf> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zarr_python/venv.sh");
-    let output = Command::new("sh").arg(script).output().ok();
-    match output {
-        Some(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap().trim().into()),
-        Some(output) if output.status.code() != Some(3) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
-        _ => {
-            println!("skipped: no python3 with venv and pip");
-            None
-        }
-    }
+    common::python("tests/zarr_python/requirements.txt")
 }
 
 fn check(python: &Path, arguments: &[&str]) -> String {

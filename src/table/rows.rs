@@ -90,6 +90,11 @@ impl Rows {
         &self.batch
     }
 
+    /// The types of the columns, in the order of [`Rows::batch`]: Arrow has no bf16, for one.
+    pub fn column_types(&self) -> &[ColumnType] {
+        &self.types
+    }
+
     /// One column.
     ///
     /// # Errors

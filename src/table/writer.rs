@@ -85,6 +85,43 @@ impl TableWriter {
         PartitionWriter::new(self.store.clone(), self.session, number, Arc::clone(&self.schema), &self.options)
     }
 
+    /// The session, for [`TableWriter::join`].
+    pub fn session(&self) -> Uuid {
+        self.session
+    }
+
+    /// The number of the next partition, for somebody else to write: in another process by [`TableWriter::join`] and
+    /// [`TableWriter::partition_at`]. Its receipt is waited for by the commit.
+    pub fn reserve(&self) -> u32 {
+        self.partitions.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The session of a writer in another process, to write partitions that it has reserved; `schema` and `options` are those
+    /// that it was made with. Their receipts go to the writer that began the session: it alone commits.
+    ///
+    /// ```
+    /// # use tetrys::{Result, Schema, Store, Table, TableWriter, WriteOptions};
+    /// # async fn example() -> Result<()> {
+    /// let schema = || Schema::builder().index("frame", "i64").group("lidar", [("lidar.points", "f32[?,4]")]).build();
+    /// let writer = Table::create("drives", schema()?, WriteOptions::default()).await?;
+    /// let (session, number) = (writer.session(), writer.reserve());
+    /// // In another process, which was told both:
+    /// let joined = TableWriter::join(Store::open("drives")?, session, schema()?, WriteOptions::default())?;
+    /// let receipt = joined.partition_at(number)?.finish().await?;
+    /// // In the first one again:
+    /// let table = writer.commit([receipt]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Invalid` for cuts out of their bounds.
+    pub fn join(store: Store, session: Uuid, schema: Schema, options: WriteOptions) -> Result<Self> {
+        options.cuts.check()?;
+        let partitions = AtomicU32::new(0);
+        Ok(Self { store, session, schema: Arc::new(schema), options, partitions, extras: Mutex::default() })
+    }
+
     /// Says something of the table, kept in its manifest.
     pub fn set_property(&self, key: impl Into<String>, value: impl Into<Value>) {
         self.extras().properties.insert(key.into(), value.into());

@@ -9,6 +9,7 @@ use std::{
     env, fs,
     io::Write,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// The root of the workspace, also for the tests of a member.
@@ -55,6 +56,20 @@ pub(crate) fn skip(reason: &str) {
         let opened = fs::OpenOptions::new().create(true).append(true).open(&file);
         let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
         written.unwrap_or_else(|error| panic!("TETRYS_SKIPPED: {}: {error}", Path::new(&file).display()));
+    }
+}
+
+/// The python of a virtual environment with what a file of the checkout names (`tests/venv.sh`), or `None` after recording that
+/// the test is skipped.
+pub(crate) fn python(requirements: &str) -> Option<PathBuf> {
+    let output = Command::new("sh").arg(root().join("tests/venv.sh")).arg(root().join(requirements)).output().ok();
+    match output {
+        Some(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap().trim().into()),
+        Some(output) if output.status.code() != Some(3) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
+        _ => {
+            skip("no python3 of 3.10 or later with venv and pip");
+            None
+        }
     }
 }
 

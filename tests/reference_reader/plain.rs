@@ -95,16 +95,7 @@ pub(crate) fn columns(schema: &Schema, rows: &RecordBatch) -> Value {
 
 /// The python that has what the reference reader imports, or `None` after recording why the test is skipped.
 pub(crate) fn python() -> Option<PathBuf> {
-    let script = common::root().join("tests/reference_reader/venv.sh");
-    let output = Command::new("sh").arg(script).output().ok();
-    match output {
-        Some(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap().trim().into()),
-        Some(output) if output.status.code() != Some(3) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
-        _ => {
-            common::skip("no python3 with venv and pip");
-            None
-        }
-    }
+    common::python("tests/reference_reader/requirements.txt")
 }
 
 /// Runs a script of the reference reader.

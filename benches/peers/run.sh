@@ -1,0 +1,15 @@
+#!/bin/sh
+# Builds the package in release and compares it with its peers: `run.sh [options of compare.py]`. The peers come from PyPI into a
+# virtual environment in the cache folder; the data goes to a scratch folder, and is removed.
+set -eu
+here="$(cd "$(dirname "$0")" && pwd)"
+root="$here/../.."
+python="$(sh "$root/tests/venv.sh" "$here/requirements.txt")"
+target="${CARGO_TARGET_DIR:-$root/target}"
+[ -n "${TETRYS_BUILT:-}" ] || cargo build --release --locked --manifest-path "$root/Cargo.toml" -p tetrys-python
+scratch="$(mktemp -d "${TMPDIR:-/tmp}/tetrys-peers.XXXXXX")"
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/package"
+cp -r "$root/python/python/tetrys" "$scratch/package/"
+cp "$target/release/lib_tetrys.so" "$scratch/package/tetrys/_tetrys.abi3.so"
+PYTHONPATH="$scratch/package" PYTHONDONTWRITEBYTECODE=1 "$python" "$here/compare.py" --folder "$scratch" "$@"

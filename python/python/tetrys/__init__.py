@@ -1,0 +1,67 @@
+"""Tetrys: tables of wide machine-learning rows, read at random, by row, column and window.
+
+    import tetrys as tt, polars as pl
+
+    index = tt.read_index("/data/sensors")
+    busy = index.filter(pl.col("pedestrians") > 3)
+    rows = tt.row_loader(busy)
+    row = rows.get_row(0, columns=["lidar.*"])
+    history = rows.get_rows(0, columns=["lidar.*"], offsets=range(-10, 1))
+
+Every error is a `tetrys.Error`; its subclass says what can be done about it.
+"""
+
+from ._images import decode
+from ._index import Index, concat, merge, read_index
+from ._rows import RowLoader, row_loader, times
+from ._tetrys import (
+    Conflict,
+    Corrupt,
+    Denied,
+    Error,
+    Exists,
+    Internal,
+    Invalid,
+    NotFound,
+    OutcomeUnknown,
+    Ragged,
+    Receipt,
+    Rows,
+    Table,
+    Unavailable,
+    Unsupported,
+    __version__,
+)
+from ._write import Partition, PartitionTask, Writer, ingest_l5, write_table
+
+__all__ = [
+    "Conflict",
+    "Corrupt",
+    "Denied",
+    "Error",
+    "Exists",
+    "Index",
+    "Internal",
+    "Invalid",
+    "NotFound",
+    "OutcomeUnknown",
+    "Partition",
+    "PartitionTask",
+    "Ragged",
+    "Receipt",
+    "RowLoader",
+    "Rows",
+    "Table",
+    "Unavailable",
+    "Unsupported",
+    "Writer",
+    "__version__",
+    "concat",
+    "decode",
+    "ingest_l5",
+    "merge",
+    "read_index",
+    "row_loader",
+    "times",
+    "write_table",
+]

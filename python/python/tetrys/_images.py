@@ -1,0 +1,78 @@
+"""Pictures in columns of bytes: known by their first bytes, decoded by Pillow, and small for notebooks."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._tetrys import Invalid, Unsupported
+
+_SIGNS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"II*\0": "tiff", b"MM\0*": "tiff"}
+
+
+def kind(data: Any) -> str | None:
+    """What picture these bytes are (jpeg, png, gif, webp, tiff), or None: judged by how they begin."""
+    head = bytes(data[:16])
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "webp"
+    return next((name for sign, name in _SIGNS.items() if head.startswith(sign)), None)
+
+
+def decode(data: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[Any]:
+    """The pixels of a JPEG, PNG or other picture that Pillow reads: u8 [height, width, 3] of RGB, [height, width, 4] with alpha,
+    [height, width] of grey (u16 or i32 where the picture has so many bits).
+
+    Raises `Invalid` for bytes that are no picture or a broken one, `Unsupported` where Pillow is not installed
+    (`pip install tetrys[images]`).
+
+        >>> import io; from PIL import Image
+        >>> file = io.BytesIO(); Image.new("RGB", (4, 2), "red").save(file, "png")
+        >>> tt.decode(file.getvalue()).shape
+        (2, 4, 3)
+    """
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise Unsupported("pictures are decoded by Pillow, which is not installed: pip install tetrys[images]") from error
+    try:
+        with Image.open(io.BytesIO(bytes(data))) as image:
+            if image.mode in ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "1"):
+                return np.asarray(image.convert("RGBA" if "transparency" in image.info or image.mode == "PA" else "RGB"))
+            return np.asarray(image)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise Invalid(f"{len(data)} bytes that are no whole picture: {error}") from error
+
+
+def decode_all(name: str, values: Iterable[Any]) -> list[npt.NDArray[Any] | None]:
+    """The pixels of each row of a column, None where it is null."""
+    found = []
+    for row, value in enumerate(values):
+        try:
+            found.append(None if value is None else decode(value))
+        except Invalid as error:
+            raise Invalid(f"column `{name}`, row {row} of those read: {error}") from error
+    return found
+
+
+def thumbnail(data: Any, height: int = 64) -> str:
+    """An `img` of HTML that holds the picture itself: shrunk where Pillow is installed, as it is up to 64 KiB; else its size."""
+    found = kind(data)
+    content = bytes(data)
+    try:
+        from PIL import Image
+
+        with Image.open(io.BytesIO(content)) as image:
+            image.thumbnail((4 * height, height))
+            small = io.BytesIO()
+            image.convert("RGB").save(small, "jpeg", quality=80)
+            found, content = "jpeg", small.getvalue()
+    except (ImportError, OSError, SyntaxError, ValueError):
+        pass
+    if found is None or found == "tiff" or len(content) > 1 << 16:
+        return f"{len(content):,} bytes"
+    return f'<img height="{height}" src="data:image/{found};base64,{base64.b64encode(content).decode()}">'

@@ -1,0 +1,38 @@
+"""Rows as tensors of PyTorch, over the same memory."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from ._tetrys import Ragged, Rows, Unsupported
+
+
+def tensor(array: np.ndarray[Any, Any]) -> Any:
+    """A tensor over the memory of an array, by DLPack; times as their i64 ticks."""
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError as error:
+        raise Unsupported("PyTorch is not installed: pip install torch") from error
+    if array.dtype.name == "bfloat16":
+        return torch.from_dlpack(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_dlpack(array.view(np.int64) if array.dtype.kind in "mM" else array)
+
+
+def tensors(rows: Rows) -> dict[str, Any]:
+    """See `Rows.to_torch`."""
+    found: dict[str, Any] = {}
+    for name in rows:
+        values = rows[name]
+        if isinstance(values, Ragged):
+            whole = tensor(values.values).reshape(-1)
+            shapes, offsets = values.shapes.tolist(), np.concatenate([[0], np.cumsum(values.shapes.prod(axis=1))]).tolist()
+            valid = rows.valid(name).tolist()
+            found[name] = [
+                whole[offsets[row] : offsets[row + 1]].reshape(shapes[row]) if valid[row] else None for row in range(len(values))
+            ]
+        else:
+            found[name] = values.tolist() if values.dtype.kind == "O" else tensor(values)
+    return found

@@ -1,0 +1,337 @@
+//! Columns as numpy arrays: views of the memory that was read where numpy has the type, and copies where it has not (bits,
+//! text, days).
+#![allow(unsafe_code, reason = "numpy borrows Arrow's memory in one function, `view`")]
+
+use std::ops::Range;
+
+use arrow_array::{Array, ArrayRef, cast::AsArray, types};
+use arrow_buffer::NullBuffer;
+use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ndarray::ArrayViewD};
+use pyo3::{
+    exceptions::PyIndexError,
+    intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyBool, PyList, PyString, PyTuple},
+};
+use tetrys::{ColumnType, Primitive, TimeUnit};
+
+use crate::error::Internal;
+
+/// Keeps the memory of an Arrow array alive as long as numpy looks at it.
+#[pyclass(frozen)]
+struct Memory {
+    _array: ArrayRef,
+}
+
+/// A read-only numpy array over `values`, which are of `owner`.
+fn view<'py, T: Element>(py: Python<'py>, values: &[T], shape: &[usize], owner: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let values = ArrayViewD::from_shape(shape, values).map_err(|error| Internal::new_err(error.to_string()))?;
+    let memory = Bound::new(py, Memory { _array: ArrayRef::clone(owner) })?;
+    // SAFETY: buffers of an Arrow array neither move nor change while any array holds them; numpy holds `memory`, which holds
+    // one that does, and nobody writes through a read-only array.
+    let array = unsafe { PyArrayDyn::borrow_from_array(&values, memory.into_any()) };
+    array.readwrite().make_nonwriteable();
+    Ok(array.into_any())
+}
+
+fn copy<'py, T: Element>(py: Python<'py>, values: Vec<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    numpy::PyArray1::from_vec(py, values).call_method1(intern!(py, "reshape"), (shape.to_vec(),))
+}
+
+/// Some elements of an array, in this shape.
+fn elements<'py>(
+    py: Python<'py>,
+    element: Primitive,
+    array: &ArrayRef,
+    range: Range<usize>,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyAny>> {
+    macro_rules! view_of {
+        ($arrow:ty) => {
+            view(py, &array.as_primitive::<$arrow>().values()[range], shape, array)
+        };
+    }
+    match element {
+        Primitive::Bool => copy(py, array.as_boolean().slice(range.start, range.len()).values().iter().collect(), shape),
+        Primitive::I8 => view_of!(types::Int8Type),
+        Primitive::I16 => view_of!(types::Int16Type),
+        Primitive::I32 => view_of!(types::Int32Type),
+        Primitive::I64 => view_of!(types::Int64Type),
+        Primitive::U8 => view_of!(types::UInt8Type),
+        Primitive::U16 => view_of!(types::UInt16Type),
+        Primitive::U32 => view_of!(types::UInt32Type),
+        Primitive::U64 => view_of!(types::UInt64Type),
+        Primitive::F16 => view_of!(types::Float16Type),
+        Primitive::F32 => view_of!(types::Float32Type),
+        Primitive::F64 => view_of!(types::Float64Type),
+        Primitive::Bf16 => {
+            let bits = view_of!(types::UInt16Type)?;
+            match bfloat16(py) {
+                Some(dtype) => bits.call_method1(intern!(py, "view"), (dtype,)),
+                None => Ok(bits),
+            }
+        }
+    }
+}
+
+/// The dtype of `ml_dtypes`, where that is installed; otherwise bf16 comes as its bits in u16.
+fn bfloat16(py: Python<'_>) -> Option<&Py<PyAny>> {
+    static DTYPE: PyOnceLock<Option<Py<PyAny>>> = PyOnceLock::new();
+    let import = || Some(py.import("ml_dtypes").ok()?.getattr("bfloat16").ok()?.unbind());
+    DTYPE.get_or_init(py, import).as_ref()
+}
+
+/// Ticks of `i64` as the numpy type of this kind (`M8` or `m8`) and unit; null is NaT.
+fn ticks<'py>(py: Python<'py>, kind: &str, unit: TimeUnit, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let data = array.to_data();
+    let values = &data.buffer::<i64>(0)[..array.len()];
+    let ticks = match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => view(py, values, &[array.len()], array)?,
+        Some(nulls) => {
+            let known = |(value, valid): (&i64, bool)| if valid { *value } else { i64::MIN };
+            copy(py, values.iter().zip(nulls.iter()).map(known).collect(), &[array.len()])?
+        }
+    };
+    let unit = match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    ticks.call_method1(intern!(py, "view"), (format!("{kind}[{unit}]"),))
+}
+
+fn days<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let days = array.as_primitive::<types::Date32Type>();
+    let days = days.iter().map(|day| day.map_or(i64::MIN, i64::from)).collect();
+    copy(py, days, &[array.len()])?.call_method1(intern!(py, "view"), ("M8[D]",))
+}
+
+/// All rows of a column. Null slots of numbers are 0 (see [`valid`]), of times NaT, of text and lists `None`.
+pub(crate) fn column<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let rows = array.len();
+    match ty {
+        ColumnType::Scalar(element) => elements(py, *element, array, 0..rows, &[rows]),
+        ColumnType::Date => days(py, array),
+        ColumnType::Timestamp(unit, _) => ticks(py, "M8", *unit, array),
+        ColumnType::Duration(unit) => ticks(py, "m8", *unit, array),
+        ColumnType::Tensor { element, shape } if ty.fixed_elements().is_some() => {
+            let inner = array.as_fixed_size_list().values();
+            let shape: Vec<usize> = std::iter::once(rows).chain(shape.iter().flatten().map(|extent| *extent as usize)).collect();
+            elements(py, *element, inner, 0..inner.len(), &shape)
+        }
+        _ => match Ragged::of(ty, array) {
+            Some(ragged) => Ok(Bound::new(py, ragged)?.into_any()),
+            None => {
+                let values = (0..rows).map(|row| value(py, ty, array, row)).collect::<PyResult<Vec<_>>>()?;
+                let objects = py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "empty"), (rows, "object"))?;
+                for (row, value) in values.into_iter().enumerate() {
+                    objects.set_item(row, value)?;
+                }
+                Ok(objects)
+            }
+        },
+    }
+}
+
+/// One row of a column; `None` where it is null.
+pub(crate) fn value<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_null(row) {
+        return Ok(py.None().into_bound(py));
+    }
+    let only = |array: Bound<'py, PyAny>| array.get_item(PyTuple::empty(py));
+    match ty {
+        ColumnType::Scalar(Primitive::Bool) => Ok(PyBool::new(py, array.as_boolean().value(row)).to_owned().into_any()),
+        ColumnType::Scalar(element) => only(elements(py, *element, array, row..row + 1, &[])?),
+        ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_) => {
+            column(py, ty, &array.slice(row, 1))?.get_item(0)
+        }
+        ColumnType::Utf8 | ColumnType::Categorical => Ok(PyString::new(py, array.as_string::<i64>().value(row)).into_any()),
+        ColumnType::Tensor { element, shape } if ty.fixed_elements().is_some() => {
+            let list = array.as_fixed_size_list();
+            let size = list.value_length() as usize;
+            let shape: Vec<usize> = shape.iter().flatten().map(|extent| *extent as usize).collect();
+            elements(py, *element, list.values(), row * size..(row + 1) * size, &shape)
+        }
+        _ => match (ty, Ragged::of(ty, array)) {
+            (_, Some(ragged)) => ragged.row(py, row),
+            (ColumnType::List(item), None) => {
+                let items = array.as_list::<i64>().value(row);
+                let items = (0..items.len()).map(|place| value(py, item, &items, place)).collect::<PyResult<Vec<_>>>()?;
+                Ok(PyList::new(py, items)?.into_any())
+            }
+            _ => Err(Internal::new_err(format!("a value of {ty} in Python"))),
+        },
+    }
+}
+
+/// Which rows of a column are not null.
+pub(crate) fn valid<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let valid = array.nulls().map_or_else(|| vec![true; array.len()], |nulls| nulls.iter().collect());
+    copy(py, valid, &[array.len()])
+}
+
+/// Rows of different length: `values` one behind the other, row i in `values[offsets[i]:offsets[i + 1]]`.
+///
+/// `ragged[i]` is row i as an array of its own shape, a view, or None where it is null. Where dimensions other than the first
+/// differ from row to row, `values` is flat and `shapes` says the shape of each row.
+#[pyclass(frozen, module = "tetrys")]
+pub(crate) struct Ragged {
+    element: Primitive,
+    values: ArrayRef,
+    /// Of elements.
+    offsets: Vec<usize>,
+    /// Of each row, where the type does not say it.
+    shapes: Option<(Vec<i32>, usize)>,
+    /// Extents behind the first, where all rows share them.
+    trailing: Option<Vec<usize>>,
+    nulls: Option<NullBuffer>,
+}
+
+impl Ragged {
+    /// Of bytes, lists of scalars, and tensors of variable shape.
+    fn of(ty: &ColumnType, array: &ArrayRef) -> Option<Self> {
+        let usizes = |offsets: &[i64]| offsets.iter().map(|offset| *offset as usize).collect();
+        let nulls = array.nulls().cloned();
+        let (element, values, offsets, shapes, trailing) = match ty {
+            ColumnType::Binary => {
+                let bytes = array.as_binary::<i64>();
+                let values: ArrayRef = std::sync::Arc::new(arrow_array::UInt8Array::new(bytes.values().clone().into(), None));
+                (Primitive::U8, values, usizes(bytes.value_offsets()), None, Some(Vec::new()))
+            }
+            ColumnType::List(item) => {
+                let ColumnType::Scalar(element) = **item else { return None };
+                let list = array.as_list::<i64>();
+                (element, ArrayRef::clone(list.values()), usizes(list.value_offsets()), None, Some(Vec::new()))
+            }
+            ColumnType::Tensor { element, shape } => {
+                let parts = array.as_struct_opt()?;
+                let data = parts.column_by_name("data")?.as_list_opt::<i64>()?;
+                let extents = parts.column_by_name("shape")?.as_fixed_size_list_opt()?;
+                let shapes = extents.values().as_primitive_opt::<types::Int32Type>()?.values().to_vec();
+                let trailing = shape.iter().skip(1).map(|extent| extent.map(|extent| extent as usize)).collect();
+                let offsets = usizes(data.value_offsets());
+                (*element, ArrayRef::clone(data.values()), offsets, Some((shapes, shape.len())), trailing)
+            }
+            _ => return None,
+        };
+        Some(Self { element, values, offsets, shapes, trailing, nulls })
+    }
+
+    fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return Ok(py.None().into_bound(py));
+        }
+        let range = self.offsets[row]..self.offsets[row + 1];
+        let shape = match &self.shapes {
+            Some((shapes, rank)) => shapes[row * rank..(row + 1) * rank].iter().map(|extent| *extent as usize).collect(),
+            None => vec![range.len()],
+        };
+        elements(py, self.element, &self.values, range, &shape)
+    }
+
+    fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Elements of one step in the first dimension.
+    fn step(&self) -> usize {
+        self.trailing.as_ref().map_or(1, |trailing| trailing.iter().product::<usize>()).max(1)
+    }
+}
+
+#[pymethods]
+impl Ragged {
+    /// All rows, one behind the other.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let range = self.offsets[0]..self.offsets[self.rows()];
+        let mut shape = vec![range.len() / self.step()];
+        shape.extend(self.trailing.iter().flatten());
+        if shape.iter().product::<usize>() != range.len() {
+            shape = vec![range.len()];
+        }
+        elements(py, self.element, &self.values, range, &shape)
+    }
+
+    /// Where each row starts in `values`, and behind them its length; i64.
+    #[getter]
+    fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let offset = |offset: &usize| ((offset - self.offsets[0]) / self.step()) as i64;
+        copy(py, self.offsets.iter().map(offset).collect(), &[self.offsets.len()])
+    }
+
+    /// The shape of each row, [rows, rank] of i64.
+    #[getter]
+    fn shapes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.shapes {
+            Some((shapes, rank)) => copy(py, shapes.iter().map(|extent| i64::from(*extent)).collect(), &[self.rows(), *rank]),
+            None => copy(py, self.offsets.windows(2).map(|pair| (pair[1] - pair[0]) as i64).collect(), &[self.rows(), 1]),
+        }
+    }
+
+    /// Each row as an array, None where it is null.
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, (0..self.rows()).map(|row| self.row(py, row)).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.rows()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, row: isize) -> PyResult<Bound<'py, PyAny>> {
+        self.row(py, place(row, self.rows())?)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.to_list(py)?.try_iter()?.into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Ragged of {} rows, {} {}", self.rows(), self.offsets[self.rows()] - self.offsets[0], self.element.name())
+    }
+}
+
+/// A place as Python counts it: negative ones from the end.
+pub(crate) fn place(place: isize, len: usize) -> PyResult<usize> {
+    let counted = if place < 0 { place.checked_add_unsigned(len) } else { Some(place) };
+    let found = counted.and_then(|place| usize::try_from(place).ok()).filter(|place| *place < len);
+    found.ok_or_else(|| PyIndexError::new_err(format!("{place} is outside 0..{len}")))
+}
+
+/// The flat values of a numpy array as an Arrow array of `element`, copied; bf16 comes as its bits in u16.
+pub(crate) fn from_numpy(element: Primitive, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    macro_rules! copied {
+        ($native:ty, $arrow:ty) => {{
+            let values = values
+                .cast::<numpy::PyArray1<$native>>()?
+                .try_readonly()
+                .map_err(|error| Internal::new_err(error.to_string()))?;
+            let values: Vec<$native> = match values.as_slice() {
+                Ok(slice) if values.is_c_contiguous() => slice.to_vec(),
+                _ => values.as_array().iter().copied().collect(),
+            };
+            std::sync::Arc::new(arrow_array::PrimitiveArray::<$arrow>::from_iter_values(values)) as ArrayRef
+        }};
+    }
+    Ok(match element {
+        Primitive::Bool => {
+            let values =
+                values.cast::<numpy::PyArray1<bool>>()?.try_readonly().map_err(|error| Internal::new_err(error.to_string()))?;
+            let values: Vec<bool> = values.as_array().iter().copied().collect();
+            std::sync::Arc::new(arrow_array::BooleanArray::from(values))
+        }
+        Primitive::I8 => copied!(i8, types::Int8Type),
+        Primitive::I16 => copied!(i16, types::Int16Type),
+        Primitive::I32 => copied!(i32, types::Int32Type),
+        Primitive::I64 => copied!(i64, types::Int64Type),
+        Primitive::U8 => copied!(u8, types::UInt8Type),
+        Primitive::U16 | Primitive::Bf16 => copied!(u16, types::UInt16Type),
+        Primitive::U32 => copied!(u32, types::UInt32Type),
+        Primitive::U64 => copied!(u64, types::UInt64Type),
+        Primitive::F16 => copied!(half::f16, types::Float16Type),
+        Primitive::F32 => copied!(f32, types::Float32Type),
+        Primitive::F64 => copied!(f64, types::Float64Type),
+    })
+}

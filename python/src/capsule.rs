@@ -1,0 +1,128 @@
+//! Arrow data in and out by the C stream interface (`__arrow_c_stream__`), as polars, pandas, pyarrow and DuckDB speak it.
+//!
+//! The one place, beside `arrays.rs`, with `unsafe` code: a capsule is a pointer, and its name is all that says to what. Both
+//! libraries that are used here (arrow and polars) read and write the same C struct.
+#![allow(unsafe_code, reason = "the C stream interface is one of pointers; each use says why it is sound")]
+
+use std::{ffi::CStr, ptr};
+
+use arrow_array::{
+    Array, ArrayReader, ArrayRef, RecordBatch, RecordBatchIterator,
+    ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader},
+};
+use arrow_schema::{ArrowError, SchemaRef};
+use polars::prelude::{CompatLevel, DataFrame, PolarsError, Series};
+use polars_arrow::{
+    array::{Array as PolarsArray, StructArray},
+    datatypes::{ArrowDataType, Field},
+    ffi::{ArrowArrayStream, ArrowArrayStreamReader, export_iterator},
+};
+use pyo3::{prelude::*, types::PyCapsule};
+
+use crate::error::{IntoPython, Invalid};
+
+const NAME: &CStr = c"arrow_array_stream";
+
+/// pandas sends its row labels as columns of such names.
+const ROW_LABELS: &str = "__index_level_";
+
+/// A frame as a stream of one batch.
+pub(crate) fn of_frame<'py>(py: Python<'py>, frame: &DataFrame) -> PyResult<Bound<'py, PyCapsule>> {
+    let mut frame = frame.clone();
+    frame.rechunk_mut();
+    let level = CompatLevel::oldest();
+    let columns = || frame.columns().iter().map(|column| column.as_materialized_series());
+    let fields = columns().map(|series| series.dtype().to_arrow_field(series.name().clone(), level)).collect();
+    let arrays = columns().map(|series| series.to_arrow(0, level)).collect();
+    let ty = ArrowDataType::Struct(fields);
+    let batch = StructArray::try_new(ty.clone(), frame.height(), arrays, None).map_err(|error| refused(&error)).py()?;
+    let batches = std::iter::once(Ok(Box::new(batch) as Box<dyn PolarsArray>));
+    let stream = export_iterator(Box::new(batches), Field::new("".into(), ty, false));
+    PyCapsule::new_with_value(py, stream, NAME)
+}
+
+/// The frame that any object with `__arrow_c_stream__` holds.
+pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
+    let capsule = capsule(object)?;
+    let pointer = capsule.pointer_checked(Some(NAME))?.cast::<ArrowArrayStream>().as_ptr();
+    // SAFETY: a capsule of this name holds such a struct. It is moved out, which the interface allows once: what stays behind is
+    // marked as released.
+    let stream = Box::new(unsafe { ptr::replace(pointer, ArrowArrayStream::empty()) });
+    // SAFETY: the producer promises by the name that the stream follows the interface.
+    let mut reader = unsafe { ArrowArrayStreamReader::try_new(stream) }.map_err(|error| refused(&error)).py()?;
+    let ArrowDataType::Struct(fields) = reader.field().dtype().clone() else {
+        return Err(Invalid::new_err("a frame is expected, found a single column"));
+    };
+    let mut chunks: Vec<Vec<Box<dyn PolarsArray>>> = vec![Vec::new(); fields.len()];
+    let mut rows = 0;
+    // SAFETY: as above.
+    while let Some(batch) = unsafe { reader.next() } {
+        let batch = batch.map_err(|error| refused(&error)).py()?;
+        rows += batch.len();
+        let batch = batch.as_any().downcast_ref::<StructArray>().ok_or_else(|| Invalid::new_err("a batch is no struct"))?;
+        for (held, array) in chunks.iter_mut().zip(batch.values()) {
+            held.push(array.clone());
+        }
+    }
+    let mut columns = Vec::with_capacity(fields.len());
+    for (field, mut arrays) in fields.iter().zip(chunks) {
+        if field.name.starts_with(ROW_LABELS) {
+            continue;
+        }
+        if arrays.is_empty() {
+            arrays.push(polars_arrow::array::new_empty_array(field.dtype().clone()));
+        }
+        let series = Series::try_from((field, arrays)).map_err(|error| refused(&error)).py()?;
+        columns.push(series.into());
+    }
+    DataFrame::new(rows, columns).map_err(|error| refused(&error)).py()
+}
+
+/// Record batches as a stream.
+pub(crate) fn of_batches(py: Python<'_>, schema: SchemaRef, batches: Vec<RecordBatch>) -> PyResult<Bound<'_, PyCapsule>> {
+    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
+}
+
+/// The record batches that any object with `__arrow_c_stream__` holds.
+pub(crate) fn batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
+    let reader = RecordBatchStreamReader::try_new(stream(object)?).map_err(|error| malformed(&error)).py()?;
+    reader.collect::<Result<_, _>>().map_err(|error| malformed(&error)).py()
+}
+
+/// The arrays of a column: a polars series, a pyarrow chunked array.
+pub(crate) fn arrays(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    let reader = ArrayStreamReader::try_new(stream(object)?).map_err(|error| malformed(&error)).py()?;
+    let empty = arrow_array::new_empty_array(reader.field().data_type());
+    let mut arrays = reader.collect::<Result<Vec<_>, _>>().map_err(|error| malformed(&error)).py()?;
+    arrays.retain(|array: &ArrayRef| !array.is_empty());
+    if arrays.is_empty() {
+        arrays.push(empty);
+    }
+    Ok(arrays)
+}
+
+fn stream(object: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowArrayStream> {
+    let capsule = capsule(object)?;
+    let pointer = capsule.pointer_checked(Some(NAME))?.cast::<FFI_ArrowArrayStream>().as_ptr();
+    // SAFETY: a capsule of this name holds such a struct; it is moved out and what stays behind is marked as released.
+    Ok(unsafe { FFI_ArrowArrayStream::from_raw(pointer) })
+}
+
+fn capsule<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
+    let Some(export) = object.getattr_opt("__arrow_c_stream__")? else {
+        return Err(Invalid::new_err(format!(
+            "{}: expected a frame with `__arrow_c_stream__`, as polars, pandas, pyarrow and DuckDB have it",
+            object.get_type().name()?
+        )));
+    };
+    Ok(export.call0()?.cast_into::<PyCapsule>()?)
+}
+
+fn refused(error: &PolarsError) -> tetrys::Error {
+    tetrys::Error::invalid(format!("polars: {error}"))
+}
+
+fn malformed(error: &ArrowError) -> tetrys::Error {
+    tetrys::Error::invalid(format!("Arrow: {error}"))
+}

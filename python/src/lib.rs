@@ -1,0 +1,37 @@
+//! The native half of the Python package `tetrys`: handles of the library, numpy arrays over its memory, Arrow streams of its
+//! frames. `python/tetrys/` is the half that users see. No logic of tables is in either.
+
+mod arrays;
+mod capsule;
+mod error;
+mod index;
+mod loader;
+mod runtime;
+mod write;
+
+use pyo3::prelude::*;
+
+/// glibc returns buffers of megabytes to the system when they are freed, and the next window faults its pages in again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[pymodule]
+fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    error::add(module)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<index::Table>()?;
+    module.add_class::<index::Index>()?;
+    module.add_class::<loader::RowLoader>()?;
+    module.add_class::<loader::Rows>()?;
+    module.add_class::<loader::Scan>()?;
+    module.add_class::<loader::Times>()?;
+    module.add_class::<arrays::Ragged>()?;
+    module.add_class::<write::Column>()?;
+    module.add_class::<write::Receipt>()?;
+    module.add_class::<write::TableWriter>()?;
+    module.add_class::<write::Partition>()?;
+    module.add_function(wrap_pyfunction!(index::concat, module)?)?;
+    module.add_function(wrap_pyfunction!(write::columns_of, module)?)?;
+    module.add_function(wrap_pyfunction!(loader::ingest_l5, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,71 @@
+"""What the tests share: a small table of two drives, pictures, how many cases a property draws, and where skipped tests are said."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import numpy as np
+import pytest
+import tetrys as tt
+from hypothesis import HealthCheck, settings
+from PIL import Image
+
+settings.register_profile(
+    "tetrys",
+    max_examples=int(os.environ.get("TETRYS_CASES", "25")),
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("tetrys")
+
+ROWS = 20
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """As the Rust suites do: a test that is left out says so in the file that `.ci/run` counts."""
+    if report.skipped and (file := os.environ.get("TETRYS_SKIPPED")):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        with open(file, "a") as lines:
+            lines.write(f"skipped: {report.nodeid}: {reason}\n")
+
+
+def points(row: int) -> np.ndarray:
+    return np.arange(row % 4 * 4, dtype=np.float32).reshape(-1, 4) + row
+
+
+def picture(row: int, kind: str = "png") -> bytes:
+    """Six pixels high, eight wide, of one colour."""
+    file = io.BytesIO()
+    Image.new("RGB", (8, 6), (row * 10, 255 - row * 10, 7)).save(file, kind)
+    return file.getvalue()
+
+
+@pytest.fixture(scope="session")
+def drives(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Ten rows of `monday`, ten of `tuesday`."""
+    url = str(tmp_path_factory.mktemp("tables") / "drives")
+    tt.write_table(
+        url,
+        {
+            "log_id": ["monday"] * 10 + ["tuesday"] * 10,
+            "timestamp": np.arange(ROWS) * 100,
+            "pedestrians": np.arange(ROWS) % 5,
+            "lidar.points": [None if row == 7 else points(row) for row in range(ROWS)],
+            "camera.intrinsics": np.arange(ROWS * 9, dtype=np.float64).reshape(ROWS, 3, 3),
+            "camera.jpeg": [bytes([row]) * row for row in range(ROWS)],
+            "labels.text": [None if row == 3 else f"row {row}" for row in range(ROWS)],
+        },
+        index=["log_id", "timestamp", "pedestrians"],
+        sequence_by=["log_id"],
+        order_by=["timestamp"],
+        units={"timestamp": "ms"},
+    )
+    return url
+
+
+@pytest.fixture
+def index(drives: str) -> tt.Index:
+    return tt.read_index(drives)
+

@@ -1,0 +1,57 @@
+//! The Python package, put together as a wheel would have it, passes its own tests in a virtual environment of its own.
+
+#[path = "../../tests/common/environment.rs"]
+mod environment;
+
+use std::{env, ffi::OsStr, fs, os::unix::fs::symlink, path::Path, process::Command};
+
+use tetrys::ingest::l5::GeneratorSettings;
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The package in `folder`: the Python files, and the library that cargo built beside this test.
+fn package(folder: &Path) {
+    let package = folder.join("tetrys");
+    fs::create_dir(&package).unwrap();
+    for file in fs::read_dir(here().join("python/tetrys")).unwrap().map(|file| file.unwrap().path()) {
+        if file.is_file() && file.extension() != Some(OsStr::new("so")) {
+            symlink(&file, package.join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    let built = env::current_exe().unwrap().with_file_name(format!("lib_tetrys{}", env::consts::DLL_SUFFIX));
+    assert!(built.exists(), "no {}", built.display());
+    symlink(built, package.join("_tetrys.abi3.so")).unwrap();
+}
+
+fn passes(arguments: &[&str]) {
+    let Some(python) = environment::python("python/tests/requirements.txt") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    package(folder.path());
+    let zarr = folder.path().join("generated.zarr");
+    GeneratorSettings { scenes: 2, frames_per_scene: 20, agents_per_frame: 5, ..Default::default() }.generate(&zarr).unwrap();
+    let output = Command::new(python)
+        .args(arguments)
+        .current_dir(here())
+        .env("PYTHONPATH", folder.path())
+        .env("MYPYPATH", folder.path())
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("HYPOTHESIS_STORAGE_DIRECTORY", folder.path().join("hypothesis"))
+        .env("TETRYS_L5", zarr)
+        .env("TETRYS_CASES", environment::cases(25).to_string())
+        .output()
+        .unwrap();
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_python_suite_passes() {
+    passes(&["-m", "pytest", &format!("--hypothesis-seed={}", environment::seed())]);
+}
+
+#[test]
+fn the_package_and_its_stubs_type_check() {
+    passes(&["-m", "mypy", "--cache-dir=/dev/null"]);
+}

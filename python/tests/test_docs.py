@@ -1,0 +1,79 @@
+"""The examples of the documentation do what they say: docstrings of both halves, and the tutorial from top to bottom."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbclient
+import nbformat
+import numpy as np
+import polars as pl
+import pytest
+import tetrys as tt
+from conftest import ROWS, picture, points
+
+
+def documented() -> Iterator[tuple[str, str]]:
+    for name in tt.__all__:
+        thing = getattr(tt, name)
+        yield name, inspect.getdoc(thing) or ""
+        if inspect.isclass(thing) and not issubclass(thing, Exception):
+            for member, value in vars(thing).items():
+                if member == "__init__" or not member.startswith("_"):
+                    yield f"{name}.{member}", inspect.getdoc(value) or ""
+
+
+EXAMPLES = {name: text for name, text in documented() if ">>>" in text}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a table `drives`, as the examples have it."""
+    monkeypatch.chdir(tmp_path)
+    tt.write_table(
+        "drives",
+        {
+            "log_id": ["monday"] * 10 + ["tuesday"] * 10,
+            "timestamp": np.arange(ROWS) * 100,
+            "pedestrians": np.arange(ROWS) % 5,
+            "lidar.points": [points(row) for row in range(ROWS)],
+            "camera.intrinsics": np.zeros((ROWS, 3, 3)),
+            "camera.jpeg": [picture(row, "jpeg") for row in range(ROWS)],
+            "labels.text": [f"row {row}" for row in range(ROWS)],
+        },
+        index=["log_id", "timestamp", "pedestrians"],
+        sequence_by=["log_id"],
+        order_by=["timestamp"],
+        units={"timestamp": "ms"},
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_does_what_it_says(folder: Path, name: str) -> None:
+    example = doctest.DocTestParser().get_doctest(EXAMPLES[name], {"tt": tt, "np": np, "pl": pl}, name, None, None)
+    said: list[str] = []
+    failed, tried = doctest.DocTestRunner().run(example, out=said.append)
+    assert tried > 0 and not failed, "".join(said)
+
+
+def test_every_public_name_is_documented_and_the_main_ones_by_example() -> None:
+    assert [name for name, text in documented() if not text and not name.startswith("Ragged.")] == []
+    shown = {"Index", "Index.filter", "RowLoader.get_row", "RowLoader.get_rows", "RowLoader.take", "RowLoader.scan", "Writer.__init__"}
+    assert shown <= EXAMPLES.keys()
+
+
+def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    path = Path(__file__).parent.parent / "tutorial.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in cells), "keep it without outputs: they go stale"
+    environment = os.environ | {"IPYTHONDIR": str(tmp_path / "ipython"), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
+    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    done = client.execute(env=environment)
+    shown = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert any("<img" in output.get("data", {}).get("text/html", "") for output in shown)

@@ -1,0 +1,158 @@
+"""The index as a frame: out to other libraries, and back."""
+
+from __future__ import annotations
+
+import pickle
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+import tetrys as tt
+
+BUSY = [4, 9, 14, 19]
+
+
+def table_rows(index: tt.Index) -> list[int]:
+    return list(tt.row_loader(index).take(range(len(index))).table_rows)
+
+
+def test_an_expression_of_polars_filters(index: tt.Index) -> None:
+    busy = index.filter(pl.col("pedestrians") > 3)
+    assert (len(index), len(busy), table_rows(busy)) == (20, 4, BUSY)
+    assert table_rows(index.filter(log_id="tuesday", pedestrians=4)) == [14, 19]
+
+
+@pytest.mark.parametrize("mask", [lambda column: column > 3, lambda column: (column > 3).to_numpy(), lambda column: list(column > 3)])
+def test_a_mask_filters_as_with_pandas(index: tt.Index, mask: object) -> None:
+    assert table_rows(index[mask(index["pedestrians"])]) == BUSY  # type: ignore[operator]
+    frame = index.to_pandas()
+    assert table_rows(index[frame["pedestrians"] > 3]) == BUSY
+
+
+def test_slices_positions_and_order(index: tt.Index) -> None:
+    assert table_rows(index[3:6]) == [3, 4, 5]
+    assert table_rows(index[[7, 2, 2]]) == [7, 2, 2]
+    assert table_rows(index.sort(["pedestrians", "timestamp"], descending=True)[:2]) == [19, 14]
+    assert table_rows(index.sample(5, seed=1)) == table_rows(index.sample(5, seed=1))
+    assert table_rows(index.sql("SELECT * FROM t WHERE pedestrians > 3")) == BUSY
+    with pytest.raises(tt.Invalid, match="mask of 3 rows"):
+        index[[True, False, True]]
+
+
+def test_polars_takes_an_index_and_gives_one_back(index: tt.Index) -> None:
+    frame = index.to_polars().filter(pl.col("pedestrians") > 3).with_columns(twice=pl.col("pedestrians") * 2)
+    found = index.with_frame(frame)
+    assert table_rows(found) == BUSY
+    assert found.columns == ["log_id", "timestamp", "pedestrians", "twice"]
+
+
+def test_pandas_takes_an_index_and_gives_one_back(index: tt.Index) -> None:
+    frame = index.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    found = index.with_frame(frame[frame["pedestrians"] > 3])
+    assert table_rows(found) == BUSY
+    assert found.columns == ["log_id", "timestamp", "pedestrians"]
+
+
+def test_pyarrow_takes_an_index_and_gives_one_back(index: tt.Index) -> None:
+    table = index.to_arrow()
+    assert isinstance(table, pa.Table)
+    assert table_rows(index.with_frame(table.filter(pc.greater(table["pedestrians"], 3)))) == BUSY
+    empty = index.with_frame(table.slice(0, 0))
+    assert (len(empty), empty.columns) == (0, index.columns)
+
+
+def test_duckdb_takes_an_index_and_gives_one_back(index: tt.Index) -> None:
+    frame = index.to_arrow()  # noqa: F841: named in the query
+    relation = duckdb.sql("SELECT *, pedestrians * 2 AS twice FROM frame WHERE pedestrians > 3 ORDER BY timestamp")
+    assert table_rows(index.with_frame(relation)) == BUSY
+
+
+def test_locators_are_i64_and_never_null(index: tt.Index) -> None:
+    frame = index.to_polars()
+    (locator,) = [name for name in frame.columns if name not in index.columns]
+    assert (frame[locator].dtype, frame[locator].null_count()) == (pl.Int64, 0)
+
+
+def test_a_frame_without_its_locators_is_refused(index: tt.Index) -> None:
+    with pytest.raises(tt.Invalid, match="no locator column"):
+        index.with_frame(index.to_polars().select("log_id"))
+    with pytest.raises(tt.Invalid, match="expected i64, found f64"):
+        index.with_frame(index.to_polars().with_columns(pl.exclude(index.columns).cast(pl.Float64)))
+    with pytest.raises(tt.Invalid, match="__arrow_c_stream__"):
+        index.with_frame([1, 2])  # type: ignore[arg-type]
+
+
+def test_an_index_and_a_loader_are_pickled_by_their_table_and_rows(index: tt.Index) -> None:
+    busy = index.filter(pl.col("pedestrians") > 3).with_frame(index.to_polars().with_columns(pedestrians=pl.lit(7))[BUSY])
+    again = pickle.loads(pickle.dumps(busy))
+    assert again.to_polars().equals(busy.to_polars())
+    loader = pickle.loads(pickle.dumps(tt.row_loader(busy, edge="skip")))
+    assert loader.get_row(1)["labels.text"] == "row 9"
+    assert len(loader.get_rows(0, offsets=range(-10, 1))) == 5
+    merged = tt.concat([tt.merge(index[5:8], index[6:], on="timestamp")] * 2)
+    again = pickle.loads(pickle.dumps(merged))
+    assert again.to_polars().equals(merged.to_polars())
+    rows = tt.row_loader(again).get_rows(0, offsets=[-1, 0, 1])
+    assert list(rows.column_mask("labels.text_right")) == [False, True, True]
+
+
+def test_it_says_what_it_is(index: tt.Index, drives: str) -> None:
+    assert repr(index).startswith(f"Index of 20 rows of file://{drives}@1\n")
+    assert "Index of 20 rows" in index._repr_html_()
+    (table,) = index.tables
+    assert (table.version, len(table), pickle.loads(pickle.dumps(table)).uuid) == (1, 20, table.uuid)
+    assert dict(table.groups)["camera"] == [("camera.intrinsics", "f64[3,3]"), ("camera.jpeg", "binary")]
+    assert table.index_columns == [("log_id", "utf8"), ("timestamp", "i64"), ("pedestrians", "i64")]
+    assert tt.read_index(drives, columns=["log*"]).columns == ["log_id"]
+
+
+@pytest.fixture
+def labels(tmp_path: object) -> tt.Index:
+    """Labels of every second row of the drives, 20 ms late."""
+    rows = np.arange(0, 20, 2)
+    tt.write_table(
+        f"{tmp_path}/labels",
+        {"timestamp": rows * 100, "seen": rows * 100 + 20, "labels.boxes": [np.full((row % 3, 4), row, np.int32) for row in rows]},
+        index=["timestamp", "seen"],
+        units={"seen": "ms"},
+    )
+    return tt.read_index(f"{tmp_path}/labels")
+
+
+def test_a_merge_by_key_reads_both_tables(index: tt.Index, labels: tt.Index) -> None:
+    merged = tt.merge(index, labels, on="timestamp")
+    row = tt.row_loader(merged).get_row(4, columns=["labels.*", "*.jpeg"])
+    assert list(row) == ["camera.jpeg", "labels.text", "labels.boxes"]
+    assert (len(merged), row["labels.boxes"].shape, bytes(row["camera.jpeg"])) == (10, (2, 4), b"\x08" * 8)
+    rows = tt.row_loader(merged).get_rows(5, columns=["labels.boxes"], offsets=range(-1, 2))
+    assert list(rows.mask) == [False, True, True]
+    assert list(rows.column_mask("labels.boxes")) == [False, True, False]
+
+
+def test_a_left_merge_keeps_rows_without_a_partner(index: tt.Index, labels: tt.Index) -> None:
+    merged = index.merge(labels, on="timestamp", how="left")
+    assert len(merged) == 20
+    assert tt.row_loader(merged).get_row(1)["labels.boxes"] is None
+    with pytest.raises(tt.Invalid, match="expected inner or left"):
+        index.merge(labels, on="timestamp", how="outer")
+    with pytest.raises(tt.NotFound):
+        index.merge(labels, on="no such key")
+
+
+def test_a_merge_by_time_takes_the_nearest_row(index: tt.Index, labels: tt.Index) -> None:
+    merged = tt.merge(index, labels, on=[], by_time=("timestamp", "seen"), pick="nearest", tolerance="30")
+    assert list(merged["timestamp"]) == [row * 100 for row in range(0, 20, 2)]
+
+
+def test_concat_puts_tables_one_below_the_other(index: tt.Index, labels: tt.Index) -> None:
+    assert table_rows(tt.concat([index[:2], index[5:6]])) == [0, 1, 5]
+    with pytest.raises(tt.Invalid, match="concat"):
+        tt.concat([index, labels])
+    both = tt.concat([index, labels], fill=True)
+    loader = tt.row_loader(both)
+    assert (len(both), loader.get_row(20)["labels.text"], loader.get_row(0)["labels.boxes"]) == (30, None, None)

@@ -1,0 +1,256 @@
+"""Rows and windows as numpy arrays."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import ml_dtypes
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+import tetrys as tt
+from conftest import points
+
+
+def address(array: np.ndarray) -> int:
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+def test_a_row_is_a_dict_of_arrays(index: tt.Index) -> None:
+    row = tt.row_loader(index.filter(pl.col("pedestrians") > 3)).get_row(1)
+    assert list(row) == ["lidar.points", "camera.intrinsics", "camera.jpeg", "labels.text"]
+    np.testing.assert_array_equal(row["lidar.points"], points(9), strict=True)
+    np.testing.assert_array_equal(row["camera.intrinsics"], np.arange(81.0, 90.0).reshape(3, 3), strict=True)
+    assert (row["camera.jpeg"].dtype, bytes(row["camera.jpeg"]), row["labels.text"]) == (np.uint8, b"\t" * 9, "row 9")
+
+
+def test_null_is_none_and_not_empty(index: tt.Index) -> None:
+    loader = tt.row_loader(index)
+    assert loader[7]["lidar.points"] is None
+    assert loader[8]["lidar.points"].shape == (0, 4)
+    assert loader[3]["labels.text"] is None
+    assert loader[0]["camera.jpeg"].shape == (0,)
+
+
+def test_a_window_stays_in_its_sequence(index: tt.Index) -> None:
+    loader = tt.row_loader(index)
+    history = loader.get_rows(12, columns=["lidar.*", "*.intrinsics"], offsets=range(-4, 1))
+    assert list(history.mask) == [False, False, True, True, True]
+    assert list(history.table_rows) == [-1, -1, 10, 11, 12]
+    assert history["camera.intrinsics"].shape == (5, 3, 3)
+    assert not history["camera.intrinsics"][:2].any()
+    ragged = history["lidar.points"]
+    assert list(ragged.offsets) == [0, 0, 0, 2, 5, 5]
+    np.testing.assert_array_equal(ragged.values, np.concatenate([points(10), points(11)]), strict=True)
+    assert ragged[0] is None and ragged[-1].shape == (0, 4)
+    assert [None if row is None else row.shape for row in ragged] == [None, None, (2, 4), (3, 4), (0, 4)]
+    assert ragged.shapes[2:].tolist() == [[2, 4], [3, 4], [0, 4]]
+
+
+def test_windows_by_text_list_time_and_edge(index: tt.Index) -> None:
+    loader = tt.row_loader(index)
+    for offsets in (range(-4, 1, 2), [-4, -2, 0], "-4..=0/2"):
+        assert list(loader.get_rows(14, offsets=offsets).table_rows) == [10, 12, 14]
+    by_time = tt.times("timestamp", ["-210ms", "0ms"], tolerance="20ms")
+    assert list(loader.get_rows(14, offsets=by_time).table_rows) == [12, 14]
+    assert len(tt.row_loader(index, edge="skip").get_rows(12, offsets=range(-4, 1))) == 3
+    with pytest.raises(tt.Invalid):
+        tt.row_loader(index, edge="error").get_rows(12, offsets=range(-4, 1))
+    first, second = loader.get_windows([2, 12], ["labels.*"], offsets=range(-1, 1))
+    assert (list(first["labels.text"]), list(second["labels.text"])) == (["row 1", "row 2"], ["row 11", "row 12"])
+
+
+def test_rows_are_a_mapping_and_an_arrow_table(index: tt.Index) -> None:
+    rows = tt.row_loader(index).take([9, 0, 9])
+    assert list(rows) == rows.keys() == list(dict(rows.items()))
+    assert ("labels.text" in rows, "labels" in rows, len(rows)) == (True, False, 3)
+    with pytest.raises(KeyError):
+        rows["labels"]
+    assert pa.table(rows)["labels.text"].to_pylist() == ["row 9", "row 0", "row 9"]
+    assert rows.row(1)["labels.text"] == "row 0"
+    assert repr(rows).startswith("Rows: 3 of which 3 exist; lidar.points: f32[?,4], ")
+
+
+def test_every_column_type_is_taken_by_pyarrow_and_written_again(tmp_path: object) -> None:
+    """Tensors of variable shape go as a struct of values and shapes: pyarrow refuses Arrow's name for them over 64-bit offsets."""
+    data = {
+        "i": np.arange(3),
+        "t.points": [np.arange(8.0).reshape(2, 4), None, np.zeros((0, 4))],
+        "t.image": [np.arange(6, dtype=np.uint8).reshape(1, 2, 3), np.zeros((2, 0, 3), np.uint8), None],
+        "t.half": [np.ones(2, np.float16), None, np.zeros(1, np.float16)],
+        "t.matrix": np.arange(12.0).reshape(3, 2, 2),
+        "t.lists": [["a"], None, []],
+        "t.bytes": [b"a", None, b""],
+        "t.flags": np.array([[True, False]] * 3),
+    }
+    rows = tt.row_loader(tt.write_table(f"{tmp_path}/one", data, index=["i"])).take([0, 1, 2])
+    table = pa.table(rows)
+    assert table["t.points"].to_pylist() == [{"data": list(range(8)), "shape": [2, 4]}, None, {"data": [], "shape": [0, 4]}]
+    assert table["t.image"].null_count == 1 and table["t.image"].type.field("data").type == pa.large_list(pa.uint8())
+    batches = table.append_column("i", pa.array([0, 1, 2]))
+    again = tt.row_loader(tt.write_table(f"{tmp_path}/two", batches, index=["i"], schema={"t.points": "f64[?,4]"})).take([0, 1, 2])
+    for row in range(3):
+        found, expected = again.row(row), rows.row(row)
+        assert list(found) == list(expected)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value, strict=isinstance(value, np.ndarray))
+
+
+def test_a_scan_gives_all_rows_in_order(index: tt.Index) -> None:
+    batches = list(tt.row_loader(index).scan(batch_size=7, columns=["labels.*"]))
+    assert [len(batch) for batch in batches] == [7, 7, 6]
+    assert [row for batch in batches for row in batch.table_rows] == list(range(20))
+
+
+def test_explain_says_what_a_read_costs(index: tt.Index) -> None:
+    cost = tt.row_loader(index).explain(12, ["lidar.*"], offsets=range(-2, 1))
+    assert (cost["ranges"], cost["requests"], cost["hops"]) == (1, 1, 1)
+    assert [group["name"] for group in cost["groups"]] == ["lidar"]
+    assert tt.row_loader(index).explain([0, 19])["bytes"] >= cost["payload_bytes"]
+
+
+def test_numbers_are_views_of_what_was_read(index: tt.Index) -> None:
+    rows = tt.row_loader(index).take(range(20))
+    table = pa.table(rows)
+    cameras = table["camera.intrinsics"].chunk(0)
+    assert address(rows["camera.intrinsics"]) == cameras.storage.values.buffers()[1].address
+    assert address(rows["camera.intrinsics"]) == address(rows["camera.intrinsics"])
+    ragged = rows["lidar.points"]
+    assert address(ragged.values) == address(rows["lidar.points"].values)
+    assert address(ragged[2]) == address(ragged.values) + int(ragged.offsets[2]) * 16
+    row = rows.row(5)
+    assert address(row["camera.intrinsics"]) == address(rows["camera.intrinsics"]) + 5 * 72
+    assert address(row["camera.jpeg"]) == address(rows["camera.jpeg"].values) + sum(range(5))
+    assert not row["camera.intrinsics"].flags.writeable
+
+
+def test_other_libraries_look_at_the_same_memory(index: tt.Index) -> None:
+    array = tt.row_loader(index).get_row(4)["camera.intrinsics"]
+    assert address(np.from_dlpack(array)) == address(array)
+    assert pa.py_buffer(array).address == address(array)
+
+
+def test_a_view_outlives_its_rows(index: tt.Index) -> None:
+    array = tt.row_loader(index).get_row(4, ["*.intrinsics"])["camera.intrinsics"]
+    for _ in range(50):
+        tt.row_loader(index).get_row(5)
+    np.testing.assert_array_equal(array, np.arange(36.0, 45.0).reshape(3, 3))
+
+
+def test_every_type_comes_back_as_numpy_has_it(tmp_path: object) -> None:
+    days = np.array(["2024-02-29", "1969-12-31"], "M8[D]")
+    data = {
+        "i": np.arange(2),
+        "t.bool": np.array([True, False]),
+        "t.bools": np.array([[True, False, True], [False, False, True]]),
+        "t.f16": np.array([1.5, np.inf], np.float16),
+        "t.bf16": np.array([1.5, -2], ml_dtypes.bfloat16),
+        "t.days": days,
+        "t.ns": days.astype("M8[ns]"),
+        "t.ms": np.array([5, -7], "m8[ms]"),
+        "t.u64": np.array([2**64 - 1, 0], np.uint64),
+        "t.empty": np.zeros((2, 0, 3), np.int8),
+    }
+    tt.write_table(f"{tmp_path}/types", data, index=["i"])
+    rows = tt.row_loader(tt.read_index(f"{tmp_path}/types")).take([0, 1])
+    for name, values in data.items():
+        if name != "i":
+            np.testing.assert_array_equal(rows[name], values, strict=True)
+            assert rows[name].dtype == values.dtype
+            np.testing.assert_array_equal(rows.row(1)[name], values[1])
+
+
+def test_null_numbers_are_zero_and_said_to_be_null(tmp_path: object) -> None:
+    tt.write_table(f"{tmp_path}/nulls", {"i": [0, 1], "a.speed": [None, 2.5], "a.when": pl.Series([None, 5], dtype=pl.Duration("us"))}, index=["i"])
+    rows = tt.row_loader(tt.read_index(f"{tmp_path}/nulls")).take([0, 1])
+    assert (list(rows["a.speed"]), list(rows.valid("a.speed"))) == ([0.0, 2.5], [False, True])
+    assert np.isnat(rows["a.when"][0]) and rows["a.when"][1] == np.timedelta64(5, "us")
+    assert rows.row(0) == {"a.speed": None, "a.when": None}
+
+
+def test_each_kind_of_error_is_an_exception(index: tt.Index, drives: str, tmp_path: object) -> None:
+    loader = tt.row_loader(index)
+    with pytest.raises(IndexError, match="20 is outside 0..20"):
+        loader.get_row(20)
+    assert loader.get_row(-1)["labels.text"] == "row 19"
+    with pytest.raises(tt.NotFound, match="nearest"):
+        loader.get_row(0, columns=["lidra.points"])
+    with pytest.raises(tt.NotFound):
+        tt.read_index(f"{tmp_path}/nothing")
+    with pytest.raises(tt.Exists):
+        tt.write_table(drives, {"i": [1], "a.b": [1]}, index=["i"])
+    assert all(issubclass(kind, tt.Error) for kind in (tt.Corrupt, tt.Conflict, tt.OutcomeUnknown, tt.Internal))
+
+
+def test_damage_is_an_error_and_never_data(tmp_path: object) -> None:
+    import pathlib
+
+    url = f"{tmp_path}/damaged"
+    tt.write_table(url, {"i": np.arange(4), "a.x": np.random.default_rng(1).random((4, 500))}, index=["i"], preset="fast")
+    (chunk,) = [file for file in pathlib.Path(url, "chunks").rglob("*") if file.is_file()]
+    content = bytearray(chunk.read_bytes())
+    content[len(content) // 2] ^= 1
+    chunk.chmod(0o644)
+    chunk.write_bytes(content)
+    with pytest.raises(tt.Corrupt, match="checksum"):
+        tt.row_loader(tt.read_index(url)).take(range(4))
+
+
+def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index) -> None:
+    loader = tt.row_loader(index)
+    assert loader.get_row(0)["labels.text"] == "row 0"
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        said = str(loader.get_row(9)["labels.text"])
+        try:
+            index.sort("timestamp")
+            said += "; a frame"
+        except tt.Unsupported as error:
+            said += f"; {error}"
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    assert os.waitpid(child, 0)[1] == 0
+    assert said.startswith("row 9; frames do not survive a fork")
+
+
+def test_a_spawned_process_reads_with_a_pickled_loader(index: tt.Index) -> None:
+    loader = tt.row_loader(index.filter(pl.col("pedestrians") > 3))
+    program = "import pickle, sys; print(pickle.load(sys.stdin.buffer)[2]['labels.text'])"
+    done = subprocess.run([sys.executable, "-c", program], input=pickle.dumps(loader), capture_output=True, check=True, timeout=60)
+    assert done.stdout.decode().strip() == "row 14"
+
+
+def test_ctrl_c_ends_a_wait_within_a_second(index: tt.Index) -> None:
+    loader = tt.row_loader(index)
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        loader.take(list(range(20)) * 200_000)
+    assert time.monotonic() - start < 1.3
+
+
+def test_other_threads_run_while_rows_are_read(index: tt.Index) -> None:
+    loader, seen = tt.row_loader(index), []
+
+    def read() -> None:
+        seen.extend(loader.get_row(row)["labels.text"] for row in range(20))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(str, seen)) == sorted(["None" if row == 3 else f"row {row}" for row in range(20)] * 4)

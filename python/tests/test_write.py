@@ -1,0 +1,230 @@
+"""Writing: what goes in comes out, whatever it came as."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+import tetrys as tt
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+NUMBERS = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
+shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
+
+
+def fixed(rows: int) -> st.SearchStrategy[np.ndarray]:
+    return st.tuples(st.sampled_from(NUMBERS), shapes).flatmap(lambda one: hnp.arrays(one[0], (rows, *one[1])))
+
+
+def ragged(rows: int) -> st.SearchStrategy[list[Any]]:
+    def of(dtype: str, trailing: tuple[int, ...]) -> st.SearchStrategy[list[Any]]:
+        array = st.integers(0, 3).flatmap(lambda extent: hnp.arrays(dtype, (extent, *trailing)))
+        # One array at least says what type the column has.
+        return st.tuples(array, st.lists(st.none() | array, min_size=rows - 1, max_size=rows - 1)).map(lambda one: [one[0], *one[1]])
+
+    trailing = hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3)
+    return st.tuples(st.sampled_from(NUMBERS), trailing).flatmap(lambda one: of(*one))
+
+
+def values(rows: int, of: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.tuples(of, st.lists(st.none() | of, min_size=rows - 1, max_size=rows - 1)).map(lambda one: [one[0], *one[1]])
+
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, Any]:
+    rows = draw(st.integers(1, 12))
+    kinds = st.one_of(
+        fixed(rows), ragged(rows), values(rows, text), values(rows, st.binary(max_size=9)), values(rows, st.lists(text, min_size=1, max_size=3))
+    )
+    columns = draw(st.lists(kinds, min_size=1, max_size=4))
+    return {"row": np.arange(rows)} | {f"{'ab'[place % 2]}.{place}": column for place, column in enumerate(columns)}
+
+
+def same(found: Any, expected: Any) -> None:
+    if expected is None or isinstance(expected, (str, list)):
+        assert found == expected
+    elif isinstance(expected, bytes):
+        assert found.dtype == np.uint8 and bytes(found) == expected
+    else:
+        found = np.asarray(found)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        # NaN bits are kept.
+        assert found.tobytes() == expected.tobytes()
+
+
+@given(tables(), st.sampled_from(["fast", "balanced", "compact"]), st.data())
+def test_a_table_is_a_dict_of_columns(tmp_path: Path, columns: dict[str, Any], preset: str, data: st.DataObject) -> None:
+    url = str(tmp_path / uuid.uuid4().hex)
+    table = tt.write_table(url, columns, index=["row"], preset=preset)
+    rows, names = len(columns["row"]), [name for name in columns if name != "row"]
+    assert len(table) == rows
+    index = tt.read_index(table)
+    order = data.draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=8), label="order")
+    loader = tt.row_loader(index[order])
+    for position, row in enumerate(order):
+        found = loader.get_row(position)
+        assert set(found) == set(names)
+        for name in names:
+            same(found[name], columns[name][row])
+    taken = loader.take(range(len(order)))
+    for name in names:
+        for position, row in enumerate(order):
+            if taken.valid(name)[position]:
+                same(taken[name][position], columns[name][row])
+            else:
+                assert columns[name][row] is None
+    offsets = data.draw(st.lists(st.integers(-rows, rows), min_size=1, max_size=5), label="offsets")
+    window = loader.get_rows(0, offsets=offsets)
+    there = [0 <= order[0] + offset < rows for offset in offsets]
+    assert list(window.mask) == there
+    for name in names:
+        for place, offset in enumerate(offsets):
+            expected = columns[name][order[0] + offset] if there[place] else None
+            same(window.row(place)[name], expected)
+
+
+FRAME = pl.DataFrame(
+    {
+        "host": pl.Series(["a", "a", None], dtype=pl.Categorical),
+        "day": pl.Series([0, 1, 2], dtype=pl.Date),
+        "c.text": ["one", None, "three"],
+        "c.list": [["x"], [], None],
+        "n.vector": pl.Series([[1.0, 2.0], [3.0, 4.0], None], dtype=pl.Array(pl.Float32, 2)),
+        "n.ragged": pl.Series([[1], [], [2, 3]], dtype=pl.List(pl.Int16)),
+        "n.when": pl.Series([1, 2, 3], dtype=pl.Datetime("us", "UTC")),
+    }
+)
+
+
+@pytest.mark.parametrize("frame", [FRAME, FRAME.to_arrow(), FRAME.to_arrow().to_reader()], ids=["polars", "pyarrow", "batches"])
+def test_a_frame_of_any_library_is_written(tmp_path: Path, frame: Any) -> None:
+    table = tt.write_table(str(tmp_path / "frame"), frame, index=["host", "day"])
+    assert table.index_columns == [("host", "categorical"), ("day", "date")]
+    types = {name: ty for _, columns in table.groups for name, ty in columns}
+    assert types == {
+        "c.text": "utf8",
+        "c.list": "list<utf8>",
+        "n.vector": "f32[2]",
+        "n.ragged": "i16[?]",
+        "n.when": "timestamp[us,UTC]",
+    }
+    index = tt.read_index(table)
+    assert index.to_polars()["host"].cast(pl.String).to_list() == ["a", "a", None]
+    assert index.to_polars()["day"].equals(FRAME["day"])
+    rows = tt.row_loader(index).take([0, 1, 2])
+    assert list(rows["c.text"]) == ["one", None, "three"]
+    assert list(rows["c.list"]) == [["x"], [], None]
+    assert rows["n.vector"].tolist() == [[1, 2], [3, 4], [0, 0]] and list(rows.valid("n.vector")) == [True, True, False]
+    assert [row.tolist() for row in rows["n.ragged"]] == [[1], [], [2, 3]]
+    assert rows["n.when"].astype(np.int64).tolist() == [1, 2, 3]
+
+
+def test_columns_of_arrow_stand_beside_arrays(tmp_path: Path) -> None:
+    columns = {"i": [1, 2], "a.polars": pl.Series(["x", None]), "a.arrow": pa.chunked_array([[1.5], [None]])}
+    rows = tt.row_loader(tt.Table(tt.write_table(str(tmp_path / "t"), columns, index=["i"]).url)).take([0, 1])
+    assert (list(rows["a.polars"]), list(rows["a.arrow"]), list(rows.valid("a.arrow"))) == (["x", None], [1.5, 0.0], [True, False])
+
+
+def test_types_groups_and_properties_are_declared(tmp_path: Path) -> None:
+    columns = {"i": [1, 2], "x": [[1, 2], [3]], "y": [None, None], "z": np.array([1, 2])}
+    table = tt.write_table(
+        str(tmp_path / "t"),
+        columns,
+        index=["i"],
+        schema={"i": "i16", "x": "list<u8>", "y": "f16[?,2]", "z": "f32"},
+        groups={"both": ["x", "y"]},
+        properties={"labels": "v7"},
+    )
+    assert (table.index_columns, table.properties) == ([("i", "i16")], {"labels": "v7"})
+    assert table.groups == [("both", [("x", "list<u8>"), ("y", "f16[?,2]")]), ("z", [("z", "f32")])]
+    row = tt.row_loader(tt.read_index(table))[0]
+    assert (row["x"].dtype, row["x"].tolist(), row["y"], row["z"].dtype) == (np.uint8, [1, 2], None, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([None, None], "declare it"),
+        ([object(), None], "expected numbers, text"),
+        ([np.zeros(2), np.zeros((2, 2))], r"arrays of \[1, 2\] dimensions"),
+        (["a", 1], "column `a.x`"),
+        (np.zeros(2, "c8"), "no column type for numpy's complex64"),
+        (np.zeros(3), "column `a.x` has 3 rows, the first column 2"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_by_name(tmp_path: Path, column: Any, message: str) -> None:
+    with pytest.raises(tt.Invalid, match=message):
+        tt.write_table(str(tmp_path / "t"), {"i": [1, 2], "a.x": column}, index=["i"])
+    with pytest.raises(tt.NotFound):
+        tt.Table(str(tmp_path / "t"))
+
+
+def test_a_number_that_does_not_fit_is_refused_and_not_wrapped(tmp_path: Path) -> None:
+    for value, declared in ((300, "u8"), (-1, "u64"), (1.5, "i64")):
+        with pytest.raises(tt.Invalid, match=f"does not fit {declared}"):
+            tt.write_table(str(tmp_path / "t"), {"i": [0], "a.x": [value]}, index=["i"], schema={"a.x": declared})
+
+
+def test_batches_are_written_one_after_the_other(tmp_path: Path) -> None:
+    done: list[int] = []
+    batches = ({"i": np.arange(start, start + 3), "a.x": [np.full(start, start)] * 3} for start in (0, 3, 6))
+    table = tt.write_table(str(tmp_path / "t"), batches, index=["i"], progress=done.append)
+    assert (len(table), done) == (9, [3, 6, 9])
+    assert tt.row_loader(table)[8]["a.x"].tolist() == [6] * 6
+
+
+def test_partitions_are_written_by_many_threads_and_their_receipts_pickled(tmp_path: Path) -> None:
+    writer = tt.Writer(str(tmp_path / "t"), schema={"i": "i64", "a.x": "f32[2]"}, index=["i"])
+    writer.attach("map", b"roads")
+    partitions = [writer.partition() for _ in range(4)]
+
+    def write(number: int) -> bytes:
+        for start in (0, 5):
+            rows = np.arange(start, start + 5) + number * 10
+            partitions[number].write({"i": rows, "a.x": np.stack([rows, rows], axis=1).astype(np.float32)})
+        return pickle.dumps(partitions[number].finish())
+
+    with ThreadPoolExecutor(4) as threads:
+        receipts = [pickle.loads(receipt) for receipt in threads.map(write, range(4))]
+    assert (receipts[1].partition, receipts[1].rows) == (1, 10)
+    table = writer.commit(reversed(receipts))
+    assert table.attachment("map") == b"roads"
+    rows = tt.row_loader(table).take(range(40))
+    np.testing.assert_array_equal(rows["a.x"][:, 0], np.arange(40))
+    with pytest.raises(tt.Invalid, match="committed"):
+        writer.partition()
+
+
+def test_a_missing_receipt_is_named(tmp_path: Path) -> None:
+    writer = tt.Writer(str(tmp_path / "t"), schema={"i": "i64", "a.x": "f32"}, index=["i"])
+    first, second = writer.partition(), writer.partition()
+    first.write({"i": [1], "a.x": [1]})
+    second.write({"i": [2], "a.x": [2]})
+    with pytest.raises(tt.Invalid, match="1"):
+        writer.commit([first.finish()])
+
+
+def test_a_level_5_data_set_is_taken_in(tmp_path: Path) -> None:
+    source = os.environ.get("TETRYS_L5")
+    assert source is not None, "TETRYS_L5 names a generated data set"
+    done: list[int] = []
+    table = tt.ingest_l5(source, str(tmp_path / "scenes"), workers=1, progress=done.append)
+    assert (len(table), max(done)) == (40, 40)
+    loader = tt.row_loader(tt.read_index(table))
+    history = loader.get_rows(22, columns=["agents.pose.*"], offsets=range(-10, 1))
+    assert history.mask.sum() == 3
+    centroid = history["agents.pose.centroid"]
+    assert centroid.values.shape == (centroid.offsets[-1], 2)
