@@ -9,5 +9,5 @@ mod receipts;
 mod statistics;
 
 pub use merge::merge;
-pub use publish::{hash_of, load, newest_version, publish, versions};
+pub use publish::{hash_of, load, newest_version, publish, sealed, versions};
 pub use receipts::in_order;

@@ -4,6 +4,7 @@
 #[cfg(feature = "frame")]
 mod index;
 mod info;
+mod lists;
 mod loader;
 #[cfg(feature = "frame")]
 mod merge;
@@ -12,6 +13,7 @@ mod source;
 mod times;
 mod verify;
 mod version;
+mod view;
 mod windows;
 mod writer;
 

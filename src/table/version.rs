@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::OnceCell;
 
-use super::{loader::RowLoader, writer::TableWriter};
+use super::{loader::RowLoader, view::ViewRows, writer::TableWriter};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},
@@ -57,7 +57,10 @@ pub(super) struct Inner {
     /// One for each of the manifest's `stores`.
     foreign: Vec<OnceCell<Store>>,
     /// Where absolute URLs of other tables may lead.
-    allowed: Vec<String>,
+    pub(super) allowed: Vec<String>,
+    /// Of a view: the tables of its sources, and the rows of them.
+    pub(super) sources: OnceCell<Arc<[Table]>>,
+    pub(super) view: OnceCell<Arc<ViewRows>>,
 }
 
 /// Bytes of the longest URL that is followed.
@@ -114,6 +117,8 @@ impl Table {
                 times: Mutex::default(),
                 foreign,
                 allowed,
+                sources: OnceCell::new(),
+                view: OnceCell::new(),
             }),
         }
     }
@@ -134,19 +139,20 @@ impl Table {
     pub(super) async fn store_of(&self, owner: u32) -> Result<Store> {
         let Some(number) = (owner as usize).checked_sub(1) else { return Ok(self.inner.store.clone()) };
         let cell = self.inner.foreign.get(number).ok_or_else(|| Error::internal(format!("no store {owner}")))?;
-        cell.get_or_try_init(|| self.open_foreign(&self.inner.manifest.stores[number])).await.cloned()
+        let open = || async { self.open_foreign(&self.inner.manifest.stores[number]).await.map(|(store, _)| store) };
+        cell.get_or_try_init(open).await.cloned()
     }
 
-    /// The first of its URLs that may be followed and has the very manifest.
-    async fn open_foreign(&self, foreign: &ForeignTable) -> Result<Store> {
+    /// The first of its URLs that may be followed and has the very manifest; with the bytes of that.
+    pub(super) async fn open_foreign(&self, foreign: &ForeignTable) -> Result<(Store, Bytes)> {
         let place = || format!("{}: referenced table {} version {}", self.url(), foreign.table, foreign.version);
         let mut refused = None;
         for url in &foreign.urls {
             let opened = async {
                 let store = Store::open(&self.followed(url)?)?;
-                let found = commit::hash_of(&store, foreign.version).await?;
+                let (bytes, found) = commit::sealed(&store, foreign.version).await?;
                 match found == foreign.blake3 {
-                    true => Ok(store),
+                    true => Ok((store, bytes)),
                     false => Err(Error::not_found(format!(
                         "{}: version {} there has the manifest hash {found}, expected {}",
                         store.url(),
@@ -156,7 +162,7 @@ impl Table {
                 }
             };
             match opened.await {
-                Ok(store) => return Ok(store),
+                Ok(found) => return Ok(found),
                 // What is wrong with a stored URL is no mistake of the caller.
                 Err(error) if error.kind() == ErrorKind::Invalid => refused = Some(Error::denied(error.to_string())),
                 Err(error) => refused = Some(error),

@@ -652,6 +652,7 @@ fn shared(folder: &Path) {
         stores: vec![store(COMMIT, u64::MAX, &["../sensors", "s3://bucket/sensors"]), store(TABLE, 1, &["file:///old"])],
         condemned: condemned.into(),
         write_features: vec!["of a later writer".to_owned()],
+        view: None,
         attachments: [("map".to_owned(), object(b"a map"))].into(),
         properties: [("licence".to_owned(), json!("CC0"))].into(),
         ..manifest
