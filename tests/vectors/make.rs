@@ -47,7 +47,8 @@ pub(crate) fn vectors(folder: &Path) {
     json("join.json", json!({"left": 6, "right": 19, "rows": [17, 18, null, 18, 4, 0]}));
     let owner = PinOwner { table: COMMIT.parse().unwrap(), version: 3, blake3: Hash::of(b"owner") };
     let (table, commit_id) = (TABLE.parse().unwrap(), COMMIT.parse().unwrap());
-    let pin = Pin { owner, table, version: 2, commit_id, urls: vec!["../labels".to_owned(), "s3://bucket/labels".to_owned()] };
+    let urls = vec!["../labels".to_owned(), "s3://bucket/labels".to_owned()];
+    let pin = Pin { owner, table, version: 2, commit_id, of_commit: None, urls };
     let bytes = pin.to_bytes().unwrap();
     let members: Value = serde_json::from_slice(&bytes).unwrap();
     json("pin.json", json!({"name": pin.name(), "blake3": members["blake3"], "members": members}));
