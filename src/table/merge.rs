@@ -7,7 +7,8 @@ use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, PolarsError};
 use super::index::{Index, IndexSource};
 use crate::{
     error::{Error, Result},
-    index::{Merge, NO_PARTNER, is_locator, locate, retag},
+    index::{Merge, NO_PARTNER, is_locator, locate, retag, without_locators},
+    schema::ColumnId,
 };
 
 impl Index {
@@ -35,11 +36,16 @@ impl Index {
         let base = self.only_base()?;
         let right = right.apart_from(self)?;
         let partners = merge.partners(base, &right.frame)?;
-        let whole = beside(base, &right.frame, &partners, merge)?;
         let rows = locate(&self.frame, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
         let of_frame: Vec<Option<IdxSize>> =
             rows.iter().map(|row| usize::try_from(*row).ok().and_then(|row| partners.get(row).copied()).flatten()).collect();
         let mut frame = beside(&self.frame, &right.frame, &of_frame, merge)?;
+        // Of a frame of all rows, in their order, the columns are shared.
+        let is_whole = rows.len() == base.height() && rows.iter().zip(0..).all(|(row, place)| *row == place);
+        let whole = match is_whole && same_names(base, &self.frame) {
+            true => without_locators(&frame)?,
+            false => beside(base, &without_locators(&right.frame)?, &partners, merge)?,
+        };
         if !merge.keeps_left() {
             let there: polars::prelude::BooleanChunked = of_frame.iter().map(|partner| Some(partner.is_some())).collect();
             frame = frame.filter(&there).map_err(internal)?;
@@ -48,7 +54,15 @@ impl Index {
         for source in right.sources.iter() {
             let taken = |name: &str| sources.iter().flat_map(|held| held.columns.iter()).any(|(held, _)| held == name);
             let columns = source.columns.iter().map(|(name, id)| (merge.renamed(name, taken), *id)).collect();
-            sources.push(IndexSource { base: 0, whole: None, columns, ..source.clone() });
+            let here = |(name, id): &(String, ColumnId)| {
+                let is_there = right.frame.column(name).is_ok() && !merge.is_right_key(name);
+                is_there.then(|| (merge.renamed(name, |name| base.column(name).is_ok()), *id))
+            };
+            let index = source.index.iter().filter_map(here).collect();
+            let rows = locate(&right.frame, source.tag, source.table.rows(), true)?;
+            let row = |partner: &Option<IdxSize>| partner.and_then(|row| rows.get(row as usize)).copied().unwrap_or(NO_PARTNER);
+            let partners = Some(partners.iter().map(row).collect());
+            sources.push(IndexSource { base: 0, whole: None, columns, index, partners, ..source.clone() });
         }
         sources[0].whole = Some(whole);
         Ok(Self { frame, sources: sources.into() })
@@ -101,7 +115,12 @@ impl Index {
                 self.table().url(),
                 source.table.url()
             ))),
-            None => self.sources[0].whole.as_ref().ok_or_else(|| Error::internal("a base without its frame")),
+            None => self.sources[0].whole.as_ref().ok_or_else(|| {
+                Error::invalid(format!(
+                    "merge: the left index is of a view with some rows of {}: load the others by Index::with_sources first",
+                    self.table().url()
+                ))
+            }),
         }
     }
 
@@ -120,10 +139,6 @@ impl Index {
             found.frame = retag(&found.frame, tag, free)?;
             let mut sources = found.sources.to_vec();
             sources[number].tag = free;
-            let base = sources[number].base;
-            if let Some(whole) = &sources[base].whole {
-                sources[base].whole = Some(retag(whole, tag, free)?);
-            }
             found.sources = sources.into();
         }
         Ok(found)
@@ -140,12 +155,21 @@ impl IndexSource {
             (Some(a), Some(b)) => a.columns().len() == b.columns().len() && a.equals_missing(b),
             _ => false,
         };
-        same_table && self.columns == other.columns && same_whole
+        let same_partners = self.partners == other.partners && self.lists == other.lists;
+        same_table && self.columns == other.columns && same_whole && same_partners
     }
 }
 
 fn internal(error: PolarsError) -> Error {
     Error::internal(format!("polars: {error}"))
+}
+
+/// Whether the second frame has the columns of the first, and locators beside them.
+fn same_names(whole: &DataFrame, frame: &DataFrame) -> bool {
+    let named = frame.columns().iter().filter(|column| !is_locator(column.name()));
+    // Columns that polars made anew under an old name are others.
+    let same = |(a, b): (&Column, &Column)| a.name() == b.name() && a.equals_missing(b);
+    named.clone().count() == whole.columns().len() && whole.columns().iter().zip(named).all(same)
 }
 
 /// The columns of `right`, by the number of its row for each row of `left`, beside those of `left`.

@@ -30,6 +30,9 @@ pub(super) struct ViewRows {
     pub(super) lists: Vec<Option<Arc<Lists>>>,
 }
 
+/// The partners and the lists of a source.
+pub(super) type JoinMaps = (Option<Arc<[i64]>>, Option<Arc<Lists>>);
+
 impl Table {
     /// Where its rows are, of a view: a saved merge, filter or split. `None` of a table with rows of its own.
     pub fn view(&self) -> Option<&View> {
@@ -85,8 +88,8 @@ impl Table {
     /// Of a view, the rows of its sources, loaded on first use.
     pub(super) async fn view_rows(&self) -> Result<Arc<ViewRows>> {
         let load = || async {
-            let (objects, (partners, lists)) = try_join(self.index_objects(), self.join_maps()).await?;
-            Ok(Arc::new(self.rows_of_view(&objects, partners, lists)?))
+            let (objects, maps) = try_join(self.index_objects(), self.join_maps()).await?;
+            Ok(Arc::new(self.view_rows_of(&objects, maps)?))
         };
         self.inner.view.get_or_try_init(load).await.map(Arc::clone)
     }
@@ -99,8 +102,7 @@ impl Table {
     }
 
     /// The join maps and the lists of the sources.
-    #[expect(clippy::type_complexity, reason = "two lists, one entry a source")]
-    pub(super) async fn join_maps(&self) -> Result<(Vec<Option<Arc<[i64]>>>, Vec<Option<Arc<Lists>>>)> {
+    pub(super) async fn join_maps(&self) -> Result<Vec<JoinMaps>> {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         let rows = |number: usize| sources.get(number).map_or(0, |source| source.rows);
         let found = sources.iter().map(|source| async move {
@@ -108,18 +110,14 @@ impl Table {
             let join = join.map(|bytes| read_join(bytes, rows(source.base), source.rows)).transpose()?;
             let join = join.map(|partners| partners.into_iter().map(|row| row.map_or(NO_ROW, u64::cast_signed)).collect());
             let lists = lists.map(|bytes| read_lists(bytes, source.rows)).transpose()?;
-            Ok::<_, Error>((join, lists.map(|firsts| Arc::new(Lists::new(&firsts)))))
+            Ok::<JoinMaps, Error>((join, lists.map(|firsts| Arc::new(Lists::new(&firsts)))))
         });
-        Ok(try_join_all(found).await?.into_iter().unzip())
+        try_join_all(found).await
     }
 
     /// The row columns of the index segments, beside join maps and lists.
-    pub(super) fn rows_of_view(
-        &self,
-        objects: &[Bytes],
-        partners: Vec<Option<Arc<[i64]>>>,
-        lists: Vec<Option<Arc<Lists>>>,
-    ) -> Result<ViewRows> {
+    pub(super) fn view_rows_of(&self, objects: &[Bytes], maps: Vec<JoinMaps>) -> Result<ViewRows> {
+        let (partners, lists) = maps.into_iter().unzip();
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         let index: Vec<&Column> = self.schema().index().collect();
         let place = |source: &ViewSource| index.iter().position(|column| column.id == source.row);
