@@ -79,9 +79,8 @@ impl Table {
     /// # Errors
     /// As [`Table::index`], and `NotFound` for a pattern that matches nothing.
     pub async fn index_columns<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Index> {
-        let all: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
+        let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
         let seen = seen_columns(self);
-        let names: Vec<&str> = seen.iter().map(|place| all[*place]).collect();
         let chosen = crate::schema::select(&names, &[], patterns)?;
         self.index_of(Some(chosen.into_iter().map(|place| seen[place]).collect())).await
     }
@@ -141,9 +140,10 @@ impl Table {
     fn frame_of(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
         let mut batches = Vec::new();
         for (bytes, segment) in objects.iter().zip(&self.manifest().segments) {
-            batches.extend(index_columns_reader(bytes.clone(), self.schema(), segment.rows, columns)?);
+            batches.extend(index_columns_reader(bytes.clone(), &self.manifest().schema, segment.rows, columns)?);
         }
-        let described = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place)).map(|(_, column)| column);
+        let stored = self.manifest().schema.index().enumerate();
+        let described = stored.filter(|(place, _)| columns.contains(place)).map(|(_, column)| column);
         index::frame(&described.collect::<Vec<_>>(), self.rows(), batches)
     }
 }

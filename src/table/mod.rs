@@ -8,7 +8,10 @@ mod lists;
 mod loader;
 #[cfg(feature = "frame")]
 mod merge;
+mod rebind;
 mod rows;
+#[cfg(feature = "frame")]
+mod saving;
 mod source;
 mod times;
 mod verify;
@@ -19,8 +22,10 @@ mod writer;
 
 #[cfg(feature = "frame")]
 pub use index::Index;
-pub use info::{GroupInfo, TableInfo};
+pub use info::{GroupInfo, SourceInfo, TableInfo};
 pub use loader::RowLoader;
+#[cfg(feature = "frame")]
+pub use saving::{SavedView, ViewSize, ViewWriter};
 pub use rows::{Element, Row, Rows, Tensor};
 pub use verify::{Damage, Verification};
 pub use version::Table;

@@ -9,11 +9,11 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::OnceCell;
 
-use super::{loader::RowLoader, view::ViewRows, writer::TableWriter};
+use super::{loader::RowLoader, view::{ViewRows, seen_columns, seen_schema}, writer::TableWriter};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},
-    format::{ForeignTable, Manifest, index_reader, read_layout, read_sequences},
+    format::{ForeignTable, Manifest, index_columns_reader, read_layout, read_sequences},
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
@@ -49,6 +49,7 @@ pub struct Table {
 pub(super) struct Inner {
     store: Store,
     manifest: Manifest,
+    schema: Schema,
     hash: Hash,
     layouts: Vec<OnceCell<Arc<Layout>>>,
     sequences: OnceCell<Arc<Sequences>>,
@@ -110,6 +111,7 @@ impl Table {
         Self {
             inner: Arc::new(Inner {
                 store,
+                schema: seen_schema(&manifest),
                 manifest,
                 hash,
                 layouts,
@@ -237,9 +239,10 @@ impl Table {
         self.inner.hash
     }
 
-    /// Columns and groups.
+    /// Columns and groups. Those of a view are its index and, for each table behind it, a group with the columns that are read
+    /// from there; the manifest has what is stored.
     pub fn schema(&self) -> &Schema {
-        &self.inner.manifest.schema
+        &self.inner.schema
     }
 
     /// How many rows.
@@ -259,7 +262,7 @@ impl Table {
     pub async fn layout(&self, group: usize) -> Result<Arc<Layout>> {
         let cell = self.inner.layouts.get(group).ok_or_else(|| Error::internal(format!("no column group {group}")))?;
         let load = || async {
-            let columns = self.schema().groups()[group].columns.len();
+            let columns = self.inner.manifest.schema.groups()[group].columns.len();
             let mut runs = Vec::new();
             for segment in &self.inner.manifest.segments {
                 let stored = &segment.groups[group];
@@ -322,9 +325,9 @@ impl Table {
     /// # Errors
     /// As [`Table::layout`].
     pub async fn index_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let mut batches = Vec::new();
+        let (mut batches, seen) = (Vec::new(), seen_columns(self));
         for (bytes, segment) in self.index_objects().await?.into_iter().zip(&self.inner.manifest.segments) {
-            batches.push(index_reader(bytes, self.schema(), segment.rows)?);
+            batches.push(index_columns_reader(bytes, &self.inner.manifest.schema, segment.rows, &seen)?);
         }
         Ok(batches.into_iter().flatten())
     }

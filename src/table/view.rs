@@ -1,7 +1,7 @@
 //! Views: tables whose rows are rows of others. Opening one takes its manifest, and then at once its index, its join maps and
 //! the manifests of its sources. Follows `format-spec/views.md#sources`.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{Array, cast::AsArray, types::Int64Type};
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Manifest, View, ViewSource, index_columns_reader, read_join, read_lists},
     id::ObjectRef,
-    schema::Column,
+    schema::{Column, ColumnGroup, ColumnId, Schema},
 };
 
 /// What a view says of the rows of its sources, one entry a source.
@@ -46,26 +46,35 @@ impl Table {
     /// `NotFound` where a source is not at any of its URLs, or there in another state; `Denied` for a URL that is not
     /// [allowed](Table::allow); `Corrupt` where it is not what the view says; errors of the store.
     pub async fn sources(&self) -> Result<Arc<[Self]>> {
+        self.inner.sources.get_or_try_init(|| self.open_sources(&[])).await.map(Arc::clone)
+    }
+
+    /// The tables of the sources; those of some of the manifest's `stores` are given.
+    pub(super) async fn open_sources(&self, given: &[Option<Self>]) -> Result<Arc<[Self]>> {
         let Some(view) = self.view() else { return Ok(Arc::new([])) };
-        let open = || async {
-            let stores = &self.manifest().stores;
-            let opened = stores.iter().enumerate().map(|(number, _)| self.open_source(view, number));
-            let opened = try_join_all(opened).await?;
-            let of = |source: &ViewSource| {
-                let found = (source.store as usize).checked_sub(1).and_then(|store| opened.get(store)).cloned().flatten();
-                found.ok_or_else(|| Error::internal(format!("no store {}", source.store)))
-            };
-            view.sources.iter().map(of).collect::<Result<Arc<[Self]>>>()
+        let mut opened = Vec::new();
+        for number in 0..self.manifest().stores.len() {
+            opened.push(self.open_source(view, number, given.get(number).cloned().flatten()));
+        }
+        let opened = try_join_all(opened).await?;
+        let of = |source: &ViewSource| {
+            let found = (source.store as usize).checked_sub(1).and_then(|store| opened.get(store)).cloned().flatten();
+            found.ok_or_else(|| Error::internal(format!("no store {}", source.store)))
         };
-        self.inner.sources.get_or_try_init(open).await.map(Arc::clone)
+        view.sources.iter().map(of).collect()
     }
 
     /// The table of one of the manifest's `stores`, if it is one of the sources.
-    async fn open_source(&self, view: &View, number: usize) -> Result<Option<Self>> {
+    async fn open_source(&self, view: &View, number: usize, given: Option<Self>) -> Result<Option<Self>> {
         let foreign = &self.manifest().stores[number];
         let sources: Vec<&ViewSource> = view.sources.iter().filter(|source| source.store as usize == number + 1).collect();
         if sources.is_empty() {
             return Ok(None);
+        }
+        if let Some(table) = given {
+            let place = || format!("{}: source {} version {}", self.url(), table.url(), table.version());
+            sources.iter().try_for_each(|source| source.check_against(table.manifest())).map_err(|error| error.at(place()))?;
+            return Ok(Some(table));
         }
         let (store, bytes) = self.open_foreign(foreign).await.map_err(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::Denied => {
@@ -119,7 +128,8 @@ impl Table {
     pub(super) fn view_rows_of(&self, objects: &[Bytes], maps: Vec<JoinMaps>) -> Result<ViewRows> {
         let (partners, lists) = maps.into_iter().unzip();
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
-        let index: Vec<&Column> = self.schema().index().collect();
+        let stored = &self.manifest().schema;
+        let index: Vec<&Column> = stored.index().collect();
         let place = |source: &ViewSource| index.iter().position(|column| column.id == source.row);
         let places: Vec<usize> = sources.iter().filter_map(place).collect();
         let mut sorted = places.clone();
@@ -128,7 +138,7 @@ impl Table {
         let mut at: Vec<Vec<i64>> = vec![Vec::new(); sources.len()];
         let mut first = 0;
         for (bytes, segment) in objects.iter().zip(&self.manifest().segments) {
-            for batch in index_columns_reader(bytes.clone(), self.schema(), segment.rows, &sorted)? {
+            for batch in index_columns_reader(bytes.clone(), stored, segment.rows, &sorted)? {
                 let batch = batch?;
                 for ((at, place), source) in at.iter_mut().zip(&places).zip(sources) {
                     let column = sorted.binary_search(place).ok().and_then(|column| batch.columns().get(column));
@@ -174,9 +184,48 @@ impl Table {
     }
 }
 
+/// The schema that the user of a table sees. Of a view: its index without the row columns, and a column group for each source,
+/// named after where it lies.
+pub(super) fn seen_schema(manifest: &Manifest) -> Schema {
+    let Some(view) = &manifest.view else { return manifest.schema.clone() };
+    let rows = |id: ColumnId| view.sources.iter().any(|source| source.row == id);
+    let mut columns: Vec<Column> = manifest.schema.index().filter(|column| !rows(column.id)).cloned().collect();
+    let index: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+    let mut next = manifest.schema.columns().iter().map(|column| column.id.0).max().unwrap_or_default();
+    let mut groups: Vec<ColumnGroup> = Vec::new();
+    for source in &view.sources {
+        let mut members = Vec::new();
+        for column in &source.columns {
+            let held = columns.iter().find(|held| held.name == column.name).map(|held| held.id);
+            let id = held.unwrap_or_else(|| {
+                next = next.saturating_add(1);
+                let (id, name) = (ColumnId(next), column.name.clone());
+                columns.push(Column { id, name, ty: source.type_of(column), properties: BTreeMap::new() });
+                id
+            });
+            // A column of the index that has the same name is the one that is seen.
+            if !index.contains(&id) {
+                members.push(id);
+            }
+        }
+        let url = manifest.stores.get((source.store as usize).saturating_sub(1)).and_then(|store| store.urls.first());
+        let last = url.and_then(|url| url.rsplit('/').find(|part| !part.is_empty() && *part != "..")).unwrap_or("source");
+        let mut name = last.to_owned();
+        while groups.iter().any(|group| group.name == name) {
+            name.push('\'');
+        }
+        if !members.is_empty() {
+            groups.push(ColumnGroup { name, columns: members, masked: Vec::new() });
+        }
+    }
+    // Over some limit of a schema, the index alone is shown.
+    let stored = || manifest.schema.clone();
+    Schema::from_parts(columns, groups, index, Vec::new(), Vec::new()).unwrap_or_else(|_| stored())
+}
+
 /// The places of the index columns that a user of the view sees: all but the row columns.
 pub(super) fn seen_columns(table: &Table) -> Vec<usize> {
     let rows = |id| table.view().is_some_and(|view| view.sources.iter().any(|source| source.row == id));
-    let places = table.schema().index().enumerate().filter(|(_, column)| !rows(column.id));
+    let places = table.manifest().schema.index().enumerate().filter(|(_, column)| !rows(column.id));
     places.map(|(place, _)| place).collect()
 }
