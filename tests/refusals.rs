@@ -80,8 +80,8 @@ fn stores_and_condemned_objects_must_be_what_they_are_said_to_be() {
 
 #[test]
 fn features_for_writers_do_not_keep_readers_out_and_are_not_lost() {
-    let (manifest, _) = edited(1, |manifest| manifest["write_features"] = json!(["later", "sometime"])).unwrap();
-    assert_eq!(manifest.write_features, ["later", "sometime"]);
+    let (manifest, _) = edited(1, |manifest| manifest["write_features"] = json!(["later", "views"])).unwrap();
+    assert_eq!(manifest.write_features, ["later", "views"]);
     let (again, _) = Manifest::parse(&manifest.to_bytes().unwrap().0, 1).unwrap();
     assert_eq!(again, manifest);
     refused(edited(1, |manifest| manifest["write_features"] = json!(["b", "a"])), ErrorKind::Corrupt, "not sorted");

@@ -313,7 +313,7 @@ impl Manifest {
                 &[],
             ),
             write_features: Self::features(
-                &[(REFERENCES, !self.stores.is_empty()), (CONDEMNED, !self.condemned.is_empty()), (VIEWS, self.view.is_some())],
+                &[(REFERENCES, !self.stores.is_empty()), (CONDEMNED, !self.condemned.is_empty())],
                 &self.write_features,
             ),
             table: self.table,
@@ -355,7 +355,7 @@ impl Manifest {
             return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
         }
         let (read_features, write_features) = (record.read_features, record.write_features);
-        let known = [REFERENCES, CONDEMNED, VIEWS];
+        let known = [REFERENCES, CONDEMNED];
         let manifest = Self {
             table: record.table,
             version,
@@ -389,7 +389,6 @@ impl Manifest {
         announced(MASKED_COPIES, &read_features, manifest.schema.has_masked_copies())?;
         announced(CONDEMNED, &write_features, !manifest.condemned.is_empty())?;
         announced(VIEWS, &read_features, manifest.view.is_some())?;
-        announced(VIEWS, &write_features, manifest.view.is_some())?;
         manifest.check(record.rows, record.sequences)?;
         Ok((manifest, hash))
     }

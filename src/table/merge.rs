@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 
-use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, PolarsError};
+use polars::prelude::{
+    Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlSmallStr, PolarsError, SortMultipleOptions, col,
+};
 
-use super::index::{Index, IndexSource};
+use super::{
+    index::{Index, IndexSource},
+    lists::Lists,
+    times::nanoseconds_per_tick,
+};
 use crate::{
     error::{Error, Result},
-    index::{Merge, NO_PARTNER, is_locator, locate, retag, without_locators},
+    index::{Merge, NO_PARTNER, is_locator, locate, locator_column, retag, without_locators},
     schema::ColumnId,
 };
 
@@ -34,8 +40,11 @@ impl Index {
     /// below the other.
     pub fn merge(&self, right: &Self, merge: &Merge) -> Result<Self> {
         let base = self.only_base()?;
-        let right = right.apart_from(self)?;
-        let partners = merge.partners(base, &right.frame)?;
+        let right = match merge.list_keys()? {
+            Some(keys) => right.grouped(&keys)?.apart_from(self)?,
+            None => right.apart_from(self)?,
+        };
+        let partners = merge.partners(base, &right.frame, self.unit_of_times(&right, merge)?)?;
         let rows = locate(&self.frame, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
         let of_frame: Vec<Option<IdxSize>> =
             rows.iter().map(|row| usize::try_from(*row).ok().and_then(|row| partners.get(row).copied()).flatten()).collect();
@@ -105,6 +114,63 @@ impl Index {
             all = Self { frame: below(&all.frame, &next.frame, fill)?, sources: sources.into() };
         }
         Ok(all)
+    }
+
+    /// The nanoseconds that integer times count in, as the properties of their columns say.
+    fn unit_of_times(&self, right: &Self, merge: &Merge) -> Result<Option<i64>> {
+        let Some((left_time, right_time)) = merge.times() else { return Ok(None) };
+        let unit = |index: &Self, name: &str| index.stored_column(name).and_then(nanoseconds_per_tick);
+        match (unit(self, left_time), unit(right, right_time)) {
+            (Some(a), Some(b)) if a != b => Err(Error::invalid(format!(
+                "merge: `{left_time}` counts units of {a} ns on the left and `{right_time}` of {b} ns on the right: convert one of them"
+            ))),
+            (a, b) => Ok(a.or(b)),
+        }
+    }
+
+    /// One row for each combination of keys: the first row of its table with it, which stands for the list of all of them.
+    fn grouped(&self, keys: &[&str]) -> Result<Self> {
+        const ROWS: &str = "__rows";
+        let [source] = &*self.sources else {
+            let count = self.sources.len();
+            return Err(Error::invalid(format!("merge: lists of rows of {count} tables: make them of each table by itself")));
+        };
+        if source.lists.is_some() {
+            return Err(Error::invalid("merge: the rows on the right are lists already"));
+        }
+        let locator = locator_column(source.tag);
+        let is_key = |name: &str| keys.contains(&name);
+        if let Some(missing) = keys.iter().find(|key| self.frame.column(key).is_err()) {
+            let names: Vec<&str> = self.column_names().collect();
+            return Err(Error::not_found(format!("merge: no column `{missing}` on the right; there are: {}", names.join(", "))));
+        }
+        let others = self.column_names().filter(|name| !is_key(name)).map(col);
+        let columns = others.chain([col(&locator).first(), col(&locator).alias(ROWS)]).collect::<Vec<_>>();
+        let names: Vec<PlSmallStr> = keys.iter().map(|key| (*key).into()).collect();
+        let frame = self.frame.sort([locator.as_str()], SortMultipleOptions::default()).map_err(internal)?;
+        let frame = frame.drop_nulls(Some(&names)).map_err(internal)?.lazy();
+        let frame = frame.group_by_stable(keys.iter().map(|key| col(*key)).collect::<Vec<_>>()).agg(columns);
+        let frame = frame.collect().map_err(internal)?;
+        let rows = usize::try_from(source.table.rows()).map_err(|_| Error::unsupported("rows in lists"))?;
+        let mut firsts: Vec<Option<u64>> = vec![None; rows];
+        let lists = frame.column(ROWS).map_err(internal)?.as_materialized_series().list().map_err(internal)?;
+        for list in (0..lists.len()).filter_map(|group| lists.get_as_series(group)) {
+            let list = DataFrame::new(list.len(), vec![list.with_name(locator.as_str().into()).into()]).map_err(internal)?;
+            let located = locate(&list, source.tag, source.table.rows(), false)?;
+            let first = located.first().and_then(|row| u64::try_from(*row).ok());
+            for row in located {
+                let slot = usize::try_from(row).ok().and_then(|row| firsts.get_mut(row));
+                let slot = slot.ok_or_else(|| Error::internal(format!("row {row} in a list")))?;
+                if slot.is_some() {
+                    return Err(Error::invalid(format!("merge: row {row} of the right table is in its index twice: it cannot be in a list")));
+                }
+                *slot = first;
+            }
+        }
+        let frame = frame.drop(ROWS).map_err(internal)?;
+        let whole = None;
+        let (index, lists) = (Arc::new([]), Some(Arc::new(Lists::new(&firsts))));
+        Ok(Self { frame, sources: [IndexSource { index, lists, whole, ..source.clone() }].into() })
     }
 
     /// All rows of the one table that windows follow.

@@ -1,6 +1,7 @@
 //! What a user holds: tables, their writers, and loaders of rows. The only place where writing, committing, the frame and
 //! reading meet.
 
+mod diff;
 #[cfg(feature = "frame")]
 mod index;
 mod info;
@@ -13,6 +14,8 @@ mod rows;
 #[cfg(feature = "frame")]
 mod saving;
 mod source;
+#[cfg(feature = "frame")]
+mod splits;
 mod times;
 mod verify;
 mod version;
@@ -20,6 +23,7 @@ mod view;
 mod windows;
 mod writer;
 
+pub use diff::{ColumnDiff, Diff, GroupDiff};
 #[cfg(feature = "frame")]
 pub use index::Index;
 pub use info::{GroupInfo, SourceInfo, TableInfo};

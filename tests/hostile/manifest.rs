@@ -35,7 +35,7 @@ fn with_everything() -> Sound {
     let stored = manifest["segments"][0]["groups"][0].clone();
     manifest["segments"][0]["groups"].as_array_mut().unwrap().push(stored);
     manifest["read_features"] = json!(["masked-copies", "references"]);
-    manifest["write_features"] = json!(["condemned", "references", "redaction"]);
+    manifest["write_features"] = json!(["condemned", "references", "views"]);
     assert_eq!(sound.look("everything", &sound.forged.sealed()), Seen::Harmless);
     sound
 }
