@@ -592,7 +592,7 @@ fn view(folder: &Folder) {
     assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
     assert_eq!(manifest.to_bytes().unwrap(), (bytes, hash));
     let sources = &manifest.view.unwrap().sources;
-    let columns = sources.iter().flat_map(|source| source.columns.iter().map(|column| (source, column)));
+    let columns = sources.iter().flat_map(|source| source.columns.iter().map(move |column| (source, column)));
     let types: Value = columns.map(|(source, column)| (column.name.clone(), json!(source.type_of(column).to_string()))).collect();
     assert_eq!(types, file["types"]);
     for case in file["refused"].as_array().unwrap() {
