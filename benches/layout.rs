@@ -142,6 +142,7 @@ async fn generate(store: &Store, rows: u64) -> Outcome<Manifest> {
         stores: Vec::new(),
         condemned: Vec::new(),
         write_features: Vec::new(),
+        view: None,
     };
     commit::publish(store, &manifest).await?;
     Ok(manifest)

@@ -24,6 +24,6 @@ pub use read::{Coalesce, Edge, Explain, Offsets, Pick, TimeOffsets, Window};
 pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};
 pub use store::Store;
 #[cfg(feature = "frame")]
-pub use table::Index;
+pub use table::{Index, SavedView, ViewWriter};
 pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Windows};
 pub use write::{PartitionWriter, Receipt, WriteOptions};

@@ -303,7 +303,6 @@ fn merges_that_cannot_be_are_refused_by_name() {
     refused(Merge::on(Vec::<String>::new()), ErrorKind::Invalid, "no key");
     refused(Merge::on(["time"]).as_of("log", Pick::Nearest), ErrorKind::Invalid, "column `log` is str: it has no times");
     let by_time = Merge::on(["log"]).as_of("time", Pick::Nearest);
-    refused(by_time.clone().tolerance("5ms").unwrap(), ErrorKind::Invalid, "`time` has no unit of time");
     refused(by_time.clone().tolerance("-5").unwrap(), ErrorKind::Invalid, "tolerance -5");
     assert!(by_time.tolerance("soon").is_err());
     let below = Index::concat_filling([&a, &b]).unwrap();
@@ -423,4 +422,62 @@ fn windows_in_time_find_the_rows_of_their_times() {
     assert!(error.to_string().contains("index column `log` is utf8: it has no times"), "{error}");
     let error = window(0, TimeOffsets::new("a_id", ["1s"]).unwrap()).unwrap_err();
     assert!(error.to_string().contains("index column `a_id` has no unit of time"), "{error}");
+}
+
+#[test]
+fn right_rows_of_one_key_become_a_list() {
+    let left: Vec<Record> = (0..5).map(|row| ("x".to_owned(), Some(row), row + 10)).collect();
+    let right: Vec<Record> =
+        [3, 0, 0, 1, 9, 3, 0].iter().enumerate().map(|(row, time)| ("x".to_owned(), Some(*time), row as i64 + 100)).collect();
+    let (a, b) = (index(&table_of("a", &left).0), index(&table_of("b", &right).0));
+    let grouped = Merge::on(["log", "time"]).group_to_list().left();
+    let listed = |rows: &Rows, column: &str| -> Vec<Option<Vec<i64>>> {
+        let lists = rows.column(column).unwrap().as_list::<i64>();
+        lists.iter().map(|list| list.map(|list| list.as_primitive::<Int64Type>().values().to_vec())).collect()
+    };
+    let expected = [Some(vec![101, 102, 106]), Some(vec![103]), None, Some(vec![100, 105]), None];
+    let merged = a.merge(&b, &grouped).unwrap();
+    let rows = all_rows(&merged);
+    assert_eq!(listed(&rows, "b.value"), expected);
+    assert_eq!(rows.column_mask("b.value").unwrap(), [true, true, false, true, false]);
+    assert_eq!(values(&rows, "a.value"), (10..15).map(Some).collect::<Vec<_>>());
+    // Index columns are lists in the frame.
+    let ids = merged.frame().column("b_id").unwrap().list().unwrap().get_as_series(3).unwrap();
+    assert_eq!(ids.i64().unwrap().iter().collect::<Vec<_>>(), [Some(100), Some(105)]);
+    // Windows follow, in whatever order the right frame is; blocks are read once.
+    let turned = a.merge(&b.sort(["b_id"], true).unwrap(), &grouped).unwrap();
+    let loader = RowLoader::new(&turned).unwrap().columns(["b.*"]).unwrap();
+    let window = block_on(loader.get_rows(1, -2..=2)).unwrap();
+    assert_eq!(listed(&window, "b.value"), [None, expected[0].clone(), expected[1].clone(), None, expected[3].clone()]);
+    assert_eq!(window.mask(), [false, true, true, true, true]);
+    // Inner: rows with a list alone.
+    assert_eq!(a.merge(&b, &Merge::on(["log", "time"]).group_to_list()).unwrap().len(), 3);
+    let error = a.merge(&b, &Merge::on(["log"]).as_of("time", Pick::Nearest).group_to_list()).unwrap_err();
+    assert!(error.to_string().contains("made by keys alone"), "{error}");
+    let twice = Index::concat([&b, &b]).unwrap();
+    let error = a.merge(&twice, &grouped).unwrap_err();
+    assert!(error.to_string().contains("is in its index twice"), "{error}");
+    let error = b.merge(&merged, &Merge::on(["time"]).group_to_list()).unwrap_err();
+    assert!(error.to_string().contains("lists of rows of 2 tables"), "{error}");
+}
+
+#[test]
+fn a_tolerance_with_a_unit_goes_by_the_unit_of_integer_times() {
+    let left: Vec<Record> = (0..4).map(|row| ("x".to_owned(), Some(row * 100), row)).collect();
+    let right: Vec<Record> = [3, 120, 205].iter().map(|time| ("x".to_owned(), Some(*time), *time)).collect();
+    let (a, b) = (index(&table_of("a", &left).0), index(&table_of("b", &right).0));
+    let near = |tolerance: &str| {
+        let merge = Merge::on(["log"]).as_of("time", Pick::Nearest).tolerance(tolerance).unwrap().left();
+        values(&all_rows(&a.merge(&b, &merge).unwrap()), "b.value")
+    };
+    assert_eq!(near("5ms"), [Some(3), None, Some(205), None]);
+    assert_eq!(near("5ms"), near("5"));
+    assert_eq!(near("0.02s"), [Some(3), Some(120), Some(205), None]);
+    // A column that was computed has none.
+    let other = b.with_columns([(col("time") * lit(1000)).alias("when")]).unwrap();
+    let merge = Merge::on(["log"]).as_of_pair("time", "when", Pick::Nearest).tolerance("5ms").unwrap();
+    assert!(a.merge(&other, &merge).is_ok());
+    let merge = Merge::on(["log"]).as_of_pair("a_id", "b_id", Pick::Nearest).tolerance("5ms").unwrap();
+    let error = a.merge(&b, &merge).unwrap_err();
+    assert!(error.to_string().contains("`a_id` has no unit of time"), "{error}");
 }

@@ -41,7 +41,7 @@ fn edited(version: u64, edit: impl FnOnce(&mut Value)) -> Result<(Manifest, Hash
 #[test]
 fn a_manifest_that_uses_what_is_reserved_is_refused_by_name() {
     assert!(edited(1, |_| {}).is_ok());
-    for feature in ["views", "encryption", "redaction", "deletion-vectors", "dictionaries"] {
+    for feature in ["encryption", "redaction", "deletion-vectors", "dictionaries"] {
         let read = edited(1, |manifest| manifest["read_features"] = json!([feature]));
         refused(read, ErrorKind::Unsupported, &format!("`{feature}`"));
     }

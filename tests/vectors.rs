@@ -29,7 +29,7 @@ use tetrys::{
         BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage,
         LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PagePlace, Pin, Structure, chunk_seed, decode_page,
         encode_page, index_arrow_schema, index_reader, logical_block_hash, manifest_name, page_to_array, read_hashes, read_join,
-        read_layout, read_sequences,
+        read_layout, read_lists, read_sequences,
     },
     id::Hash,
 };
@@ -69,6 +69,10 @@ const FILES: &[(&str, Check)] = &[
     ("join.json", join),
     ("pin.bin", pin),
     ("pin.json", pin),
+    ("manifest_view.bin", view),
+    ("manifest_view.json", view),
+    ("lists.parquet", lists),
+    ("lists.json", lists),
 ];
 
 fn stored() -> PathBuf {
@@ -579,6 +583,34 @@ fn join(folder: &Folder) {
     let (left, right) = (number(&file["left"]), number(&file["right"]));
     assert_eq!(json!(read_join(bytes.clone(), left, right).unwrap()), file["rows"]);
     assert!(read_join(bytes.clone(), left, right - 1).is_err() && read_join(bytes, left - 1, right).is_err());
+}
+
+fn view(folder: &Folder) {
+    let (bytes, file) = (folder.bytes("manifest_view.bin"), folder.json("manifest_view.json"));
+    let (manifest, hash) = Manifest::parse(&bytes, 1).unwrap();
+    assert_eq!((hash.to_string().as_str(), manifest_name(1).as_str()), (text(&file["blake3"]), text(&file["name"])));
+    assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
+    assert_eq!(manifest.to_bytes().unwrap(), (bytes, hash));
+    let sources = &manifest.view.unwrap().sources;
+    let columns = sources.iter().flat_map(|source| source.columns.iter().map(move |column| (source, column)));
+    let types: Value = columns.map(|(source, column)| (column.name.clone(), json!(source.type_of(column).to_string()))).collect();
+    assert_eq!(types, file["types"]);
+    for case in file["refused"].as_array().unwrap() {
+        let signed = text(&case["signed"]);
+        let bytes = format!("{signed},\"blake3\":\"{}\"}}\n", Hash::of(signed.as_bytes()));
+        assert!(Manifest::parse(bytes.as_bytes(), 1).is_err(), "{}", case["why"]);
+    }
+}
+
+fn lists(folder: &Folder) {
+    let (bytes, file) = (Bytes::from(folder.bytes("lists.parquet")), folder.json("lists.json"));
+    let rows = file["firsts"].as_array().unwrap().len() as u64;
+    assert_eq!(json!(read_lists(bytes.clone(), rows).unwrap()), file["firsts"]);
+    assert!(read_lists(bytes, rows - 1).is_err());
+    for case in file["refused"].as_array().unwrap() {
+        let rows = case["firsts"].as_array().unwrap().len() as u64;
+        assert!(read_lists(unhex(text(&case["file"])).into(), rows).is_err(), "{case}");
+    }
 }
 
 fn pin(folder: &Folder) {

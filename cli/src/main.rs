@@ -12,6 +12,7 @@ mod output;
 mod pictures;
 mod progress;
 mod reading;
+mod recipe;
 mod staging;
 mod text;
 mod times;

@@ -1,6 +1,8 @@
 //! Claiming a version: a create-only put of its manifest, and what an unclear answer means.
 //! Follows `format-spec/manifest.md#commit`.
 
+use bytes::Bytes;
+
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{Manifest, manifest_hash, manifest_name, version_of_name},
@@ -42,12 +44,22 @@ pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
     Manifest::parse(&bytes, version).map_err(|error| error.at(format!("{} version {version}", store.url())))
 }
 
-/// The hash of a version's manifest, whatever format it has.
+/// The bytes of a version's manifest and the hash that ends them, whatever format it has.
 ///
 /// # Errors
 /// `NotFound`, `Corrupt`, errors of the store.
+pub async fn sealed(store: &Store, version: u64) -> Result<(Bytes, Hash)> {
+    let bytes = store.get(&manifest_name(version), MAX_MANIFEST).await?;
+    let hash = manifest_hash(&bytes)?;
+    Ok((bytes, hash))
+}
+
+/// The hash of a version's manifest, whatever format it has.
+///
+/// # Errors
+/// As [`sealed`].
 pub async fn hash_of(store: &Store, version: u64) -> Result<Hash> {
-    manifest_hash(&store.get(&manifest_name(version), MAX_MANIFEST).await?)
+    sealed(store, version).await.map(|(_, hash)| hash)
 }
 
 /// Makes the version exist, exactly once.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{cuts::Cuts, locator::Locator, sealed};
+use super::{cuts::Cuts, locator::Locator, sealed, view::View};
 use crate::{
     error::{Error, Result, short},
     id::{Hash, ObjectRef},
@@ -54,9 +54,11 @@ pub struct Manifest {
     pub condemned: Vec<Condemned>,
     /// What a writer of the next version must know, sorted, beyond what follows from `stores` and `condemned`.
     pub write_features: Vec<String>,
+    /// Of a view: where its rows are.
+    pub view: Option<View>,
 }
 
-/// A version of another table, some of whose chunks this one uses.
+/// A version of another table, some of whose chunks or rows this one uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignTable {
     /// The table.
@@ -85,8 +87,10 @@ const REFERENCES: &str = "references";
 const MASKED_COPIES: &str = "masked-copies";
 /// Announces objects about to be deleted.
 const CONDEMNED: &str = "condemned";
+/// Announces rows of other tables.
+const VIEWS: &str = "views";
 /// What this build can read.
-const READ_FEATURES: [&str; 2] = [MASKED_COPIES, REFERENCES];
+const READ_FEATURES: [&str; 3] = [MASKED_COPIES, REFERENCES, VIEWS];
 /// Names of attachments and properties are at most this long, in bytes.
 const MAX_NAME: usize = 1024;
 /// More than anybody has; each costs a look-up.
@@ -185,6 +189,13 @@ struct Record {
     attachments: BTreeMap<String, ObjectRef>,
     properties: BTreeMap<String, Value>,
     lineage: Value,
+    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+    view: Option<View>,
+}
+
+/// A member that may be absent, and is no null.
+fn there<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<View>, D::Error> {
+    View::deserialize(deserializer).map(Some)
 }
 
 /// What is looked at first: a table from a later build is refused by the feature it needs, not by some member it lacks.
@@ -294,7 +305,11 @@ impl Manifest {
         let record = Record {
             format: FORMAT,
             read_features: Self::features(
-                &[(REFERENCES, !self.stores.is_empty()), (MASKED_COPIES, self.schema.has_masked_copies())],
+                &[
+                    (REFERENCES, !self.stores.is_empty()),
+                    (MASKED_COPIES, self.schema.has_masked_copies()),
+                    (VIEWS, self.view.is_some()),
+                ],
                 &[],
             ),
             write_features: Self::features(
@@ -316,6 +331,7 @@ impl Manifest {
             attachments: self.attachments.clone(),
             properties: self.properties.clone(),
             lineage: self.lineage.clone(),
+            view: self.view.clone(),
         };
         sealed::seal("manifest", &record)
     }
@@ -355,6 +371,7 @@ impl Manifest {
             stores: record.stores,
             condemned: record.condemned,
             write_features: write_features.iter().filter(|feature| !known.contains(&feature.as_str())).cloned().collect(),
+            view: record.view,
         };
         for (list, features) in [("read", &read_features), ("write", &write_features)] {
             if !features.is_sorted_by(|a, b| a < b) {
@@ -371,6 +388,7 @@ impl Manifest {
         announced(REFERENCES, &write_features, !manifest.stores.is_empty())?;
         announced(MASKED_COPIES, &read_features, manifest.schema.has_masked_copies())?;
         announced(CONDEMNED, &write_features, !manifest.condemned.is_empty())?;
+        announced(VIEWS, &read_features, manifest.view.is_some())?;
         manifest.check(record.rows, record.sequences)?;
         Ok((manifest, hash))
     }
@@ -421,6 +439,8 @@ impl Manifest {
             [segment.index.bytes].into_iter().chain(groups)
         });
         let others = self.attachments.values().chain(self.condemned.iter().map(|condemned| &condemned.object));
+        let of_view = self.view.iter().flat_map(|view| &view.sources);
+        let others = others.chain(of_view.flat_map(|source| source.join.iter().chain(&source.lists)));
         let sizes = sizes.chain(others.map(|object| object.bytes));
         if sizes.chain([0]).try_fold(0_u64, u64::checked_add).is_none() {
             return Err(Error::corrupt("manifest: sizes that add up to 2^64 bytes and more"));
@@ -458,6 +478,10 @@ impl Manifest {
             return Err(Error::corrupt(format!(
                 "manifest: {rows} rows and {sequences} sequences, its segments have {next} rows"
             )));
+        }
+        if let Some(view) = &self.view {
+            let one = |(number, segment): (usize, &Segment)| segment.sequences == 1 && segment.continues == (number > 0);
+            view.check(self.stores.len(), &self.schema, self.segments.iter().enumerate().all(one))?;
         }
         Ok(())
     }

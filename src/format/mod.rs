@@ -22,6 +22,7 @@ mod sealed;
 mod segment;
 mod sequence;
 mod unfold;
+mod view;
 
 pub use block::{
     BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PagePlace, decode_page, directory_len, encode_page, page_range,
@@ -44,3 +45,4 @@ pub use segment::{
     HashesWriter, IndexWriter, index_arrow_schema, index_columns_reader, index_reader, read_hashes, read_sequences,
 };
 pub use sequence::{SequenceKey, SequenceTracker};
+pub use view::{View, ViewColumn, ViewIndexColumn, ViewSource, read_lists};

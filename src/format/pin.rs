@@ -21,8 +21,10 @@ pub struct Pin {
     pub table: Uuid,
     /// The version of it that uses them.
     pub version: u64,
-    /// The commit of that version; it names the pin.
+    /// Names the pin: the commit of that version, or an identifier of its own where [`Pin::of_commit`] says whose it is.
     pub commit_id: Uuid,
+    /// The commit, where it left several pins at one owner, one for each version that it uses.
+    pub of_commit: Option<Uuid>,
     /// Where that table may lie, best first.
     pub urls: Vec<String>,
 }
@@ -45,6 +47,8 @@ struct Record {
     table: Uuid,
     version: u64,
     commit_id: Uuid,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_commit: Option<Uuid>,
     urls: Vec<String>,
 }
 
@@ -60,13 +64,19 @@ impl Pin {
         format!("pins/{}.json", self.commit_id)
     }
 
+    /// The commit that needs the chunks.
+    pub fn commit(&self) -> Uuid {
+        self.of_commit.unwrap_or(self.commit_id)
+    }
+
     /// The stored bytes.
     ///
     /// # Errors
     /// `Invalid` where they would be more than [`MAX_PIN`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (owner, urls) = (self.owner.clone(), self.urls.clone());
-        let record = Record { format: FORMAT, owner, table: self.table, version: self.version, commit_id: self.commit_id, urls };
+        let Self { table, version, commit_id, of_commit, .. } = *self;
+        let record = Record { format: FORMAT, owner, table, version, commit_id, of_commit, urls };
         let (bytes, _) = sealed::seal("pin", &record)?;
         match bytes.len() as u64 <= MAX_PIN {
             true => Ok(bytes),
@@ -87,8 +97,8 @@ impl Pin {
         if probe.format != u64::from(FORMAT) {
             return Err(Error::unsupported(format!("pin: format {}, this build reads {FORMAT}", probe.format)));
         }
-        let Record { owner, table, version, commit_id, urls, .. } = sealed::read("pin", bytes)?;
-        let pin = Self { owner, table, version, commit_id, urls };
+        let Record { owner, table, version, commit_id, of_commit, urls, .. } = sealed::read("pin", bytes)?;
+        let pin = Self { owner, table, version, commit_id, of_commit, urls };
         if pin.name() != name || version == 0 || pin.owner.version == 0 {
             return Err(Error::corrupt(format!("pin: commit {commit_id} of version {version} under the name `{name}`")));
         }
@@ -104,9 +114,12 @@ mod tests {
     #[test]
     fn a_pin_comes_back_and_a_damaged_one_does_not() {
         let owner = PinOwner { table: Uuid::from_u128(1), version: 7, blake3: Hash::of(b"manifest") };
-        let pin =
-            Pin { owner, table: Uuid::from_u128(2), version: 3, commit_id: Uuid::from_u128(3), urls: vec!["../labels".into()] };
+        let (table, commit_id, urls) = (Uuid::from_u128(2), Uuid::from_u128(3), vec!["../labels".into()]);
+        let pin = Pin { owner, table, version: 3, commit_id, of_commit: None, urls };
         let bytes = pin.to_bytes().unwrap();
+        let second = Pin { of_commit: Some(Uuid::from_u128(4)), ..pin.clone() };
+        assert_eq!(Pin::parse(&second.to_bytes().unwrap(), &second.name()).unwrap(), second);
+        assert_eq!((pin.commit(), second.commit()), (commit_id, Uuid::from_u128(4)));
         assert_eq!(Pin::parse(&bytes, &pin.name()).unwrap(), pin);
         assert!(Pin::parse(&bytes, "pins/other.json").unwrap_err().to_string().contains("under the name"));
         for byte in 0..bytes.len() {

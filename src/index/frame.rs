@@ -4,14 +4,14 @@ use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
 use arrow_schema::DataType as Arrow;
 use polars::prelude::*;
 
-use super::locate::locator_column;
+use super::locate::{is_locator, locator_column};
 use crate::{
     error::{Error, ErrorKind, Result},
     format::Locator,
     schema::{Column as TableColumn, ColumnType},
 };
 
-/// The frame of a table version of `expected` rows: the index columns that are `described` and the locator column of `tag`.
+/// The frame of a table version of `expected` rows: the index columns that are `described`, without locators.
 ///
 /// Zoned timestamps become naive ones in UTC.
 ///
@@ -19,7 +19,6 @@ use crate::{
 /// Errors of `batches`; `Corrupt` for another number of rows; `Internal` where polars refuses a column.
 pub fn frame(
     described: &[&TableColumn],
-    tag: u16,
     expected: u64,
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
 ) -> Result<DataFrame> {
@@ -42,8 +41,7 @@ pub fn frame(
     if rows != expected {
         return Err(Error::corrupt(format!("index of {rows} rows, the manifest says {expected}")));
     }
-    let locators: Vec<i64> = (0..rows).map(|row| Locator { tag, row }.to_i64()).collect();
-    let mut all: Vec<Column> = Vec::with_capacity(names.len() + 1);
+    let mut all: Vec<Column> = Vec::with_capacity(names.len());
     for (column, (name, described)) in columns.into_iter().zip(names.iter().zip(described)) {
         let mut series = match column {
             Some(series) => series,
@@ -54,8 +52,28 @@ pub fn frame(
         }
         all.push(series.rechunk().into());
     }
-    all.push(Column::new(locator_column(tag).into(), locators));
-    DataFrame::new_infer_height(all).map_err(internal)
+    let height = usize::try_from(rows).map_err(|_| Error::unsupported(format!("{rows} rows in a frame")))?;
+    DataFrame::new(height, all).map_err(internal)
+}
+
+/// The frame with a locator column more: these rows of the source of `tag`, −1 for none.
+///
+/// # Errors
+/// `Internal` where there are not as many rows as the frame has.
+pub fn with_locators(frame: &DataFrame, tag: u16, rows: impl Iterator<Item = i64>) -> Result<DataFrame> {
+    let locator = |row: i64| u64::try_from(row).map_or(Locator::NONE, |row| Locator { tag, row }.to_i64());
+    let locators = Column::new(locator_column(tag).into(), rows.map(locator).collect::<Vec<i64>>());
+    let columns = frame.columns().iter().cloned().chain([locators]).collect();
+    DataFrame::new(frame.height(), columns).map_err(internal)
+}
+
+/// The frame without its locator columns.
+///
+/// # Errors
+/// `Internal` where polars refuses.
+pub fn without_locators(frame: &DataFrame) -> Result<DataFrame> {
+    let columns = frame.columns().iter().filter(|column| !is_locator(column.name())).cloned().collect();
+    DataFrame::new(frame.height(), columns).map_err(internal)
 }
 
 pub(super) fn internal(error: PolarsError) -> Error {

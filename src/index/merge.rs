@@ -24,6 +24,7 @@ pub struct Merge {
     tolerance: Option<(TimeSpan, String)>,
     keep_left: bool,
     first: bool,
+    lists: bool,
     suffix: String,
 }
 
@@ -31,7 +32,7 @@ impl Merge {
     /// Rows with equal values in these columns belong together; null equals nothing. Rows without a partner are left out.
     pub fn on<N: Into<String>>(keys: impl IntoIterator<Item = N>) -> Self {
         let on = keys.into_iter().map(Into::into).map(|key: String| (key.clone(), key)).collect();
-        Self { on, as_of: None, tolerance: None, keep_left: false, first: false, suffix: "_right".to_owned() }
+        Self { on, as_of: None, tolerance: None, keep_left: false, first: false, lists: false, suffix: "_right".to_owned() }
     }
 
     /// As [`Merge::on`], where a key has another name on the right: pairs of left and right.
@@ -54,7 +55,8 @@ impl Merge {
         self
     }
 
-    /// Takes no row whose time is further away: `50ms`, or a number in units of the time column.
+    /// Takes no row whose time is further away: `50ms`, or a number in units of the time column. Integers have the unit that the
+    /// property `unit` of their column says.
     ///
     /// # Errors
     /// `Invalid` for what is no span of time.
@@ -81,6 +83,15 @@ impl Merge {
         self
     }
 
+    /// Where several right rows have the same keys, makes a list of them: each column of the right table gives a list, of the
+    /// values at all of these rows in the order of the table, and its index columns become lists in the frame.
+    ///
+    /// The right index must be of one table, with each of its rows at most once.
+    pub fn group_to_list(mut self) -> Self {
+        self.lists = true;
+        self
+    }
+
     /// What is put behind the names of right columns that are there on the left too; `_right` by default.
     pub fn suffix(mut self, suffix: impl Into<String>) -> Self {
         self.suffix = suffix.into();
@@ -101,17 +112,34 @@ impl Merge {
         renamed
     }
 
+    /// The keys of the right frame whose rows become lists, if they do.
+    ///
+    /// # Errors
+    /// `Invalid` for a merge by time, which has one partner for each row.
+    pub(crate) fn list_keys(&self) -> Result<Option<Vec<&str>>> {
+        if self.lists && (self.as_of.is_some() || self.on.is_empty()) {
+            return Err(Error::invalid("merge: lists of rows are made by keys alone, not by time: leave Merge::as_of out"));
+        }
+        Ok(self.lists.then(|| self.on.iter().map(|(_, right)| right.as_str()).collect()))
+    }
+
+    /// The times of a merge by time: their names on the left and on the right.
+    pub(crate) fn times(&self) -> Option<(&str, &str)> {
+        self.as_of.as_ref().map(|(left, right, _)| (left.as_str(), right.as_str()))
+    }
+
     /// The right columns that equal a left one, which the merged frame has once.
     pub(crate) fn is_right_key(&self, name: &str) -> bool {
         self.on.iter().any(|(_, right)| right == name)
     }
 
-    /// For each row of `left` the number of its row in `right`, or none.
+    /// For each row of `left` the number of its row in `right`, or none; `unit` are the nanoseconds that times which are integers
+    /// count in, where that is known.
     ///
     /// # Errors
     /// `NotFound` for a key that is not there, `Invalid` for keys of different types and, without [`Merge::first`], for equal keys
     /// on the right.
-    pub(crate) fn partners(&self, left: &DataFrame, right: &DataFrame) -> Result<Vec<Option<IdxSize>>> {
+    pub(crate) fn partners(&self, left: &DataFrame, right: &DataFrame, unit: Option<i64>) -> Result<Vec<Option<IdxSize>>> {
         for (left_key, right_key) in &self.on {
             same_type(left, left_key, right, right_key)?;
         }
@@ -120,7 +148,7 @@ impl Merge {
             None => self.equal_partners(left, right),
             Some((left_time, right_time, pick)) => {
                 same_type(left, left_time, right, right_time)?;
-                self.nearest_partners(left, right, left_time, right_time, *pick)
+                self.nearest_partners(left, right, (left_time, right_time), *pick, unit)
             }
         }
     }
@@ -135,7 +163,7 @@ impl Merge {
         {
             let names: Vec<&str> = self.on.iter().map(|(_, right)| right.as_str()).collect();
             return Err(Error::invalid(format!(
-                "merge: row {row} on the right has the same {} as an earlier one; take the first with Merge::first",
+                "merge: row {row} on the right has the same {} as an earlier one; take the first with Merge::first, or all of them with Merge::group_to_list",
                 names.join(", ")
             )));
         }
@@ -146,15 +174,15 @@ impl Merge {
         &self,
         left: &DataFrame,
         right: &DataFrame,
-        left_time: &str,
-        right_time: &str,
+        (left_time, right_time): (&str, &str),
         pick: Pick,
+        unit: Option<i64>,
     ) -> Result<Vec<Option<IdxSize>>> {
         let (left_times, per_tick) = ticks(left, left_time)?;
         let (right_times, _) = ticks(right, right_time)?;
         let tolerance = match &self.tolerance {
             Some((span, text)) => {
-                let ticks = span.ticks(per_tick, left_time)?;
+                let ticks = span.ticks(per_tick.or(unit), left_time)?;
                 if ticks < 0 {
                     return Err(Error::invalid(format!("merge: tolerance {text}: expected 0 or more")));
                 }

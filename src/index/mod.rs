@@ -3,7 +3,9 @@
 mod frame;
 mod locate;
 mod merge;
+mod unframe;
 
-pub use frame::frame;
+pub use frame::{frame, with_locators, without_locators};
 pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
 pub use merge::Merge;
+pub use unframe::{column_type, unframed};

@@ -149,6 +149,42 @@ impl Store {
         Ok(joined.as_str().trim_end_matches('/').to_owned())
     }
 
+    /// The URL of another store as this one's objects name it: relative where both lie on one host or in one bucket, else
+    /// absolute. `.` is this store itself.
+    ///
+    /// ```
+    /// use tetrys::Store;
+    /// let (labels, sensors) = (Store::open("memory://bucket/labels")?, Store::open("memory://bucket/raw/sensors")?);
+    /// assert_eq!(labels.url_of(&sensors)?, "../raw/sensors");
+    /// assert_eq!(labels.neighbour("../raw/sensors")?, sensors.url());
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Invalid` where the other one has no URL by which it could be found again, as `memory://` has none.
+    pub fn url_of(&self, other: &Self) -> Result<String> {
+        let parts = |url: &str| {
+            let url = url::Url::parse(&format!("{}/", url.trim_end_matches('/'))).ok()?;
+            let names: Vec<String> = url.path_segments()?.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            let host = (url.scheme().to_owned(), url.host_str().unwrap_or_default().to_owned(), url.port());
+            let is_named = !names.is_empty() || !host.1.is_empty();
+            is_named.then_some((host, names))
+        };
+        let nowhere = || Error::invalid(format!("{}: a store without a name cannot be referred to", other.inner.url));
+        let (host, there) = parts(&other.inner.url).ok_or_else(nowhere)?;
+        let absolute = Ok(other.inner.url.clone());
+        let Some((_, here)) = parts(&self.inner.url).filter(|(own, _)| *own == host) else { return absolute };
+        let common = here.iter().zip(&there).take_while(|(here, there)| here == there).count();
+        let steps = std::iter::repeat_n("..", here.len() - common).chain(there[common..].iter().map(String::as_str));
+        let relative = steps.collect::<Vec<_>>().join("/");
+        let relative = if relative.is_empty() { ".".to_owned() } else { relative };
+        // A name with a colon, say, cannot stand in a relative URL.
+        match self.neighbour(&relative) {
+            Ok(found) if found == other.inner.url.trim_end_matches('/') => Ok(relative),
+            _ => absolute,
+        }
+    }
+
     /// True where objects are plain files of this machine, so that [`Store::read_now`] answers.
     pub fn is_local(&self) -> bool {
         self.inner.files.is_some()

@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use futures::future::try_join3;
 use polars::{
-    prelude::{DataFrame, Expr, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions, UniqueKeepStrategy, col},
+    prelude::{Column, DataFrame, Expr, IdxCa, IdxSize, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions, UniqueKeepStrategy, col},
     sql::SQLContext,
 };
 
 use super::{
+    lists::Lists,
     loader::RowLoader,
     source::{NO_ROW, Source},
     version::Table,
+    view::seen_columns,
 };
 use crate::{
     error::{Error, Result},
-    format::{Locator, index_columns_reader},
-    index::{self, is_locator, locate, locator_column},
+    format::{Locator, View, index_columns_reader},
+    index::{self, is_locator, locate, locator_column, with_locators},
     schema::ColumnId,
 };
 
@@ -49,7 +53,14 @@ pub(super) struct IndexSource {
     pub(super) base: usize,
     /// The group columns, under the names by which they are read.
     pub(super) columns: Arc<[(String, ColumnId)]>,
-    /// Of a base: all rows of its table, in their order, with the columns and locators of what was merged into it.
+    /// The index columns, under their names in the frame that was merged.
+    pub(super) index: Arc<[(String, ColumnId)]>,
+    /// Its row for each row of the base; none of a base.
+    pub(super) partners: Option<Arc<[i64]>>,
+    /// Its rows that are lists together.
+    pub(super) lists: Option<Arc<Lists>>,
+    /// Of a base: all rows of its table, in their order, with the columns of what was merged into it. `None` where they were not
+    /// loaded: the base of a view that has not all of its rows.
     pub(super) whole: Option<DataFrame>,
 }
 
@@ -69,23 +80,71 @@ impl Table {
     /// As [`Table::index`], and `NotFound` for a pattern that matches nothing.
     pub async fn index_columns<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Index> {
         let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
-        self.index_of(Some(crate::schema::select(&names, &[], patterns)?)).await
+        let seen = seen_columns(self);
+        let chosen = crate::schema::select(&names, &[], patterns)?;
+        self.index_of(Some(chosen.into_iter().map(|place| seen[place]).collect())).await
     }
 
     async fn index_of(&self, columns: Option<Vec<usize>>) -> Result<Index> {
+        if let Some(view) = self.view() {
+            return self.index_of_view(view, columns).await;
+        }
         let tag = Locator::tag(self.manifest().table, self.version());
         let objects = self.index_objects_and_sequences().await?;
-        let all = self.schema().index().len();
-        let columns = columns.unwrap_or_else(|| (0..all).collect());
-        let mut batches = Vec::new();
-        for (bytes, segment) in objects.into_iter().zip(&self.manifest().segments) {
-            batches.extend(index_columns_reader(bytes, self.schema(), segment.rows, &columns)?);
-        }
-        let described = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place)).map(|(_, column)| column);
-        let frame = index::frame(&described.collect::<Vec<_>>(), tag, self.rows(), batches)?;
+        let columns = columns.unwrap_or_else(|| (0..self.schema().index().len()).collect());
+        let whole = self.frame_of(&objects, &columns)?;
+        let frame = with_locators(&whole, tag, 0..self.rows().cast_signed())?;
+        let named = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place));
+        let index = named.map(|(_, column)| (column.name.clone(), column.id)).collect();
         let Source { columns, .. } = Source::of_table(self, None);
-        let source = IndexSource { table: self.clone(), tag, base: 0, columns, whole: Some(frame.clone()) };
+        let table = self.clone();
+        let source = IndexSource { table, tag, base: 0, columns, index, partners: None, lists: None, whole: Some(whole) };
         Ok(Index { frame, sources: [source].into() })
+    }
+
+    /// The index of a view: the locators in its frame are those of its sources.
+    async fn index_of_view(&self, view: &View, columns: Option<Vec<usize>>) -> Result<Index> {
+        let columns = columns.unwrap_or_else(|| seen_columns(self));
+        let (objects, maps, tables) = try_join3(self.index_objects(), self.join_maps(), self.sources()).await?;
+        let rows = self.view_rows_of(&objects, maps)?;
+        let mut frame = self.frame_of(&objects, &columns)?;
+        let whole = frame.clone();
+        let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
+        for (number, (source, table)) in view.sources.iter().zip(tables.iter()).enumerate() {
+            let tag = Locator::tag(table.manifest().table, table.version());
+            let taken = |tag: &u16| sources.iter().any(|source| source.tag == *tag);
+            let tag = (0..1 << 15).map(|step| tag.wrapping_add(step) & 0x7fff).find(|tag| !taken(tag));
+            let tag = tag.ok_or_else(|| Error::invalid("more tables in one index than there are tags"))?;
+            let at = &rows.at[number];
+            frame = with_locators(&frame, tag, at.iter().copied())?;
+            // With all rows of its one base, in their order, the view is what a merge goes on from.
+            let every = view.sources.iter().all(|source| source.base == 0)
+                && source.base == number
+                && at.len() as u64 == source.rows
+                && at.iter().zip(0..).all(|(row, place)| *row == place);
+            sources.push(IndexSource {
+                table: table.clone(),
+                tag,
+                base: source.base,
+                columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
+                index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
+                partners: rows.partners[number].clone(),
+                lists: rows.lists[number].clone(),
+                whole: every.then(|| whole.clone()),
+            });
+        }
+        Ok(Index { frame, sources: sources.into() })
+    }
+
+    /// The frame of some index columns.
+    fn frame_of(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
+        let mut batches = Vec::new();
+        for (bytes, segment) in objects.iter().zip(&self.manifest().segments) {
+            batches.extend(index_columns_reader(bytes.clone(), &self.manifest().schema, segment.rows, columns)?);
+        }
+        let stored = self.manifest().schema.index().enumerate();
+        let described = stored.filter(|(place, _)| columns.contains(place)).map(|(_, column)| column);
+        index::frame(&described.collect::<Vec<_>>(), self.rows(), batches)
     }
 }
 
@@ -210,6 +269,57 @@ impl Index {
         Ok(found)
     }
 
+    /// The same index, which may be merged again: one with all rows of its tables always may, that of a view with some of them
+    /// once the indexes of those tables are loaded, which this does.
+    ///
+    /// A merge goes through all rows of the left table, so that windows find partners of rows that a filter took out. The keys of
+    /// those rows come from the tables; columns that were computed before the view was saved are known for its own rows alone.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{Merge, Table};
+    /// let busy = Table::open("/data/busy").await?.index().await?.with_sources().await?;
+    /// let labels = Table::open("/data/labels").await?.index().await?;
+    /// let merged = busy.merge(&labels, &Merge::on(["log_id", "timestamp"]))?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Table::index`].
+    pub async fn with_sources(&self) -> Result<Self> {
+        let mut sources = self.sources.to_vec();
+        for base in 0..sources.len() {
+            if sources[base].base != base || sources[base].whole.is_some() {
+                continue;
+            }
+            let mut columns: Vec<Column> = Vec::new();
+            for number in base..sources.len() {
+                let source = &sources[number];
+                if source.base != base || source.index.is_empty() {
+                    continue;
+                }
+                let loaded = source.table.index().await?.frame;
+                let rows = source.partners.as_ref();
+                let rows = rows.map(|rows| rows.iter().map(|row| IdxSize::try_from(*row).ok()).collect::<IdxCa>());
+                for (name, id) in source.index.iter() {
+                    let stored = source.table.schema().column(*id).map(|column| column.name.as_str()).unwrap_or_default();
+                    let failed = |error: PolarsError| refused(stored, &error);
+                    let column = loaded.column(stored).map_err(failed)?;
+                    let column = match &rows {
+                        Some(rows) => column.take(rows).map_err(failed)?,
+                        None => column.clone(),
+                    };
+                    if columns.iter().all(|held| held.name() != name.as_str()) {
+                        columns.push(column.with_name(name.into()));
+                    }
+                }
+            }
+            let height = usize::try_from(sources[base].table.rows()).map_err(|_| Error::unsupported("rows in a frame"))?;
+            sources[base].whole = Some(DataFrame::new(height, columns).map_err(|error| refused("with_sources", &error))?);
+        }
+        Ok(Self { frame: self.frame.clone(), sources: sources.into() })
+    }
+
     /// A frame that was joined by hand from those of several indexes: single rows and batches of it can be read. Windows follow
     /// the rows of the first index alone, since nobody knows which rows of the others would stand around; merge the indexes with
     /// [`Index::merge`] instead where windows are wanted.
@@ -258,7 +368,7 @@ impl Index {
     }
 
     /// The row of each source for each row of the frame.
-    fn located(&self) -> Result<Vec<Vec<i64>>> {
+    pub(super) fn located(&self) -> Result<Vec<Vec<i64>>> {
         let partial = self.sources.len() > 1;
         let located = self.sources.iter().map(|source| locate(&self.frame, source.tag, source.table.rows(), partial));
         let located = located.collect::<Result<Vec<_>>>()?;
@@ -277,18 +387,13 @@ impl RowLoader {
     /// As [`Index::with_frame`].
     pub fn new(index: &Index) -> Result<Self> {
         let mut sources = Vec::with_capacity(index.sources.len());
-        for (number, (source, at)) in index.sources.iter().zip(index.located()?).enumerate() {
-            let base = index.sources.get(source.base).and_then(|base| base.whole.as_ref());
-            let whole = base.ok_or_else(|| Error::internal("a base without its frame"))?;
-            let partners = match source.base == number {
-                true => None,
-                false => Some(locate(whole, source.tag, source.table.rows(), true)?.into()),
-            };
+        for (source, at) in index.sources.iter().zip(index.located()?) {
             sources.push(Source {
                 table: source.table.clone(),
                 base: source.base,
-                partners,
+                partners: source.partners.clone(),
                 at: Some(at.into()),
+                lists: source.lists.clone(),
                 columns: Arc::clone(&source.columns),
             });
         }

@@ -38,6 +38,28 @@ pub struct TableInfo {
     pub column_groups: Vec<GroupInfo>,
     /// The tables whose chunks this one points at.
     pub references: Vec<String>,
+    /// Of a view: the tables whose rows it has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceInfo>,
+}
+
+/// A table whose rows a view has.
+#[derive(Clone, Debug, Serialize)]
+pub struct SourceInfo {
+    /// Where it may lie, best first.
+    pub urls: Vec<String>,
+    /// The table.
+    pub uuid: String,
+    /// The version of it.
+    pub version: u64,
+    /// Its rows.
+    pub rows: u64,
+    /// The number of the source that it was merged into, none of one whose rows windows follow.
+    pub merged_into: Option<usize>,
+    /// The columns read from it, and their types.
+    pub columns: Vec<(String, String)>,
+    /// Stored bytes of its join map.
+    pub join_bytes: u64,
 }
 
 /// One column group.
@@ -66,7 +88,7 @@ impl Table {
         let manifest = self.manifest();
         let mut chunks = BTreeMap::new();
         let mut column_groups = Vec::new();
-        for (number, group) in self.schema().groups().iter().enumerate() {
+        for (number, group) in manifest.schema.groups().iter().enumerate() {
             let layout = self.layout(number).await?;
             let mut codecs: Vec<BTreeMap<String, u64>> = vec![BTreeMap::new(); group.columns.len()];
             for run in layout.runs() {
@@ -109,7 +131,25 @@ impl Table {
             own_chunk_bytes: bytes_of(true),
             referenced_chunk_bytes: bytes_of(false),
             column_groups,
+            sources: self.source_infos(),
             references: manifest.stores.iter().filter_map(|store| store.urls.first()).cloned().collect(),
         })
+    }
+
+    fn source_infos(&self) -> Vec<SourceInfo> {
+        let sources = self.view().map(|view| view.sources.iter()).into_iter().flatten().enumerate();
+        let infos = sources.filter_map(|(number, source)| {
+            let store = self.manifest().stores.get((source.store as usize).checked_sub(1)?)?;
+            Some(SourceInfo {
+                urls: store.urls.clone(),
+                uuid: store.table.to_string(),
+                version: store.version,
+                rows: source.rows,
+                merged_into: (source.base != number).then_some(source.base),
+                columns: source.columns.iter().map(|column| (column.name.clone(), source.type_of(column).to_string())).collect(),
+                join_bytes: source.join.iter().chain(&source.lists).map(|object| object.bytes).sum(),
+            })
+        });
+        infos.collect()
     }
 }

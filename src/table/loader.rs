@@ -10,6 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use arrow_select::interleave::interleave;
 use futures::{Stream, StreamExt, future::try_join_all, stream};
+use tokio::sync::OnceCell;
 
 use super::{
     rows::{Row, Rows},
@@ -28,9 +29,13 @@ use crate::{
 /// A loader is a plain value: cheap to clone, shared by threads, and free of polars once it is made.
 #[derive(Clone, Debug)]
 pub struct RowLoader {
-    sources: Arc<[Source]>,
+    /// Set from the beginning, but for the loader of a view, whose first read sets it.
+    sources: Arc<OnceCell<Arc<[Source]>>>,
+    view: Option<Table>,
     len: u64,
     columns: Vec<Wanted>,
+    /// Those that [`RowLoader::columns`] chooses from.
+    every: Arc<[Wanted]>,
     edge: Edge,
     coalesce: Option<Coalesce>,
     /// Made by the first read, and again where columns or costs change: small rows are read in less time.
@@ -66,24 +71,56 @@ const SCAN_AHEAD: usize = 2;
 
 impl RowLoader {
     pub(super) fn of_table(table: &Table) -> Self {
-        Self::of_sources([Source::of_table(table, None)].into(), table.rows())
+        let Some(view) = table.view() else {
+            return Self::of_sources([Source::of_table(table, None)].into(), table.rows());
+        };
+        let columns = view.sources.iter().enumerate().flat_map(|(number, source)| {
+            source.columns.iter().map(move |column| (number, column.name.as_str(), column.id, source.type_of(column)))
+        });
+        let mut loader = Self::of_columns(columns, table.rows());
+        loader.view = Some(table.clone());
+        loader
+    }
+
+    /// The tables behind it; of a view only once [`RowLoader::bind`] has opened them.
+    fn sources(&self) -> &[Source] {
+        self.sources.get().map(|sources| &**sources).unwrap_or_default()
+    }
+
+    /// Opens the tables behind a view: what every read begins with.
+    async fn bind(&self) -> Result<()> {
+        if let Some(view) = &self.view {
+            let view = view.clone();
+            self.sources.get_or_try_init(|| view.bound_sources()).await?;
+        }
+        Ok(())
     }
 
     /// A loader of `len` positions in these sources; their columns of one name have one type.
     pub(super) fn of_sources(sources: Arc<[Source]>, len: u64) -> Self {
+        let columns = sources.iter().enumerate().flat_map(|(number, source)| {
+            let typed = source.columns.iter().filter_map(|(name, id)| source.type_of(*id).map(|ty| (name.as_str(), *id, ty)));
+            typed.map(move |(name, id, ty)| (number, name, id, ty))
+        });
+        let loader = Self::of_columns(columns, len);
+        Self { sources: Arc::new(OnceCell::from(sources)), ..loader }
+    }
+
+    /// A loader that has no sources yet: of the source, the name, the id and the type of each column.
+    fn of_columns<'a>(named: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>, len: u64) -> Self {
         let mut columns: Vec<Wanted> = Vec::new();
-        let mut places: HashMap<String, usize> = HashMap::new();
-        for (number, source) in sources.iter().enumerate() {
-            for (name, id) in source.columns.iter() {
-                if let Some(column) = places.get(name).and_then(|place| columns.get_mut(*place)) {
-                    column.origins.push((number, *id));
-                } else if let Some(column) = source.table.schema().column(*id) {
-                    places.insert(name.clone(), columns.len());
-                    columns.push(Wanted { name: name.clone(), ty: column.ty.clone(), origins: vec![(number, *id)] });
-                }
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (number, name, id, ty) in named {
+            if let Some(column) = places.get(name).and_then(|place| columns.get_mut(*place)) {
+                column.origins.push((number, id));
+            } else {
+                places.insert(name, columns.len());
+                columns.push(Wanted { name: name.to_owned(), ty, origins: vec![(number, id)] });
             }
         }
-        Self { sources, len, columns, edge: Edge::default(), coalesce: None, prepared: Arc::default() }
+        let every = columns.clone().into();
+        let (edge, coalesce, prepared) = (Edge::default(), None, Arc::default());
+        Self { sources: Arc::default(), view: None, len, columns, every, edge, coalesce, prepared }
     }
 
     /// Reads only the columns that match any of the patterns: `lidar.*`, `*.jpeg`, `re:...`.
@@ -91,9 +128,8 @@ impl RowLoader {
     /// # Errors
     /// `NotFound` for a pattern that matches nothing, naming the nearest column.
     pub fn columns<P: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
-        let every = Self::of_sources(Arc::clone(&self.sources), self.len).columns;
-        let chosen = select(&every, &self.sources, patterns)?;
-        self.columns = chosen.into_iter().filter_map(|place| every.get(place).cloned()).collect();
+        let chosen = self.select(&self.every, patterns)?;
+        self.columns = chosen.into_iter().filter_map(|place| self.every.get(place).cloned()).collect();
         self.prepared = Arc::default();
         Ok(self)
     }
@@ -131,6 +167,7 @@ impl RowLoader {
     /// # Errors
     /// `Invalid` for a position outside, `Corrupt`, errors of the store.
     pub async fn get_row(&self, position: u64) -> Result<Row> {
+        self.bind().await?;
         Ok(Row::new(self.read(self.slots(&[position])?).await?))
     }
 
@@ -145,7 +182,8 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
-        let everything: Vec<usize> = (0..self.columns.len()).collect();
+        self.bind().await?;
+        let everything = self.every_column();
         self.read(self.window_slots(position, &Window::try_from(window)?, &everything).await?).await
     }
 
@@ -159,6 +197,7 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
+        self.bind().await?;
         let (slots, starts) = self.windows_slots(positions, &Window::try_from(window)?).await?;
         Ok(Windows::new(self.read(slots).await?, starts))
     }
@@ -195,6 +234,7 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
+        self.bind().await?;
         let parts = self.part_slots(position, parts).await?;
         self.read_parts(parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect()).await
     }
@@ -204,6 +244,7 @@ impl RowLoader {
     /// # Errors
     /// As [`RowLoader::get_row`].
     pub async fn take(&self, positions: &[u64]) -> Result<Rows> {
+        self.bind().await?;
         self.read(self.slots(positions)?).await
     }
 
@@ -245,6 +286,7 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
+        self.bind().await?;
         let (slots, _) = self.windows_slots(positions, &Window::try_from(window)?).await?;
         self.explain_parts(&[Part { columns: self.every_column(), slots: &slots }]).await
     }
@@ -262,6 +304,7 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
+        self.bind().await?;
         let parts = self.part_slots(position, parts).await?;
         let parts: Vec<Part<'_>> = parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect();
         self.explain_parts(&parts).await
@@ -272,12 +315,13 @@ impl RowLoader {
     /// # Errors
     /// As [`RowLoader::take`].
     pub async fn explain_take(&self, positions: &[u64]) -> Result<Explain> {
+        self.bind().await?;
         self.explain_parts(&[Part { columns: self.every_column(), slots: &self.slots(positions)? }]).await
     }
 
     async fn explain_parts(&self, parts: &[Part<'_>]) -> Result<Explain> {
         let mut total = Explain::default();
-        for (number, source) in self.sources.iter().enumerate() {
+        for (number, source) in self.sources().iter().enumerate() {
             let wanted = self.source_parts(number, parts);
             if !wanted.is_empty() {
                 let groups = self.groups(number, parts)?;
@@ -287,6 +331,14 @@ impl RowLoader {
             }
         }
         Ok(total)
+    }
+
+    /// The columns that match any of the patterns.
+    fn select<P: AsRef<str>>(&self, columns: &[Wanted], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let tables = self.sources().iter().map(|source| &source.table).chain(&self.view);
+        let index: Vec<&str> = tables.flat_map(|table| table.schema().index()).map(|column| column.name.as_str()).collect();
+        schema::select(&names, &index, patterns)
     }
 
     fn every_column(&self) -> Vec<usize> {
@@ -299,7 +351,7 @@ impl RowLoader {
             self.check(*position)?;
         }
         let rows = |source: &Source| positions.iter().map(|position| source.row_at(*position)).collect();
-        Ok(Slots { of: self.sources.iter().map(rows).collect() })
+        Ok(Slots { of: self.sources().iter().map(rows).collect() })
     }
 
     fn check(&self, position: u64) -> Result<()> {
@@ -312,7 +364,7 @@ impl RowLoader {
     /// The first source that has a row at a position, and the rows of the window around it there.
     async fn window_of(&self, position: u64, wanted: &Window) -> Result<(usize, Vec<Option<u64>>)> {
         self.check(position)?;
-        let bases = self.sources.iter().enumerate().filter(|(number, source)| source.base == *number);
+        let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
         let there = bases.filter_map(|(number, source)| source.row_at(position).map(|row| (number, source, row))).next();
         let (base, source, row) =
             there.ok_or_else(|| Error::invalid(format!("row {position} of the frame is in no table: a window needs a row")))?;
@@ -331,8 +383,8 @@ impl RowLoader {
     /// The rows of the window around a position, for these columns.
     async fn window_slots(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<Slots> {
         let (base, rows) = self.window_of(position, wanted).await?;
-        let mut of = Vec::with_capacity(self.sources.len());
-        for (number, source) in self.sources.iter().enumerate() {
+        let mut of = Vec::with_capacity(self.sources().len());
+        for (number, source) in self.sources().iter().enumerate() {
             let merged = source.base == base;
             if !merged && source.row_at(position).is_some() {
                 let reads = |column: &&Wanted| column.origins.iter().any(|(origin, _)| *origin == number);
@@ -351,7 +403,7 @@ impl RowLoader {
     /// The windows around several positions, and where each of them starts.
     async fn windows_slots(&self, positions: &[u64], window: &Window) -> Result<(Slots, Vec<usize>)> {
         let (mut starts, columns) = (vec![0], self.every_column());
-        let mut all = Slots { of: vec![Vec::new(); self.sources.len()] };
+        let mut all = Slots { of: vec![Vec::new(); self.sources().len()] };
         for position in positions {
             all.extend(self.window_slots(*position, window, &columns).await?);
             starts.push(all.len());
@@ -370,7 +422,7 @@ impl RowLoader {
     {
         let mut found = Vec::new();
         for (pattern, window) in parts {
-            let columns = select(&self.columns, &self.sources, [pattern])?;
+            let columns = self.select(&self.columns, [pattern])?;
             let slots = self.window_slots(position, &Window::try_from(window)?, &columns).await?;
             found.push((columns, slots));
         }
@@ -382,11 +434,13 @@ impl RowLoader {
         let mut found = Vec::new();
         for (place, part) in parts.iter().enumerate() {
             let slots: &'a Slots = part.slots;
+            let lists = self.sources().get(number).and_then(|source| source.lists.as_ref());
             let Some(rows) = slots.of.get(number).filter(|rows| rows.iter().any(Option::is_some)) else { continue };
             let wanted = part.columns.iter().filter_map(|column| self.columns.get(*column));
             let columns: Vec<ColumnId> =
                 wanted.flat_map(|column| &column.origins).filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
             if !columns.is_empty() {
+                let rows = lists.map_or(Cow::Borrowed(rows.as_slice()), |lists| Cow::Owned(lists.rows_of(rows)));
                 found.push((place, SourcePart { columns, rows }));
             }
         }
@@ -397,7 +451,7 @@ impl RowLoader {
         match self.prepared.get() {
             Some(prepared) => Ok(prepared),
             None => {
-                let groups = (0..self.sources.len()).map(|number| self.choose_groups(number, &self.every_column()));
+                let groups = (0..self.sources().len()).map(|number| self.choose_groups(number, &self.every_column()));
                 let groups = groups.collect::<Result<Vec<_>>>()?;
                 let fields: Vec<_> = self.columns.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
                 let types = self.columns.iter().map(|column| column.ty.clone()).collect();
@@ -419,7 +473,7 @@ impl RowLoader {
     fn choose_groups(&self, number: usize, columns: &[usize]) -> Result<Vec<GroupPages>> {
         let wanted = columns.iter().filter_map(|column| self.columns.get(*column)).flat_map(|column| &column.origins);
         let ids: Vec<ColumnId> = wanted.filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
-        self.sources[number].choose_groups(&ids, self.coalesce)
+        self.sources()[number].choose_groups(&ids, self.coalesce)
     }
 
     async fn read(&self, slots: Slots) -> Result<Rows> {
@@ -428,7 +482,7 @@ impl RowLoader {
     }
 
     async fn read_parts(&self, parts: Vec<Part<'_>>) -> Result<Vec<Rows>> {
-        let reads = self.sources.iter().enumerate().map(|(number, source)| {
+        let reads = self.sources().iter().enumerate().map(|(number, source)| {
             let wanted = self.source_parts(number, &parts);
             let groups = self.groups(number, &parts);
             async move {
@@ -457,6 +511,11 @@ impl RowLoader {
             let mut origins = Vec::with_capacity(column.origins.len());
             for (source, id) in &column.origins {
                 if let Some(array) = found.get_mut(*source).and_then(|found| found.remove(&(place, *id))) {
+                    let lists = self.sources().get(*source).and_then(|source| source.lists.as_ref());
+                    let array = match (lists, part.slots.of.get(*source)) {
+                        (Some(lists), Some(slots)) => lists.arrays(slots, array)?,
+                        _ => array,
+                    };
                     origins.push((*source, array));
                 }
             }
@@ -482,7 +541,7 @@ impl RowLoader {
             return Ok(Rows::new(batch, types, only.clone()));
         }
         let there = |source: usize, row: usize| part.slots.of.get(source).and_then(|rows| rows.get(row)).copied().flatten();
-        let bases = self.sources.iter().enumerate().filter(|(number, source)| source.base == *number);
+        let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
         let bases: Vec<usize> = bases.map(|(number, _)| number).collect();
         let rows = (0..len).map(|row| bases.iter().find_map(|base| there(*base, row))).collect();
         let partners = wanted
@@ -490,14 +549,6 @@ impl RowLoader {
             .map(|column| (0..len).map(|row| column.origins.iter().any(|(source, _)| there(*source, row).is_some())).collect());
         Ok(Rows::new(batch, types, rows).with_partners(partners.collect()))
     }
-}
-
-/// The columns that match any of the patterns.
-fn select<P: AsRef<str>>(columns: &[Wanted], sources: &[Source], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
-    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    let index: Vec<&str> =
-        sources.iter().flat_map(|source| source.table.schema().index()).map(|column| column.name.as_str()).collect();
-    schema::select(&names, &index, patterns)
 }
 
 /// A column of which each row is in one of several sources.

@@ -2,12 +2,19 @@
 
 use std::sync::Arc;
 
-use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, PolarsError};
+use polars::prelude::{
+    Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlSmallStr, PolarsError, SortMultipleOptions, col,
+};
 
-use super::index::{Index, IndexSource};
+use super::{
+    index::{Index, IndexSource},
+    lists::Lists,
+    times::nanoseconds_per_tick,
+};
 use crate::{
     error::{Error, Result},
-    index::{Merge, NO_PARTNER, is_locator, locate, retag},
+    index::{Merge, NO_PARTNER, is_locator, locate, locator_column, retag, without_locators},
+    schema::ColumnId,
 };
 
 impl Index {
@@ -33,13 +40,21 @@ impl Index {
     /// below the other.
     pub fn merge(&self, right: &Self, merge: &Merge) -> Result<Self> {
         let base = self.only_base()?;
-        let right = right.apart_from(self)?;
-        let partners = merge.partners(base, &right.frame)?;
-        let whole = beside(base, &right.frame, &partners, merge)?;
+        let right = match merge.list_keys()? {
+            Some(keys) => right.grouped(&keys)?.apart_from(self)?,
+            None => right.apart_from(self)?,
+        };
+        let partners = merge.partners(base, &right.frame, self.unit_of_times(&right, merge)?)?;
         let rows = locate(&self.frame, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
         let of_frame: Vec<Option<IdxSize>> =
             rows.iter().map(|row| usize::try_from(*row).ok().and_then(|row| partners.get(row).copied()).flatten()).collect();
         let mut frame = beside(&self.frame, &right.frame, &of_frame, merge)?;
+        // Of a frame of all rows, in their order, the columns are shared.
+        let is_whole = rows.len() == base.height() && rows.iter().zip(0..).all(|(row, place)| *row == place);
+        let whole = match is_whole && same_names(base, &self.frame) {
+            true => without_locators(&frame)?,
+            false => beside(base, &without_locators(&right.frame)?, &partners, merge)?,
+        };
         if !merge.keeps_left() {
             let there: polars::prelude::BooleanChunked = of_frame.iter().map(|partner| Some(partner.is_some())).collect();
             frame = frame.filter(&there).map_err(internal)?;
@@ -48,7 +63,15 @@ impl Index {
         for source in right.sources.iter() {
             let taken = |name: &str| sources.iter().flat_map(|held| held.columns.iter()).any(|(held, _)| held == name);
             let columns = source.columns.iter().map(|(name, id)| (merge.renamed(name, taken), *id)).collect();
-            sources.push(IndexSource { base: 0, whole: None, columns, ..source.clone() });
+            let here = |(name, id): &(String, ColumnId)| {
+                let is_there = right.frame.column(name).is_ok() && !merge.is_right_key(name);
+                is_there.then(|| (merge.renamed(name, |name| base.column(name).is_ok()), *id))
+            };
+            let index = source.index.iter().filter_map(here).collect();
+            let rows = locate(&right.frame, source.tag, source.table.rows(), true)?;
+            let row = |partner: &Option<IdxSize>| partner.and_then(|row| rows.get(row as usize)).copied().unwrap_or(NO_PARTNER);
+            let partners = Some(partners.iter().map(row).collect());
+            sources.push(IndexSource { base: 0, whole: None, columns, index, partners, ..source.clone() });
         }
         sources[0].whole = Some(whole);
         Ok(Self { frame, sources: sources.into() })
@@ -93,6 +116,63 @@ impl Index {
         Ok(all)
     }
 
+    /// The nanoseconds that integer times count in, as the properties of their columns say.
+    fn unit_of_times(&self, right: &Self, merge: &Merge) -> Result<Option<i64>> {
+        let Some((left_time, right_time)) = merge.times() else { return Ok(None) };
+        let unit = |index: &Self, name: &str| index.stored_column(name).and_then(nanoseconds_per_tick);
+        match (unit(self, left_time), unit(right, right_time)) {
+            (Some(a), Some(b)) if a != b => Err(Error::invalid(format!(
+                "merge: `{left_time}` counts units of {a} ns on the left and `{right_time}` of {b} ns on the right: convert one of them"
+            ))),
+            (a, b) => Ok(a.or(b)),
+        }
+    }
+
+    /// One row for each combination of keys: the first row of its table with it, which stands for the list of all of them.
+    fn grouped(&self, keys: &[&str]) -> Result<Self> {
+        const ROWS: &str = "__rows";
+        let [source] = &*self.sources else {
+            let count = self.sources.len();
+            return Err(Error::invalid(format!("merge: lists of rows of {count} tables: make them of each table by itself")));
+        };
+        if source.lists.is_some() {
+            return Err(Error::invalid("merge: the rows on the right are lists already"));
+        }
+        let locator = locator_column(source.tag);
+        let is_key = |name: &str| keys.contains(&name);
+        if let Some(missing) = keys.iter().find(|key| self.frame.column(key).is_err()) {
+            let names: Vec<&str> = self.column_names().collect();
+            return Err(Error::not_found(format!("merge: no column `{missing}` on the right; there are: {}", names.join(", "))));
+        }
+        let others = self.column_names().filter(|name| !is_key(name)).map(col);
+        let columns = others.chain([col(&locator).first(), col(&locator).alias(ROWS)]).collect::<Vec<_>>();
+        let names: Vec<PlSmallStr> = keys.iter().map(|key| (*key).into()).collect();
+        let frame = self.frame.sort([locator.as_str()], SortMultipleOptions::default()).map_err(internal)?;
+        let frame = frame.drop_nulls(Some(&names)).map_err(internal)?.lazy();
+        let frame = frame.group_by_stable(keys.iter().map(|key| col(*key)).collect::<Vec<_>>()).agg(columns);
+        let frame = frame.collect().map_err(internal)?;
+        let rows = usize::try_from(source.table.rows()).map_err(|_| Error::unsupported("rows in lists"))?;
+        let mut firsts: Vec<Option<u64>> = vec![None; rows];
+        let lists = frame.column(ROWS).map_err(internal)?.as_materialized_series().list().map_err(internal)?;
+        for list in (0..lists.len()).filter_map(|group| lists.get_as_series(group)) {
+            let list = DataFrame::new(list.len(), vec![list.with_name(locator.as_str().into()).into()]).map_err(internal)?;
+            let located = locate(&list, source.tag, source.table.rows(), false)?;
+            let first = located.first().and_then(|row| u64::try_from(*row).ok());
+            for row in located {
+                let slot = usize::try_from(row).ok().and_then(|row| firsts.get_mut(row));
+                let slot = slot.ok_or_else(|| Error::internal(format!("row {row} in a list")))?;
+                if slot.is_some() {
+                    return Err(Error::invalid(format!("merge: row {row} of the right table is in its index twice: it cannot be in a list")));
+                }
+                *slot = first;
+            }
+        }
+        let frame = frame.drop(ROWS).map_err(internal)?;
+        let whole = None;
+        let (index, lists) = (Arc::new([]), Some(Arc::new(Lists::new(&firsts))));
+        Ok(Self { frame, sources: [IndexSource { index, lists, whole, ..source.clone() }].into() })
+    }
+
     /// All rows of the one table that windows follow.
     fn only_base(&self) -> Result<&DataFrame> {
         match self.sources.iter().find(|source| source.base != 0) {
@@ -101,7 +181,12 @@ impl Index {
                 self.table().url(),
                 source.table.url()
             ))),
-            None => self.sources[0].whole.as_ref().ok_or_else(|| Error::internal("a base without its frame")),
+            None => self.sources[0].whole.as_ref().ok_or_else(|| {
+                Error::invalid(format!(
+                    "merge: the left index is of a view with some rows of {}: load the others by Index::with_sources first",
+                    self.table().url()
+                ))
+            }),
         }
     }
 
@@ -120,10 +205,6 @@ impl Index {
             found.frame = retag(&found.frame, tag, free)?;
             let mut sources = found.sources.to_vec();
             sources[number].tag = free;
-            let base = sources[number].base;
-            if let Some(whole) = &sources[base].whole {
-                sources[base].whole = Some(retag(whole, tag, free)?);
-            }
             found.sources = sources.into();
         }
         Ok(found)
@@ -140,12 +221,21 @@ impl IndexSource {
             (Some(a), Some(b)) => a.columns().len() == b.columns().len() && a.equals_missing(b),
             _ => false,
         };
-        same_table && self.columns == other.columns && same_whole
+        let same_partners = self.partners == other.partners && self.lists == other.lists;
+        same_table && self.columns == other.columns && same_whole && same_partners
     }
 }
 
 fn internal(error: PolarsError) -> Error {
     Error::internal(format!("polars: {error}"))
+}
+
+/// Whether the second frame has the columns of the first, and locators beside them.
+fn same_names(whole: &DataFrame, frame: &DataFrame) -> bool {
+    let named = frame.columns().iter().filter(|column| !is_locator(column.name()));
+    // Columns that polars made anew under an old name are others.
+    let same = |(a, b): (&Column, &Column)| a.name() == b.name() && a.equals_missing(b);
+    named.clone().count() == whole.columns().len() && whole.columns().iter().zip(named).all(same)
 }
 
 /// The columns of `right`, by the number of its row for each row of `left`, beside those of `left`.

@@ -1,6 +1,7 @@
 //! The tables that a loader reads from, and which of their rows belong together.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -8,16 +9,15 @@ use std::{
 use arrow_array::ArrayRef;
 use futures::future::try_join_all;
 
-use super::version::Table;
+use super::{lists::Lists, version::Table};
 use crate::{
     error::{Error, Result},
     format::{PageLengths, Segment},
     read::{Coalesce, Explain, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, plan},
-    schema::ColumnId,
+    schema::{ColumnId, ColumnType},
 };
 
 /// A row of a table; −1 stands for none.
-#[cfg(feature = "frame")]
 pub(super) const NO_ROW: i64 = -1;
 
 /// One table of a loader.
@@ -30,6 +30,8 @@ pub(super) struct Source {
     pub(super) partners: Option<Arc<[i64]>>,
     /// Its row at each position; `None`: position p is row p.
     pub(super) at: Option<Arc<[i64]>>,
+    /// Its rows that are lists together: a row stands for all of its list then.
+    pub(super) lists: Option<Arc<Lists>>,
     /// The group columns, under the names by which they are read.
     pub(super) columns: Arc<[(String, ColumnId)]>,
 }
@@ -56,7 +58,7 @@ impl Slots {
 #[derive(Clone, Debug)]
 pub(super) struct SourcePart<'a> {
     pub(super) columns: Vec<ColumnId>,
-    pub(super) rows: &'a [Option<u64>],
+    pub(super) rows: Cow<'a, [Option<u64>]>,
 }
 
 /// A column group that is read, and its wanted pages.
@@ -81,7 +83,13 @@ impl Source {
         let mut seen = BTreeSet::new();
         let ids = schema.groups().iter().flat_map(|group| &group.columns).filter(|id| seen.insert(**id));
         let columns = ids.filter_map(|id| schema.column(*id)).map(|column| (column.name.clone(), column.id)).collect();
-        Self { table: table.clone(), base: 0, partners: None, at, columns }
+        Self { table: table.clone(), base: 0, partners: None, at, lists: None, columns }
+    }
+
+    /// The type of the values read of a column.
+    pub(super) fn type_of(&self, id: ColumnId) -> Option<ColumnType> {
+        let ty = self.table.schema().column(id)?.ty.clone();
+        Some(if self.lists.is_some() { ColumnType::list(ty) } else { ty })
     }
 
     /// The row at a position.
@@ -150,10 +158,10 @@ impl Source {
             for &part in &users {
                 spans.push((part, rows.len(), parts[part].rows.len()));
                 if users.len() > 1 {
-                    rows.extend_from_slice(parts[part].rows);
+                    rows.extend_from_slice(&parts[part].rows);
                 }
             }
-            let rows = if let [only] = users.as_slice() { parts[*only].rows } else { rows.as_slice() };
+            let rows = if let [only] = users.as_slice() { &*parts[*only].rows } else { rows.as_slice() };
             let request = GroupRequest { group: *group, pages: pages.clone(), layout };
             planned.plan.groups.extend(plan(&[request], rows, self.coalesce_or(coalesce))?.groups);
             planned.spans.push(spans);

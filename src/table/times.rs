@@ -40,7 +40,7 @@ impl Table {
 }
 
 /// Of timestamps, durations and dates; of integers whose column says its `unit`.
-fn nanoseconds_per_tick(column: &Column) -> Option<i64> {
+pub(super) fn nanoseconds_per_tick(column: &Column) -> Option<i64> {
     let of_unit = |unit: &TimeUnit| match unit {
         TimeUnit::Second => 1_000_000_000,
         TimeUnit::Millisecond => 1_000_000,

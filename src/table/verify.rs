@@ -70,7 +70,7 @@ impl Table {
             let index = self.object("index", &segment.index).await;
             if let Some(bytes) = found.note(&name, index)? {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
-                let rows = index_rows(bytes, self.schema(), segment.rows);
+                let rows = index_rows(bytes, &manifest.schema, segment.rows);
                 found.note(&name, rows)?;
             }
             progress(found.bytes, total);
@@ -86,10 +86,31 @@ impl Table {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
             }
         }
-        for number in 0..self.schema().groups().len() {
+        if manifest.view.is_some() {
+            self.verify_view(&mut found).await?;
+        }
+        for number in 0..manifest.schema.groups().len() {
             self.verify_group(number, &mut found, |bytes| progress(bytes, total)).await?;
         }
         Ok(found)
+    }
+
+    /// Join maps, and the sources as far as their manifests: each is a table that can be verified by itself.
+    async fn verify_view(&self, found: &mut Verification) -> Result<()> {
+        let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
+        for object in sources.iter().flat_map(|source| source.join.iter().chain(&source.lists)) {
+            let bytes = self.object("joins", object).await;
+            if let Some(bytes) = found.note(&format!("joins/{}.parquet", object.blake3), bytes)? {
+                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
+            }
+        }
+        if found.damage.is_empty() {
+            let rows = self.view_rows().await;
+            found.note("rows of the view", rows)?;
+        }
+        let sources = self.sources().await;
+        found.note("sources of the view", sources)?;
+        Ok(())
     }
 
     /// Windows believe the recorded sequences; here they are compared with the values that make them.

@@ -9,11 +9,11 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::OnceCell;
 
-use super::{loader::RowLoader, writer::TableWriter};
+use super::{loader::RowLoader, view::{ViewRows, seen_columns, seen_schema}, writer::TableWriter};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},
-    format::{ForeignTable, Manifest, index_reader, read_layout, read_sequences},
+    format::{ForeignTable, Manifest, index_columns_reader, read_layout, read_sequences},
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
@@ -49,6 +49,7 @@ pub struct Table {
 pub(super) struct Inner {
     store: Store,
     manifest: Manifest,
+    schema: Schema,
     hash: Hash,
     layouts: Vec<OnceCell<Arc<Layout>>>,
     sequences: OnceCell<Arc<Sequences>>,
@@ -57,7 +58,10 @@ pub(super) struct Inner {
     /// One for each of the manifest's `stores`.
     foreign: Vec<OnceCell<Store>>,
     /// Where absolute URLs of other tables may lead.
-    allowed: Vec<String>,
+    pub(super) allowed: Vec<String>,
+    /// Of a view: the tables of its sources, and the rows of them.
+    pub(super) sources: OnceCell<Arc<[Table]>>,
+    pub(super) view: OnceCell<Arc<ViewRows>>,
 }
 
 /// Bytes of the longest URL that is followed.
@@ -107,6 +111,7 @@ impl Table {
         Self {
             inner: Arc::new(Inner {
                 store,
+                schema: seen_schema(&manifest),
                 manifest,
                 hash,
                 layouts,
@@ -114,6 +119,8 @@ impl Table {
                 times: Mutex::default(),
                 foreign,
                 allowed,
+                sources: OnceCell::new(),
+                view: OnceCell::new(),
             }),
         }
     }
@@ -134,19 +141,20 @@ impl Table {
     pub(super) async fn store_of(&self, owner: u32) -> Result<Store> {
         let Some(number) = (owner as usize).checked_sub(1) else { return Ok(self.inner.store.clone()) };
         let cell = self.inner.foreign.get(number).ok_or_else(|| Error::internal(format!("no store {owner}")))?;
-        cell.get_or_try_init(|| self.open_foreign(&self.inner.manifest.stores[number])).await.cloned()
+        let open = || async { self.open_foreign(&self.inner.manifest.stores[number]).await.map(|(store, _)| store) };
+        cell.get_or_try_init(open).await.cloned()
     }
 
-    /// The first of its URLs that may be followed and has the very manifest.
-    async fn open_foreign(&self, foreign: &ForeignTable) -> Result<Store> {
+    /// The first of its URLs that may be followed and has the very manifest; with the bytes of that.
+    pub(super) async fn open_foreign(&self, foreign: &ForeignTable) -> Result<(Store, Bytes)> {
         let place = || format!("{}: referenced table {} version {}", self.url(), foreign.table, foreign.version);
         let mut refused = None;
         for url in &foreign.urls {
             let opened = async {
                 let store = Store::open(&self.followed(url)?)?;
-                let found = commit::hash_of(&store, foreign.version).await?;
+                let (bytes, found) = commit::sealed(&store, foreign.version).await?;
                 match found == foreign.blake3 {
-                    true => Ok(store),
+                    true => Ok((store, bytes)),
                     false => Err(Error::not_found(format!(
                         "{}: version {} there has the manifest hash {found}, expected {}",
                         store.url(),
@@ -156,7 +164,7 @@ impl Table {
                 }
             };
             match opened.await {
-                Ok(store) => return Ok(store),
+                Ok(found) => return Ok(found),
                 // What is wrong with a stored URL is no mistake of the caller.
                 Err(error) if error.kind() == ErrorKind::Invalid => refused = Some(Error::denied(error.to_string())),
                 Err(error) => refused = Some(error),
@@ -231,9 +239,10 @@ impl Table {
         self.inner.hash
     }
 
-    /// Columns and groups.
+    /// Columns and groups. Those of a view are its index and, for each table behind it, a group with the columns that are read
+    /// from there; the manifest has what is stored.
     pub fn schema(&self) -> &Schema {
-        &self.inner.manifest.schema
+        &self.inner.schema
     }
 
     /// How many rows.
@@ -253,7 +262,7 @@ impl Table {
     pub async fn layout(&self, group: usize) -> Result<Arc<Layout>> {
         let cell = self.inner.layouts.get(group).ok_or_else(|| Error::internal(format!("no column group {group}")))?;
         let load = || async {
-            let columns = self.schema().groups()[group].columns.len();
+            let columns = self.inner.manifest.schema.groups()[group].columns.len();
             let mut runs = Vec::new();
             for segment in &self.inner.manifest.segments {
                 let stored = &segment.groups[group];
@@ -316,9 +325,9 @@ impl Table {
     /// # Errors
     /// As [`Table::layout`].
     pub async fn index_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let mut batches = Vec::new();
+        let (mut batches, seen) = (Vec::new(), seen_columns(self));
         for (bytes, segment) in self.index_objects().await?.into_iter().zip(&self.inner.manifest.segments) {
-            batches.push(index_reader(bytes, self.schema(), segment.rows)?);
+            batches.push(index_columns_reader(bytes, &self.inner.manifest.schema, segment.rows, &seen)?);
         }
         Ok(batches.into_iter().flatten())
     }

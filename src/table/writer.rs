@@ -175,6 +175,7 @@ impl TableWriter {
             stores: Vec::new(),
             condemned: Vec::new(),
             write_features: Vec::new(),
+            view: None,
         };
         let hash = commit::publish(&self.store, &manifest).await?;
         // The table exists. What the session leaves behind is garbage: failing to sweep it must not fail the commit.

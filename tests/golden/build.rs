@@ -6,13 +6,21 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use arrow_array::{FixedSizeListArray, Int32Array, LargeBinaryArray, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, Float64Array, Int32Array, Int64Array, LargeBinaryArray, LargeListArray, RecordBatch,
+    UInt64Array,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
+use arrow_select::take::take;
 use serde_json::json;
 use tetrys::{
     Cuts, Preset, Schema, Store, Table, WriteOptions,
     codec::Chain,
-    format::{Condemned, ForeignTable, LayoutWriter, Manifest, Parent, read_layout},
+    format::{
+        Condemned, ForeignTable, LayoutWriter, Manifest, Parent, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema,
+        read_layout, write_join,
+    },
     id::{Hash, ObjectRef},
 };
 use uuid::Uuid;
@@ -96,6 +104,14 @@ pub(crate) const TABLES: &[Golden] = &[
         holds: |manifest| manifest.schema.columns().iter().any(|column| column.name.len() == 1_024),
     },
     Golden { name: "no-rows", write: no_rows, holds: |manifest| manifest.segments.is_empty() },
+    Golden {
+        name: "view",
+        write: view,
+        holds: |manifest| {
+            let sources = &manifest.view.as_ref().unwrap().sources;
+            sources.len() == 3 && sources[1].join.is_some() && sources[1].lists.is_none() && sources[2].lists.is_some()
+        },
+    },
 ];
 
 /// Writes all of them, each with its `expected.json`, into an empty folder.
@@ -105,9 +121,14 @@ pub(crate) fn tables(folder: &Path) {
         let (schema, rows) = (golden.write)(&path);
         // What was written; only names that the writer draws come from the manifest.
         let manifest = block_on(Table::open(path.to_str().unwrap())).unwrap().manifest().clone();
+        let mut columns = plain::columns(&schema, &rows);
+        if manifest.view.is_some() {
+            // Its columns have the ids of other tables.
+            columns.as_array_mut().unwrap().iter_mut().for_each(|column| drop(column.as_object_mut().unwrap().remove("id")));
+        }
         let expected = json!({
             "table": manifest.table, "version": manifest.version, "rows": rows.num_rows(), "sequences": manifest.sequences(),
-            "columns": plain::columns(&schema, &rows),
+            "columns": columns,
         });
         fs::write(folder.join(golden.name).join("expected.json"), serde_json::to_vec(&expected).unwrap()).unwrap();
     }
@@ -404,6 +425,88 @@ fn reference(path: &Path) -> (Schema, RecordBatch) {
     let manifest = Manifest { table: Uuid::from_u128(7), commit_id: Uuid::from_u128(8), segments, stores, ..manifest.clone() };
     block_on(tetrys::commit::publish(&target, &manifest)).unwrap();
     (schema, joined(&partitions))
+}
+
+/// Rows of three tables beside it: twice the same row, one without a partner, lists of rows, one column computed.
+fn view(path: &Path) -> (Schema, RecordBatch) {
+    let mut rng = Rng(25);
+    let mut source = |name: &str, columns: &[(&str, &str)], count: usize| {
+        let schema = Schema::builder().index("log", "utf8").index("time", "i64").group("g", columns.iter().copied());
+        let schema = schema.sequence_by(["log"]).build().unwrap();
+        let rows = rows_of(&schema, &mut rng, &[("a", count)], Taste::SMALL);
+        (write(&path.with_file_name(name), &schema, cut_by(tiny_cuts()), std::slice::from_ref(&rows)), rows)
+    };
+    let (sensors, sensor_rows) = source("sensors", &[("pose", "f64[3,3]"), ("note", "utf8")], 8);
+    let (labels, label_rows) = source("labels", &[("label", "utf8")], 6);
+    let (tracks, track_rows) = source("tracks", &[("track", "u32"), ("box", "f32[?,2]")], 7);
+    let target = open_store(path);
+    let at = [[3, 5, 3], [2, -1, 2], [0, 3, -1]];
+    let schema = Schema::builder().index("log", "utf8").index("score", "f64");
+    let schema = (0..3).fold(schema, |schema, number| schema.index(format!("_row_{number}"), "i64")).build().unwrap();
+    let scores: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.5), None, Some(-0.0)]));
+    let logs = taken(&sensor_rows, "log", &at[0]);
+    let rows = at.map(|rows| Arc::new(Int64Array::from(rows.to_vec())) as ArrayRef);
+    let columns = [Arc::clone(&logs), Arc::clone(&scores)].into_iter().chain(rows);
+    let index = RecordBatch::try_new(index_arrow_schema(&schema), columns.collect()).unwrap();
+    let segments = block_on(tetrys::commit::index_segments(&target, &schema, [Ok(index)])).unwrap();
+    let join = |partners: &[Option<u64>]| Some(put(&target, "joins", ".parquet", write_join(partners).unwrap()));
+    let partners = [None, Some(0), Some(1), Some(2), None, None, Some(5), Some(5)];
+    let firsts = [Some(0), Some(0), None, Some(3), Some(0), Some(3), None];
+    let first_rows = [None, None, None, Some(0), Some(3), Some(3), None, None];
+    let tables = [&sensors, &labels, &tracks];
+    let said = |number: usize, join: Option<ObjectRef>, lists: Option<ObjectRef>| {
+        let from = tables[number].schema();
+        let column = |id: &tetrys::ColumnId| {
+            let column = from.column(*id).unwrap();
+            ViewColumn { id: *id, name: column.name.clone(), ty: column.ty.clone() }
+        };
+        let index = from.index().map(|column| ViewIndexColumn { id: column.id, name: column.name.clone() });
+        let row = schema.column_named(&format!("_row_{number}")).unwrap().id;
+        let columns = from.groups()[0].columns.iter().map(column).collect();
+        let index = if number == 0 { index.collect() } else { Vec::new() };
+        ViewSource { store: number as u32 + 1, rows: tables[number].rows(), row, base: 0, join, lists, columns, index }
+    };
+    let sources = vec![said(0, None, None), said(1, join(&partners), None), said(2, join(&first_rows), join(&firsts))];
+    let store = |table: &Table, name: &str| ForeignTable {
+        table: table.manifest().table,
+        version: 1,
+        blake3: table.manifest_hash(),
+        urls: vec![format!("../{name}")],
+    };
+    let manifest = Manifest {
+        table: Uuid::from_u128(9),
+        commit_id: Uuid::from_u128(10),
+        segments,
+        stores: vec![store(&sensors, "sensors"), store(&labels, "labels"), store(&tracks, "tracks")],
+        schema,
+        view: Some(View { sources }),
+        ..sensors.manifest().clone()
+    };
+    block_on(tetrys::commit::publish(&target, &manifest)).unwrap();
+    let lists = |name: &str| -> ArrayRef {
+        let values = taken(&track_rows, name, &[0, 1, 4, 3, 5]);
+        let field = Arc::new(Field::new("item", values.data_type().clone(), true));
+        let there = Some(NullBuffer::from(vec![true, true, false]));
+        Arc::new(LargeListArray::new(field, OffsetBuffer::from_lengths([3, 2, 0]), values, there))
+    };
+    let seen = Schema::builder().index("log", "utf8").index("score", "f64").group("sensors", [("pose", "f64[3,3]"), ("note", "utf8")]);
+    let seen = seen.group("labels", [("label", "utf8")]).group("tracks", [("track", "list<u32>"), ("box", "list<f32[?,2]>")]);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("log", logs),
+        ("score", scores),
+        ("pose", taken(&sensor_rows, "pose", &at[0])),
+        ("note", taken(&sensor_rows, "note", &at[0])),
+        ("label", taken(&label_rows, "label", &at[1])),
+        ("track", lists("track")),
+        ("box", lists("box")),
+    ];
+    (seen.build().unwrap(), RecordBatch::try_from_iter(columns).unwrap())
+}
+
+/// Some rows of a column; −1 gives null.
+fn taken(rows: &RecordBatch, column: &str, wanted: &[i64]) -> ArrayRef {
+    let wanted: UInt64Array = wanted.iter().map(|row| u64::try_from(*row).ok()).collect();
+    take(rows.column_by_name(column).unwrap(), &wanted, None).unwrap()
 }
 
 /// Attachments, what the user says of the table and of columns, and objects about to be deleted.

@@ -14,6 +14,7 @@ from read_table import (
     LAYOUT,
     Schema,
     check_segments,
+    check_view,
     check_statistics,
     name_of,
     parse_manifest,
@@ -22,6 +23,7 @@ from read_table import (
     read_hashes,
     read_index,
     read_join,
+    read_lists,
     read_layout,
 )
 from tetrys_bytes import (
@@ -254,6 +256,20 @@ def joins_and_pins():
     refused("the pin of another commit", parse_pin, data, "pins/00000000-0000-0000-0000-000000000000.json")
 
 
-for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins):
+def views():
+    file = says("manifest_view.json")
+    members, digest = parse_manifest(stored("manifest_view.bin"), 1)
+    same((digest, members, name_of(1)), (file["blake3"], file["members"], file["name"]), "manifest_view.bin")
+    check_segments(members, Schema(members["schema"]))
+    same(check_view(members, Schema(members["schema"])), file["types"], "columns of a view")
+    for case in file["refused"]:
+        refused(case["why"], judged, {"manifest": case["signed"]})
+    file, data = says("lists.json"), stored("lists.parquet")
+    same(read_lists(data, len(file["firsts"]), "lists.parquet"), file["firsts"], "lists.parquet")
+    for case in file["refused"]:
+        refused(f"lists {case['firsts']}", read_lists, bytes.fromhex(case["file"]), len(case["firsts"]), "lists")
+
+
+for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, views):
     check()
 print("\n".join(sorted(read)))

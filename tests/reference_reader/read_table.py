@@ -2,7 +2,7 @@
 
     python read_table.py TABLE ... [--version N] [--values]
 
-prints for each, on a line, {"table", "version", "rows", "sequences", "columns"}, where each column has id, name, type and the BLAKE3 `digest` of its values
+prints for each, on a line, {"table", "version", "rows", "sequences", "columns"}, where each column has id (not those of a view), name, type and the BLAKE3 `digest` of its values
 (of their JSON without blanks), or with --values the `values`: null, booleans, integers (dates, times and durations too), text,
 floats and bytes as hexadecimal digits (floats by their bits, most significant first), lists as lists, and tensors as
 {"shape": [...], "values": [...]} in C order. Ends with status 1 and the reason where the table is refused.
@@ -97,6 +97,7 @@ FEATURES = (
     ("references", ("read_features", "write_features"), lambda manifest: manifest["stores"]),
     ("masked-copies", ("read_features",), lambda manifest: any(group.get("masked") for group in manifest["schema"]["groups"])),
     ("condemned", ("write_features",), lambda manifest: manifest["condemned"]),
+    ("views", ("read_features",), lambda manifest: "view" in manifest),
 )
 CONDEMNED_IN = {"attachments": "", "chunks": "", "hashes": ".parquet", "index": ".parquet", "joins": ".parquet", "layout": ".parquet"}
 
@@ -267,7 +268,11 @@ class Schema:
 def check_segments(manifest, schema):
     """That the segments fit the schema and add up to what the manifest says."""
     check_use_of_features(manifest, "manifest")
+    if "view" in manifest:
+        check_view(manifest, schema)
     rows, sequences, sizes = 0, 0, sum(entry["bytes"] for entry in [*manifest["attachments"].values(), *manifest["condemned"]])
+    sources = manifest["view"]["sources"] if "view" in manifest else []
+    sizes += sum(source[member]["bytes"] for source in sources for member in ("join", "lists") if source[member])
     for number, segment in enumerate(manifest["segments"]):
         what = f"segment {number}"
         integers = dict.fromkeys(("first_row", "rows", "sequences"), int)
@@ -498,6 +503,54 @@ def read_join(data, left, right, what):
     return [None if row == -1 else row for row in rows]
 
 
+# ------------------------------------------------------------------------------------------------ format-spec/views.md
+
+
+def check_view(manifest, schema):
+    """What follows from the manifest of a view alone; its types by the names of the columns read from its sources."""
+    what = "view"
+    members(manifest["view"], {"sources": list}, what)
+    sources = manifest["view"]["sources"]
+    require(1 <= len(sources) <= 4_096, f"{what}: {len(sources)} sources")
+    require(not (schema.groups or schema.sequence_by or schema.order_by), f"{what}: groups or sequences of its own")
+    for number, segment in enumerate(manifest["segments"]):
+        one = isinstance(segment, dict) and segment.get("sequences") == 1 and segment.get("continues") == (number > 0)
+        require(one, f"{what}: more than one sequence")
+    types, row_columns = {}, [source.get("row") for source in sources if isinstance(source, dict)]
+    for number, source in enumerate(sources):
+        here = f"source {number}"
+        members(source, dict.fromkeys(("store", "rows", "row", "base"), int) | {"columns": list, "index": list}, here)
+        require(1 <= source["store"] <= len(manifest["stores"]) and source["rows"] <= 1 << 48, f"{here}: store {source['store']}")
+        require(source["base"] <= number and sources[source["base"]]["base"] == source["base"], f"{here}: base {source['base']}")
+        require({"join", "lists"} <= set(source), f"{here}: no join or lists")
+        require((source["join"] is None) == (source["base"] == number), f"{here}: join {source['join']}, base {source['base']}")
+        for member in ("join", "lists"):
+            if source[member] is not None:
+                check_reference(source[member], f"{here}: {member}")
+        row = source["row"]
+        require(row in schema.index and schema.columns[row][1].text == "i64" and row_columns.count(row) == 1, f"{here}: row column {row}")
+        for member, kinds in (("columns", {"id": int, "name": str, "type": str}), ("index", {"id": int, "name": str})):
+            for column in source[member]:
+                members(column, kinds, f"{here}: {member}")
+                require(1 <= len(column["name"].encode()) <= 1_024, f"{here}: name of a column")
+            for twice in ("id", "name"):
+                found = [column[twice] for column in source[member]]
+                require(len(set(found)) == len(found), f"{here}: {member}: a {twice} twice")
+        for column in source["columns"]:
+            kind = Type(f"list<{column['type']}>" if source["lists"] else column["type"])
+            require(types.setdefault(column["name"], kind.text) == kind.text, f"{here}: column `{column['name']}` has two types")
+    require(set(row_columns) < set(schema.index), f"{what}: no index column but row columns")
+    return types
+
+
+def read_lists(data, rows, what):
+    """For each row the first row of its list, or None."""
+    firsts = read_join(data, rows, rows, what)
+    for row, first in enumerate(firsts):
+        require(first is None or (first <= row and firsts[first] == first), f"{what}: row {row} in the list of row {first}")
+    return firsts
+
+
 # ------------------------------------------------------------------------------------------------ format-spec/pins.md
 
 
@@ -548,6 +601,44 @@ class Table:
         self.rows, self.sequences, seen, last = self.manifest["rows"], self.manifest["sequences"], set(), None
         for number, segment in enumerate(self.manifest["segments"]):
             last = self._segment(segment, f"segment {number}", seen, last)
+        self.view = self._view() if "view" in self.manifest else None
+
+    def _view(self):
+        """The columns of a view as (name, type, values): its index without row columns, then those of its sources."""
+        types, sources = check_view(self.manifest, self.schema), self.manifest["view"]["sources"]
+        tables = {source["store"]: None for source in sources}
+        for number in tables:
+            require(self.owners[number - 1], f"store {number}: not at any root that is allowed")
+            tables[number] = Table(self.owners[number - 1][0], self.manifest["stores"][number - 1]["version"], self.bits)
+            require(tables[number].manifest["table"] == self.manifest["stores"][number - 1]["table"], f"store {number}: another table")
+            require(tables[number].view is None, f"store {number}: a view")
+        found = {name: [None] * self.rows for name in types}
+        there = [False] * self.rows
+        taken = {name: [False] * self.rows for name in types}
+        for number, source in enumerate(sources):
+            what, table, rows = f"source {number}", tables[source["store"]], self.columns[source["row"]]
+            require(source["rows"] == table.rows, f"{what}: {source['rows']} rows, it has {table.rows}")
+            require(all(row is not None and -1 <= row < table.rows for row in rows), f"{what}: a row that it does not have")
+            if source["join"]:
+                left = sources[source["base"]]["rows"]
+                read_join(self.objects.referenced("joins", source["join"]), left, table.rows, f"{what}: join map")
+            lists = source["lists"] and read_lists(self.objects.referenced("joins", source["lists"]), table.rows, f"{what}: lists")
+            require(all(column["id"] in table.schema.index for column in source["index"]), f"{what}: index columns")
+            there = [held or row != -1 for held, row in zip(there, rows)]
+            for column in source["columns"]:
+                name, (_, kind) = column["name"], table.schema.columns.get(column["id"], ("", None))
+                require(kind is not None and column["id"] not in table.schema.index, f"{what}: no group column {column['id']}")
+                require(kind.text == column["type"], f"{what}: column {column['id']} is {kind.text}")
+                values = table.columns[column["id"]]
+                for place, row in enumerate(rows):
+                    if row != -1 and not taken[name][place]:
+                        taken[name][place] = True
+                        listed = lists and [values[other] for other, first in enumerate(lists) if first == row]
+                        found[name][place] = values[row] if lists is None else listed
+        require(all(there), "a row of the view is in no source")
+        row_columns = {source["row"] for source in sources}
+        index = [(*self.schema.columns[column], self.columns[column]) for column in self.schema.index if column not in row_columns]
+        return index + [(name, Type(text), found[name]) for name, text in types.items()]
 
     def _segment(self, segment, what, seen, last):
         rows = segment["rows"]
@@ -626,10 +717,11 @@ class Table:
 
     def json(self, values):
         columns = []
-        for column, (name, kind) in self.schema.columns.items():
-            found = [plain(value) for value in self.columns[column]]
+        own = [(column, name, kind, self.columns[column]) for column, (name, kind) in self.schema.columns.items()]
+        for column, name, kind, found in own if self.view is None else [(None, *column) for column in self.view]:
+            found = [plain(value) for value in found]
             digest = blake3(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()).hex()
-            columns.append({"id": column, "name": name, "type": kind.text, **({"values": found} if values else {"digest": digest})})
+            columns.append({**({"id": column} if column is not None else {}), "name": name, "type": kind.text, **({"values": found} if values else {"digest": digest})})
         sizes = {"rows": self.rows, "sequences": self.sequences}
         return {"table": self.manifest["table"], "version": self.version, **sizes, "columns": columns}
 

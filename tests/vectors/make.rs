@@ -8,12 +8,13 @@ use arrow_buffer::{BooleanBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use tetrys::{
-    ColumnType, Cuts, Primitive, Schema,
+    ColumnId, ColumnType, Cuts, Primitive, Schema,
     codec::{Chain, NumberType, Step},
     format::{
-        CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, LayoutRun, LayoutWriter,
-        Locator, Manifest, PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner, chunk_seed, directory_len,
-        encode_page, logical_block_hash, manifest_name, read_hashes, read_layout, read_sequences, write_join,
+        CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, IndexStatistics, LayoutRun,
+        LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner, Segment, View,
+        ViewColumn, ViewIndexColumn, ViewSource, chunk_seed, directory_len, encode_page, logical_block_hash, manifest_name,
+        read_hashes, read_layout, read_sequences, write_join,
     },
     id::{ChunkId, Hash, ObjectRef},
 };
@@ -47,7 +48,8 @@ pub(crate) fn vectors(folder: &Path) {
     json("join.json", json!({"left": 6, "right": 19, "rows": [17, 18, null, 18, 4, 0]}));
     let owner = PinOwner { table: COMMIT.parse().unwrap(), version: 3, blake3: Hash::of(b"owner") };
     let (table, commit_id) = (TABLE.parse().unwrap(), COMMIT.parse().unwrap());
-    let pin = Pin { owner, table, version: 2, commit_id, urls: vec!["../labels".to_owned(), "s3://bucket/labels".to_owned()] };
+    let urls = vec!["../labels".to_owned(), "s3://bucket/labels".to_owned()];
+    let pin = Pin { owner, table, version: 2, commit_id, of_commit: None, urls };
     let bytes = pin.to_bytes().unwrap();
     let members: Value = serde_json::from_slice(&bytes).unwrap();
     json("pin.json", json!({"name": pin.name(), "blake3": members["blake3"], "members": members}));
@@ -635,7 +637,7 @@ fn shared(folder: &Path) {
     let index = schema.index().map(|column| column.id).collect();
     let masked = Schema::from_parts(schema.columns().to_vec(), groups, index, vec![], vec![]).unwrap();
     let object = |bytes: &[u8]| ObjectRef { blake3: Hash::of(bytes), bytes: bytes.len() as u64 };
-    let store = |table: &str, version, urls: &[&str]| ForeignTable {
+    let store = |table: &str, version: u64, urls: &[&str]| ForeignTable {
         table: table.parse().unwrap(),
         version,
         blake3: Hash::of(table.as_bytes()),
@@ -652,6 +654,7 @@ fn shared(folder: &Path) {
         stores: vec![store(COMMIT, u64::MAX, &["../sensors", "s3://bucket/sensors"]), store(TABLE, 1, &["file:///old"])],
         condemned: condemned.into(),
         write_features: vec!["of a later writer".to_owned()],
+        view: None,
         attachments: [("map".to_owned(), object(b"a map"))].into(),
         properties: [("licence".to_owned(), json!("CC0"))].into(),
         ..manifest
@@ -664,7 +667,103 @@ fn shared(folder: &Path) {
     });
     fs::write(folder.join("manifest_shared.bin"), bytes).unwrap();
     json("manifest_shared.json", says);
+    views(folder, &manifest, &store);
     json("manifests.json", manifests(Manifest { table: TABLE.parse().unwrap(), commit_id: COMMIT.parse().unwrap(), ..empty }));
+}
+
+/// The manifest of a view, others with one change to refuse, and lists of rows.
+fn views(folder: &Path, manifest: &Manifest, store: &dyn Fn(&str, u64, &[&str]) -> ForeignTable) {
+    let object = |bytes: &[u8]| ObjectRef { blake3: Hash::of(bytes), bytes: bytes.len() as u64 };
+    let schema = Schema::builder().index("log", "utf8").index("_row_0", "i64").index("_row_1", "i64").build().unwrap();
+    let column = |id: u32, name: &str, ty: &str| ViewColumn { id: ColumnId(id), name: name.to_owned(), ty: ty.parse().unwrap() };
+    let index = vec![ViewIndexColumn { id: ColumnId(0), name: "log".to_owned() }];
+    let statistics = (0..3).map(|id| IndexStatistics { column: ColumnId(id), min: None, max: None, nulls: 0 }).collect();
+    let segment = Segment {
+        first_row: 0,
+        rows: 5,
+        sequences: 1,
+        continues: false,
+        index: object(b"index"),
+        statistics,
+        groups: Vec::new(),
+    };
+    let sources = vec![
+        ViewSource {
+            store: 1,
+            rows: 7,
+            row: ColumnId(1),
+            base: 0,
+            join: None,
+            lists: None,
+            columns: vec![column(2, "pose", "f64[3,3]"), column(3, "note", "utf8")],
+            index,
+        },
+        ViewSource {
+            store: 2,
+            rows: 9,
+            row: ColumnId(2),
+            base: 0,
+            join: Some(object(b"join")),
+            lists: Some(object(b"lists")),
+            columns: vec![column(2, "track", "u32")],
+            index: Vec::new(),
+        },
+    ];
+    let view = Manifest {
+        version: 1,
+        parent: None,
+        schema,
+        segments: vec![segment],
+        stores: vec![store(COMMIT, 3, &["../sensors"]), store(COMMIT, 4, &["../tracks"])],
+        condemned: Vec::new(),
+        write_features: Vec::new(),
+        view: Some(View { sources }),
+        attachments: Default::default(),
+        ..manifest.clone()
+    };
+    let (bytes, hash) = view.to_bytes().unwrap();
+    let plain = std::str::from_utf8(&bytes[..bytes.len() - 78]).unwrap().to_owned();
+    let with = |old: &str, new: &str| {
+        assert_eq!(plain.matches(old).count(), 1, "{old} in {plain}");
+        plain.replace(old, new)
+    };
+    let sources = plain[plain.find("\"sources\":[").unwrap()..].to_owned();
+    let join = format!("\"join\":{}", serde_json::to_string(&object(b"join")).unwrap());
+    let refused = [
+        ("a view that is not announced", with("[\"references\",\"views\"]", "[\"references\"]")),
+        ("no member for the view", with(&format!(",\"view\":{{{sources}"), "")),
+        ("null for the view", with(&format!("\"view\":{{{sources}"), "\"view\":null")),
+        ("no sources", with(&sources, "\"sources\":[]}")),
+        ("the store before the first", with("{\"store\":1,", "{\"store\":0,")),
+        ("a store behind the last", with("{\"store\":2,", "{\"store\":3,")),
+        ("a base with a join map", with("\"row\":2,\"base\":0,", "\"row\":2,\"base\":1,")),
+        ("a base that is no source", with("\"row\":2,\"base\":0,", "\"row\":2,\"base\":2,")),
+        ("a base behind", with("\"row\":1,\"base\":0,", "\"row\":1,\"base\":1,")),
+        ("no join map", with(&join, "\"join\":null")),
+        ("a row column of two sources", with("\"row\":2,", "\"row\":1,")),
+        ("text as a row column", with("\"row\":2,", "\"row\":0,")),
+        ("a name twice", with("\"name\":\"note\",\"type\":\"utf8\"", "\"name\":\"pose\",\"type\":\"utf8\"")),
+        ("an id twice", with("{\"id\":3,\"name\":\"note\"", "{\"id\":2,\"name\":\"note\"")),
+        ("one name of two types", with("\"name\":\"track\",\"type\":\"u32\"", "\"name\":\"note\",\"type\":\"utf8\"")),
+        ("an unknown type", with("\"type\":\"u32\"", "\"type\":\"u128\"")),
+        ("a sequence of its own", with("\"sequence_by\":[]", "\"sequence_by\":[0]")),
+    ];
+    let refused: Vec<Value> = refused.iter().map(|(why, signed)| json!({"why": why, "signed": signed})).collect();
+    let says = json!({
+        "name": manifest_name(1), "blake3": hash.to_string(), "members": serde_json::from_slice::<Value>(&bytes).unwrap(),
+        "types": {"pose": "f64[3,3]", "note": "utf8", "track": "list<u32>"}, "refused": refused,
+    });
+    fs::write(folder.join("manifest_view.bin"), bytes).unwrap();
+    let json = |name: &str, value: Value| fs::write(folder.join(name), serde_json::to_vec_pretty(&value).unwrap()).unwrap();
+    json("manifest_view.json", says);
+    let firsts = [Some(0), Some(0), None, Some(3), Some(3), Some(0)];
+    fs::write(folder.join("lists.parquet"), write_join(&firsts).unwrap()).unwrap();
+    let wrong = [vec![Some(1), Some(1)], vec![Some(0), None, Some(1)], vec![None, Some(0)]];
+    let wrong: Vec<Value> = wrong
+        .iter()
+        .map(|firsts| json!({"firsts": firsts, "file": hex(&write_join(firsts).unwrap())}))
+        .collect();
+    json("lists.json", json!({"firsts": firsts, "refused": wrong}));
 }
 
 /// Manifests of an empty table less their hash, each with one change.

@@ -48,6 +48,24 @@ impl Info {
             ),
         ];
         writeln!(out, "{}", text::table(&["", ""], &lines.map(|(name, value)| vec![name.to_owned(), value])))?;
+        if !info.sources.is_empty() {
+            let rows: Vec<_> = info
+                .sources
+                .iter()
+                .enumerate()
+                .map(|(number, source)| {
+                    vec![
+                        number.to_string(),
+                        format!("{} version {}", source.urls.first().cloned().unwrap_or_default(), source.version),
+                        text::count(source.rows),
+                        source.columns.len().to_string(),
+                        source.merged_into.map_or_else(|| "its own".to_owned(), |base| format!("{base}, join map {}", text::bytes(source.join_bytes))),
+                    ]
+                })
+                .collect();
+            write!(out, "{}", text::table(&[">", "rows of", ">rows", ">columns", "windows follow"], &rows))?;
+            return Ok(Outcome::Done);
+        }
         let rows: Vec<_> = info
             .column_groups
             .iter()

@@ -2,6 +2,7 @@
 
 mod completions;
 mod demo;
+mod diff;
 mod explain;
 mod export;
 mod generate;
@@ -11,10 +12,12 @@ mod info;
 mod ingest;
 mod layout;
 mod query;
+mod rebind;
 mod schema;
 mod stats;
 mod verify;
 mod versions;
+mod views;
 
 use std::io::Write;
 
@@ -53,6 +56,18 @@ pub(crate) enum Command {
     Explain(explain::ExplainCommand),
     /// Where rows lie: partitions, chunks and blocks, as text or as a picture
     Layout(layout::LayoutCommand),
+    /// Put two tables side by side, as a view that copies nothing
+    Merge(views::Merge),
+    /// Put tables one below the other, as a view
+    Concat(views::Concat),
+    /// Keep some rows of a table, or parts for training and testing, as views
+    Select(views::Select),
+    /// Make views by a recipe: sources, joins, filters, columns, splits
+    Run(views::Run),
+    /// What differs between two tables or versions: rows added, removed, changed
+    Diff(diff::DiffCommand),
+    /// Tell a view where tables that moved are now
+    Rebind(rebind::Rebind),
     /// Check every byte of a table against the hashes that name it
     Verify(verify::Verify),
     /// The script by which a shell completes commands and options
@@ -77,6 +92,12 @@ impl Command {
             Self::Verify(command) => command.run(out).await,
             Self::Stats(command) => command.run(out).await,
             Self::Query(command) => command.run(out).await,
+            Self::Merge(command) => command.run(out).await,
+            Self::Concat(command) => command.run(out).await,
+            Self::Select(command) => command.run(out).await,
+            Self::Run(command) => command.run(out).await,
+            Self::Diff(command) => command.run(out).await,
+            Self::Rebind(command) => command.run(out).await,
             Self::Layout(command) => command.run(out).await,
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),

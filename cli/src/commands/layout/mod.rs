@@ -125,6 +125,10 @@ impl Lit {
 
 /// The blocks of every group in some rows.
 pub(crate) async fn maps(table: &Table, lit: Option<&Lit>, rows: &Range<u64>) -> Result<Vec<GroupMap>, Error> {
+    if table.view().is_some() {
+        let tables = "a view has no chunks of its own: draw one of the tables behind it, which `tetrys info` names";
+        return Err(Error::invalid(format!("{}: {tables}", table.url())));
+    }
     let mut maps = Vec::new();
     for (number, group) in table.schema().groups().iter().enumerate() {
         let layout = table.layout(number).await?;

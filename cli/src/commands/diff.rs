@@ -1,0 +1,104 @@
+//! `tetrys diff`: what differs between two tables or versions.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+use tetrys::{Table, table::Diff};
+
+use super::write_json;
+use crate::{
+    failure::{Failure, Outcome},
+    text,
+};
+
+/// Row numbers that are named; the others are counted.
+const NAMED: usize = 20;
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Rows are told apart by --on, else by the columns of sequence and order. No payload is read: blocks are compared by their logical hashes, whatever codec they are stored in. Rows that share a block with others are known to differ together only; `at most` says so.
+
+Examples:
+  tetrys diff sensors@6 sensors@7
+  tetrys diff labels_v1 labels_v2 --on log_id,timestamp --json"
+)]
+pub(crate) struct DiffCommand {
+    /// What was before: a path or file:// URL; TABLE@3 is its version 3
+    before: String,
+    /// What is now
+    now: String,
+    /// Index columns by which rows are told apart
+    #[arg(long, value_name = "K,K", value_delimiter = ',')]
+    on: Vec<String>,
+    /// Name all rows that were added, removed and changed, and not only the first
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl DiffCommand {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let (before, now) = (Table::open(&self.before).await?, Table::open(&self.now).await?);
+        let found = now.diff(&before, &self.on).await?;
+        let named = if self.all { usize::MAX } else { NAMED };
+        if self.json {
+            write_json(out, &as_json(&found, named))?;
+            return Ok(Outcome::Done);
+        }
+        let by = if found.keys.is_empty() { "their numbers".to_owned() } else { found.keys.join(", ") };
+        writeln!(out, "{} -> {}, rows told apart by {by}\n", text::counted(found.rows[0], "row"), text::counted(found.rows[1], "row"))?;
+        let listed = |rows: &[u64]| {
+            let mut shown: Vec<String> = rows.iter().take(named).map(u64::to_string).collect();
+            if rows.len() > named {
+                shown.push("..".to_owned());
+            }
+            shown.join(" ")
+        };
+        let count = |rows: &[u64]| text::count(rows.len() as u64);
+        let mut lines = vec![
+            vec!["added".to_owned(), count(&found.added), listed(&found.added)],
+            vec!["removed".to_owned(), count(&found.removed), listed(&found.removed)],
+            vec!["changed".to_owned(), count(&found.changed), listed(&found.changed)],
+            vec!["unchanged".to_owned(), text::count(found.unchanged), String::new()],
+        ];
+        lines.retain(|line| line[1] != "0" || line[0] == "unchanged");
+        write!(out, "{}", text::table(&["rows", ">", "row numbers (of removed ones: before)"], &lines))?;
+        let mut parts: Vec<Vec<String>> = Vec::new();
+        for column in found.index.iter().filter(|column| column.changed > 0) {
+            parts.push(vec![format!("index column {}", text::printable(&column.name)), text::count(column.changed)]);
+        }
+        for group in &found.groups {
+            let changed = match group.changed {
+                None => "other columns".to_owned(),
+                Some(0) => continue,
+                Some(changed) if group.exact => text::count(changed),
+                Some(changed) => format!("at most {}", text::count(changed)),
+            };
+            parts.push(vec![format!("column group {}", text::printable(&group.name)), changed]);
+        }
+        for (what, columns) in [("new column", &found.columns_added), ("column gone", &found.columns_removed)] {
+            parts.extend(columns.iter().map(|(name, ty)| vec![format!("{what} {}", text::printable(name)), ty.clone()]));
+        }
+        if !parts.is_empty() {
+            write!(out, "\n{}", text::table(&["where", ">rows that differ"], &parts))?;
+        }
+        writeln!(out, "\n{} of index and hashes compared, no payload read", text::bytes(found.bytes_read))?;
+        Ok(Outcome::Done)
+    }
+}
+
+fn as_json(found: &Diff, named: usize) -> Value {
+    let rows = |rows: &[u64]| json!({"count": rows.len(), "rows": rows.iter().take(named).collect::<Vec<_>>()});
+    let columns = |columns: &[(String, String)]| -> Map<String, Value> {
+        columns.iter().map(|(name, ty)| (name.clone(), ty.as_str().into())).collect()
+    };
+    json!({
+        "keys": found.keys, "rows_before": found.rows[0], "rows_now": found.rows[1], "added": rows(&found.added),
+        "removed": rows(&found.removed), "changed": rows(&found.changed), "unchanged": found.unchanged, "index": found.index,
+        "groups": found.groups, "columns_added": columns(&found.columns_added), "columns_removed": columns(&found.columns_removed),
+        "bytes_read": found.bytes_read, "payload_bytes": 0,
+    })
+}

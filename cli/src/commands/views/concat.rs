@@ -1,0 +1,43 @@
+//! `tetrys concat`: tables one below the other.
+
+use std::io::Write;
+
+use clap::Args;
+
+use super::{Target, make};
+use crate::{
+    failure::{Failure, Outcome},
+    recipe::{Recipe, Source},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "The view has the rows of the first table, then those of the second, and so on. Windows stay within the table of their row.
+
+Examples:
+  tetrys concat monday tuesday wednesday --out week
+  tetrys concat old new --fill --out all --dry-run")]
+pub(crate) struct Concat {
+    /// The tables, two at least: paths or file:// URLs; TABLE@3 is its version 3
+    #[arg(required = true, num_args = 2.., value_name = "TABLE")]
+    tables: Vec<String>,
+    /// Fill columns that are not in all tables with nulls; else they are an error
+    #[arg(long)]
+    fill: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Concat {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let named = |(number, table): (usize, String)| (format!("table-{:04}", number + 1), Source::Table(table));
+        let sources: std::collections::BTreeMap<_, _> = self.tables.into_iter().enumerate().map(named).collect();
+        let recipe = Recipe {
+            concat: sources.keys().cloned().collect(),
+            sources,
+            fill: self.fill,
+            output: Some(self.target.output()),
+            ..Recipe::default()
+        };
+        make(recipe, self.target.how, out).await
+    }
+}

@@ -1,0 +1,63 @@
+//! `tetrys run`: a recipe from a file.
+
+use std::{io::Write, path::PathBuf};
+
+use clap::Args;
+use tetrys::Error;
+
+use super::{How, make};
+use crate::{
+    failure::{Failure, Outcome},
+    recipe::Recipe,
+};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A recipe is a TOML file. Its sections are applied in this order, and all but the first and the last may be left out:
+
+  from = 'sensors'                  # or: concat = ['monday', 'tuesday'], with fill = true
+  filter = 'speed < 1'              # SQL over index columns, as in `tetrys query`; a list: all of them
+  sort = 'timestamp'                # descending = true
+  sample = 1000                     # seed = 7
+  keep = ['log_id', 'timestamp']    # index columns, as patterns
+
+  [sources]
+  sensors = 'data/sensors@3'
+  labels = { table = 'data/labels', filter = 'quality > 0.5' }
+
+  [[join]]                          # before `columns` and `filter`, one after the other
+  with = 'labels'
+  on = ['log_id', 'timestamp']      # 'left=right' where names differ; with asof the last one is the time
+  how = 'asof'                      # or inner (the default), left
+  pick = 'nearest'                  # or backward (the default), forward
+  tolerance = '50ms'                # also: keep, first, lists = true; suffix = '_label'
+
+  [columns]                         # computed, in SQL
+  busy = 'agents_count > 10'
+
+  [split]                           # by the hash of a key
+  by = 'log_id'
+  shares = { train = 0.8, val = 0.1, test = 0.1 }
+
+  [output]
+  view = 'views/busy'               # with a split: views/busy/train, ..; update = true: the next version of it
+
+Examples:
+  tetrys run merge.toml --dry-run
+  tetrys run merge.toml"
+)]
+pub(crate) struct Run {
+    /// The recipe
+    recipe: PathBuf,
+    #[command(flatten)]
+    how: How,
+}
+
+impl Run {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let place = self.recipe.display();
+        let text = std::fs::read_to_string(&self.recipe).map_err(|error| Failure::Input(Error::from(error).at(place)))?;
+        let recipe = Recipe::parse(&text).map_err(|error| Failure::Input(error.at(self.recipe.display())))?;
+        make(recipe, self.how, out).await
+    }
+}

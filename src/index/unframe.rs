@@ -1,0 +1,110 @@
+//! A polars frame to index columns: what a frame holds as the Arrow columns that an index segment stores.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Date32Array, DurationMicrosecondArray, DurationMillisecondArray, DurationNanosecondArray,
+    LargeStringArray, PrimitiveArray, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, types,
+};
+use polars::prelude::*;
+
+use super::frame::internal;
+use crate::{
+    error::{Error, Result},
+    schema::{ColumnType, Primitive, TimeUnit as Unit},
+};
+
+/// The type that a column of a frame has in an index; timestamps are naive.
+///
+/// # Errors
+/// `Invalid` for a type that an index cannot hold, with what to do.
+pub fn column_type(column: &Column) -> Result<ColumnType> {
+    let unit = |unit: &TimeUnit| match unit {
+        TimeUnit::Milliseconds => Unit::Millisecond,
+        TimeUnit::Microseconds => Unit::Microsecond,
+        TimeUnit::Nanoseconds => Unit::Nanosecond,
+    };
+    let scalar = |primitive| Ok(ColumnType::Scalar(primitive));
+    match column.dtype() {
+        DataType::Boolean => scalar(Primitive::Bool),
+        DataType::Int8 => scalar(Primitive::I8),
+        DataType::Int16 => scalar(Primitive::I16),
+        DataType::Int32 => scalar(Primitive::I32),
+        DataType::Int64 => scalar(Primitive::I64),
+        DataType::UInt8 => scalar(Primitive::U8),
+        DataType::UInt16 => scalar(Primitive::U16),
+        DataType::UInt32 => scalar(Primitive::U32),
+        DataType::UInt64 => scalar(Primitive::U64),
+        DataType::Float32 => scalar(Primitive::F32),
+        DataType::Float64 => scalar(Primitive::F64),
+        DataType::String => Ok(ColumnType::Utf8),
+        DataType::Categorical(..) | DataType::Enum(..) => Ok(ColumnType::Categorical),
+        DataType::Date => Ok(ColumnType::Date),
+        DataType::Datetime(ticked, _) => Ok(ColumnType::Timestamp(unit(ticked), None)),
+        DataType::Duration(ticked) => Ok(ColumnType::Duration(unit(ticked))),
+        other => Err(Error::invalid(format!(
+            "column `{}` is {other}, which an index cannot hold: cast it, or leave it out by Index::select",
+            column.name()
+        ))),
+    }
+}
+
+/// A column of a frame as the Arrow array of an index column of type `ty`, which [`column_type`] gave, or a zoned timestamp of
+/// the same unit.
+///
+/// # Errors
+/// `Internal` where the column is of another type.
+pub fn unframed(column: &Column, ty: &ColumnType) -> Result<ArrayRef> {
+    let series = column.as_materialized_series();
+    macro_rules! numbers {
+        ($($pattern:pat => $get:ident, $arrow:ty;)*) => {
+            match series.dtype() {
+                $($pattern => return Ok(Arc::new(series.$get().map_err(internal)?.iter().collect::<PrimitiveArray<$arrow>>())),)*
+                _ => {}
+            }
+        };
+    }
+    numbers! {
+        DataType::Int8 => i8, types::Int8Type;
+        DataType::Int16 => i16, types::Int16Type;
+        DataType::Int32 => i32, types::Int32Type;
+        DataType::Int64 => i64, types::Int64Type;
+        DataType::UInt8 => u8, types::UInt8Type;
+        DataType::UInt16 => u16, types::UInt16Type;
+        DataType::UInt32 => u32, types::UInt32Type;
+        DataType::UInt64 => u64, types::UInt64Type;
+        DataType::Float32 => f32, types::Float32Type;
+        DataType::Float64 => f64, types::Float64Type;
+    }
+    let ticks = || -> Result<Vec<Option<i64>>> {
+        let physical = series.to_physical_repr();
+        Ok(physical.i64().map_err(internal)?.iter().collect())
+    };
+    match ty {
+        ColumnType::Scalar(Primitive::Bool) => {
+            Ok(Arc::new(series.bool().map_err(internal)?.iter().collect::<BooleanArray>()))
+        }
+        ColumnType::Utf8 => Ok(Arc::new(series.str().map_err(internal)?.iter().collect::<LargeStringArray>())),
+        ColumnType::Categorical => {
+            let text = series.cast(&DataType::String).map_err(internal)?;
+            Ok(Arc::new(text.str().map_err(internal)?.iter().collect::<LargeStringArray>()))
+        }
+        ColumnType::Date => {
+            let days = series.to_physical_repr();
+            Ok(Arc::new(days.i32().map_err(internal)?.iter().collect::<Date32Array>()))
+        }
+        ColumnType::Timestamp(unit, zone) => Ok(match unit {
+            Unit::Millisecond => Arc::new(ticks()?.into_iter().collect::<TimestampMillisecondArray>().with_timezone_opt(zone.clone())),
+            Unit::Microsecond => Arc::new(ticks()?.into_iter().collect::<TimestampMicrosecondArray>().with_timezone_opt(zone.clone())),
+            Unit::Nanosecond => Arc::new(ticks()?.into_iter().collect::<TimestampNanosecondArray>().with_timezone_opt(zone.clone())),
+            Unit::Second => return Err(Error::internal("a frame with seconds")),
+        }),
+        ColumnType::Duration(unit) => Ok(match unit {
+            Unit::Millisecond => Arc::new(ticks()?.into_iter().collect::<DurationMillisecondArray>()),
+            Unit::Microsecond => Arc::new(ticks()?.into_iter().collect::<DurationMicrosecondArray>()),
+            Unit::Nanosecond => Arc::new(ticks()?.into_iter().collect::<DurationNanosecondArray>()),
+            Unit::Second => return Err(Error::internal("a frame with seconds")),
+        }),
+        other => Err(Error::internal(format!("column `{}`: {} as {other}", column.name(), column.dtype()))),
+    }
+}

@@ -1,0 +1,331 @@
+//! What differs between two tables or versions: rows added, removed and changed, told by index columns and logical block hashes.
+//! No payload is read: a row's blocks are known by their hashes (`format-spec/canonical.md#logical-block-hash`), whatever codec,
+//! chunk or table they are stored in.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
+use futures::future::{try_join, try_join_all};
+use serde::Serialize;
+
+use super::{source::NO_ROW, version::Table};
+use crate::{
+    error::{Error, Result},
+    format::read_hashes,
+    schema::{Column, Schema},
+};
+
+/// What differs between two tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Diff {
+    /// The columns by which rows are told apart; none where they are by their number.
+    pub keys: Vec<String>,
+    /// Rows of the first and of the second table.
+    pub rows: [u64; 2],
+    /// Rows of the second whose key the first does not have.
+    pub added: Vec<u64>,
+    /// Rows of the first whose key the second does not have.
+    pub removed: Vec<u64>,
+    /// Rows of the second whose key the first has, and that differ in the index or in some group.
+    pub changed: Vec<u64>,
+    /// Rows that are the same in both.
+    pub unchanged: u64,
+    /// Index columns of both: in how many of the rows with equal keys they differ. Keys are left out.
+    pub index: Vec<ColumnDiff>,
+    /// Column groups of both.
+    pub groups: Vec<GroupDiff>,
+    /// Columns of the second alone, with their types.
+    pub columns_added: Vec<(String, String)>,
+    /// Columns of the first alone, with their types; one whose type changed is here and among the added.
+    pub columns_removed: Vec<(String, String)>,
+    /// Bytes of index, layout and hashes that were looked at.
+    pub bytes_read: u64,
+}
+
+/// How an index column differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ColumnDiff {
+    /// Its name.
+    pub name: String,
+    /// Rows with equal keys in which it differs.
+    pub changed: u64,
+}
+
+/// How a column group differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupDiff {
+    /// Its name.
+    pub name: String,
+    /// Rows with equal keys whose blocks differ. `None` where the group has other columns in the two tables.
+    pub changed: Option<u64>,
+    /// Whether each of these rows differs for sure. Rows that share a block with others are known to differ together only.
+    pub exact: bool,
+}
+
+/// The rows of a table as they are compared.
+struct Rows {
+    keys: Vec<u128>,
+    /// Name, and a hash for each row.
+    index: Vec<(String, Vec<u64>)>,
+    groups: BTreeMap<String, Prints>,
+    bytes: u64,
+}
+
+/// A column group as it is compared.
+struct Prints {
+    /// Names and types of its columns.
+    columns: Vec<(String, String)>,
+    /// One for each row: equal where the row's block and its place in it are.
+    rows: Vec<u64>,
+    /// Whether each row has a block of its own.
+    alone: Vec<bool>,
+}
+
+impl Table {
+    /// What differs between this table and another one, or another version: `new.diff(&old, keys)` says what is new in `new`.
+    ///
+    /// Rows are matched by the columns of `on`; without any by those of `sequence_by` and `order_by`, and in tables without
+    /// these by their numbers. Where several rows have the same key, the first of one is compared with the first of the other.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::Table;
+    /// let (old, new) = (Table::open("/data/sensors@6").await?, Table::open("/data/sensors@7").await?);
+    /// let found = new.diff(&old, ["log_id", "timestamp"]).await?;
+    /// println!("{} rows added, {} removed, {} changed", found.added.len(), found.removed.len(), found.changed.len());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` for a key that is no index column of both, `Invalid` for one of different types; `Corrupt`; errors of the store.
+    pub async fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
+        let mut keys: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
+        if keys.is_empty() {
+            let ordered = |table: &Self| {
+                let schema = table.schema();
+                schema.sequence_by().chain(schema.order_by()).map(|column| column.name.clone()).collect::<Vec<_>>()
+            };
+            keys = ordered(self);
+            let mut seen = HashSet::new();
+            keys.retain(|key| seen.insert(key.clone()));
+            keys.retain(|key| before.schema().index().any(|column| column.name == *key));
+        }
+        for key in &keys {
+            let (new, old) = (self.key(key)?, before.key(key)?);
+            if new.ty != old.ty {
+                return Err(Error::invalid(format!("diff: key `{key}` is {} in {} and {} in {}", new.ty, self.url(), old.ty, before.url())));
+            }
+        }
+        let (new, old) = try_join(self.rows_to_compare(&keys), before.rows_to_compare(&keys)).await?;
+        let mut found = compare(&old, &new);
+        (found.columns_added, found.columns_removed) = columns(before.schema(), self.schema());
+        found.keys = keys;
+        Ok(found)
+    }
+
+    fn key(&self, name: &str) -> Result<&Column> {
+        let found = self.schema().column_named(name).filter(|found| self.schema().index().any(|column| column.id == found.id));
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
+            Error::not_found(format!("diff: no index column `{name}` in {}; there are: {}", self.url(), names.join(", ")))
+        })
+    }
+
+    async fn rows_to_compare(&self, keys: &[String]) -> Result<Rows> {
+        let (batches, groups) = try_join(self.index_batches(), self.prints()).await?;
+        let described: Vec<&Column> = self.schema().index().collect();
+        let rows = usize::try_from(self.rows()).map_err(|_| Error::unsupported("too many rows to compare"))?;
+        let mut index: Vec<(String, Vec<u64>)> =
+            described.iter().map(|column| (column.name.clone(), Vec::with_capacity(rows))).collect();
+        for batch in batches {
+            let batch: RecordBatch = batch?;
+            for ((_, hashes), array) in index.iter_mut().zip(batch.columns()) {
+                hash_values(array, hashes);
+            }
+        }
+        let of_key = |key: &String| index.iter().find(|(name, _)| name == key).map(|(_, hashes)| hashes.as_slice());
+        let columns: Vec<&[u64]> = keys.iter().filter_map(of_key).collect();
+        let key = |row: usize| -> u128 {
+            if columns.is_empty() {
+                return row as u128;
+            }
+            // Two halves of one hash over the hashes of the columns.
+            let mut hasher = blake3::Hasher::new();
+            columns.iter().for_each(|hashes| drop(hasher.update(&hashes.get(row).copied().unwrap_or_default().to_le_bytes())));
+            let [bytes @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = *hasher.finalize().as_bytes();
+            u128::from_le_bytes(bytes)
+        };
+        let keys_of_rows = (0..rows).map(key).collect();
+        let bytes = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
+        let index = index.into_iter().filter(|(name, _)| !keys.contains(name)).collect();
+        Ok(Rows { keys: keys_of_rows, index, groups: groups.0, bytes })
+    }
+
+    /// Every column group by its name, and the bytes that were read. The groups of a view are those of its sources.
+    async fn prints(&self) -> Result<(BTreeMap<String, Prints>, u64)> {
+        if self.view().is_none() {
+            return self.own_prints().await;
+        }
+        let (tables, rows) = try_join(self.sources(), self.view_rows()).await?;
+        let found = try_join_all(tables.iter().map(Self::own_prints)).await?;
+        let (mut groups, mut bytes) = (BTreeMap::new(), 0);
+        for (number, (of_source, read)) in found.into_iter().enumerate() {
+            bytes += read;
+            let Some(at) = rows.at.get(number) else { continue };
+            for (name, prints) in of_source {
+                let mut name = name;
+                while groups.contains_key(&name) {
+                    name.push('\'');
+                }
+                let taken = |row: &i64| usize::try_from(*row).ok();
+                let rows = at.iter().map(|row| taken(row).and_then(|row| prints.rows.get(row)).copied().unwrap_or_default());
+                let alone = at.iter().map(|row| *row == NO_ROW || taken(row).is_some_and(|row| prints.alone.get(row) == Some(&true)));
+                let (rows, alone) = (rows.collect(), alone.collect());
+                groups.insert(name, Prints { columns: prints.columns, rows, alone });
+            }
+        }
+        Ok((groups, bytes))
+    }
+
+    async fn own_prints(&self) -> Result<(BTreeMap<String, Prints>, u64)> {
+        let schema = &self.manifest().schema;
+        let groups = schema.groups().iter().enumerate().map(|(number, group)| async move {
+            let (layout, hashes) = try_join(self.layout(number), self.hashes_of(number)).await?;
+            let rows = usize::try_from(self.rows()).unwrap_or_default();
+            let (mut prints, mut alone) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+            let mut hashes = hashes.iter();
+            for run in layout.runs() {
+                for block_rows in run.block_rows.iter() {
+                    let hash = hashes.next().ok_or_else(|| Error::corrupt(format!("group `{}`: more blocks than hashes", group.name)))?;
+                    for place in 0..u64::from(block_rows) {
+                        prints.push(hash.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+                        alone.push(block_rows == 1);
+                    }
+                }
+            }
+            let columns = group.columns.iter().filter_map(|id| schema.column(*id));
+            let columns = columns.map(|column| (column.name.clone(), column.ty.to_string())).collect();
+            Ok::<_, Error>((group.name.clone(), Prints { columns, rows: prints, alone }))
+        });
+        let groups = try_join_all(groups).await?.into_iter().collect();
+        let stored = self.manifest().segments.iter().flat_map(|segment| &segment.groups);
+        Ok((groups, stored.map(|group| group.layout.bytes + group.hashes.bytes).sum()))
+    }
+
+    /// The first 8 bytes of the logical hash of each block of a group.
+    async fn hashes_of(&self, group: usize) -> Result<Vec<u64>> {
+        let read = self.manifest().segments.iter().filter_map(|segment| segment.groups.get(group)).map(|stored| async move {
+            read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks)
+        });
+        Ok(try_join_all(read).await?.into_iter().flatten().map(|hash| hash.first_u64()).collect())
+    }
+}
+
+/// Appends a hash for each value: equal for equal values of one type. Null is a value; floats go by their bits.
+fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
+    const NULL: u64 = 0x6e75_6c6c;
+    let hash = |bytes: &[u8]| twox_hash::XxHash3_64::oneshot(bytes);
+    let data = array.to_data();
+    let width = data.data_type().primitive_width();
+    for row in 0..array.len() {
+        hashes.push(match () {
+            () if array.is_null(row) => NULL,
+            () if let Some(text) = array.as_string_opt::<i64>() => hash(text.value(row).as_bytes()),
+            () if let Some(bools) = array.as_boolean_opt() => hash(&[u8::from(bools.value(row))]),
+            () => {
+                let width = width.unwrap_or_default();
+                let start = (data.offset() + row) * width;
+                let bytes = data.buffers().first().and_then(|buffer| buffer.as_slice().get(start..start + width));
+                hash(bytes.unwrap_or_default())
+            }
+        });
+    }
+}
+
+/// Compares rows; the names of keys and columns are filled in by the caller.
+fn compare(old: &Rows, new: &Rows) -> Diff {
+    // Of each key its rows in the first table, in order.
+    let mut places: HashMap<u128, Vec<u64>> = HashMap::with_capacity(old.keys.len());
+    for (row, key) in (0..).zip(&old.keys) {
+        places.entry(*key).or_default().push(row);
+    }
+    let mut used: HashMap<u128, usize> = HashMap::new();
+    let (mut added, mut pairs, mut kept) = (Vec::new(), Vec::with_capacity(new.keys.len()), vec![false; old.keys.len()]);
+    for (row, key) in (0_u64..).zip(&new.keys) {
+        let rows = places.get(key).map(Vec::as_slice).unwrap_or_default();
+        let number = match rows.len() {
+            0 | 1 => usize::from(rows.first().is_some_and(|row| kept.get(*row as usize) == Some(&true))),
+            _ => {
+                let number = used.entry(*key).or_default();
+                *number += 1;
+                *number - 1
+            }
+        };
+        match rows.get(number) {
+            Some(before) => {
+                if let Some(kept) = kept.get_mut(*before as usize) {
+                    *kept = true;
+                }
+                pairs.push((*before as usize, row as usize));
+            }
+            None => added.push(row),
+        }
+    }
+    let removed = (0..).zip(&kept).filter(|(_, kept)| !**kept).map(|(row, _)| row).collect();
+    let mut differs = vec![false; new.keys.len()];
+    let mut mark = |olds: &[u64], news: &[u64], exact: &mut dyn FnMut(usize, usize)| {
+        let mut changed = 0_u64;
+        for (before, row) in &pairs {
+            if olds.get(*before) != news.get(*row) {
+                changed += 1;
+                differs.get_mut(*row).into_iter().for_each(|differs| *differs = true);
+                exact(*before, *row);
+            }
+        }
+        changed
+    };
+    let mut index = Vec::new();
+    for (name, news) in &new.index {
+        if let Some((_, olds)) = old.index.iter().find(|(held, _)| held == name) {
+            index.push(ColumnDiff { name: name.clone(), changed: mark(olds, news, &mut |_, _| {}) });
+        }
+    }
+    let mut groups = Vec::new();
+    for (name, news) in &new.groups {
+        let Some(olds) = old.groups.get(name) else { continue };
+        let mut exact = true;
+        let same = olds.columns.iter().map(|(_, ty)| ty).eq(news.columns.iter().map(|(_, ty)| ty));
+        let changed = same.then(|| {
+            mark(&olds.rows, &news.rows, &mut |before, row| {
+                exact &= olds.alone.get(before) == Some(&true) && news.alone.get(row) == Some(&true);
+            })
+        });
+        groups.push(GroupDiff { name: name.clone(), changed, exact: exact && same });
+    }
+    let changed: Vec<u64> = (0..).zip(&differs).filter(|(_, differs)| **differs).map(|(row, _)| row).collect();
+    Diff {
+        keys: Vec::new(),
+        rows: [old.keys.len() as u64, new.keys.len() as u64],
+        unchanged: (pairs.len() - changed.len()) as u64,
+        added,
+        removed,
+        changed,
+        index,
+        groups,
+        columns_added: Vec::new(),
+        columns_removed: Vec::new(),
+        bytes_read: old.bytes + new.bytes,
+    }
+}
+
+/// The columns of the second schema alone, and of the first alone.
+fn columns(old: &Schema, new: &Schema) -> (Vec<(String, String)>, Vec<(String, String)>) {
+    let typed = |schema: &Schema| -> Vec<(String, String)> {
+        schema.columns().iter().map(|column| (column.name.clone(), column.ty.to_string())).collect()
+    };
+    let (old, new) = (typed(old), typed(new));
+    let (in_old, in_new): (HashSet<_>, HashSet<_>) = (old.iter().cloned().collect(), new.iter().cloned().collect());
+    let without = |columns: Vec<_>, others: &HashSet<_>| columns.into_iter().filter(|column| !others.contains(column)).collect();
+    (without(new, &in_old), without(old, &in_new))
+}

@@ -1,0 +1,367 @@
+//! Saving an index as a view: a table of its own, with the index columns of the frame, join maps and no payload.
+//! Follows `format-spec/views.md#members`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{
+    index::{Index, IndexSource},
+    version::Table,
+};
+use crate::{
+    Preset,
+    commit::{self, Borrower, Owners, Unpinned},
+    error::{Error, ErrorKind, Result},
+    format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, write_join},
+    id::{Hash, ObjectRef},
+    index::{column_type, is_locator, unframed},
+    schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
+    store::Store,
+};
+
+/// Saves an index as a view; made by [`Index::view_writer`].
+#[derive(Clone, Debug)]
+pub struct ViewWriter {
+    index: Index,
+    properties: BTreeMap<String, Value>,
+    lineage: BTreeMap<String, Value>,
+}
+
+/// A view that was saved.
+#[derive(Clone, Debug)]
+pub struct SavedView {
+    /// The view, open.
+    pub table: Table,
+    /// Sources that could not be told that their rows are used, being read-only as a rule: whoever expires versions there does
+    /// not know of this view.
+    pub unpinned: Vec<Unpinned>,
+}
+
+/// What a view would be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ViewSize {
+    /// Its rows.
+    pub rows: u64,
+    /// Its index columns.
+    pub columns: Vec<String>,
+    /// Bytes of its index.
+    pub index_bytes: u64,
+    /// Bytes of its join maps.
+    pub join_bytes: u64,
+    /// Bytes of payload that it would copy: always 0.
+    pub payload_bytes: u64,
+    /// The table versions that its rows come from.
+    pub sources: Vec<String>,
+}
+
+/// What is stored of a view before its manifest.
+struct Stored {
+    schema: Schema,
+    segments: Vec<Segment>,
+    sources: Vec<ViewSource>,
+}
+
+/// Rows that become Arrow at a time.
+const BATCH_ROWS: usize = 1 << 16;
+
+impl Index {
+    /// Saves the index as a view: a table that has these rows, in this order, and copies no payload. Merges, filters, sorts,
+    /// samples and splits are all kept this way; columns computed by [`Index::with_columns`] are kept as index columns.
+    ///
+    /// The view is opened, read and merged like every table. It is bound to the versions of the tables behind it, which are told
+    /// that they are needed.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use polars::prelude::{col, lit};
+    /// use tetrys::{Merge, RowLoader, Table};
+    /// let sensors = Table::open("/data/sensors").await?.index().await?;
+    /// let labels = Table::open("/data/labels").await?.index().await?;
+    /// let merged = sensors.merge(&labels, &Merge::on(["log_id", "timestamp"]))?;
+    /// merged.filter(col("pedestrians").gt(lit(3)))?.save("/data/busy").await?;
+    ///
+    /// let busy = Table::open("/data/busy").await?.index().await?;
+    /// let history = RowLoader::new(&busy)?.columns(["lidar.*", "labels.*"])?.get_rows(0, -10..=0).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `Exists` where there is a table already; `Invalid` for a column that an index cannot hold, and for an index without
+    /// columns; `Conflict` where a source was collected in the meantime; errors of the stores.
+    pub async fn save(&self, url: &str) -> Result<SavedView> {
+        self.view_writer().save(url).await
+    }
+
+    /// As [`Index::save`], with more to say: properties, lineage, or a view that gets a new version.
+    pub fn view_writer(&self) -> ViewWriter {
+        ViewWriter { index: self.clone(), properties: BTreeMap::new(), lineage: BTreeMap::new() }
+    }
+
+    /// The stored column that a column of the frame is, where one of the sources has it under this name.
+    pub(super) fn stored_column(&self, name: &str) -> Option<&Column> {
+        let named = |source: &IndexSource| source.index.iter().find(|(held, _)| held == name).map(|(_, id)| *id);
+        self.sources.iter().find_map(|source| source.table.manifest().schema.column(named(source)?))
+    }
+}
+
+impl ViewWriter {
+    /// Says something of the view, kept in its manifest.
+    #[must_use]
+    pub fn property(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.properties.insert(key.into(), value.into());
+        self
+    }
+
+    /// Says what the view was made from, kept in its manifest.
+    #[must_use]
+    pub fn lineage(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.lineage.insert(key.into(), value.into());
+        self
+    }
+
+    /// Saves a new view at `url`.
+    ///
+    /// # Errors
+    /// As [`Index::save`].
+    pub async fn save(self, url: &str) -> Result<SavedView> {
+        self.save_in(Store::open(url)?).await
+    }
+
+    /// Saves a new view in `store`.
+    ///
+    /// # Errors
+    /// As [`Index::save`].
+    pub async fn save_in(self, store: Store) -> Result<SavedView> {
+        match commit::newest_version(&store).await? {
+            Some(version) => Err(Error::exists(format!(
+                "{}: a table is there already, at version {version}; a view gets its next version by ViewWriter::save_over",
+                store.url()
+            ))),
+            None => self.publish(store, None).await,
+        }
+    }
+
+    /// Saves the next version of a view. Its properties and attachments stay where no new ones are given.
+    ///
+    /// # Errors
+    /// `Invalid` where it is no view; `Conflict` where it has a newer version; as [`Index::save`].
+    pub async fn save_over(self, view: &Table) -> Result<SavedView> {
+        next_version_of(view)?;
+        if view.view().is_none() {
+            return Err(Error::invalid(format!("{} has rows of its own: a view cannot be its next version", view.url())));
+        }
+        self.publish(view.store().clone(), Some(view)).await
+    }
+
+    /// What [`ViewWriter::save`] would store, without storing it.
+    ///
+    /// # Errors
+    /// As [`Index::save`].
+    pub async fn size(&self) -> Result<ViewSize> {
+        let stored = self.store(&Store::open("memory://")?, None).await?;
+        let joins = stored.sources.iter().flat_map(|source| source.join.iter().chain(&source.lists));
+        Ok(ViewSize {
+            rows: stored.segments.iter().map(|segment| segment.rows).sum(),
+            columns: self.index.column_names().map(str::to_owned).collect(),
+            index_bytes: stored.segments.iter().map(|segment| segment.index.bytes).sum(),
+            join_bytes: joins.map(|object| object.bytes).sum(),
+            payload_bytes: 0,
+            sources: self.index.tables().map(|table| format!("{}@{}", table.url(), table.version())).collect(),
+        })
+    }
+
+    async fn publish(self, store: Store, before: Option<&Table>) -> Result<SavedView> {
+        let parent = before.map(|table| Parent { version: table.version(), blake3: table.manifest_hash() });
+        let table = before.map_or_else(Uuid::new_v4, |table| table.manifest().table);
+        let (version, commit_id) = (parent.as_ref().map_or(1, |parent| parent.version + 1), Uuid::new_v4());
+        let mut owners = Owners::new(store.clone());
+        let numbers = self.index.sources.iter().map(|source| {
+            let IndexSource { table, .. } = source;
+            owners.add(table.store(), table.manifest().table, table.version(), table.manifest_hash())
+        });
+        let numbers = numbers.collect::<Result<Vec<u32>>>()?;
+        // A view without columns to look at, or with one that cannot be stored, is refused before anybody is told.
+        let stored = self.store(&store, before).await?;
+        let unpinned = owners.pin(Borrower { table, version, commit_id }).await?;
+        let claimed = async {
+            self.check_owners(&owners, &numbers).await?;
+            let sources = stored.sources.into_iter().zip(&numbers).map(|(source, store)| ViewSource { store: *store, ..source });
+            let mut lineage = self.lineage.clone();
+            lineage.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
+            let inherited = before.map(Table::manifest);
+            let mut properties = inherited.map(|before| before.properties.clone()).unwrap_or_default();
+            properties.extend(self.properties.clone());
+            let manifest = Manifest {
+                table,
+                version,
+                parent,
+                commit_id,
+                schema: stored.schema,
+                preset: Preset::default().name().to_owned(),
+                cuts: Cuts::default(),
+                segments: stored.segments,
+                attachments: inherited.map(|before| before.attachments.clone()).unwrap_or_default(),
+                properties,
+                lineage: serde_json::to_value(lineage).map_err(|error| Error::internal(error.to_string()))?,
+                stores: owners.stores(),
+                condemned: inherited.map(|before| before.condemned.clone()).unwrap_or_default(),
+                write_features: Vec::new(),
+                view: Some(View { sources: sources.collect() }),
+            };
+            let hash = commit::publish(&store, &manifest).await?;
+            Ok::<_, Error>((manifest, hash))
+        };
+        match claimed.await {
+            Ok::<_, Error>((manifest, hash)) => {
+                let saved = Table::of(store, manifest, hash, Vec::new());
+                // They are open already, and so need not be found by their URLs.
+                let tables = self.index.sources.iter().map(|source| source.table.clone()).collect();
+                let _ = saved.inner.sources.set(tables);
+                Ok(SavedView { table: saved, unpinned })
+            }
+            Err(error) => {
+                if error.kind() != ErrorKind::OutcomeUnknown {
+                    owners.unpin(|_| false).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// That the sources are still there, and that nothing which they name is about to be deleted.
+    async fn check_owners(&self, owners: &Owners, numbers: &[u32]) -> Result<()> {
+        let condemned = owners.condemned().await?;
+        for (source, number) in self.index.sources.iter().zip(numbers) {
+            let condemned = (*number as usize).checked_sub(1).and_then(|owner| condemned.get(owner));
+            let Some(condemned) = condemned.filter(|condemned| !condemned.is_empty()) else { continue };
+            for group in 0..source.table.schema().groups().len() {
+                let layout = source.table.layout(group).await?;
+                if layout.runs().iter().any(|run| run.owner == 0 && condemned.contains(&run.chunk)) {
+                    return Err(Error::conflict(format!(
+                        "{}: version {} is about to be collected; save a view of a newer version",
+                        source.table.url(),
+                        source.table.version()
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores index segments and join maps. The numbers of the sources among `stores` are not known yet.
+    async fn store(&self, store: &Store, before: Option<&Table>) -> Result<Stored> {
+        let Index { frame, sources } = &self.index;
+        let (schema, rows) = self.schema(before)?;
+        let located = self.index.located()?;
+        let arrow = index_arrow_schema(&schema);
+        let user: Vec<_> = frame.columns().iter().filter(|column| !is_locator(column.name())).collect();
+        let batch = |start: usize| {
+            let end = frame.height().min(start + BATCH_ROWS);
+            let typed = user.iter().zip(schema.index());
+            let mut columns = typed
+                .map(|(column, described)| unframed(&column.slice(start as i64, end - start), &described.ty))
+                .collect::<Result<Vec<ArrayRef>>>()?;
+            for rows in &located {
+                let rows = rows.get(start..end).ok_or_else(|| Error::internal("a source with fewer rows than the frame"))?;
+                columns.push(Arc::new(Int64Array::from(rows.to_vec())));
+            }
+            let options = RecordBatchOptions::new().with_row_count(Some(end - start));
+            RecordBatch::try_new_with_options(Arc::clone(&arrow), columns, &options)
+                .map_err(|error| Error::internal(format!("index of a view: {error}")))
+        };
+        let segments = commit::index_segments(store, &schema, (0..frame.height()).step_by(BATCH_ROWS).map(batch)).await?;
+        let mut described = Vec::with_capacity(sources.len());
+        for (source, row) in sources.iter().zip(rows) {
+            let partners = source.partners.as_ref();
+            let join = partners.map(|rows| rows.iter().map(|row| u64::try_from(*row).ok()).collect::<Vec<_>>());
+            let lists = source.lists.as_ref().map(|lists| lists.firsts(source.table.rows()));
+            let columns = source.columns.iter().map(|(name, id)| {
+                let ty = source.table.schema().column(*id).map(|column| column.ty.clone());
+                let ty = ty.ok_or_else(|| Error::internal(format!("no column `{name}` in {}", source.table.url())))?;
+                Ok(ViewColumn { id: *id, name: name.clone(), ty })
+            });
+            described.push(ViewSource {
+                store: 0,
+                rows: source.table.rows(),
+                row,
+                base: source.base,
+                join: put_join(store, join.as_deref()).await?,
+                lists: put_join(store, lists.as_deref()).await?,
+                columns: columns.collect::<Result<_>>()?,
+                index: source.index.iter().map(|(name, id)| ViewIndexColumn { id: *id, name: name.clone() }).collect(),
+            });
+        }
+        Ok(Stored { schema, segments, sources: described })
+    }
+
+    /// The index columns of the view, and the row columns among them. A column that the view had before keeps its id.
+    fn schema(&self, before: Option<&Table>) -> Result<(Schema, Vec<ColumnId>)> {
+        let held = before.map(|table| table.manifest().schema.columns()).unwrap_or_default();
+        let mut next = held.iter().map(|column| column.id.0 + 1).max().unwrap_or(0);
+        let mut fresh = || {
+            let id = ColumnId(next);
+            next += 1;
+            id
+        };
+        let mut columns: Vec<Column> = Vec::new();
+        for column in self.index.frame.columns().iter().filter(|column| !is_locator(column.name())) {
+            let name = column.name().to_string();
+            let (mut ty, mut properties) = (column_type(column)?, BTreeMap::new());
+            if let Some(stored) = self.index.stored_column(&name) {
+                // Frames show zoned times in UTC, and seconds as milliseconds.
+                match (&ty, &stored.ty) {
+                    (ColumnType::Timestamp(unit, _), ColumnType::Timestamp(stored, zone))
+                        if unit == stored || (*stored, *unit) == (TimeUnit::Second, TimeUnit::Millisecond) =>
+                    {
+                        ty = ColumnType::Timestamp(*unit, zone.clone());
+                    }
+                    _ => {}
+                }
+                if std::mem::discriminant(&ty) == std::mem::discriminant(&stored.ty) {
+                    properties = stored.properties.clone();
+                }
+            }
+            let id = held.iter().find(|held| held.name == name && held.ty == ty).map_or_else(&mut fresh, |held| held.id);
+            columns.push(Column { id, name, ty, properties });
+        }
+        if columns.is_empty() {
+            return Err(Error::invalid("a view without index columns: keep one at least, by Index::select"));
+        }
+        let mut rows = Vec::new();
+        for number in 0..self.index.sources.len() {
+            let mut name = format!("_row_{number}");
+            while columns.iter().any(|column| column.name == name) {
+                name.insert(0, '_');
+            }
+            // Always a new id: so the ids of a view only rise, and none is used again.
+            let id = fresh();
+            columns.push(Column { id, name, ty: ColumnType::Scalar(Primitive::I64), properties: BTreeMap::new() });
+            rows.push(id);
+        }
+        let index = columns.iter().map(|column| column.id).collect();
+        Ok((Schema::from_parts(columns, Vec::new(), index, Vec::new(), Vec::new())?, rows))
+    }
+}
+
+async fn put_join(store: &Store, partners: Option<&[Option<u64>]>) -> Result<Option<ObjectRef>> {
+    let Some(partners) = partners else { return Ok(None) };
+    let bytes = write_join(partners)?;
+    let object = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
+    store.put_content(&format!("joins/{}.parquet", object.blake3), bytes.into()).await?;
+    Ok(Some(object))
+}
+
+/// That this build may write the next version of a table.
+fn next_version_of(table: &Table) -> Result<()> {
+    match table.manifest().write_features.first() {
+        Some(feature) => Err(Error::unsupported(format!(
+            "{}: write feature `{feature}` is not known to this build: a newer one must write the next version",
+            table.url()
+        ))),
+        None => Ok(()),
+    }
+}

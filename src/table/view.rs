@@ -1,0 +1,231 @@
+//! Views: tables whose rows are rows of others. Opening one takes its manifest, and then at once its index, its join maps and
+//! the manifests of its sources. Follows `format-spec/views.md#sources`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::{Array, cast::AsArray, types::Int64Type};
+use bytes::Bytes;
+use futures::future::{BoxFuture, try_join, try_join_all};
+
+use super::{
+    lists::Lists,
+    source::{NO_ROW, Source},
+    version::Table,
+};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    format::{Manifest, View, ViewSource, index_columns_reader, read_join, read_lists},
+    id::ObjectRef,
+    schema::{Column, ColumnGroup, ColumnId, Schema},
+};
+
+/// What a view says of the rows of its sources, one entry a source.
+#[derive(Debug)]
+pub(super) struct ViewRows {
+    /// The row for each row of the view.
+    pub(super) at: Vec<Arc<[i64]>>,
+    /// The row for each row of the base; none of a base.
+    pub(super) partners: Vec<Option<Arc<[i64]>>>,
+    /// The rows that are lists together.
+    pub(super) lists: Vec<Option<Arc<Lists>>>,
+}
+
+/// The partners and the lists of a source.
+pub(super) type JoinMaps = (Option<Arc<[i64]>>, Option<Arc<Lists>>);
+
+impl Table {
+    /// Where its rows are, of a view: a saved merge, filter or split. `None` of a table with rows of its own.
+    pub fn view(&self) -> Option<&View> {
+        self.manifest().view.as_ref()
+    }
+
+    /// Of a view, the table versions whose rows it has, in the order in which they were put together, opened on first use; none
+    /// of any other table.
+    ///
+    /// # Errors
+    /// `NotFound` where a source is not at any of its URLs, or there in another state; `Denied` for a URL that is not
+    /// [allowed](Table::allow); `Corrupt` where it is not what the view says; errors of the store.
+    pub async fn sources(&self) -> Result<Arc<[Self]>> {
+        self.inner.sources.get_or_try_init(|| self.open_sources(&[])).await.map(Arc::clone)
+    }
+
+    /// The tables of the sources; those of some of the manifest's `stores` are given.
+    pub(super) async fn open_sources(&self, given: &[Option<Self>]) -> Result<Arc<[Self]>> {
+        let Some(view) = self.view() else { return Ok(Arc::new([])) };
+        let mut opened = Vec::new();
+        for number in 0..self.manifest().stores.len() {
+            opened.push(self.open_source(view, number, given.get(number).cloned().flatten()));
+        }
+        let opened = try_join_all(opened).await?;
+        let of = |source: &ViewSource| {
+            let found = (source.store as usize).checked_sub(1).and_then(|store| opened.get(store)).cloned().flatten();
+            found.ok_or_else(|| Error::internal(format!("no store {}", source.store)))
+        };
+        view.sources.iter().map(of).collect()
+    }
+
+    /// The table of one of the manifest's `stores`, if it is one of the sources.
+    async fn open_source(&self, view: &View, number: usize, given: Option<Self>) -> Result<Option<Self>> {
+        let foreign = &self.manifest().stores[number];
+        let sources: Vec<&ViewSource> = view.sources.iter().filter(|source| source.store as usize == number + 1).collect();
+        if sources.is_empty() {
+            return Ok(None);
+        }
+        if let Some(table) = given {
+            let place = || format!("{}: source {} version {}", self.url(), table.url(), table.version());
+            sources.iter().try_for_each(|source| source.check_against(table.manifest())).map_err(|error| error.at(place()))?;
+            return Ok(Some(table));
+        }
+        let (store, bytes) = self.open_foreign(foreign).await.map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::Denied => {
+                let said = format!("{error}; if the table lies elsewhere, Table::rebind (`tetrys rebind`) tells the view where");
+                Error::new(error.kind(), said).with_source(error)
+            }
+            _ => error,
+        })?;
+        let place = format!("{}: source {} version {}", self.url(), store.url(), foreign.version);
+        let (manifest, hash) = Manifest::parse(&bytes, foreign.version).map_err(|error| error.at(&place))?;
+        if manifest.table != foreign.table {
+            return Err(Error::corrupt(format!("{place}: table {}, the view says {}", manifest.table, foreign.table)));
+        }
+        for source in sources {
+            source.check_against(&manifest).map_err(|error| error.at(&place))?;
+        }
+        Ok(Some(Self::of(store, manifest, hash, self.inner.allowed.clone())))
+    }
+
+    /// Of a view, the rows of its sources, loaded on first use.
+    pub(super) async fn view_rows(&self) -> Result<Arc<ViewRows>> {
+        let load = || async {
+            let (objects, maps) = try_join(self.index_objects(), self.join_maps()).await?;
+            Ok(Arc::new(self.view_rows_of(&objects, maps)?))
+        };
+        self.inner.view.get_or_try_init(load).await.map(Arc::clone)
+    }
+
+    async fn join_object(&self, object: Option<&ObjectRef>) -> Result<Option<Bytes>> {
+        match object {
+            Some(object) => self.object("joins", object).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The join maps and the lists of the sources.
+    pub(super) async fn join_maps(&self) -> Result<Vec<JoinMaps>> {
+        let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
+        let rows = |number: usize| sources.get(number).map_or(0, |source| source.rows);
+        let found = sources.iter().map(|source| async move {
+            let (join, lists): (Option<Bytes>, Option<Bytes>) = try_join(self.join_object(source.join.as_ref()), self.join_object(source.lists.as_ref())).await?;
+            let join = join.map(|bytes| read_join(bytes, rows(source.base), source.rows)).transpose()?;
+            let join = join.map(|partners| partners.into_iter().map(|row| row.map_or(NO_ROW, u64::cast_signed)).collect());
+            let lists = lists.map(|bytes| read_lists(bytes, source.rows)).transpose()?;
+            Ok::<JoinMaps, Error>((join, lists.map(|firsts| Arc::new(Lists::new(&firsts)))))
+        });
+        try_join_all(found).await
+    }
+
+    /// The row columns of the index segments, beside join maps and lists.
+    pub(super) fn view_rows_of(&self, objects: &[Bytes], maps: Vec<JoinMaps>) -> Result<ViewRows> {
+        let (partners, lists) = maps.into_iter().unzip();
+        let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
+        let stored = &self.manifest().schema;
+        let index: Vec<&Column> = stored.index().collect();
+        let place = |source: &ViewSource| index.iter().position(|column| column.id == source.row);
+        let places: Vec<usize> = sources.iter().filter_map(place).collect();
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        let rows = usize::try_from(self.rows()).unwrap_or_default();
+        let mut at: Vec<Vec<i64>> = vec![Vec::new(); sources.len()];
+        let mut first = 0;
+        for (bytes, segment) in objects.iter().zip(&self.manifest().segments) {
+            for batch in index_columns_reader(bytes.clone(), stored, segment.rows, &sorted)? {
+                let batch = batch?;
+                for ((at, place), source) in at.iter_mut().zip(&places).zip(sources) {
+                    let column = sorted.binary_search(place).ok().and_then(|column| batch.columns().get(column));
+                    let values = column.and_then(|column| column.as_primitive_opt::<Int64Type>());
+                    let values = values.filter(|values| values.null_count() == 0);
+                    let values = values.ok_or_else(|| Error::corrupt("index: a row column that is null"))?.values();
+                    let wrong = values.iter().position(|row| !(NO_ROW..source.rows.cast_signed()).contains(row));
+                    if let Some(wrong) = wrong {
+                        let row = values.get(wrong).copied().unwrap_or_default();
+                        return Err(Error::corrupt(format!("index: view row {}: row {row} of {} of a source", first + wrong, source.rows)));
+                    }
+                    at.extend_from_slice(values);
+                }
+                first += batch.num_rows();
+            }
+        }
+        let nowhere = |row: &usize| at.iter().all(|rows| rows.get(*row).is_none_or(|row| *row == NO_ROW));
+        if let Some(row) = (0..rows).find(nowhere) {
+            return Err(Error::corrupt(format!("index: view row {row} is in no source")));
+        }
+        Ok(ViewRows { at: at.into_iter().map(Arc::from).collect(), partners, lists })
+    }
+
+    /// As [`Table::loader_sources`], its type hidden: it would be a part of that of every read.
+    pub(super) fn bound_sources(&self) -> BoxFuture<'static, Result<Arc<[Source]>>> {
+        let view = self.clone();
+        Box::pin(async move { view.loader_sources().await })
+    }
+
+    /// Of a view, what a loader reads from.
+    async fn loader_sources(&self) -> Result<Arc<[Source]>> {
+        let Some(view) = self.view() else { return Ok([Source::of_table(self, None)].into()) };
+        let (tables, rows) = try_join(self.sources(), self.view_rows()).await?;
+        let found = view.sources.iter().zip(tables.iter()).enumerate().map(|(number, (source, table))| Source {
+            table: table.clone(),
+            base: source.base,
+            partners: rows.partners.get(number).cloned().flatten(),
+            at: rows.at.get(number).cloned(),
+            lists: rows.lists.get(number).cloned().flatten(),
+            columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
+        });
+        Ok(found.collect())
+    }
+}
+
+/// The schema that the user of a table sees. Of a view: its index without the row columns, and a column group for each source,
+/// named after where it lies.
+pub(super) fn seen_schema(manifest: &Manifest) -> Schema {
+    let Some(view) = &manifest.view else { return manifest.schema.clone() };
+    let rows = |id: ColumnId| view.sources.iter().any(|source| source.row == id);
+    let mut columns: Vec<Column> = manifest.schema.index().filter(|column| !rows(column.id)).cloned().collect();
+    let index: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+    let mut next = manifest.schema.columns().iter().map(|column| column.id.0).max().unwrap_or_default();
+    let mut groups: Vec<ColumnGroup> = Vec::new();
+    for source in &view.sources {
+        let mut members = Vec::new();
+        for column in &source.columns {
+            let held = columns.iter().find(|held| held.name == column.name).map(|held| held.id);
+            let id = held.unwrap_or_else(|| {
+                next = next.saturating_add(1);
+                let (id, name) = (ColumnId(next), column.name.clone());
+                columns.push(Column { id, name, ty: source.type_of(column), properties: BTreeMap::new() });
+                id
+            });
+            // A column of the index that has the same name is the one that is seen.
+            if !index.contains(&id) {
+                members.push(id);
+            }
+        }
+        let url = manifest.stores.get((source.store as usize).saturating_sub(1)).and_then(|store| store.urls.first());
+        let last = url.and_then(|url| url.rsplit('/').find(|part| !part.is_empty() && *part != "..")).unwrap_or("source");
+        let mut name = last.to_owned();
+        while groups.iter().any(|group| group.name == name) {
+            name.push('\'');
+        }
+        if !members.is_empty() {
+            groups.push(ColumnGroup { name, columns: members, masked: Vec::new() });
+        }
+    }
+    // Over some limit of a schema, the index alone is shown.
+    let stored = || manifest.schema.clone();
+    Schema::from_parts(columns, groups, index, Vec::new(), Vec::new()).unwrap_or_else(|_| stored())
+}
+
+/// The places of the index columns that a user of the view sees: all but the row columns.
+pub(super) fn seen_columns(table: &Table) -> Vec<usize> {
+    let rows = |id| table.view().is_some_and(|view| view.sources.iter().any(|source| source.row == id));
+    let places = table.manifest().schema.index().enumerate().filter(|(_, column)| !rows(column.id));
+    places.map(|(place, _)| place).collect()
+}
