@@ -1,20 +1,27 @@
 //! What a user holds: tables, their writers, and loaders of rows. The only place where writing, committing, the frame and
 //! reading meet.
 
+mod columns;
+mod edit;
 #[cfg(feature = "frame")]
 mod index;
 mod info;
+mod keys;
 mod loader;
 #[cfg(feature = "frame")]
 mod merge;
 mod rows;
+mod session;
 mod source;
+mod splice;
 mod times;
 mod verify;
 mod version;
 mod windows;
 mod writer;
 
+pub use columns::GroupReplacer;
+pub use edit::Edit;
 #[cfg(feature = "frame")]
 pub use index::Index;
 pub use info::{GroupInfo, TableInfo};
