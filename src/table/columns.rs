@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use arrow_array::{RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_schema::Schema as ArrowSchema;
 use arrow_select::take::take_record_batch;
 use serde_json::Value;
 
@@ -176,8 +177,21 @@ impl GroupReplacer {
             return Err(Error::invalid(format!("{} rows were written before; rows by key come all at once", self.row)));
         }
         let rows = self.base.aligned(on, batch).await?;
+        // Rows that are not there are nulls, also where the batch has none.
+        let group = self.schema.groups()[self.group].columns.iter().filter_map(|id| self.schema.column(*id));
+        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+        for column in group {
+            let name = &column.name;
+            let array = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
+            let field = batch.schema().field_with_name(name).map_err(|error| Error::invalid(error.to_string()))?.clone();
+            fields.push(field.with_nullable(true));
+            arrays.push(ArrayRef::clone(array));
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let batch = RecordBatch::try_new_with_options(ArrowSchema::new(fields).into(), arrays, &options);
+        let batch = batch.map_err(|error| Error::invalid(error.to_string()))?;
         for part in rows.chunks(1 << 16) {
-            let rows = take_record_batch(batch, &UInt64Array::from(part.to_vec()));
+            let rows = take_record_batch(&batch, &UInt64Array::from(part.to_vec()));
             self.write(&rows.map_err(|error| Error::invalid(error.to_string()))?).await?;
         }
         Ok(())

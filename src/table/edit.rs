@@ -54,6 +54,11 @@ impl Table {
 }
 
 impl Edit {
+    /// Whether nothing would change.
+    pub fn is_empty(&self) -> bool {
+        self.done.is_empty() && self.failed.is_none()
+    }
+
     fn change(mut self, what: String, change: impl FnOnce(&mut Manifest) -> Result<()>) -> Self {
         if self.failed.is_none() {
             match change(&mut self.manifest) {

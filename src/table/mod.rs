@@ -2,6 +2,7 @@
 //! reading meet.
 
 mod columns;
+mod compact;
 mod edit;
 #[cfg(feature = "frame")]
 mod index;
@@ -15,6 +16,7 @@ mod session;
 mod source;
 mod splice;
 mod times;
+mod usage;
 mod verify;
 mod version;
 mod windows;
@@ -27,6 +29,7 @@ pub use index::Index;
 pub use info::{GroupInfo, TableInfo};
 pub use loader::RowLoader;
 pub use rows::{Element, Row, Rows, Tensor};
+pub use usage::{Usage, VersionUsage};
 pub use verify::{Damage, Verification};
 pub use version::Table;
 pub use windows::Windows;

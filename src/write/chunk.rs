@@ -42,6 +42,8 @@ pub(super) struct OpenChunk {
 pub(super) struct Entry {
     pub(super) hash: Hash,
     pub(super) rows: u32,
+    /// Whether a sequence starts with it.
+    pub(super) starts: bool,
     pub(super) body: Body,
 }
 
@@ -73,21 +75,21 @@ impl OpenChunk {
         &mut self,
         preset: Preset,
         types: &[ColumnType],
-        rows: u32,
+        (rows, starts): (u32, bool),
         pages: &[CanonicalPage],
         hash: Hash,
     ) -> Result<()> {
         let block = self.encode(preset, types, rows, pages)?;
         self.stored += block.stored_len();
         self.in_memory += block.stored_len();
-        self.entries.push(Entry { hash, rows, body: Body::Memory(block) });
+        self.entries.push(Entry { hash, rows, starts, body: Body::Memory(block) });
         Ok(())
     }
 
     /// Appends a block that is stored already; `pages` where it has to be compared.
-    pub(super) fn push_known(&mut self, place: Place, rows: u32, hash: Hash, pages: Option<Vec<CanonicalPage>>) {
+    pub(super) fn push_known(&mut self, place: Place, starts: bool, hash: Hash, pages: Option<Vec<CanonicalPage>>) {
         self.unproven += pages.iter().flatten().map(CanonicalPage::bytes).sum::<u64>();
-        self.entries.push(Entry { hash, rows, body: Body::Known(place, pages) });
+        self.entries.push(Entry { hash, rows: place.rows, starts, body: Body::Known(place, pages) });
     }
 
     /// Encodes a block; the first one chooses the codec chains.
@@ -182,7 +184,7 @@ impl OpenChunk {
                 }
                 Body::Known(place, _) => (8 * u64::from(place.length), Some((number_of(place), place.offset))),
             };
-            Spot { rows: entry.rows, bytes, stretch, shared }
+            Spot { rows: entry.rows, starts: entry.starts, bytes, stretch, shared }
         };
         self.entries.iter().map(spot).collect()
     }

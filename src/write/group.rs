@@ -139,9 +139,9 @@ impl GroupWriter {
             // What another table says of its blocks is compared; so is a block whose page lengths nobody wrote down.
             Some(place) => {
                 let is_clear = place.is_own && (place.pages.is_some() || self.types.len() == 1);
-                self.chunk.push_known(place, rows, hash, (!is_clear).then_some(pages));
+                self.chunk.push_known(place, starts, hash, (!is_clear).then_some(pages));
             }
-            None => self.chunk.push(self.preset, &self.types, rows, &pages, hash)?,
+            None => self.chunk.push(self.preset, &self.types, (rows, starts), &pages, hash)?,
         }
         self.chunk_bytes += bytes;
         self.sequence_bytes += bytes;

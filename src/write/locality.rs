@@ -52,6 +52,8 @@ impl Worst {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     pub(super) rows: u32,
+    /// Whether a sequence starts here: no window reaches further back.
+    pub(super) starts: bool,
     /// Stored bytes.
     pub(super) bytes: u64,
     /// The cut chunk it belongs to: a table that shares nothing needs a range for each.
@@ -125,6 +127,9 @@ fn windows_to(spots: &[Spot], last: usize, rows: u64) -> impl Iterator<Item = us
             break;
         }
         firsts.push(first);
+        if spots[first].starts {
+            break;
+        }
         within += if first == last { 1 } else { u64::from(spots[first].rows) };
     }
     firsts.into_iter()
@@ -176,16 +181,17 @@ fn cost(window: &[Spot], bound: Locality) -> Worst {
 }
 
 /// What the worst windows of a stored layout cost, if a table that shares nothing reads a window in one range, or in two where
-/// another chunk of its own begins.
+/// another chunk of its own begins. `starts` says of a row whether it starts a sequence.
 ///
 /// ```
 /// use tetrys::write::{Locality, Worst, worst_windows};
-/// assert_eq!(worst_windows(&[], Locality::default()), Worst::default());
+/// assert_eq!(worst_windows(&[], |_| false, Locality::default()), Worst::default());
 /// ```
-pub fn worst_windows(runs: &[LayoutRun], bound: Locality) -> Worst {
+pub fn worst_windows(runs: &[LayoutRun], starts: impl Fn(u64) -> bool, bound: Locality) -> Worst {
     let mut numbers: BTreeMap<(u32, ChunkId), u64> = BTreeMap::new();
     let mut spots = Vec::new();
     let mut stretch = (0, None);
+    let mut row = 0;
     for run in runs {
         let next = numbers.len() as u64;
         let chunk = *numbers.entry((run.owner, run.chunk)).or_insert(next);
@@ -199,8 +205,9 @@ pub fn worst_windows(runs: &[LayoutRun], bound: Locality) -> Worst {
         let mut offset = run.first_offset;
         for (length, rows) in run.lengths.iter().zip(run.block_rows.iter()) {
             let bytes = 8 * u64::from(length);
-            spots.push(Spot { rows, bytes, stretch: stretch.0, shared: Some((chunk, offset)) });
+            spots.push(Spot { rows, starts: starts(row), bytes, stretch: stretch.0, shared: Some((chunk, offset)) });
             offset += bytes;
+            row += u64::from(rows);
         }
     }
     let fixed = spots.len();
@@ -211,15 +218,16 @@ pub fn worst_windows(runs: &[LayoutRun], bound: Locality) -> Worst {
 mod tests {
     use super::*;
 
-    /// Blocks of one row and 100 bytes: `a0` lies first in chunk a, `.` is new.
+    /// Blocks of one row and 100 bytes: `a0` lies first in chunk a, `.` is new, `b3|` starts a sequence.
     fn spots(text: &str) -> Vec<Spot> {
         let spot = |word: &str| Spot {
             rows: 1,
+            starts: word.ends_with('|'),
             bytes: 100,
             stretch: 0,
             shared: word
                 .strip_prefix(|c: char| c.is_ascii_lowercase())
-                .map(|number| (u64::from(word.as_bytes()[0]), 100 * number.parse::<u64>().unwrap())),
+                .map(|number| (u64::from(word.as_bytes()[0]), 100 * number.trim_end_matches('|').parse::<u64>().unwrap())),
         };
         text.split_whitespace().map(spot).collect()
     }
@@ -255,6 +263,11 @@ mod tests {
         assert!(again.len() >= 4, "{again:?}");
         assert!(worst.extra_ranges <= 1 && worst.percent <= 150, "{worst:?}");
         assert_eq!(keep_within(&mut spots(scattered), 0, Locality::NONE).0, Vec::<usize>::new());
+    }
+
+    #[test]
+    fn no_window_leaves_its_sequence() {
+        assert_eq!(again("a0 b7| c3| d9| e1|", 4), (vec![], Worst { extra_ranges: 0, percent: 100 }));
     }
 
     #[test]
