@@ -138,6 +138,7 @@ async fn generate(store: &Store, rows: u64) -> Outcome<Manifest> {
         segments,
         attachments: Default::default(),
         properties: Default::default(),
+        tags: Default::default(),
         lineage: serde_json::json!({}),
         stores: Vec::new(),
         condemned: Vec::new(),

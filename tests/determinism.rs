@@ -212,7 +212,7 @@ fn any_number_of_workers_ingests_the_same_bytes() {
         runtime.block_on(async {
             let (_, store) = memory();
             let write = cut_by(Cuts { chunk_min: 4_000, chunk_target: 9_000, chunk_max: 20_000, ..Cuts::default() });
-            let settings = IngestSettings { write, workers, partition_rows: 40 };
+            let settings = IngestSettings { write, workers, partition_rows: 40, ..IngestSettings::default() };
             let table = l5::ingest(&dataset, store.clone(), &settings, |_| {}).await.unwrap();
             let manifest = table.manifest();
             (stored(&store).await, manifest.segments.clone(), manifest.properties.clone())

@@ -79,6 +79,14 @@ impl Preset {
         Ok(best.0)
     }
 
+    /// Whether this preset could have chosen the chain for a column of this type.
+    ///
+    /// # Errors
+    /// `Internal` where a candidate is no chain.
+    pub fn could_choose(self, ty: &ColumnType, chain: &Chain) -> Result<bool> {
+        Ok(chain.is_plain() || self.candidates(ty)?.contains(chain))
+    }
+
     /// Leaves out the byte compressors that do badly on the first bytes of a long sample. LZ4 is tried at once instead, and pco
     /// finds less in few numbers than in many.
     fn promising(self, candidates: Vec<Chain>, sample: &[u8]) -> Result<Vec<Chain>> {

@@ -1,6 +1,7 @@
 //! The parts of partitions, joined into segments: payload is not touched, memory holds one part and one row group.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{Read, Seek},
 };
@@ -19,8 +20,23 @@ use crate::{
     id::{Hash, ObjectRef},
     schema::Schema,
     store::Store,
-    write::{PartObjects, Receipt},
+    write::{PartObjects, Receipt, WrittenGroup},
 };
+
+/// What the segments of a session are merged into.
+#[derive(Debug)]
+pub struct MergeInto<'a> {
+    /// The columns of the rows.
+    pub schema: &'a Schema,
+    /// Has seen the rows before: they may not come back.
+    pub tracker: SequenceTracker,
+    /// How many rows are before.
+    pub first_row: u64,
+    /// Rows of a segment, at most.
+    pub segment_rows: u64,
+    /// For each owner of chunks that the parts name, its number in the manifest; 0, the table itself, is 0.
+    pub owners: &'a BTreeMap<u32, u32>,
+}
 
 /// Stores the segments of a session's receipts, which are in order, and gives what the manifest says of them. A segment takes
 /// whole partitions, at least one, up to `segment_rows` rows.
@@ -28,13 +44,12 @@ use crate::{
 /// # Errors
 /// `Invalid` where sequences of different partitions break the rules, naming the row; `Corrupt` where a part is not what its
 /// receipt says; errors of the store.
-pub async fn merge(store: &Store, schema: &Schema, receipts: &[Receipt], segment_rows: u64) -> Result<Vec<Segment>> {
-    let mut tracker = SequenceTracker::new(schema);
+pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> Result<Vec<Segment>> {
+    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners } = into;
     let mut segments: Vec<Segment> = Vec::new();
     let parts: Vec<(&Receipt, &PartObjects)> =
         receipts.iter().filter_map(|receipt| receipt.parts.as_ref().map(|parts| (receipt, parts))).collect();
     let mut rest = parts.as_slice();
-    let mut first_row = 0;
     while !rest.is_empty() {
         let mut rows = 0;
         let taken = rest.iter().take_while(|(receipt, _)| {
@@ -42,7 +57,7 @@ pub async fn merge(store: &Store, schema: &Schema, receipts: &[Receipt], segment
             rows <= segment_rows.min(MAX_SEGMENT_ROWS)
         });
         let (here, after) = rest.split_at(taken.count().max(1));
-        let segment = merge_segment(store, schema, here, &mut tracker, first_row).await?;
+        let segment = merge_segment(store, schema, here, &mut tracker, (first_row, owners)).await?;
         first_row += segment.rows;
         segments.push(segment);
         rest = after;
@@ -55,56 +70,105 @@ async fn merge_segment(
     schema: &Schema,
     parts: &[(&Receipt, &PartObjects)],
     tracker: &mut SequenceTracker,
-    first_row: u64,
+    (first_row, owners): (u64, &BTreeMap<u32, u32>),
 ) -> Result<Segment> {
     let session = parts.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session);
-    let mut index = IndexWriter::new(temporary()?, schema)?;
-    let mut statistics: Vec<Collector> = schema.index().map(|column| Collector::new(column.id)).collect();
-    let mut sequences: Vec<u32> = Vec::new();
-    let (mut rows, mut continues) = (0_u64, false);
+    let mut index = SegmentIndex::new(schema)?;
     for (receipt, part) in parts {
         let bytes = get_part(store, session, &part.index).await?;
-        let mut part_rows = 0;
+        let before = index.rows;
         for batch in index_reader(bytes, schema, receipt.rows)? {
-            let batch: RecordBatch = batch?;
-            let starts = tracker.push(&batch)?;
-            let mut next_start = starts.iter().peekable();
-            for row in 0..batch.num_rows() {
-                let starts = next_start.next_if(|start| **start == row).is_some();
-                match sequences.last_mut() {
-                    Some(held) if !starts => *held += 1,
-                    _ => {
-                        continues |= !starts;
-                        sequences.push(1);
-                    }
-                }
-            }
-            statistics.iter_mut().zip(batch.columns()).for_each(|(collector, column)| collector.push(column));
-            part_rows += batch.num_rows() as u64;
-            index.write(&batch)?;
+            index.push(&batch?, tracker)?;
         }
-        if part_rows != receipt.rows {
+        if index.rows - before != receipt.rows {
             return Err(Error::corrupt(format!(
-                "index of partition {}: {part_rows} rows, its receipt says {}",
-                receipt.partition, receipt.rows
+                "index of partition {}: {} rows, its receipt says {}",
+                receipt.partition,
+                index.rows - before,
+                receipt.rows
             )));
         }
-        rows += part_rows;
     }
-    let index = put_file(store, "index", index.finish(&sequences)?).await?;
     let mut groups = Vec::new();
     for number in 0..schema.groups().len() {
-        groups.push(merge_group(store, schema, parts, session, number).await?);
+        groups.push(merge_group(store, schema, parts, session, (number, owners)).await?);
     }
-    Ok(Segment {
-        first_row,
-        rows,
-        sequences: sequences.len() as u64,
-        continues,
-        index,
-        statistics: statistics.into_iter().map(Collector::finish).collect(),
-        groups,
-    })
+    index.finish(store, first_row, groups).await
+}
+
+/// The index of a segment on its way to the store.
+pub struct SegmentIndex {
+    writer: IndexWriter<File>,
+    statistics: Vec<Collector>,
+    sequences: Vec<u32>,
+    rows: u64,
+    continues: bool,
+}
+
+impl SegmentIndex {
+    /// No rows yet.
+    ///
+    /// # Errors
+    /// `Unavailable` where no temporary file can be made.
+    pub fn new(schema: &Schema) -> Result<Self> {
+        Ok(Self {
+            writer: IndexWriter::new(temporary()?, schema)?,
+            statistics: schema.index().map(|column| Collector::new(column.id)).collect(),
+            sequences: Vec::new(),
+            rows: 0,
+            continues: false,
+        })
+    }
+
+    /// Appends rows, index columns in order; `tracker` has seen all rows before.
+    ///
+    /// # Errors
+    /// `Invalid` where they break the rules of sequences, naming the row.
+    pub fn push(&mut self, batch: &RecordBatch, tracker: &mut SequenceTracker) -> Result<()> {
+        let starts = tracker.push(batch)?;
+        let mut next_start = starts.iter().peekable();
+        for row in 0..batch.num_rows() {
+            let starts = next_start.next_if(|start| **start == row).is_some();
+            match self.sequences.last_mut() {
+                Some(held) if !starts => *held += 1,
+                _ => {
+                    self.continues |= !starts;
+                    self.sequences.push(1);
+                }
+            }
+        }
+        self.statistics.iter_mut().zip(batch.columns()).for_each(|(collector, column)| collector.push(column));
+        self.rows += batch.num_rows() as u64;
+        self.writer.write(batch)
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Stores the index and gives the segment with these groups.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub async fn finish(self, store: &Store, first_row: u64, groups: Vec<GroupSegment>) -> Result<Segment> {
+        let index = put_file(store, "index", self.writer.finish(&self.sequences)?).await?;
+        Ok(Segment {
+            first_row,
+            rows: self.rows,
+            sequences: self.sequences.len() as u64,
+            continues: self.continues,
+            index,
+            statistics: self.statistics.into_iter().map(Collector::finish).collect(),
+            groups,
+        })
+    }
+}
+
+impl std::fmt::Debug for SegmentIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SegmentIndex").field("rows", &self.rows).finish_non_exhaustive()
+    }
 }
 
 async fn merge_group(
@@ -112,7 +176,7 @@ async fn merge_group(
     schema: &Schema,
     parts: &[(&Receipt, &PartObjects)],
     session: Uuid,
-    number: usize,
+    (number, owners): (usize, &BTreeMap<u32, u32>),
 ) -> Result<GroupSegment> {
     let width = schema.groups()[number].columns.len();
     let mut runs: Vec<LayoutRun> = Vec::new();
@@ -126,7 +190,11 @@ async fn merge_group(
                 receipt.partition
             ))
         })?;
-        runs.extend(read_layout(get_part(store, session, &group.layout).await?, width, receipt.rows, 0)?);
+        let stores = owners.keys().next_back().copied().unwrap_or(0);
+        for run in read_layout(get_part(store, session, &group.layout).await?, width, receipt.rows, stores as usize)? {
+            let owner = owner_in(owners, run.owner)?;
+            runs.push(LayoutRun { owner, ..run });
+        }
         hashes.write(&read_hashes(get_part(store, session, &group.hashes).await?, group.blocks)?)?;
         blocks += group.blocks;
         stored_bytes += group.stored_bytes;
@@ -135,11 +203,43 @@ async fn merge_group(
             sum.logical += column.logical;
         }
     }
-    let layout = LayoutWriter::write(&runs)?;
-    let layout_ref = ObjectRef { blake3: Hash::of(&layout), bytes: layout.len() as u64 };
-    store.put_content(&format!("layout/{}.parquet", layout_ref.blake3), layout.into()).await?;
-    let hashes = put_file(store, "hashes", hashes.finish()?).await?;
-    Ok(GroupSegment { layout: layout_ref, hashes, blocks, runs: runs.len() as u64, stored_bytes, columns })
+    let (layout, hashes) = (put_layout(store, &runs).await?, put_file(store, "hashes", hashes.finish()?).await?);
+    Ok(GroupSegment { layout, hashes, blocks, runs: runs.len() as u64, stored_bytes, columns })
+}
+
+fn owner_in(owners: &BTreeMap<u32, u32>, owner: u32) -> Result<u32> {
+    match owner {
+        0 => Ok(0),
+        owner => owners.get(&owner).copied().ok_or_else(|| Error::corrupt(format!("a part with chunks of owner {owner}"))),
+    }
+}
+
+/// Stores the layout of these runs.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn put_layout(store: &Store, runs: &[LayoutRun]) -> Result<ObjectRef> {
+    let bytes = LayoutWriter::write(runs)?;
+    let object = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
+    store.put_content(&format!("layout/{}.parquet", object.blake3), bytes.into()).await?;
+    Ok(object)
+}
+
+/// Stores what was written of a column group, its owners numbered as `owners` says; gives what the manifest says of it.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn put_group(store: &Store, group: WrittenGroup, owners: &BTreeMap<u32, u32>) -> Result<GroupSegment> {
+    let stored_bytes = group.stored_bytes();
+    let WrittenGroup { mut runs, hashes, columns } = group;
+    for run in &mut runs {
+        run.owner = owner_in(owners, run.owner)?;
+    }
+    let mut writer = HashesWriter::new(temporary()?)?;
+    writer.write(&hashes)?;
+    let layout = put_layout(store, &runs).await?;
+    let file = put_file(store, "hashes", writer.finish()?).await?;
+    Ok(GroupSegment { layout, hashes: file, blocks: hashes.len() as u64, runs: runs.len() as u64, stored_bytes, columns })
 }
 
 fn temporary() -> Result<File> {

@@ -1,17 +1,19 @@
 //! Receipts to one manifest, exactly once.
 //!
 //! [`in_order`] decides which receipts make the table (pure), [`merge`] joins their parts into segments, [`publish`] claims the
-//! version, [`Owners`] keeps count of the other tables whose chunks it uses. Follows `format-spec/manifest.md#commit`.
+//! version, [`rebase`] puts a change on top of another one (pure), [`Owners`] keeps count of the other tables whose chunks it uses. Follows `format-spec/manifest.md#commit`.
 
 mod index_segments;
 mod merge;
 mod owners;
 mod publish;
+mod rebase;
 mod receipts;
 mod statistics;
 
 pub use index_segments::index_segments;
-pub use merge::merge;
+pub use merge::{MergeInto, SegmentIndex, merge, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};
 pub use publish::{hash_of, load, newest_version, publish, sealed, versions};
+pub use rebase::rebase;
 pub use receipts::in_order;

@@ -41,10 +41,20 @@ pub struct Owners {
 /// One of them.
 #[derive(Clone, Debug)]
 struct Owner {
-    store: Store,
+    /// Where it lies; or why that is not known.
+    store: Result<Store, String>,
     table: ForeignTable,
     /// The pins that were put there.
     pins: Vec<String>,
+}
+
+impl Owner {
+    fn url(&self) -> String {
+        match &self.store {
+            Ok(store) => store.url().to_owned(),
+            Err(_) => self.table.urls.first().cloned().unwrap_or_default(),
+        }
+    }
 }
 
 /// An owner that could not be told.
@@ -86,18 +96,24 @@ impl Owners {
                 return Err(Error::invalid(format!(
                     "{}: version {version} of table {table} has the manifest hash {blake3}, at {} it has {}",
                     store.url(),
-                    self.owners[place].store.url(),
+                    self.owners[place].url(),
                     self.owners[place].table.blake3
                 )));
             }
             None => {
                 let urls = vec![self.borrower.url_of(store)?];
                 let table = ForeignTable { table, version, blake3, urls };
-                self.owners.push(Owner { store: store.clone(), table, pins: Vec::new() });
+                self.owners.push(Owner { store: Ok(store.clone()), table, pins: Vec::new() });
                 self.owners.len() - 1
             }
         };
         u32::try_from(place + 1).map_err(|_| Error::invalid("over 2^32 owners"))
+    }
+
+    /// An owner that the version before names already: it keeps its number and its URLs. `store` is where it was found, if it
+    /// was.
+    pub fn inherit(&mut self, table: ForeignTable, store: Result<Store>) {
+        self.owners.push(Owner { store: store.map_err(|error| error.to_string()), table, pins: Vec::new() });
     }
 
     /// How many.
@@ -117,21 +133,23 @@ impl Owners {
 
     /// The store of an owner, by the number that [`Owners::add`] gave.
     pub fn store(&self, number: u32) -> Option<&Store> {
-        self.owners.get((number as usize).checked_sub(1)?).map(|owner| &owner.store)
+        self.owners.get((number as usize).checked_sub(1)?)?.store.as_ref().ok()
     }
 
     /// Puts a pin at every owner. Owners that do not let us write are given back: nobody will know there that their chunks are
-    /// used, and a garbage collection there may take them away.
+    /// used, and a garbage collection there may take them away. Pins put before, for a commit that did not come to be, are
+    /// taken back.
     ///
     /// # Errors
     /// Errors of the stores but for missing rights; the pins put so far are taken back.
     pub async fn pin(&mut self, borrower: Borrower) -> Result<Vec<Unpinned>> {
+        let before: Vec<Vec<String>> = self.owners.iter_mut().map(|owner| std::mem::take(&mut owner.pins)).collect();
         let mut unpinned = Vec::new();
         for place in 0..self.owners.len() {
             match self.pin_one(place, borrower).await {
                 Ok(()) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::Denied | ErrorKind::Unsupported) => {
-                    unpinned.push(Unpinned { url: self.owners[place].store.url().to_owned(), why: error.to_string() });
+                    unpinned.push(Unpinned { url: self.owners[place].url(), why: error.to_string() });
                 }
                 Err(error) => {
                     self.unpin(|_| false).await;
@@ -139,11 +157,25 @@ impl Owners {
                 }
             }
         }
+        for (owner, mut names) in self.owners.iter().zip(before) {
+            names.retain(|name| !owner.pins.contains(name));
+            if let Ok(store) = &owner.store {
+                take_back(store, &names).await;
+            }
+        }
         Ok(unpinned)
     }
 
+    /// Keeps the owners of these numbers, in this order: they become 1, 2, ..; pins at the others are taken back.
+    pub async fn keep(&mut self, numbers: &[u32]) {
+        self.unpin(|number| numbers.contains(&number)).await;
+        let kept = numbers.iter().filter_map(|number| self.owners.get((*number as usize).checked_sub(1)?).cloned());
+        self.owners = kept.collect();
+    }
+
     async fn pin_one(&mut self, place: usize, borrower: Borrower) -> Result<()> {
-        let urls = self.owners[place].store.url_of(&self.borrower).into_iter().collect();
+        let store = self.owners[place].store.clone().map_err(Error::denied)?;
+        let urls = store.url_of(&self.borrower).into_iter().collect();
         let ForeignTable { table, version, blake3, .. } = self.owners[place].table;
         // A pin is named by its commit: the second version of one table has a pin of another name.
         let second = self.owners[..place].iter().any(|owner| owner.table.table == table && !owner.pins.is_empty());
@@ -160,10 +192,8 @@ impl Owners {
         let owner = &mut self.owners[place];
         let (name, bytes) = (pin.name(), Bytes::from(pin.to_bytes()?));
         // What a retry below us answers when the first try got through is read back.
-        if owner.store.put_new(&name, bytes.clone().into()).await? == Put::AlreadyThere
-            && owner.store.get(&name, MAX_PIN).await? != bytes
-        {
-            return Err(Error::internal(format!("{}: another pin has the name {name}", owner.store.url())));
+        if store.put_new(&name, bytes.clone().into()).await? == Put::AlreadyThere && store.get(&name, MAX_PIN).await? != bytes {
+            return Err(Error::internal(format!("{}: another pin has the name {name}", store.url())));
         }
         owner.pins.push(name);
         Ok(())
@@ -177,22 +207,26 @@ impl Owners {
     pub async fn condemned(&self) -> Result<Vec<BTreeSet<ChunkId>>> {
         let mut found = Vec::new();
         for owner in &self.owners {
-            let place = |error: Error| error.at(format!("referenced table {}", owner.store.url()));
+            let Ok(store) = &owner.store else {
+                found.push(BTreeSet::new());
+                continue;
+            };
+            let place = |error: Error| error.at(format!("referenced table {}", store.url()));
             let gone = || {
                 Error::conflict(format!(
                     "{}: version {} is not there any more, or another one; choose a newer version as reference",
-                    owner.store.url(),
+                    store.url(),
                     owner.table.version
                 ))
             };
-            match hash_of(&owner.store, owner.table.version).await {
+            match hash_of(store, owner.table.version).await {
                 Ok(hash) if hash == owner.table.blake3 => {}
                 Ok(_) => return Err(gone()),
                 Err(error) if error.kind() == ErrorKind::NotFound => return Err(gone().with_source(error)),
                 Err(error) => return Err(place(error)),
             }
-            let newest = newest_version(&owner.store).await.map_err(place)?.ok_or_else(gone)?;
-            let (manifest, _) = load(&owner.store, newest).await.map_err(place)?;
+            let newest = newest_version(store).await.map_err(place)?.ok_or_else(gone)?;
+            let (manifest, _) = load(store, newest).await.map_err(place)?;
             let chunks = manifest.condemned.iter().filter(|condemned| condemned.folder == "chunks");
             found.push(chunks.map(|condemned| ChunkId(condemned.object.blake3)).collect());
         }
@@ -204,11 +238,18 @@ impl Owners {
     pub async fn unpin(&mut self, keep: impl Fn(u32) -> bool) {
         for (number, owner) in (1..).zip(&mut self.owners) {
             if !keep(number) {
-                for name in owner.pins.drain(..) {
-                    let _ = owner.store.delete(&name).await;
+                let names = std::mem::take(&mut owner.pins);
+                if let Ok(store) = &owner.store {
+                    take_back(store, &names).await;
                 }
             }
         }
+    }
+}
+
+async fn take_back(store: &Store, names: &[String]) {
+    for name in names {
+        let _ = store.delete(name).await;
     }
 }
 

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     fn receipt(partition: u32, rows: u64) -> Receipt {
-        Receipt { session: Uuid::nil(), partition, rows, parts: None }
+        Receipt { session: Uuid::nil(), partition, rows, parts: None, sharing: Default::default() }
     }
 
     #[test]

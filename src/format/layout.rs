@@ -159,6 +159,42 @@ impl LayoutRun {
         Some(start + 8 * page.start..start + 8 * page.end)
     }
 
+    /// Some neighbouring blocks of the run, as a run.
+    ///
+    /// # Errors
+    /// `Internal` for blocks that it does not have, or none.
+    pub fn slice(&self, blocks: Range<usize>) -> Result<Self> {
+        let outside = || Error::internal(format!("blocks {blocks:?} of a run of {}", self.lengths.len()));
+        if blocks.is_empty() || blocks.end > self.lengths.len() {
+            return Err(outside());
+        }
+        let part = |node: &PackedLengths| {
+            let numbers: Vec<u32> = blocks.clone().map(|block| node.get(block)).collect();
+            let mut bytes = Vec::new();
+            PackedLengths::write(&numbers, &mut bytes);
+            PackedLengths::from_bytes(&bytes, numbers.len())
+        };
+        let pages = self.pages.as_ref().map(|_| {
+            let eights = |block, page| {
+                let range = self.page_range(block, page)?;
+                u32::try_from((range.end - range.start) / 8).ok()
+            };
+            let of_block = |block| (0..self.chains.len()).map(|page| eights(block, page)).collect::<Option<Vec<u32>>>();
+            blocks.clone().map(of_block).collect::<Option<Vec<_>>>()
+        });
+        let block_rows = part(&self.block_rows)?;
+        Ok(Self {
+            first_block: self.first_block + u32::try_from(blocks.start).map_err(|_| outside())?,
+            first_offset: self.first_offset + 8 * self.lengths.sum_of_first(blocks.start),
+            rows: block_rows.sum(),
+            lengths: part(&self.lengths)?,
+            block_rows,
+            pages: pages.flatten().as_deref().and_then(PageLengths::of),
+            chains: Arc::clone(&self.chains),
+            ..*self
+        })
+    }
+
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         let pages = self.pages.iter().flat_map(|pages| &pages.others).map(|node| size_of::<PackedLengths>() + node.heap_bytes());

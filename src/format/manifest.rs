@@ -46,13 +46,15 @@ pub struct Manifest {
     pub attachments: BTreeMap<String, ObjectRef>,
     /// What the user says of the table.
     pub properties: BTreeMap<String, Value>,
+    /// Names of versions of this table, by which they are opened.
+    pub tags: BTreeMap<String, u64>,
     /// What wrote it, from which inputs.
     pub lineage: Value,
     /// The tables whose chunks this one points at; layouts name them by number, from 1.
     pub stores: Vec<ForeignTable>,
     /// Objects about to be deleted: no later version may use them.
     pub condemned: Vec<Condemned>,
-    /// What a writer of the next version must know, sorted, beyond what follows from `stores` and `condemned`.
+    /// What a writer of the next version must know, sorted, beyond what follows from `stores`, `condemned` and `tags`.
     pub write_features: Vec<String>,
     /// Of a view: where its rows are.
     pub view: Option<View>,
@@ -89,6 +91,10 @@ const MASKED_COPIES: &str = "masked-copies";
 const CONDEMNED: &str = "condemned";
 /// Announces rows of other tables.
 const VIEWS: &str = "views";
+/// Announces names of versions.
+const TAGS: &str = "tags";
+/// Announces ids of columns that were dropped.
+const NEXT_COLUMN: &str = "next-column";
 /// What this build can read.
 const READ_FEATURES: [&str; 3] = [MASKED_COPIES, REFERENCES, VIEWS];
 /// Names of attachments and properties are at most this long, in bytes.
@@ -188,6 +194,10 @@ struct Record {
     condemned: Vec<Condemned>,
     attachments: BTreeMap<String, ObjectRef>,
     properties: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    tags: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_column: Option<u32>,
     lineage: Value,
     #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
     view: Option<View>,
@@ -265,6 +275,12 @@ impl Manifest {
         self.segments.iter().map(|segment| segment.sequences - u64::from(segment.continues)).sum()
     }
 
+    /// The id of the next new column, where columns with the highest ids were dropped.
+    fn next_column(&self) -> Option<u32> {
+        let above = self.schema.columns().iter().map(|column| column.id.0.saturating_add(1)).max().unwrap_or(0);
+        Some(self.schema.next_id()).filter(|next| *next > above)
+    }
+
     /// A sorted list of features: those in use, and others.
     fn features(used: &[(&str, bool)], others: &[String]) -> Vec<String> {
         let used = used.iter().filter(|(_, used)| *used).map(|(name, _)| (*name).to_owned());
@@ -313,7 +329,12 @@ impl Manifest {
                 &[],
             ),
             write_features: Self::features(
-                &[(REFERENCES, !self.stores.is_empty()), (CONDEMNED, !self.condemned.is_empty())],
+                &[
+                    (REFERENCES, !self.stores.is_empty()),
+                    (CONDEMNED, !self.condemned.is_empty()),
+                    (TAGS, !self.tags.is_empty()),
+                    (NEXT_COLUMN, self.next_column().is_some()),
+                ],
                 &self.write_features,
             ),
             table: self.table,
@@ -330,6 +351,8 @@ impl Manifest {
             condemned: self.condemned.clone(),
             attachments: self.attachments.clone(),
             properties: self.properties.clone(),
+            tags: self.tags.clone(),
+            next_column: self.next_column(),
             lineage: self.lineage.clone(),
             view: self.view.clone(),
         };
@@ -355,18 +378,19 @@ impl Manifest {
             return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
         }
         let (read_features, write_features) = (record.read_features, record.write_features);
-        let known = [REFERENCES, CONDEMNED];
+        let known = [REFERENCES, CONDEMNED, TAGS, NEXT_COLUMN];
         let manifest = Self {
             table: record.table,
             version,
             parent: record.parent,
             commit_id: record.commit_id,
-            schema: parse_schema(record.schema)?,
+            schema: parse_schema(record.schema)?.with_next_id(record.next_column.unwrap_or(0)),
             preset: record.preset,
             cuts: record.cuts.check().map_err(|error| Error::corrupt(format!("manifest: {error}")))?,
             segments: record.segments,
             attachments: record.attachments,
             properties: record.properties,
+            tags: record.tags,
             lineage: record.lineage,
             stores: record.stores,
             condemned: record.condemned,
@@ -389,6 +413,12 @@ impl Manifest {
         announced(MASKED_COPIES, &read_features, manifest.schema.has_masked_copies())?;
         announced(CONDEMNED, &write_features, !manifest.condemned.is_empty())?;
         announced(VIEWS, &read_features, manifest.view.is_some())?;
+        announced(TAGS, &write_features, !manifest.tags.is_empty())?;
+        announced(NEXT_COLUMN, &write_features, record.next_column.is_some())?;
+        if record.next_column != manifest.next_column() {
+            let next = record.next_column;
+            return Err(Error::corrupt(format!("manifest: next column {next:?} is not above the ids of all columns")));
+        }
         manifest.check(record.rows, record.sequences)?;
         Ok((manifest, hash))
     }
@@ -415,6 +445,11 @@ impl Manifest {
                     store.table,
                     short(format_args!("{:?}", store.urls))
                 )));
+            }
+        }
+        for (tag, version) in &self.tags {
+            if *version == 0 || *version >= self.version || !is_tag(tag) {
+                return Err(Error::corrupt(format!("manifest: tag `{}` of version {version}", short(tag))));
             }
         }
         let folders = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
@@ -485,6 +520,12 @@ impl Manifest {
         }
         Ok(())
     }
+}
+
+/// Whether a version can have this name: 1 to 64 letters, digits, `.`, `_` and `-`, not digits alone.
+pub fn is_tag(text: &str) -> bool {
+    let character = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=64).contains(&text.len()) && text.bytes().all(character) && !text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn parse_schema(record: SchemaRecord) -> Result<Schema> {

@@ -37,7 +37,7 @@ pub use lengths::PackedLengths;
 pub use locator::Locator;
 pub use manifest::{
     ColumnBytes, Condemned, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment,
-    manifest_hash, manifest_name, version_of_name,
+    is_tag, manifest_hash, manifest_name, version_of_name,
 };
 pub use page::page_to_array;
 pub use pin::{MAX_PIN, Pin, PinOwner};

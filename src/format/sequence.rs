@@ -13,8 +13,18 @@ use crate::{
 };
 
 /// The values of some index columns of one row, as bytes that compare as the values do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceKey(Vec<u8>);
+
+impl SequenceKey {
+    /// The values of these columns in a row; their types are those of the index.
+    ///
+    /// # Errors
+    /// `Internal` for another type.
+    pub fn of(batch: &RecordBatch, columns: &[usize], row: usize) -> Result<Self> {
+        key(batch, columns, row)
+    }
+}
 
 /// Follows rows in table order: says where sequences start and refuses rows that break the rules.
 #[derive(Debug)]

@@ -4,3 +4,5 @@
 pub mod frame;
 pub mod l5;
 mod partitions;
+
+pub use partitions::Target;

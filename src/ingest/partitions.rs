@@ -16,9 +16,59 @@ use futures::future::try_join_all;
 
 use crate::{
     error::{Error, Result},
+    schema::Schema,
+    store::Store,
     table::{Table, TableWriter},
-    write::Receipt,
+    write::{Receipt, WriteOptions},
 };
+
+/// What becomes of what is taken in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// A new table.
+    #[default]
+    New,
+    /// More rows of a table.
+    Append,
+    /// A version of a table with these rows instead of those before; what is the same is not stored again.
+    Overwrite,
+}
+
+/// The writer of rows with this schema.
+///
+/// # Errors
+/// `Exists` for a new table where there is one, `NotFound` for a version of a table that is not there; `Invalid` for rows to
+/// append that have other columns.
+pub(super) async fn writer(
+    store: Store,
+    schema: Schema,
+    options: WriteOptions,
+    target: Target,
+    references: &[Table],
+) -> Result<TableWriter> {
+    let writer = match target {
+        Target::New => TableWriter::create(store, schema, options).await?,
+        Target::Overwrite => Table::open_store(store).await?.overwrite(schema, options).await?,
+        Target::Append => {
+            let table = Table::open_store(store).await?;
+            let columns = |schema: &Schema| {
+                let mut columns: Vec<_> =
+                    schema.columns().iter().map(|column| format!("{} {}", column.name, column.ty)).collect();
+                columns.sort_unstable();
+                columns
+            };
+            let (found, expected) = (columns(&schema), columns(table.schema()));
+            if let Some(other) = found.iter().find(|column| !expected.contains(column)) {
+                return Err(Error::invalid(format!(
+                    "{}: rows to append have a column `{other}`, the table has not",
+                    table.url()
+                )));
+            }
+            table.append(options).await?
+        }
+    };
+    writer.references(references).await
+}
 
 /// Writes the rows of each range as a partition and commits; `rows` gives the batches of a range, `progress` is told the rows
 /// done. `workers` partitions are written at once, 0 = as many as the machine has threads.

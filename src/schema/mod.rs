@@ -2,6 +2,7 @@
 //!
 //! Pure values; see `format-spec/manifest.md#schema`.
 
+mod change;
 mod column_type;
 mod pattern;
 mod table_schema;

@@ -61,6 +61,8 @@ pub struct Schema {
     order_by: Vec<ColumnId>,
     /// Each id and its place in `columns`, sorted.
     places: Vec<(ColumnId, usize)>,
+    /// The id of the next new column: above those of all columns, also of dropped ones.
+    next: u32,
 }
 
 /// Names at most this long, in bytes.
@@ -174,7 +176,56 @@ impl Schema {
         }
         let mut places: Vec<(ColumnId, usize)> = columns.iter().enumerate().map(|(place, column)| (column.id, place)).collect();
         places.sort_unstable();
-        Ok(Self { columns, groups, index, sequence_by, order_by, places })
+        let next = places.last().map_or(0, |(id, _)| id.0.saturating_add(1));
+        Ok(Self { columns, groups, index, sequence_by, order_by, places, next })
+    }
+
+    /// The id of the next new column.
+    pub fn next_id(&self) -> u32 {
+        self.next
+    }
+
+    /// The same columns, where ids below `next` were used by columns that were dropped since.
+    pub fn with_next_id(mut self, next: u32) -> Self {
+        self.next = self.next.max(next);
+        self
+    }
+
+    /// The same columns with ids that go with an earlier schema of the table: a column of the same name, type and place keeps its
+    /// id, every other one gets an id that was not used.
+    ///
+    /// # Errors
+    /// `Invalid` where no ids are left.
+    pub fn with_ids_after(&self, before: &Self) -> Result<Self> {
+        let mut next = u64::from(before.next);
+        let mut ids = BTreeMap::new();
+        for column in &self.columns {
+            let in_index = |schema: &Self, id: &ColumnId| schema.index.contains(id);
+            let same = before.column_named(&column.name).filter(|held| held.ty == column.ty);
+            let same = same.filter(|held| in_index(before, &held.id) == in_index(self, &column.id));
+            let id = match same {
+                Some(held) => held.id,
+                None => {
+                    let id = u32::try_from(next).map_err(|_| Error::invalid("no column ids are left"))?;
+                    next += 1;
+                    ColumnId(id)
+                }
+            };
+            ids.insert(column.id, id);
+        }
+        let all = |held: &[ColumnId]| held.iter().filter_map(|id| ids.get(id)).copied().collect::<Vec<_>>();
+        let columns = self.columns.iter().filter_map(|column| Some(Column { id: *ids.get(&column.id)?, ..column.clone() }));
+        let masked = |group: &ColumnGroup| {
+            let mut masked = all(&group.masked);
+            masked.sort_unstable();
+            masked
+        };
+        let groups = self.groups.iter();
+        let groups = groups
+            .map(|group| ColumnGroup { name: group.name.clone(), columns: all(&group.columns), masked: masked(group) })
+            .collect();
+        let schema = Self::from_parts(columns.collect(), groups, all(&self.index), all(&self.sequence_by), all(&self.order_by))?;
+        Ok(schema.with_next_id(before.next))
     }
 
     /// Every column, index columns and group columns.

@@ -229,6 +229,16 @@ impl Store {
         self.inner.size(name).await
     }
 
+    /// When an object was written, by the store's clock: milliseconds since 1970-01-01T00:00Z.
+    ///
+    /// # Errors
+    /// `NotFound`; `Denied`, `Unavailable` as the store answers.
+    pub async fn modified(&self, name: &str) -> Result<i64> {
+        let location = self.inner.locate(name)?;
+        let found = self.inner.objects.head(&location).await.map_err(|error| self.inner.fail(error, Doing::Reading, name))?;
+        Ok(found.last_modified.timestamp_millis())
+    }
+
     /// The bytes of every request, in order, each exactly as long as asked.
     ///
     /// An empty range costs no request, one of more than 12 MiB several in parallel, every other one exactly one; at most

@@ -349,6 +349,21 @@ impl Index {
         Ok(found)
     }
 
+    /// The rows of `table`, one of the tables of this index, that stand in the frame, in frame order.
+    ///
+    /// # Errors
+    /// `NotFound` where the index is not of this table version.
+    pub fn rows_of(&self, table: &Table) -> Result<Vec<u64>> {
+        let is_it = |source: &IndexSource| {
+            (source.table.manifest().table, source.table.version()) == (table.manifest().table, table.version())
+        };
+        let place = self.sources.iter().position(is_it);
+        let place = place
+            .ok_or_else(|| Error::not_found(format!("the index has no rows of {} version {}", table.url(), table.version())))?;
+        let rows = self.located()?.swap_remove(place);
+        Ok(rows.into_iter().filter_map(|row| u64::try_from(row).ok()).collect())
+    }
+
     /// The names of the columns that are not locators.
     pub fn column_names(&self) -> impl Iterator<Item = &str> {
         self.frame.columns().iter().map(|column| column.name().as_str()).filter(|name| !is_locator(name))

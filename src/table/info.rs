@@ -1,11 +1,11 @@
 //! What a table is, in numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::version::Table;
-use crate::error::Result;
+use crate::{error::Result, id::ChunkId};
 
 /// What `tetrys info` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -34,6 +34,12 @@ pub struct TableInfo {
     pub own_chunk_bytes: u64,
     /// Bytes of chunks that lie in other tables.
     pub referenced_chunk_bytes: u64,
+    /// Stored bytes of the blocks in own chunks.
+    pub own_bytes: u64,
+    /// Stored bytes of the blocks that lie in other tables.
+    pub referenced_bytes: u64,
+    /// Stored bytes of the blocks in own chunks that the version before has too; 0 where that is not there.
+    pub shared_bytes: u64,
     /// The column groups.
     pub column_groups: Vec<GroupInfo>,
     /// The tables whose chunks this one points at.
@@ -88,11 +94,20 @@ impl Table {
         let manifest = self.manifest();
         let mut chunks = BTreeMap::new();
         let mut column_groups = Vec::new();
+        let before = self.blocks_before().await;
+        let (mut own_bytes, mut referenced_bytes, mut shared_bytes) = (0, 0, 0);
         for (number, group) in manifest.schema.groups().iter().enumerate() {
             let layout = self.layout(number).await?;
             let mut codecs: Vec<BTreeMap<String, u64>> = vec![BTreeMap::new(); group.columns.len()];
             for run in layout.runs() {
                 chunks.insert((run.owner, run.chunk), run.chunk_bytes);
+                match run.owner {
+                    0 => own_bytes += run.stored_bytes(),
+                    _ => referenced_bytes += run.stored_bytes(),
+                }
+                if run.owner == 0 && before.contains(&run.chunk) {
+                    shared_bytes += run.stored_bytes();
+                }
                 for (counts, chain) in codecs.iter_mut().zip(run.chains.iter()) {
                     *counts.entry(chain.to_string()).or_default() += run.rows;
                 }
@@ -130,6 +145,9 @@ impl Table {
             chunks: chunks.len() as u64,
             own_chunk_bytes: bytes_of(true),
             referenced_chunk_bytes: bytes_of(false),
+            own_bytes,
+            referenced_bytes,
+            shared_bytes,
             column_groups,
             sources: self.source_infos(),
             references: manifest.stores.iter().filter_map(|store| store.urls.first()).cloned().collect(),
@@ -151,5 +169,17 @@ impl Table {
             })
         });
         infos.collect()
+    }
+
+    /// The own chunks of the version before, as far as it is there.
+    async fn blocks_before(&self) -> BTreeSet<ChunkId> {
+        let mut chunks = BTreeSet::new();
+        let Some(parent) = &self.manifest().parent else { return chunks };
+        let Ok(before) = Self::open_version(self.store().clone(), parent.version).await else { return chunks };
+        for group in 0..before.schema().groups().len() {
+            let Ok(layout) = before.layout(group).await else { continue };
+            chunks.extend(layout.runs().iter().filter(|run| run.owner == 0).map(|run| run.chunk));
+        }
+        chunks
     }
 }

@@ -134,6 +134,13 @@ impl RowLoader {
         Ok(self)
     }
 
+    /// Reads only these columns of its one table.
+    pub(super) fn only(mut self, ids: &[ColumnId]) -> Self {
+        self.columns.retain(|column| column.origins.iter().any(|(_, id)| ids.contains(id)));
+        self.prepared = Arc::default();
+        self
+    }
+
     /// What windows do where a sequence ends.
     pub fn edge(mut self, edge: Edge) -> Self {
         self.edge = edge;

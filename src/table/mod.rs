@@ -6,6 +6,13 @@ mod diff;
 mod index;
 mod info;
 mod lists;
+mod columns;
+mod compact;
+mod edit;
+#[cfg(feature = "frame")]
+mod index;
+mod info;
+mod keys;
 mod loader;
 #[cfg(feature = "frame")]
 mod merge;
@@ -16,7 +23,11 @@ mod saving;
 mod source;
 #[cfg(feature = "frame")]
 mod splits;
+mod session;
+mod source;
+mod splice;
 mod times;
+mod usage;
 mod verify;
 mod version;
 mod view;
@@ -24,6 +35,8 @@ mod windows;
 mod writer;
 
 pub use diff::{ColumnDiff, Diff, GroupDiff};
+pub use columns::GroupReplacer;
+pub use edit::Edit;
 #[cfg(feature = "frame")]
 pub use index::Index;
 pub use info::{GroupInfo, SourceInfo, TableInfo};
@@ -31,6 +44,7 @@ pub use loader::RowLoader;
 #[cfg(feature = "frame")]
 pub use saving::{SavedView, ViewSize, ViewWriter};
 pub use rows::{Element, Row, Rows, Tensor};
+pub use usage::{Usage, VersionUsage};
 pub use verify::{Damage, Verification};
 pub use version::Table;
 pub use windows::Windows;

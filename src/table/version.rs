@@ -13,7 +13,7 @@ use super::{loader::RowLoader, view::{ViewRows, seen_columns, seen_schema}, writ
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},
-    format::{ForeignTable, Manifest, index_columns_reader, read_layout, read_sequences},
+    format::{ForeignTable, Manifest, index_columns_reader, index_reader, is_tag, read_layout, read_sequences},
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
@@ -74,14 +74,38 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// Opens the newest version of the table at `url` (a path, `file://` or `memory://`), or the one that `url@VERSION` names.
+    /// Opens the newest version of the table at `url` (a path, `file://` or `memory://`), or the one that `url@VERSION` or
+    /// `url@TAG` names.
     ///
     /// # Errors
-    /// `NotFound` where there is no table or no such version; `Corrupt`; errors of the store.
+    /// `NotFound` where there is no table, no such version or no such tag; `Corrupt`; errors of the store.
     pub async fn open(url: &str) -> Result<Self> {
-        match split_version(url) {
-            Some((root, version)) => Self::open_version(Store::open(root)?, version).await,
+        match split_name(url) {
+            Some((root, name)) => match name.parse() {
+                Ok(version) => Self::open_version(Store::open(root)?, version).await,
+                // A folder may be called `labels@v7`: it is one if there is a table.
+                Err(_) => match Self::open_store(Store::open(url)?).await {
+                    Err(error) if error.kind() == ErrorKind::NotFound => Self::open_tag(Store::open(root)?, name).await,
+                    opened => opened,
+                },
+            },
             None => Self::open_store(Store::open(url)?).await,
+        }
+    }
+
+    /// Opens the version of the table in `store` that has this tag in the newest one.
+    ///
+    /// # Errors
+    /// `NotFound` for a tag that is not there, naming those that are; as [`Table::open`].
+    pub async fn open_tag(store: Store, tag: &str) -> Result<Self> {
+        let newest = Self::open_store(store.clone()).await?;
+        match newest.manifest().tags.get(tag) {
+            Some(version) => Self::open_version(store, *version).await,
+            None => {
+                let tags: Vec<&str> = newest.manifest().tags.keys().map(String::as_str).collect();
+                let known = if tags.is_empty() { "it has none".to_owned() } else { format!("it has {}", tags.join(", ")) };
+                Err(Error::not_found(format!("{}: no tag `{tag}`; {known}", store.url())))
+            }
         }
     }
 
@@ -212,6 +236,45 @@ impl Table {
     /// `Exists` where there is a table already; `Invalid` for impossible options and a schema without index columns; errors of the store.
     pub async fn create(url: &str, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         TableWriter::create(Store::open(url)?, schema, options).await
+    }
+
+    /// Starts a version with more rows, cut as this table's rows are. Blocks that some earlier version has are not stored again.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let rows = |from: i64| {
+    /// #     let column = || Arc::new(Int64Array::from_iter_values(from..from + 10)) as _;
+    /// #     RecordBatch::try_from_iter([("id", column()), ("square.side", column())])
+    /// # };
+    /// let schema = Schema::builder().index("id", "i64").group("square", [("square.side", "i64")]).build()?;
+    /// let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?; partition.write(&rows(0)?).await?;
+    /// let table = writer.commit([partition.finish().await?]).await?;
+    /// let writer = table.append(WriteOptions::default()).await?;
+    /// let mut partition = writer.partition()?;
+    /// partition.write(&rows(10)?).await?;
+    /// let longer = writer.commit([partition.finish().await?]).await?;
+    /// assert_eq!((longer.version(), longer.rows()), (2, 20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported` where this version needs a later writer; errors of the store.
+    pub async fn append(&self, options: WriteOptions) -> Result<TableWriter> {
+        TableWriter::append(self, options).await
+    }
+
+    /// Starts a version with other rows: all that this version has is left behind, but blocks that are the same are not stored
+    /// again. Properties, attachments and tags stay.
+    ///
+    /// # Errors
+    /// As [`Table::append`]; `Invalid` for impossible options and a schema without index columns.
+    pub async fn overwrite(&self, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
+        TableWriter::overwrite(self, schema, options).await
     }
 
     /// Where the table lies.
@@ -367,9 +430,9 @@ impl Table {
     }
 }
 
-/// `url@7` as root and version.
-fn split_version(url: &str) -> Option<(&str, u64)> {
-    let (root, version) = url.rsplit_once('@')?;
-    let canonical = !root.is_empty() && !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit());
-    canonical.then(|| version.parse().ok())?.map(|version| (root, version))
+/// `url@7` as root and version, `url@gold` as root and tag.
+fn split_name(url: &str) -> Option<(&str, &str)> {
+    let (root, name) = url.rsplit_once('@')?;
+    let is_version = !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit()) && name.parse::<u64>().is_ok();
+    (!root.is_empty() && (is_version || is_tag(name))).then_some((root, name))
 }

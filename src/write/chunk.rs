@@ -1,51 +1,99 @@
-//! The open chunk of one column group: encoded blocks until the chunk is cut, in memory or, past the writer's budget, in a
-//! temporary file.
+//! The open chunk of one column group: its blocks until the chunk is cut, encoded in memory or, past the writer's budget, in a
+//! temporary file; blocks that are known already are held as the places where they lie.
 //!
 //! A chunk is named by its bytes and its checksums are seeded by all its logical hashes, so nothing of it can be stored before
 //! its last block is known; memory never decides where a chunk ends.
 
 use std::{
     fs::File,
-    io::{BufReader, BufWriter, Read, Seek, Write},
+    io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write},
+    ops::Range,
+    sync::Arc,
 };
 
+use super::{known::Place, locality::Spot};
 use crate::{
     codec::{Chain, Preset},
     error::{Error, Result},
-    format::{CanonicalPage, ChunkWriter, EncodedBlock, EncodedPage, FinishedChunk, encode_page},
+    format::{
+        CanonicalPage, ChunkWriter, EncodedBlock, EncodedPage, FinishedChunk, LayoutRun, PackedLengths, PageLengths,
+        directory_len, encode_page,
+    },
     id::Hash,
     schema::ColumnType,
 };
 
-/// Blocks of a chunk that is not cut yet.
+/// Blocks of a chunk that is not cut yet, or that was cut and is not stored yet.
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
+    /// Chosen by the first block that is encoded.
     columns: Vec<(ColumnType, Chain)>,
-    hashes: Vec<Hash>,
-    blocks: Vec<EncodedBlock>,
-    /// Stored bytes of all blocks, of those in memory, and the file that holds the others.
+    pub(super) entries: Vec<Entry>,
+    /// Stored bytes of the blocks encoded here, of those in memory, and the file that holds the others.
     stored: usize,
     in_memory: usize,
-    spilled: Option<Spilled>,
+    spilled: Option<(File, u64)>,
+    /// Canonical bytes that wait to be compared.
+    unproven: u64,
 }
 
+/// A block of it.
 #[derive(Debug)]
-struct Spilled {
-    file: File,
-    /// Rows and page lengths of each block in the file.
-    blocks: Vec<(u32, Vec<usize>)>,
+pub(super) struct Entry {
+    pub(super) hash: Hash,
+    pub(super) rows: u32,
+    /// Whether a sequence starts with it.
+    pub(super) starts: bool,
+    pub(super) body: Body,
+}
+
+/// Where a block's bytes are.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// Encoded, in memory.
+    Memory(EncodedBlock),
+    /// Encoded, in the temporary file: where, and the length of each page.
+    Spilled(u64, Vec<usize>),
+    /// Stored already; with its pages where what lies there is still to be compared with them.
+    Known(Place, Option<Vec<CanonicalPage>>),
+}
+
+/// A chunk that is cut, ready to be stored.
+#[derive(Debug)]
+pub(super) struct CutChunk {
+    /// `None` where all its blocks are known.
+    pub(super) chunk: Option<FinishedChunk>,
+    pub(super) runs: Vec<LayoutRun>,
+    pub(super) hashes: Vec<Hash>,
+    /// Stored bytes of each column.
+    pub(super) stored: Vec<u64>,
 }
 
 impl OpenChunk {
-    /// Encodes and appends a block; the first one chooses the codec chains.
+    /// Encodes and appends a block.
     pub(super) fn push(
         &mut self,
         preset: Preset,
         types: &[ColumnType],
-        rows: u32,
+        (rows, starts): (u32, bool),
         pages: &[CanonicalPage],
         hash: Hash,
-    ) -> Result<Vec<u64>> {
+    ) -> Result<()> {
+        let block = self.encode(preset, types, rows, pages)?;
+        self.stored += block.stored_len();
+        self.in_memory += block.stored_len();
+        self.entries.push(Entry { hash, rows, starts, body: Body::Memory(block) });
+        Ok(())
+    }
+
+    /// Appends a block that is stored already; `pages` where it has to be compared.
+    pub(super) fn push_known(&mut self, place: Place, starts: bool, hash: Hash, pages: Option<Vec<CanonicalPage>>) {
+        self.unproven += pages.iter().flatten().map(CanonicalPage::bytes).sum::<u64>();
+        self.entries.push(Entry { hash, rows: place.rows, starts, body: Body::Known(place, pages) });
+    }
+
+    /// Encodes a block; the first one chooses the codec chains.
+    fn encode(&mut self, preset: Preset, types: &[ColumnType], rows: u32, pages: &[CanonicalPage]) -> Result<EncodedBlock> {
         if self.columns.is_empty() {
             self.columns = types
                 .iter()
@@ -53,42 +101,71 @@ impl OpenChunk {
                 .map(|(ty, page)| Ok((ty.clone(), preset.choose(ty, &page.values)?)))
                 .collect::<Result<Vec<_>>>()?;
         }
-        let encoded =
+        let pages =
             self.columns.iter().zip(pages).map(|((_, chain), page)| encode_page(chain, page)).collect::<Result<Vec<_>>>()?;
-        let page_bytes = encoded.iter().map(|page| page.stored_len() as u64).collect();
-        let block = EncodedBlock { rows, pages: encoded };
+        Ok(EncodedBlock { rows, pages })
+    }
+
+    /// A known block is stored again, from its pages.
+    pub(super) fn store_again(
+        &mut self,
+        number: usize,
+        preset: Preset,
+        types: &[ColumnType],
+        pages: &[CanonicalPage],
+    ) -> Result<()> {
+        let Some(rows) = self.entries.get(number).map(|entry| entry.rows) else { return Ok(()) };
+        let block = self.encode(preset, types, rows, pages)?;
         self.stored += block.stored_len();
         self.in_memory += block.stored_len();
-        self.blocks.push(block);
-        self.hashes.push(hash);
-        Ok(page_bytes)
+        self.entries[number].body = Body::Memory(block);
+        Ok(())
+    }
+
+    /// What was compared is compared; gives the blocks that still wait for it.
+    pub(super) fn take_unproven(&mut self) -> Vec<(usize, Vec<CanonicalPage>)> {
+        self.unproven = 0;
+        let pages = self.entries.iter_mut().enumerate().filter_map(|(number, entry)| match &mut entry.body {
+            Body::Known(_, pages) => pages.take().map(|pages| (number, pages)),
+            _ => None,
+        });
+        pages.collect()
+    }
+
+    /// Canonical bytes that wait to be compared.
+    pub(super) fn unproven(&self) -> u64 {
+        self.unproven
     }
 
     /// Whether it holds no block.
     pub(super) fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
+        self.entries.is_empty()
     }
 
-    /// Encoded bytes held in memory.
+    /// Bytes held in memory.
     pub(super) fn in_memory(&self) -> usize {
         self.in_memory
     }
 
-    /// Moves the blocks in memory to a temporary file.
+    /// Moves the encoded blocks in memory to a temporary file.
     pub(super) fn spill(&mut self) -> Result<()> {
         let failed = |error: std::io::Error| Error::from(error).at("spilling an open chunk to a temporary file");
-        let spilled = match &mut self.spilled {
-            Some(spilled) => spilled,
-            None => self.spilled.insert(Spilled { file: tempfile::tempfile().map_err(failed)?, blocks: Vec::new() }),
-        };
-        let mut out = BufWriter::new(&mut spilled.file);
-        for block in self.blocks.drain(..) {
+        if self.spilled.is_none() {
+            self.spilled = Some((tempfile::tempfile().map_err(failed)?, 0));
+        }
+        let Some((file, end)) = &mut self.spilled else { return Ok(()) };
+        file.seek(SeekFrom::Start(*end)).map_err(failed)?;
+        let mut out = BufWriter::new(file);
+        for entry in &mut self.entries {
+            let Body::Memory(block) = &entry.body else { continue };
             let mut lengths = Vec::with_capacity(block.pages.len());
             for page in &block.pages {
                 out.write_all(page.unsigned()).map_err(failed)?;
                 lengths.push(page.unsigned().len());
             }
-            spilled.blocks.push((block.rows, lengths));
+            let bytes: usize = lengths.iter().sum();
+            entry.body = Body::Spilled(*end, lengths);
+            *end += bytes as u64;
         }
         out.flush().map_err(failed)?;
         drop(out);
@@ -96,27 +173,182 @@ impl OpenChunk {
         Ok(())
     }
 
-    /// Closes the chunk: its bytes, its name and its logical block hashes.
-    pub(super) fn finish(&mut self) -> Result<(FinishedChunk, Vec<Chain>, Vec<Hash>)> {
-        let Self { columns, hashes, blocks, stored, spilled, .. } = std::mem::take(self);
-        let mut chunk = ChunkWriter::new(&columns, &hashes, stored)?;
-        if let Some(Spilled { mut file, blocks }) = spilled {
-            let failed = |error: std::io::Error| Error::from(error).at("reading an open chunk back from its temporary file");
-            file.rewind().map_err(failed)?;
-            let mut file = BufReader::new(file);
-            for (rows, lengths) in blocks {
-                let mut pages = Vec::with_capacity(lengths.len());
-                for length in lengths {
-                    let mut bytes = vec![0; length];
-                    file.read_exact(&mut bytes).map_err(failed)?;
-                    pages.push(EncodedPage::from_unsigned(bytes));
+    /// How the locality bound sees the blocks; `number_of` numbers the chunks that hold known ones.
+    pub(super) fn spots(&self, stretch: u64, mut number_of: impl FnMut(&Place) -> u64) -> Vec<Spot> {
+        let spot = |entry: &Entry| {
+            let (bytes, shared) = match &entry.body {
+                Body::Memory(block) => (block.stored_len() as u64, None),
+                Body::Spilled(_, lengths) => {
+                    let pages: usize = lengths.iter().map(|length| length + 8).sum();
+                    ((directory_len(lengths.len()) + pages) as u64, None)
                 }
-                chunk.push(&EncodedBlock { rows, pages })?;
+                Body::Known(place, _) => (8 * u64::from(place.length), Some((number_of(place), place.offset))),
+            };
+            Spot { rows: entry.rows, starts: entry.starts, bytes, stretch, shared }
+        };
+        self.entries.iter().map(spot).collect()
+    }
+
+    /// The place of a known block.
+    pub(super) fn place(&self, number: usize) -> Option<&Place> {
+        match &self.entries.get(number)?.body {
+            Body::Known(place, _) => Some(place),
+            _ => None,
+        }
+    }
+
+    /// Page lengths of a known block, found out while it was looked at.
+    pub(super) fn set_pages(&mut self, number: usize, lengths: Vec<u32>) {
+        if let Some(Entry { body: Body::Known(place, _), .. }) = self.entries.get_mut(number) {
+            place.pages = Some(lengths);
+        }
+    }
+
+    /// Closes the chunk: its bytes and its name, if any block was encoded, and the layout runs of all blocks.
+    pub(super) fn finish(self, columns: usize) -> Result<CutChunk> {
+        let Self { columns: chains, entries, stored, spilled, .. } = self;
+        let is_own = |entry: &&Entry| !matches!(entry.body, Body::Known(..));
+        let own: Vec<Hash> = entries.iter().filter(is_own).map(|entry| entry.hash).collect();
+        let chunk = match own.is_empty() {
+            true => None,
+            false => {
+                let mut chunk = ChunkWriter::new(&chains, &own, stored)?;
+                let mut spilled = spilled.map(|(file, _)| BufReader::new(file));
+                for entry in &entries {
+                    match &entry.body {
+                        Body::Memory(block) => chunk.push(block)?,
+                        Body::Spilled(offset, lengths) => {
+                            let file = spilled.as_mut().ok_or_else(|| Error::internal("no temporary file"))?;
+                            chunk.push(&EncodedBlock { rows: entry.rows, pages: read_back(file, *offset, lengths)? })?;
+                        }
+                        Body::Known(..) => {}
+                    }
+                }
+                Some(chunk.finish())
+            }
+        };
+        let chains: Arc<[Chain]> = chains.into_iter().map(|(_, chain)| chain).collect();
+        let mut sums = vec![0; columns];
+        let mut runs = Vec::new();
+        let (mut next, mut ordinal) = (0, 0);
+        while let Some(entry) = entries.get(next) {
+            let start = next;
+            match &entry.body {
+                Body::Known(first, _) => {
+                    next += 1;
+                    while let Some(Entry { body: Body::Known(place, _), .. }) = entries.get(next)
+                        && let Some(Entry { body: Body::Known(before, _), .. }) = entries.get(next - 1)
+                        && follows(before, place)
+                    {
+                        next += 1;
+                    }
+                    let places = entries[start..next].iter().filter_map(|entry| match &entry.body {
+                        Body::Known(place, _) => Some(place),
+                        _ => None,
+                    });
+                    let places: Vec<&Place> = places.collect();
+                    add_pages(&mut sums, &places);
+                    runs.push(known_run(first, &places)?);
+                }
+                _ => {
+                    while entries.get(next).is_some_and(|entry| is_own(&entry)) {
+                        next += 1;
+                    }
+                    let chunk = chunk.as_ref().ok_or_else(|| Error::internal("no chunk"))?;
+                    let blocks = ordinal..ordinal + (next - start);
+                    for block in &chunk.page_lengths[blocks.clone()] {
+                        sums.iter_mut().zip(block).for_each(|(sum, length)| *sum += 8 * u64::from(*length));
+                    }
+                    ordinal = blocks.end;
+                    runs.push(own_run(chunk, &chains, blocks)?);
+                }
             }
         }
-        for block in blocks {
-            chunk.push(&block)?;
-        }
-        Ok((chunk.finish(), columns.into_iter().map(|(_, chain)| chain).collect(), hashes))
+        Ok(CutChunk { chunk, runs, hashes: entries.iter().map(|entry| entry.hash).collect(), stored: sums })
     }
+}
+
+fn read_back(file: &mut BufReader<File>, offset: u64, lengths: &[usize]) -> Result<Vec<EncodedPage>> {
+    let failed = |error: std::io::Error| Error::from(error).at("reading an open chunk back from its temporary file");
+    // Blocks lie in the file in their order, unless some were stored again: as a rule this does not move.
+    let here = file.stream_position().map_err(failed)?;
+    if here != offset {
+        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+    }
+    let pages = lengths.iter().map(|length| {
+        let mut bytes = vec![0; *length];
+        file.read_exact(&mut bytes).map_err(failed)?;
+        Ok(EncodedPage::from_unsigned(bytes))
+    });
+    pages.collect()
+}
+
+/// Whether two known blocks lie behind each other, so that one run holds both.
+fn follows(before: &Place, place: &Place) -> bool {
+    (before.owner, before.chunk, before.seed) == (place.owner, place.chunk, place.seed)
+        && before.ordinal + 1 == place.ordinal
+        && before.offset + 8 * u64::from(before.length) == place.offset
+        && (Arc::ptr_eq(&before.chains, &place.chains) || before.chains == place.chains)
+}
+
+fn add_pages(sums: &mut [u64], places: &[&Place]) {
+    for place in places {
+        match (&place.pages, sums.len()) {
+            (Some(pages), _) => sums.iter_mut().zip(pages).for_each(|(sum, length)| *sum += 8 * u64::from(*length)),
+            (None, 1) => sums[0] += (8 * u64::from(place.length)).saturating_sub(directory_len(1) as u64),
+            (None, _) => {}
+        }
+    }
+}
+
+fn pack(numbers: &[u32]) -> Result<PackedLengths> {
+    let mut node = Vec::new();
+    PackedLengths::write(numbers, &mut node);
+    PackedLengths::from_bytes(&node, numbers.len())
+}
+
+/// Page lengths, where they pay.
+fn paying(columns: usize, lengths: &[u32], pages: &[Vec<u32>]) -> Option<PageLengths> {
+    let eights: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+    let pay = pages.len() == lengths.len() && PageLengths::pay(columns, lengths.len() as u64, 8 * eights);
+    if pay { PageLengths::of(pages) } else { None }
+}
+
+/// The run of blocks that lie behind each other in a chunk that is stored already.
+fn known_run(first: &Place, places: &[&Place]) -> Result<LayoutRun> {
+    let lengths: Vec<u32> = places.iter().map(|place| place.length).collect();
+    let rows: Vec<u32> = places.iter().map(|place| place.rows).collect();
+    let pages: Vec<Vec<u32>> = places.iter().filter_map(|place| place.pages.clone()).collect();
+    Ok(LayoutRun {
+        chunk: first.chunk,
+        owner: first.owner,
+        chunk_bytes: first.chunk_bytes,
+        seed: first.seed,
+        chains: Arc::clone(&first.chains),
+        first_block: first.ordinal,
+        first_offset: first.offset,
+        rows: rows.iter().map(|rows| u64::from(*rows)).sum(),
+        lengths: pack(&lengths)?,
+        block_rows: pack(&rows)?,
+        pages: paying(first.chains.len(), &lengths, &pages),
+    })
+}
+
+/// The run of some blocks of a new chunk.
+fn own_run(chunk: &FinishedChunk, chains: &Arc<[Chain]>, blocks: Range<usize>) -> Result<LayoutRun> {
+    let eights = |lengths: &[u32]| lengths.iter().map(|length| u64::from(*length)).sum::<u64>();
+    let (lengths, rows) = (&chunk.lengths[blocks.clone()], &chunk.rows[blocks.clone()]);
+    Ok(LayoutRun {
+        chunk: chunk.id,
+        owner: 0,
+        chunk_bytes: chunk.bytes.len() as u64,
+        seed: chunk.seed,
+        chains: Arc::clone(chains),
+        first_block: u32::try_from(blocks.start).map_err(|_| Error::invalid("over 2^32 blocks in a chunk"))?,
+        first_offset: chunk.first_offset + 8 * eights(&chunk.lengths[..blocks.start]),
+        rows: rows.iter().map(|rows| u64::from(*rows)).sum(),
+        lengths: pack(lengths)?,
+        block_rows: pack(rows)?,
+        pages: paying(chains.len(), lengths, &chunk.page_lengths[blocks]),
+    })
 }

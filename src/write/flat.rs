@@ -14,7 +14,7 @@ use twox_hash::XxHash3_64;
 
 use crate::{
     error::{Error, Result},
-    format::PageBuilder,
+    format::{PageBuilder, Structure, page_to_array},
     schema::{ColumnType, Primitive},
 };
 
@@ -97,6 +97,21 @@ impl FlatColumn {
         let (count, hash) = lengths.finish();
         (values.len() as u64 + 4 * count + 1, XxHash3_64::oneshot_with_seed(hash, values))
     }
+}
+
+/// The column as reads give it: in one Arrow form, whatever form the user has.
+///
+/// # Errors
+/// `Invalid` where the array is of another type, or cannot be stored.
+pub fn canonical_array(ty: &ColumnType, array: &ArrayRef) -> Result<ArrayRef> {
+    let flat = FlatColumn::new(ty, array)?;
+    let mut page = PageBuilder::new(ty);
+    flat.append_to(0..array.len(), &mut page);
+    let page = page.finish();
+    let rows = u32::try_from(array.len()).map_err(|_| Error::invalid("over 2^32 rows at once"))?;
+    let structure = Structure::parse(ty, rows, &page.structure, page.values.len())
+        .map_err(|error| Error::invalid(format!("a value that cannot be stored: {error}")))?;
+    page_to_array(ty, &structure, page.values.into())
 }
 
 /// Hashes lengths sixteen at a time, each hash seeding the next.

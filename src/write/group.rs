@@ -1,18 +1,14 @@
-//! The rows of one column group on their way into chunks: cut into blocks, hashed, encoded, cut into chunks.
+//! The rows of one column group on their way into chunks: cut into blocks, hashed, looked up among what is known, encoded where
+//! they are new, cut into chunks.
 //!
-//! Pure: a row goes in, now and then a finished chunk comes out.
+//! Pure but for the look-up: a row goes in, now and then a cut chunk comes out.
 
-use std::sync::Arc;
-
-use super::{chunk::OpenChunk, flat::FlatColumn};
+use super::{chunk::OpenChunk, flat::FlatColumn, known::Finder};
 use crate::{
-    codec::{Chain, Preset},
+    codec::Preset,
     error::Error,
     error::Result,
-    format::{
-        ColumnBytes, Cuts, FinishedChunk, LayoutRun, PackedLengths, PageBuilder, PageLengths, Structure, logical_block_hash,
-    },
-    id::Hash,
+    format::{Cuts, PageBuilder, Structure, logical_block_hash},
     schema::ColumnType,
 };
 
@@ -23,6 +19,7 @@ pub(super) struct GroupWriter {
     type_texts: Vec<String>,
     preset: Preset,
     cuts: Cuts,
+    finder: Option<Finder>,
     pages: Vec<PageBuilder>,
     /// Rows and logical bytes of the open block, and whether it starts a sequence.
     block: (u32, u64, bool),
@@ -31,26 +28,20 @@ pub(super) struct GroupWriter {
     chunk_bytes: u64,
     sequence_bytes: u64,
     last_hash: u64,
-    columns: Vec<ColumnBytes>,
-}
-
-/// A chunk cut off a group, not stored yet.
-#[derive(Debug)]
-pub(super) struct CutChunk {
-    pub(super) chunk: FinishedChunk,
-    pub(super) chains: Vec<Chain>,
-    pub(super) hashes: Vec<Hash>,
+    /// Bytes of the canonical form of each column so far.
+    logical: Vec<u64>,
 }
 
 impl GroupWriter {
-    pub(super) fn new(types: Vec<ColumnType>, preset: Preset, cuts: Cuts) -> Self {
+    pub(super) fn new(types: Vec<ColumnType>, preset: Preset, cuts: Cuts, finder: Option<Finder>) -> Self {
         Self {
             pages: types.iter().map(PageBuilder::new).collect(),
             type_texts: types.iter().map(ToString::to_string).collect(),
-            columns: vec![ColumnBytes::default(); types.len()],
+            logical: vec![0; types.len()],
             types,
             preset,
             cuts,
+            finder,
             block: (0, 0, false),
             chunk: OpenChunk::default(),
             chunk_bytes: 0,
@@ -60,7 +51,7 @@ impl GroupWriter {
     }
 
     /// Appends one row; `starts` says that it starts a sequence. Gives the chunks that it cut off.
-    pub(super) fn push(&mut self, columns: &[FlatColumn], row: usize, starts: bool, out: &mut Vec<CutChunk>) -> Result<()> {
+    pub(super) fn push(&mut self, columns: &[FlatColumn], row: usize, starts: bool, out: &mut Vec<OpenChunk>) -> Result<()> {
         let (mut bytes, mut hash) = (0, 0);
         for column in columns {
             let (column_bytes, next) = column.measure(row, hash);
@@ -84,17 +75,36 @@ impl GroupWriter {
         Ok(())
     }
 
-    /// Ends the open block and chunk.
-    pub(super) fn finish(&mut self, out: &mut Vec<CutChunk>) -> Result<()> {
-        if self.block.0 > 0 {
-            self.end_block(out)?;
-        }
-        self.end_chunk(out)
+    /// Ends the open block.
+    pub(super) fn end_open_block(&mut self, out: &mut Vec<OpenChunk>) -> Result<()> {
+        if self.block.0 > 0 { self.end_block(out) } else { Ok(()) }
     }
 
-    /// What each column took so far.
-    pub(super) fn columns(&self) -> &[ColumnBytes] {
-        &self.columns
+    /// Ends the open block and chunk.
+    pub(super) fn finish(&mut self, out: &mut Vec<OpenChunk>) -> Result<()> {
+        self.end_open_block(out)?;
+        self.end_chunk(out);
+        Ok(())
+    }
+
+    /// Whether the last row ended a block.
+    pub(super) fn is_between_blocks(&self) -> bool {
+        self.block.0 == 0
+    }
+
+    /// The chunk that is not cut yet.
+    pub(super) fn open(&mut self) -> &mut OpenChunk {
+        &mut self.chunk
+    }
+
+    /// Bytes of the canonical form of each column so far.
+    pub(super) fn logical(&self) -> &[u64] {
+        &self.logical
+    }
+
+    /// The types of the columns, and the preset.
+    pub(super) fn types(&self) -> (&[ColumnType], Preset) {
+        (&self.types, self.preset)
     }
 
     /// Encoded bytes in memory.
@@ -107,7 +117,7 @@ impl GroupWriter {
         self.chunk.spill()
     }
 
-    fn end_block(&mut self, out: &mut Vec<CutChunk>) -> Result<()> {
+    fn end_block(&mut self, out: &mut Vec<OpenChunk>) -> Result<()> {
         let (rows, bytes, starts) = std::mem::take(&mut self.block);
         let pages: Vec<_> = self.pages.iter_mut().map(PageBuilder::finish).collect();
         for (page, ty) in pages.iter().zip(&self.types) {
@@ -118,57 +128,34 @@ impl GroupWriter {
         let hash = logical_block_hash(rows, self.type_texts.iter().map(String::as_str).zip(&pages));
         let ended = starts.then_some((self.sequence_bytes, self.last_hash));
         if self.cuts.chunk_ends_before(self.chunk_bytes, bytes, ended) {
-            self.end_chunk(out)?;
+            self.end_chunk(out);
         }
         if starts {
             self.sequence_bytes = 0;
         }
-        let stored = self.chunk.push(self.preset, &self.types, rows, &pages, hash)?;
-        for ((column, page), stored) in self.columns.iter_mut().zip(&pages).zip(stored) {
-            column.stored += stored;
-            column.logical += page.bytes();
+        self.logical.iter_mut().zip(&pages).for_each(|(sum, page)| *sum += page.bytes());
+        let place = self.finder.as_mut().map(|finder| finder.find(&hash, rows)).transpose()?.flatten();
+        match place {
+            // What another table says of its blocks is compared; so is a block whose page lengths nobody wrote down.
+            Some(place) => {
+                let is_clear = place.is_own && (place.pages.is_some() || self.types.len() == 1);
+                self.chunk.push_known(place, starts, hash, (!is_clear).then_some(pages));
+            }
+            None => self.chunk.push(self.preset, &self.types, (rows, starts), &pages, hash)?,
         }
         self.chunk_bytes += bytes;
         self.sequence_bytes += bytes;
         self.last_hash = hash.first_u64();
         if self.cuts.chunk_ends_after(self.chunk_bytes, bytes, self.last_hash) {
-            self.end_chunk(out)?;
+            self.end_chunk(out);
         }
         Ok(())
     }
 
-    fn end_chunk(&mut self, out: &mut Vec<CutChunk>) -> Result<()> {
+    fn end_chunk(&mut self, out: &mut Vec<OpenChunk>) {
         (self.chunk_bytes, self.sequence_bytes) = (0, 0);
         if !self.chunk.is_empty() {
-            let (chunk, chains, hashes) = self.chunk.finish()?;
-            out.push(CutChunk { chunk, chains, hashes });
+            out.push(std::mem::take(&mut self.chunk));
         }
-        Ok(())
-    }
-}
-
-impl CutChunk {
-    /// The layout run of the whole chunk.
-    pub(super) fn run(&self) -> Result<LayoutRun> {
-        let pack = |numbers: &[u32]| {
-            let mut node = Vec::new();
-            PackedLengths::write(numbers, &mut node);
-            PackedLengths::from_bytes(&node, numbers.len())
-        };
-        let eights: u64 = self.chunk.lengths.iter().map(|length| u64::from(*length)).sum();
-        let pay = PageLengths::pay(self.chains.len(), self.chunk.lengths.len() as u64, 8 * eights);
-        Ok(LayoutRun {
-            chunk: self.chunk.id,
-            owner: 0,
-            chunk_bytes: self.chunk.bytes.len() as u64,
-            seed: self.chunk.seed,
-            chains: Arc::from(self.chains.as_slice()),
-            first_block: 0,
-            first_offset: self.chunk.first_offset,
-            rows: self.chunk.rows.iter().map(|rows| u64::from(*rows)).sum(),
-            lengths: pack(&self.chunk.lengths)?,
-            block_rows: pack(&self.chunk.rows)?,
-            pages: if pay { PageLengths::of(&self.chunk.page_lengths) } else { None },
-        })
     }
 }

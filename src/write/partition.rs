@@ -8,38 +8,18 @@ use arrow_select::take::take;
 use uuid::Uuid;
 
 use super::{
-    flat::FlatColumn,
-    group::{CutChunk, GroupWriter},
-    receipt::{PartGroup, PartObjects, Receipt},
+    groups::GroupsWriter,
+    known::Known,
+    options::WriteOptions,
+    receipt::{PartGroup, PartObjects, Receipt, Sharing},
 };
 use crate::{
-    codec::Preset,
     error::{Error, Result},
-    format::{Cuts, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
+    format::{HashesWriter, IndexWriter, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
     id::{Hash, ObjectRef},
-    schema::{Column, ColumnType, Schema},
+    schema::{Column, Schema},
     store::Store,
 };
-
-/// How rows are stored.
-#[derive(Clone, Debug)]
-pub struct WriteOptions {
-    /// Chooses the codec chains.
-    pub preset: Preset,
-    /// Where rows are cut into blocks and blocks into chunks.
-    pub cuts: Cuts,
-    /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file; while a chunk is being
-    /// uploaded its own bytes come on top.
-    pub write_memory: usize,
-    /// Rows of an index segment, at most (and 4,194,304 at most); a segment takes whole partitions, at least one.
-    pub segment_rows: u64,
-}
-
-impl Default for WriteOptions {
-    fn default() -> Self {
-        Self { preset: Preset::default(), cuts: Cuts::default(), write_memory: 512 << 20, segment_rows: MAX_SEGMENT_ROWS }
-    }
-}
 
 /// Writes one partition.
 ///
@@ -50,20 +30,11 @@ pub struct PartitionWriter {
     session: Uuid,
     number: u32,
     schema: Arc<Schema>,
-    write_memory: usize,
-    groups: Vec<GroupState>,
+    groups: GroupsWriter,
     index: IndexPart,
     rows: u64,
     /// False from the start of a write to its end: one that failed, or was dropped half-way, left some columns ahead of others.
     whole: bool,
-}
-
-#[derive(Debug)]
-struct GroupState {
-    writer: GroupWriter,
-    columns: Vec<(String, ColumnType)>,
-    runs: Vec<LayoutRun>,
-    hashes: Vec<Hash>,
 }
 
 /// The index columns on their way to Parquet, in a temporary file: memory holds one row group.
@@ -80,31 +51,19 @@ impl std::fmt::Debug for IndexPart {
 }
 
 impl PartitionWriter {
-    pub(crate) fn new(store: Store, session: Uuid, number: u32, schema: Arc<Schema>, options: &WriteOptions) -> Result<Self> {
-        let cuts = options.cuts.check()?;
-        let groups = schema
-            .groups()
-            .iter()
-            .map(|group| {
-                let columns: Vec<_> = group
-                    .columns
-                    .iter()
-                    .filter_map(|id| schema.column(*id))
-                    .map(|column| (column.name.clone(), column.ty.clone()))
-                    .collect();
-                let types = columns.iter().map(|(_, ty)| ty.clone()).collect();
-                GroupState {
-                    writer: GroupWriter::new(types, options.preset, cuts),
-                    columns,
-                    runs: Vec::new(),
-                    hashes: Vec::new(),
-                }
-            })
-            .collect();
+    pub(crate) fn new(
+        store: Store,
+        session: Uuid,
+        number: u32,
+        schema: Arc<Schema>,
+        options: &WriteOptions,
+        known: Option<Arc<Known>>,
+    ) -> Result<Self> {
+        let groups = GroupsWriter::new(store.clone(), &schema, 0..schema.groups().len(), options, known)?;
         let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
         let index =
             IndexPart { writer: IndexWriter::new(file, &schema)?, tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
-        Ok(Self { store, session, number, schema, write_memory: options.write_memory, groups, index, rows: 0, whole: true })
+        Ok(Self { store, session, number, schema, groups, index, rows: 0, whole: true })
     }
 
     /// The partition's number.
@@ -126,33 +85,16 @@ impl PartitionWriter {
     }
 
     async fn append(&mut self, batch: &RecordBatch) -> Result<()> {
-        let place = |error: Error| error.at(format!("partition {}, rows from {}", self.number, self.rows));
+        let here = format!("partition {}, rows from {}", self.number, self.rows);
+        let place = |error: Error| error.at(&here);
         if self.rows + batch.num_rows() as u64 > MAX_SEGMENT_ROWS {
             return Err(Error::invalid(format!("partition {}: over {MAX_SEGMENT_ROWS} rows; split it", self.number)));
         }
         self.check_columns(batch).map_err(place)?;
         let starts = self.write_index(batch)?;
-        let mut cut = Vec::new();
-        for number in 0..self.groups.len() {
-            let group = &self.groups[number];
-            let flat = group
-                .columns
-                .iter()
-                .map(|(name, ty)| {
-                    let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
-                    FlatColumn::new(ty, column).map_err(|error| error.at(format!("column `{name}`")))
-                })
-                .collect::<Result<Vec<_>>>()
-                .map_err(|error| error.at(format!("partition {}, rows from {}", self.number, self.rows)))?;
-            for (row, starts) in starts.iter().enumerate() {
-                self.groups[number].writer.push(&flat, row, *starts, &mut cut)?;
-                if !cut.is_empty() {
-                    self.upload(number, &mut cut).await?;
-                }
-            }
-        }
+        self.groups.append(batch, &starts).await.map_err(place)?;
         self.rows += batch.num_rows() as u64;
-        self.keep_within_memory()
+        Ok(())
     }
 
     /// Writes the partition's parts and gives its receipt.
@@ -160,30 +102,25 @@ impl PartitionWriter {
     /// # Errors
     /// `Invalid` after a write that failed; errors of the store; nothing is visible then, and the partition can be written
     /// again.
-    pub async fn finish(mut self) -> Result<Receipt> {
+    pub async fn finish(self) -> Result<Receipt> {
         self.check_whole()?;
-        let empty = Receipt { session: self.session, partition: self.number, rows: 0, parts: None };
+        let (session, partition) = (self.session, self.number);
         if self.rows == 0 {
-            return Ok(empty);
+            return Ok(Receipt { session, partition, rows: 0, parts: None, sharing: Sharing::default() });
         }
+        let (written, sharing) = self.groups.finish().await?;
         let mut groups = Vec::new();
-        for number in 0..self.groups.len() {
-            let mut cut = Vec::new();
-            self.groups[number].writer.finish(&mut cut)?;
-            self.upload(number, &mut cut).await?;
-            let group = &mut self.groups[number];
-            let (runs, hashes) = (std::mem::take(&mut group.runs), std::mem::take(&mut group.hashes));
-            let columns = group.writer.columns().to_vec();
-            let layout = LayoutWriter::write(&runs)?;
-            let mut writer = HashesWriter::new(Vec::new())?;
-            writer.write(&hashes)?;
+        for group in written {
+            let mut hashes = HashesWriter::new(Vec::new())?;
+            hashes.write(&group.hashes)?;
             groups.push(PartGroup {
-                layout: put_part(&self.store, self.session, layout).await?,
-                hashes: put_part(&self.store, self.session, writer.finish()?).await?,
-                blocks: hashes.len() as u64,
-                runs: runs.len() as u64,
-                stored_bytes: runs.iter().map(LayoutRun::stored_bytes).sum(),
-                columns,
+                layout: put_part(&self.store, self.session, LayoutWriter::write(&group.runs)?).await?,
+                hashes: put_part(&self.store, self.session, hashes.finish()?).await?,
+                blocks: group.hashes.len() as u64,
+                runs: group.runs.len() as u64,
+                owners: group.owners(),
+                stored_bytes: group.stored_bytes(),
+                columns: group.columns,
             });
         }
         let IndexPart { writer, sequences, .. } = self.index;
@@ -193,7 +130,7 @@ impl PartitionWriter {
             .and_then(|()| file.read_to_end(&mut bytes))
             .map_err(|error| Error::from(error).at("the index of a partition"))?;
         let index = put_part(&self.store, self.session, bytes).await?;
-        Ok(Receipt { rows: self.rows, parts: Some(PartObjects { index, groups }), ..empty })
+        Ok(Receipt { session, partition, rows: self.rows, parts: Some(PartObjects { index, groups }), sharing })
     }
 
     fn check_whole(&self) -> Result<()> {
@@ -245,25 +182,6 @@ impl PartitionWriter {
         self.index.writer.write(&index)?;
         Ok(starts)
     }
-
-    async fn upload(&mut self, group: usize, cut: &mut Vec<CutChunk>) -> Result<()> {
-        for cut in cut.drain(..) {
-            let run = cut.run()?;
-            let group = &mut self.groups[group];
-            group.hashes.extend(&cut.hashes);
-            self.store.put_content(&run.chunk.object_name(), cut.chunk.bytes.into()).await?;
-            group.runs.push(run);
-        }
-        Ok(())
-    }
-
-    fn keep_within_memory(&mut self) -> Result<()> {
-        while self.groups.iter().map(|group| group.writer.in_memory()).sum::<usize>() > self.write_memory {
-            let Some(largest) = self.groups.iter_mut().max_by_key(|group| group.writer.in_memory()) else { break };
-            largest.writer.spill()?;
-        }
-        Ok(())
-    }
 }
 
 async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
@@ -273,7 +191,7 @@ async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<Object
 }
 
 /// The column in the one Arrow type of the index, if it has that type, is text with 32-bit offsets, or a dictionary of either.
-fn index_column(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
+pub fn index_column(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     match (column.data_type(), wanted) {
         (found, wanted) if found == wanted => Some(Arc::clone(column)),
         (DataType::Dictionary(..), _) => {

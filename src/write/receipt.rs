@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::locality::Worst;
 use crate::{
     format::ColumnBytes,
     id::{Hash, ObjectRef},
@@ -21,6 +22,43 @@ pub struct Receipt {
     pub rows: u64,
     /// Its parts; `None` for an empty partition.
     pub parts: Option<PartObjects>,
+    /// What it did not have to store.
+    #[serde(default)]
+    pub sharing: Sharing,
+}
+
+/// What did not have to be stored, since it is stored already.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sharing {
+    /// Blocks that are referenced where they lie.
+    pub blocks: u64,
+    /// Their stored bytes.
+    pub bytes: u64,
+    /// Bytes of new chunks.
+    pub new_bytes: u64,
+    /// Known blocks that were stored again because a window over them would have taken too many ranges or bytes.
+    pub stored_again: u64,
+    /// Blocks that another table claims to have and that are not the same, or cannot be read there; they were stored anew.
+    pub refused: u64,
+    /// The first of them, and why.
+    pub first_refused: Option<String>,
+    /// What the worst windows cost.
+    pub worst: Worst,
+}
+
+impl Sharing {
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            blocks: self.blocks + other.blocks,
+            bytes: self.bytes + other.bytes,
+            new_bytes: self.new_bytes + other.new_bytes,
+            stored_again: self.stored_again + other.stored_again,
+            refused: self.refused + other.refused,
+            first_refused: self.first_refused.or(other.first_refused),
+            worst: self.worst.or(other.worst),
+        }
+    }
 }
 
 /// The parts of a partition, which the commit merges into segments.
@@ -41,8 +79,11 @@ pub struct PartGroup {
     pub hashes: ObjectRef,
     /// How many blocks.
     pub blocks: u64,
-    /// How many chunks.
+    /// How many runs of blocks; one a chunk where nothing is shared.
     pub runs: u64,
+    /// The numbers of the tables whose chunks it uses, rising, without its own.
+    #[serde(default)]
+    pub owners: Vec<u32>,
     /// Stored bytes of all blocks.
     pub stored_bytes: u64,
     /// One for each column.

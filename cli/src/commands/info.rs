@@ -28,7 +28,7 @@ impl Info {
             write_json(out, &info)?;
             return Ok(Outcome::Done);
         }
-        let lines = [
+        let mut lines = vec![
             ("table", format!("{} version {}", info.url, info.version)),
             ("uuid", info.uuid),
             ("rows", format!("{} in {}", text::count(info.rows), text::counted(info.sequences, "sequence"))),
@@ -36,6 +36,15 @@ impl Info {
             (
                 "chunks",
                 format!("{}, {}", text::count(info.chunks), text::bytes(info.own_chunk_bytes + info.referenced_chunk_bytes)),
+            ),
+            (
+                "blocks",
+                format!(
+                    "own {}, of these shared with the version before {}; referenced {}",
+                    text::bytes(info.own_bytes),
+                    text::bytes(info.shared_bytes),
+                    text::bytes(info.referenced_bytes)
+                ),
             ),
             (
                 "beside",
@@ -47,7 +56,15 @@ impl Info {
                 ),
             ),
         ];
-        writeln!(out, "{}", text::table(&["", ""], &lines.map(|(name, value)| vec![name.to_owned(), value])))?;
+        // A table that shares nothing has nothing to say of it.
+        if info.referenced_bytes + info.shared_bytes == 0 {
+            lines.retain(|(name, _)| *name != "blocks");
+        }
+        if !info.references.is_empty() {
+            lines.push(("refers to", text::printable(&info.references.join(", "))));
+        }
+        let lines: Vec<_> = lines.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+        writeln!(out, "{}", text::table(&["", ""], &lines))?;
         if !info.sources.is_empty() {
             let rows: Vec<_> = info
                 .sources

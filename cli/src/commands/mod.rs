@@ -1,8 +1,12 @@
 //! One file for each command.
 
+mod compact;
 mod completions;
+mod delete;
 mod demo;
 mod diff;
+mod du;
+mod edit;
 mod explain;
 mod export;
 mod generate;
@@ -50,6 +54,16 @@ pub(crate) enum Command {
     Query(query::Query),
     /// The versions of a table, newest first
     Versions(versions::Versions),
+    /// What a table takes, version by version, and what versions share
+    Du(du::Du),
+    /// Say other things of the same rows: names, properties, tags, fewer columns
+    Edit(edit::EditCommand),
+    /// Make a version without some rows
+    Delete(delete::Delete),
+    /// Put small segments together; payload stays where it is
+    Compact(compact::Compact),
+    /// Copy what a table uses of other tables, and cut the ties
+    Materialize(compact::Materialize),
     /// Read a row, or the window of rows around it
     Get(get::Get),
     /// What reading a row or window costs, before it is done: ranges, requests, bytes
@@ -80,6 +94,11 @@ impl Command {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         match self {
             Self::Demo(command) => command.run(out).await,
+            Self::Du(command) => command.run(out).await,
+            Self::Edit(command) => command.run(out).await,
+            Self::Delete(command) => command.run(out).await,
+            Self::Compact(command) => command.run(out).await,
+            Self::Materialize(command) => command.run(out).await,
             Self::Generate(command) => command.run(out).await,
             Self::Schema(command) => command.run(out).await,
             Self::Head(command) => command.run(out).await,

@@ -5,7 +5,9 @@ use std::{collections::BTreeSet, path::PathBuf};
 use super::{columns::FrameColumn, source::Frame};
 use crate::{
     error::{Error, Result},
+    ingest::partitions::Target,
     schema::{self, ColumnType, Schema},
+    table::Table,
     write::WriteOptions,
 };
 
@@ -59,6 +61,10 @@ pub struct FrameSettings {
     pub workers: usize,
     /// Rows a partition, at least, as partitions end with sequences; 0 = 8,192, and 1,024 where files are read.
     pub partition_rows: u64,
+    /// Tables whose chunks may be used: what they have is not stored again.
+    pub references: Vec<Table>,
+    /// A new table, or a version of one that is there.
+    pub target: Target,
 }
 
 impl FrameSettings {

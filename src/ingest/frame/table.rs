@@ -16,13 +16,13 @@ use super::{
 use crate::{
     error::{Error, Result},
     format::{MAX_SEGMENT_ROWS, SequenceTracker},
-    ingest::partitions::write_partitions,
+    ingest::partitions::{write_partitions, writer},
     schema::{ColumnType, Schema},
     store::Store,
-    table::{Table, TableWriter},
+    table::Table,
 };
 
-/// Takes a frame in as a new table in `store`; `progress` is told the rows done. Memory holds a few batches a worker and what
+/// Takes a frame in as a table in `store`; `progress` is told the rows done. Memory holds a few batches a worker and what
 /// [`WriteOptions`](crate::WriteOptions) allow.
 ///
 /// # Errors
@@ -36,7 +36,8 @@ pub async fn ingest(
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
     let (schema, columns) = settings.choose(frame.columns())?;
-    let writer = TableWriter::create(store, schema.clone(), settings.write.clone()).await?;
+    let write = settings.write.clone();
+    let writer = writer(store, schema.clone(), write, settings.target, &settings.references).await?;
     writer.set_lineage(
         "source",
         json!({"kind": frame.kind(), "file": frame.path().file_name().map(|name| name.to_string_lossy().into_owned())}),

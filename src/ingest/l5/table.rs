@@ -9,9 +9,9 @@ use futures::{StreamExt, pin_mut};
 use super::{Dataset, Exporter};
 use crate::{
     error::{Error, Result},
-    ingest::partitions::write_partitions,
+    ingest::partitions::{Target, write_partitions, writer},
     store::Store,
-    table::{Table, TableWriter},
+    table::Table,
     write::WriteOptions,
 };
 
@@ -27,15 +27,19 @@ pub struct IngestSettings {
     pub workers: usize,
     /// Frames a partition, at least; partitions end with scenes.
     pub partition_rows: u64,
+    /// Tables whose chunks may be used: what they have is not stored again.
+    pub references: Vec<Table>,
+    /// A new table, or a version of one that is there.
+    pub target: Target,
 }
 
 impl Default for IngestSettings {
     fn default() -> Self {
-        Self { write: WriteOptions::default(), workers: 0, partition_rows: 8192 }
+        Self { write: WriteOptions::default(), workers: 0, partition_rows: 8192, references: Vec::new(), target: Target::New }
     }
 }
 
-/// Takes a data set in as a new table in `store`, one row a frame; `progress` is told the frames done.
+/// Takes a data set in as a table in `store`, one row a frame; `progress` is told the frames done.
 ///
 /// # Errors
 /// `Exists` where there is a table already; errors of the data set, naming array and record; errors of the store. No half
@@ -46,7 +50,8 @@ pub async fn ingest(
     settings: &IngestSettings,
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
-    let writer = TableWriter::create(store, dataset.schema().clone(), settings.write.clone()).await?;
+    let (schema, write) = (dataset.schema().clone(), settings.write.clone());
+    let writer = writer(store, schema, write, settings.target, &settings.references).await?;
     writer.set_property(PROPERTY, dataset.properties().clone());
     let (partitions, dataset) = (dataset.partitions(settings.partition_rows), dataset.clone());
     write_partitions(writer, partitions, settings.workers, move |rows| dataset.rows(rows), progress).await

@@ -15,7 +15,7 @@ use tetrys::{
     ingest::frame::{Blob, Frame, FrameSettings, Missing, ingest},
 };
 
-use super::{Writing, said_of};
+use super::{Writing, said_of, said_of_sharing};
 use crate::{
     failure::{Failure, Outcome},
     progress, text,
@@ -34,7 +34,7 @@ Examples:
 pub(crate) struct FrameCommand {
     /// The file that holds the frame
     frame: PathBuf,
-    /// The new table: a path or file:// URL where no table is yet
+    /// The new table: a path or file:// URL where no table is yet (or is, with --append and --overwrite)
     table: String,
     /// The index columns [default: every column of a small type that stands in no group]
     #[arg(long, value_name = "P,..", value_delimiter = ',')]
@@ -107,6 +107,8 @@ impl FrameCommand {
             write: self.writing.options(&self.table)?,
             workers: self.writing.workers(),
             partition_rows: self.partition_rows.unwrap_or(0),
+            references: self.writing.references().await?,
+            target: self.writing.target(),
         };
         let store = Store::open(&self.table)?;
         let frame = open(&self.frame).map_err(Failure::Input)?;
@@ -129,6 +131,9 @@ impl FrameCommand {
         }));
         write!(out, "{}", text::table(&["", ">", ""], &lines))?;
         writeln!(out, "stored  {}", text::bytes(stored))?;
+        if let Some(shared) = said_of_sharing(&table) {
+            writeln!(out, "{shared}")?;
+        }
         Ok(Outcome::Done)
     }
 }

@@ -12,18 +12,20 @@ use tetrys::{
     ingest::l5::{Dataset, IngestSettings, ingest},
 };
 
-use super::{Writing, said_of};
+use super::{Writing, said_of, said_of_sharing};
 use crate::{
     failure::{Failure, Outcome, say},
     progress, text,
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys ingest l5 sample.zarr sample --preset compact\n  tetrys info sample")]
+#[command(
+    after_help = "Examples:\n  tetrys ingest l5 sample.zarr sample --preset compact\n  tetrys ingest l5 again.zarr again --reference sample\n  tetrys info again"
+)]
 pub(crate) struct L5 {
     /// The zarr: a directory or a zip file
     source: PathBuf,
-    /// The new table: a path or file:// URL where no table is yet
+    /// The new table: a path or file:// URL where no table is yet (or is, with --append and --overwrite)
     table: String,
     /// Frames a partition, at least; partitions end with scenes
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
@@ -39,6 +41,8 @@ impl L5 {
             write: self.writing.options(&self.table)?,
             workers: self.writing.workers(),
             partition_rows: self.partition_rows,
+            references: self.writing.references().await?,
+            target: self.writing.target(),
         };
         let store = Store::open(&self.table)?;
         let dataset = Dataset::open(&self.source).map_err(Failure::Input)?;
@@ -64,6 +68,9 @@ impl L5 {
             text::bytes(stored),
             text::ratio(stored, given),
         )?;
+        if let Some(shared) = said_of_sharing(&table) {
+            writeln!(out, "{shared}")?;
+        }
         Ok(Outcome::Done)
     }
 }

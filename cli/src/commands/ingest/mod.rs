@@ -9,10 +9,14 @@ use clap::{
     Args, Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use tetrys::{Cuts, Error, Preset, Table, WriteOptions, ingest::frame::Frame};
+use tetrys::{
+    Cuts, Error, Preset, Table, WriteOptions,
+    ingest::{Target, frame::Frame},
+    write::{Reuse, Sharing},
+};
 
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Outcome, say},
     text,
 };
 
@@ -38,6 +42,18 @@ pub(crate) struct Writing {
     /// Largest chunk (the unit of storing and sharing) in uncompressed bytes: 1000000, 16MiB [default: 128MiB]
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     chunk_max: Option<u64>,
+    /// A table whose chunks may be used: what it has is not stored again; may be given several times
+    #[arg(long, value_name = "TABLE")]
+    reference: Vec<String>,
+    /// Which blocks of reference tables and earlier versions are used again
+    #[arg(long, default_value = "any", value_parser = reuse())]
+    reuse: Reuse,
+    /// Add the rows to the table, as a new version
+    #[arg(long, conflicts_with = "overwrite")]
+    append: bool,
+    /// Put the rows in place of those of the table, as a new version; what is the same is not stored again
+    #[arg(long)]
+    overwrite: bool,
     /// No progress bar and no summary
     #[arg(long, short)]
     quiet: bool,
@@ -45,6 +61,14 @@ pub(crate) struct Writing {
 
 fn preset() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(["fast", "balanced", "compact"]).try_map(|text| text.parse::<Preset>())
+}
+
+fn reuse() -> impl TypedValueParser<Value = Reuse> {
+    PossibleValuesParser::new(["any", "same-preset", "none"]).map(|text| match text.as_str() {
+        "none" => Reuse::None,
+        "same-preset" => Reuse::SamePreset,
+        _ => Reuse::Any,
+    })
 }
 
 /// `1000000`, `16MiB`, `16M`.
@@ -72,7 +96,7 @@ impl Ingest {
 }
 
 impl Writing {
-    /// The options to write the new table `table` with.
+    /// The options to write the table `table` with.
     fn options(&self, table: &str) -> Result<WriteOptions, Error> {
         let mut cuts = Cuts::default();
         if let Some(max) = self.chunk_max {
@@ -82,7 +106,23 @@ impl Writing {
         if version.is_some_and(|version| !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit())) {
             return Err(Error::invalid(format!("{table}: expected a new table, found the name of a version")));
         }
-        Ok(WriteOptions { preset: self.preset, cuts, ..WriteOptions::default() })
+        Ok(WriteOptions { preset: self.preset, cuts, reuse: self.reuse, ..WriteOptions::default() })
+    }
+
+    fn target(&self) -> Target {
+        match (self.append, self.overwrite) {
+            (true, _) => Target::Append,
+            (_, true) => Target::Overwrite,
+            _ => Target::New,
+        }
+    }
+
+    async fn references(&self) -> Result<Vec<Table>, Error> {
+        let mut tables = Vec::new();
+        for url in &self.reference {
+            tables.push(Table::open(url).await.map_err(|error| error.at("--reference"))?);
+        }
+        Ok(tables)
     }
 
     fn workers(&self) -> usize {
@@ -94,4 +134,32 @@ impl Writing {
 fn said_of(table: &Table) -> String {
     let sequences = text::counted(table.manifest().sequences(), "sequence");
     format!("{}: {}, {sequences}", table.url(), text::counted(table.rows(), "row"))
+}
+
+/// What was not stored again; and what its owners could not be told.
+fn said_of_sharing(table: &Table) -> Option<String> {
+    let lineage = &table.manifest().lineage;
+    for url in lineage.get("not_pinned").and_then(|urls| urls.as_array()).into_iter().flatten() {
+        let url = text::printable(url.as_str().unwrap_or_default());
+        say(format_args!(
+            "warning: {url} cannot be written: nobody there knows that its chunks are used, and they may be deleted"
+        ));
+    }
+    let sharing: Sharing = serde_json::from_value(lineage.get("shared")?.clone()).ok()?;
+    if sharing.refused > 0 {
+        let first = text::printable(&sharing.first_refused.unwrap_or_default());
+        say(format_args!(
+            "warning: {} are not what their table says, and were stored anew: {first}",
+            text::counted(sharing.refused, "block")
+        ));
+    }
+    let worst = sharing.worst;
+    Some(format!(
+        "shared  {} of {} stored already, {} new; at worst a window takes {} more and reads {} % of its bytes",
+        text::bytes(sharing.bytes),
+        text::counted(sharing.blocks, "block"),
+        text::bytes(sharing.new_bytes),
+        text::counted(worst.extra_ranges, "range"),
+        worst.percent.max(100),
+    ))
 }

@@ -1,0 +1,46 @@
+//! `tetrys delete`: a version without some rows.
+
+use std::io::Write;
+
+use clap::Args;
+use tetrys::{Error, Table, WriteOptions};
+
+use crate::{
+    failure::{Failure, Outcome},
+    text,
+};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The rows are those that the predicate over the index is true for; the table before stays as version it was.\n\nExamples:\n  tetrys delete drives --where \"log_id = 'host-a1'\"\n  tetrys delete drives --where 'agents_count = 0' --dry-run"
+)]
+pub(crate) struct Delete {
+    /// The table: a path or file:// URL
+    table: String,
+    /// Which rows, as in SQL behind WHERE
+    #[arg(long = "where", value_name = "PREDICATE")]
+    predicate: String,
+    /// Say how many rows there are, and leave them
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Delete {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let table = Table::open(&self.table).await?;
+        let index = table.index().await?;
+        let gone = index.sql(&format!("SELECT * FROM t WHERE {}", self.predicate))?;
+        let rows = gone.rows_of(&table)?;
+        let count = text::counted(rows.len() as u64, "row");
+        if self.dry_run || rows.is_empty() {
+            writeln!(out, "{count} of {} would be deleted", text::count(table.rows()))?;
+            return Ok(Outcome::Done);
+        }
+        if rows.len() as u64 == table.rows() {
+            return Err(Error::invalid("that is every row of the table").into());
+        }
+        let next = table.delete(rows, WriteOptions::default()).await?;
+        writeln!(out, "{}: version {} without {count}, {} left", next.url(), next.version(), text::counted(next.rows(), "row"))?;
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,336 @@
+//! Two writers at once: what one made of a version, put on top of what another one made of it in the meantime. Pure.
+//!
+//! Each part of a manifest (a segment's rows, a column group of a segment, a column, a property) is compared with what both
+//! started from. What one of them left alone is taken from the other; what both changed, differently, is a conflict.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    error::{Error, Result},
+    format::{GroupSegment, Manifest, Segment},
+    schema::{Column, ColumnGroup, ColumnId, Schema},
+};
+
+/// `ours`, made from `base`, as a child of `theirs`, which was made from `base` too and is published: version and parent are
+/// left to the caller.
+///
+/// # Errors
+/// `Conflict`, naming what both changed.
+pub fn rebase(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
+    let stores = pick("the tables referred to", &base.stores, &ours.stores, &theirs.stores)?.clone();
+    let moved = Moved::of(base, ours, theirs)?;
+    let mut rebased = Manifest {
+        schema: moved.schema.clone(),
+        preset: pick("the preset", &base.preset, &ours.preset, &theirs.preset)?.clone(),
+        cuts: *pick("the constants of cutting", &base.cuts, &ours.cuts, &theirs.cuts)?,
+        segments: segments(base, ours, theirs, &moved)?,
+        attachments: map("attachment", &base.attachments, &ours.attachments, &theirs.attachments)?,
+        properties: map("property", &base.properties, &ours.properties, &theirs.properties)?,
+        tags: map("tag", &base.tags, &ours.tags, &theirs.tags)?,
+        condemned: pick("what is condemned", &base.condemned, &ours.condemned, &theirs.condemned)?.clone(),
+        write_features: theirs.write_features.clone(),
+        stores,
+        ..ours.clone()
+    };
+    let mut first_row = 0;
+    for segment in &mut rebased.segments {
+        segment.first_row = first_row;
+        first_row += segment.rows;
+    }
+    Ok(rebased)
+}
+
+fn conflict(what: impl std::fmt::Display) -> Error {
+    Error::conflict(format!("another writer changed {what} as well; reload and retry"))
+}
+
+/// The one of both that changed it.
+fn pick<'a, T: PartialEq>(what: &str, base: &T, ours: &'a T, theirs: &'a T) -> Result<&'a T> {
+    if ours == base || ours == theirs {
+        Ok(theirs)
+    } else if theirs == base {
+        Ok(ours)
+    } else {
+        Err(conflict(what))
+    }
+}
+
+fn map<V: PartialEq + Clone>(
+    what: &str,
+    base: &BTreeMap<String, V>,
+    ours: &BTreeMap<String, V>,
+    theirs: &BTreeMap<String, V>,
+) -> Result<BTreeMap<String, V>> {
+    let names: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
+    let mut found = BTreeMap::new();
+    for name in names {
+        let place = format!("the {what} `{name}`");
+        if let Some(value) = pick(&place, &base.get(name), &ours.get(name), &theirs.get(name))? {
+            found.insert(name.clone(), (*value).clone());
+        }
+    }
+    Ok(found)
+}
+
+/// The columns of both, and where each group of the result comes from.
+struct Moved {
+    schema: Schema,
+    /// Numbers of the group in base, ours and theirs.
+    groups: Vec<[Option<usize>; 3]>,
+}
+
+impl Moved {
+    fn of(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Self> {
+        let [base, ours, theirs] = [&base.schema, &ours.schema, &theirs.schema];
+        // New columns of both have the same ids: those of ours move behind all others.
+        let shift = theirs.next_id().saturating_sub(base.next_id());
+        let id_of = |id: ColumnId| if id.0 < base.next_id() { id } else { ColumnId(id.0.saturating_add(shift)) };
+        let next = ours.next_id().saturating_add(shift).max(theirs.next_id());
+        let ours = renumbered(ours, id_of)?;
+        let column = |schema: &Schema, id: ColumnId| schema.column(id).cloned();
+        let mut ids: Vec<ColumnId> = theirs.columns().iter().map(|column| column.id).collect();
+        ids.extend(ours.columns().iter().map(|column| column.id).filter(|id| theirs.column(*id).is_none()));
+        let mut columns: Vec<Column> = Vec::new();
+        for id in ids {
+            let (before, mine, other) = (column(base, id), column(&ours, id), column(theirs, id));
+            let name = [&mine, &other, &before].into_iter().flatten().next().map_or(String::new(), |column| column.name.clone());
+            columns.extend(pick(&format!("column `{name}`"), &before, &mine, &other)?.clone());
+        }
+        let group = |schema: &Schema, name: &str| schema.groups().iter().position(|group| group.name == name);
+        let mut names: Vec<&String> = theirs.groups().iter().map(|group| &group.name).collect();
+        names.extend(ours.groups().iter().map(|group| &group.name).filter(|name| group(theirs, name).is_none()));
+        let (mut groups, mut numbers): (Vec<ColumnGroup>, Vec<[Option<usize>; 3]>) = Default::default();
+        for name in names {
+            let found = [group(base, name), group(&ours, name), group(theirs, name)];
+            let at = |schema: &Schema, number: Option<usize>| number.and_then(|number| schema.groups().get(number)).cloned();
+            let (before, mine, other) = (at(base, found[0]), at(&ours, found[1]), at(theirs, found[2]));
+            if let Some(kept) = pick(&format!("column group `{name}`"), &before, &mine, &other)? {
+                groups.push(kept.clone());
+                numbers.push(found);
+            }
+        }
+        let list = |schema: &Schema, of: fn(&Schema) -> Vec<ColumnId>| of(schema);
+        let mut lists = Vec::new();
+        for (what, of) in [
+            (
+                "the index columns",
+                (|schema: &Schema| schema.index().map(|column| column.id).collect()) as fn(&Schema) -> Vec<ColumnId>,
+            ),
+            ("sequence_by", |schema| schema.sequence_by().map(|column| column.id).collect()),
+            ("order_by", |schema| schema.order_by().map(|column| column.id).collect()),
+        ] {
+            lists.push(pick(what, &list(base, of), &list(&ours, of), &list(theirs, of))?.clone());
+        }
+        let [index, sequence_by, order_by] = <[Vec<ColumnId>; 3]>::try_from(lists).unwrap_or_default();
+        let schema = Schema::from_parts(columns, groups, index, sequence_by, order_by)
+            .map_err(|error| conflict(format_args!("the columns ({error})")).with_source(error))?;
+        Ok(Self { schema: schema.with_next_id(next), groups: numbers })
+    }
+}
+
+fn renumbered(schema: &Schema, id_of: impl Fn(ColumnId) -> ColumnId) -> Result<Schema> {
+    let all = |ids: &[ColumnId]| ids.iter().map(|id| id_of(*id)).collect::<Vec<_>>();
+    let columns = schema.columns().iter().map(|column| Column { id: id_of(column.id), ..column.clone() }).collect();
+    let groups = schema.groups().iter();
+    let groups = groups
+        .map(|group| ColumnGroup { name: group.name.clone(), columns: all(&group.columns), masked: all(&group.masked) })
+        .collect();
+    let ids = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| id_of(column.id)).collect::<Vec<_>>();
+    let (index, sequence_by) = (ids(&mut schema.index()), ids(&mut schema.sequence_by()));
+    let order_by = ids(&mut schema.order_by());
+    Schema::from_parts(columns, groups, index, sequence_by, order_by)
+}
+
+/// The rows of a segment, whatever its groups hold and wherever it stands.
+fn same_rows(one: &Segment, other: &Segment) -> bool {
+    (one.rows, &one.index) == (other.rows, &other.index)
+}
+
+/// The segments behind those of the base, if those still have their rows.
+fn appended<'a>(base: &Manifest, now: &'a Manifest) -> Option<&'a [Segment]> {
+    let (kept, appended) = now.segments.split_at_checked(base.segments.len())?;
+    kept.iter().zip(&base.segments).all(|(now, before)| same_rows(now, before)).then_some(appended)
+}
+
+fn segments(base: &Manifest, ours: &Manifest, theirs: &Manifest, moved: &Moved) -> Result<Vec<Segment>> {
+    match (appended(base, ours), appended(base, theirs)) {
+        // Rows of ours were deleted or cut into other segments: theirs may have appended, and no more.
+        (None, Some(appended)) => {
+            let untouched = theirs.segments.iter().zip(&base.segments).all(|(now, before)| now == before);
+            if !untouched || theirs.schema != base.schema {
+                return Err(conflict("rows or column groups"));
+            }
+            Ok(ours.segments.iter().chain(appended).cloned().collect())
+        }
+        (Some(appended), None) => {
+            let untouched = ours.segments.iter().zip(&base.segments).all(|(now, before)| now == before);
+            if !untouched || ours.schema != base.schema {
+                return Err(conflict("rows or column groups"));
+            }
+            Ok(theirs.segments.iter().chain(appended).cloned().collect())
+        }
+        (None, None) if ours.segments == theirs.segments => Ok(theirs.segments.clone()),
+        (None, None) => Err(conflict("the rows")),
+        (Some(mine), Some(other)) => {
+            let mut merged = Vec::new();
+            for (number, before) in base.segments.iter().enumerate() {
+                let (mine, other) = (&ours.segments[number], &theirs.segments[number]);
+                merged.push(merged_segment(number, [Some(before), Some(mine), Some(other)], moved)?);
+            }
+            for segment in other {
+                merged.push(merged_segment(merged.len(), [None, None, Some(segment)], moved)?);
+            }
+            for segment in mine {
+                merged.push(merged_segment(merged.len(), [None, Some(segment), None], moved)?);
+            }
+            Ok(merged)
+        }
+    }
+}
+
+/// The segment with each group from whoever changed it.
+fn merged_segment(number: usize, [base, ours, theirs]: [Option<&Segment>; 3], moved: &Moved) -> Result<Segment> {
+    let whole = theirs.or(ours).ok_or_else(|| Error::internal("a segment of nobody"))?;
+    let mut groups: Vec<GroupSegment> = Vec::new();
+    for (group, numbers) in moved.schema.groups().iter().zip(&moved.groups) {
+        let [before, mine, other] = [(base, numbers[0]), (ours, numbers[1]), (theirs, numbers[2])]
+            .map(|(segment, group)| segment.zip(group).and_then(|(segment, group)| segment.groups.get(group)));
+        let what = format!("column group `{}` in segment {number}", group.name);
+        let found = match (ours, theirs) {
+            (Some(_), Some(_)) => *pick(&what, &before, &mine, &other)?,
+            _ => mine.or(other),
+        };
+        // Rows that one writer appended have no values in a group that the other one added.
+        groups.push(found.ok_or_else(|| conflict(format_args!("{what}: it has no values for rows appended meanwhile")))?.clone());
+    }
+    Ok(Segment { groups, ..whole.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{
+        error::ErrorKind,
+        format::{ColumnBytes, Cuts, IndexStatistics},
+        id::{Hash, ObjectRef},
+    };
+
+    fn object(text: &str) -> ObjectRef {
+        ObjectRef { blake3: Hash::of(text.as_bytes()), bytes: 1 }
+    }
+
+    fn cell(text: &str) -> GroupSegment {
+        let columns = vec![ColumnBytes { stored: 1, logical: 1 }];
+        GroupSegment { layout: object(text), hashes: object(text), blocks: 1, runs: 1, stored_bytes: 8, columns }
+    }
+
+    /// A segment of 10 rows; `text` names its index and its groups: `rows camera labels`.
+    fn segment(text: &str) -> Segment {
+        let mut words = text.split_whitespace();
+        let index = object(words.next().unwrap());
+        let statistics = vec![IndexStatistics { column: ColumnId(0), min: None, max: None, nulls: 0 }];
+        Segment { first_row: 0, rows: 10, sequences: 1, continues: false, index, statistics, groups: words.map(cell).collect() }
+    }
+
+    fn schema(groups: &[&str]) -> Schema {
+        let mut builder = Schema::builder().index("log", "utf8");
+        for group in groups {
+            builder = builder.group(*group, [(format!("{group}.x"), "i64")]);
+        }
+        builder.build().unwrap()
+    }
+
+    fn manifest(schema: Schema, segments: &[&str]) -> Manifest {
+        let mut segments: Vec<Segment> = segments.iter().map(|text| segment(text)).collect();
+        (0..).zip(&mut segments).for_each(|(number, segment)| segment.first_row = 10 * number);
+        Manifest {
+            table: Uuid::nil(),
+            version: 1,
+            parent: None,
+            commit_id: Uuid::nil(),
+            schema,
+            preset: "fast".to_owned(),
+            cuts: Cuts::default(),
+            segments,
+            attachments: BTreeMap::new(),
+            properties: BTreeMap::new(),
+            tags: BTreeMap::new(),
+            lineage: Value::Null,
+            stores: Vec::new(),
+            condemned: Vec::new(),
+            write_features: Vec::new(),
+        }
+    }
+
+    fn two(segments: &[&str]) -> Manifest {
+        manifest(schema(&["camera", "labels"]), segments)
+    }
+
+    #[test]
+    fn changes_of_different_things_are_put_on_top_of_each_other() {
+        let base = two(&["r0 c0 l0", "r1 c1 l1"]);
+        // Labels replaced here; appended, camera patched and a property set there.
+        let ours = two(&["r0 c0 L0", "r1 c1 L1"]);
+        let mut theirs = two(&["r0 c0 l0", "r1 C1 l1", "r2 c2 l2"]);
+        theirs.properties.insert("unit".to_owned(), json!("m"));
+        let wanted = two(&["r0 c0 L0", "r1 C1 L1", "r2 c2 l2"]);
+        let rebased = rebase(&base, &ours, &theirs).unwrap();
+        assert_eq!(rebased.segments, wanted.segments);
+        assert_eq!(rebased.properties["unit"], json!("m"));
+        let other_way = rebase(&base, &theirs, &ours).unwrap();
+        assert_eq!(other_way.segments, wanted.segments);
+    }
+
+    #[test]
+    fn rows_appended_by_both_follow_each_other() {
+        let base = two(&["r0 c0 l0"]);
+        let rebased = rebase(&base, &two(&["r0 c0 l0", "mine c l"]), &two(&["r0 c0 l0", "other c l"])).unwrap();
+        assert_eq!(rebased.segments, two(&["r0 c0 l0", "other c l", "mine c l"]).segments);
+    }
+
+    #[test]
+    fn rows_deleted_by_one_and_appended_by_the_other_go_together() {
+        let base = two(&["r0 c0 l0", "r1 c1 l1"]);
+        let rebased = rebase(&base, &two(&["R0 C0 L0", "r1 c1 l1"]), &two(&["r0 c0 l0", "r1 c1 l1", "new c l"])).unwrap();
+        assert_eq!(rebased.segments, two(&["R0 C0 L0", "r1 c1 l1", "new c l"]).segments);
+    }
+
+    #[test]
+    fn groups_added_by_both_keep_their_own_columns() {
+        let base = manifest(schema(&["camera"]), &["r0 c0"]);
+        let ours = manifest(schema(&["camera", "boxes"]), &["r0 c0 b0"]);
+        let theirs = manifest(schema(&["camera", "masks"]), &["r0 c0 m0"]);
+        let rebased = rebase(&base, &ours, &theirs).unwrap();
+        assert_eq!(rebased.segments, manifest(schema(&["camera", "masks", "boxes"]), &["r0 c0 m0 b0"]).segments);
+        let ids: BTreeSet<u32> = rebased.schema.columns().iter().map(|column| column.id.0).collect();
+        assert_eq!(ids.len(), 4, "{ids:?}");
+        assert_eq!(rebased.schema.column_named("boxes.x").unwrap().id, rebased.schema.groups()[2].columns[0]);
+    }
+
+    #[test]
+    fn changes_of_one_thing_are_a_conflict_that_names_it() {
+        let base = two(&["r0 c0 l0", "r1 c1 l1"]);
+        let message = |ours: &Manifest, theirs: &Manifest| {
+            let error = rebase(&base, ours, theirs).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Conflict);
+            error.to_string()
+        };
+        let labels = |text: &str| two(&[&format!("r0 c0 {text}"), "r1 c1 l1"]);
+        assert!(message(&labels("mine"), &labels("other")).contains("column group `labels` in segment 0"));
+        assert!(message(&two(&["r1 c1 l1"]), &labels("other")).contains("rows or column groups"));
+        assert!(message(&two(&["r1 c1 l1"]), &two(&["r0 c0 l0"])).contains("the rows"));
+        let with = |value: i64| {
+            let mut manifest = base.clone();
+            manifest.properties.insert("n".to_owned(), json!(value));
+            manifest
+        };
+        assert!(message(&with(1), &with(2)).contains("the property `n`"));
+        assert_eq!(rebase(&base, &with(1), &with(1)).unwrap().properties["n"], json!(1));
+        let added = manifest(schema(&["camera", "labels", "boxes"]), &["r0 c0 l0 b0", "r1 c1 l1 b1"]);
+        let appended = two(&["r0 c0 l0", "r1 c1 l1", "r2 c2 l2"]);
+        assert!(message(&added, &appended).contains("no values for rows appended meanwhile"));
+    }
+}

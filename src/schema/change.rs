@@ -1,0 +1,180 @@
+//! Schemas made from schemas: names and groups change, ids stay what they are and are never used again.
+//! Follows `format-spec/manifest.md#schema`.
+
+use super::{Column, ColumnGroup, ColumnId, ColumnType, Schema};
+use crate::error::{Error, Result};
+
+/// A schema taken apart.
+struct Parts {
+    columns: Vec<Column>,
+    groups: Vec<ColumnGroup>,
+    index: Vec<ColumnId>,
+    sequence_by: Vec<ColumnId>,
+    order_by: Vec<ColumnId>,
+    next: u32,
+}
+
+impl Parts {
+    fn of(schema: &Schema) -> Self {
+        let ids = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.id).collect();
+        Self {
+            columns: schema.columns().to_vec(),
+            groups: schema.groups().to_vec(),
+            index: ids(&mut schema.index()),
+            sequence_by: ids(&mut schema.sequence_by()),
+            order_by: ids(&mut schema.order_by()),
+            next: schema.next_id(),
+        }
+    }
+
+    fn build(self) -> Result<Schema> {
+        let schema = Schema::from_parts(self.columns, self.groups, self.index, self.sequence_by, self.order_by)?;
+        Ok(schema.with_next_id(self.next))
+    }
+}
+
+impl Schema {
+    /// The schema with one more column group of new columns.
+    ///
+    /// # Errors
+    /// `Invalid` for names that are there, or a group without columns.
+    pub fn with_group(&self, name: &str, columns: impl IntoIterator<Item = (String, ColumnType)>) -> Result<Self> {
+        let mut parts = Parts::of(self);
+        let mut next = u64::from(self.next_id());
+        let mut ids = Vec::new();
+        for (name, ty) in columns {
+            let id = ColumnId(u32::try_from(next).map_err(|_| Error::invalid("no column ids are left"))?);
+            next += 1;
+            ids.push(id);
+            parts.columns.push(Column { id, name, ty, properties: Default::default() });
+        }
+        parts.groups.push(ColumnGroup { name: name.to_owned(), columns: ids, masked: Vec::new() });
+        parts.build()
+    }
+
+    /// The schema in which a group has the valid copies of its columns: those in other groups are masked.
+    ///
+    /// # Errors
+    /// `Invalid` for a group that is not there.
+    pub fn with_group_valid(&self, group: usize) -> Result<Self> {
+        let mut parts = Parts::of(self);
+        let columns = parts.groups.get(group).map(|group| group.columns.clone());
+        let columns = columns.ok_or_else(|| Error::invalid(format!("no column group {group}")))?;
+        for (number, other) in parts.groups.iter_mut().enumerate() {
+            if number == group {
+                other.masked.clear();
+                continue;
+            }
+            other.masked.extend(other.columns.iter().filter(|id| columns.contains(id)));
+            other.masked.sort_unstable();
+            other.masked.dedup();
+        }
+        parts.build()
+    }
+
+    /// The schema in which a column has another name.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such column, `Invalid` where the new name is there.
+    pub fn with_name(&self, column: &str, name: &str) -> Result<Self> {
+        let mut parts = Parts::of(self);
+        let found = parts.columns.iter_mut().find(|held| held.name == column);
+        name.clone_into(&mut found.ok_or_else(|| Error::not_found(format!("no column `{column}`")))?.name);
+        parts.build()
+    }
+
+    /// The schema without some columns, and the groups of this one that are left.
+    ///
+    /// A group goes with its last column; a column cannot be taken out of a group that keeps others, since blocks know
+    /// positions: it is then masked where another group has a copy, and refused where none has.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such column; `Unsupported` for a column that shares its group with others; `Invalid` for
+    /// the last index column, or one that sequences or their order need.
+    pub fn without(&self, columns: &[&str]) -> Result<(Self, Vec<usize>)> {
+        let mut parts = Parts::of(self);
+        let mut gone = Vec::new();
+        for name in columns {
+            let found = parts.columns.iter().find(|held| held.name == *name);
+            gone.push(found.ok_or_else(|| Error::not_found(format!("no column `{name}`")))?.id);
+        }
+        let name = |id: &ColumnId| self.column(*id).map_or("", |column| &column.name);
+        for (what, list) in [("sequence_by", &parts.sequence_by), ("order_by", &parts.order_by)] {
+            if let Some(id) = list.iter().find(|id| gone.contains(id)) {
+                return Err(Error::invalid(format!("column `{}` is in {what} and stays", name(id))));
+            }
+        }
+        parts.index.retain(|id| !gone.contains(id));
+        if parts.index.is_empty() {
+            return Err(Error::invalid("a table keeps at least one index column"));
+        }
+        let mut kept = Vec::new();
+        for (number, group) in self.groups().iter().enumerate() {
+            let left: Vec<&ColumnId> = group.columns.iter().filter(|id| !gone.contains(id)).collect();
+            if left.is_empty() {
+                continue;
+            }
+            if let Some(id) = group.columns.iter().find(|id| gone.contains(id)) {
+                return Err(Error::unsupported(format!(
+                    "column `{}` shares the column group `{}` with `{}`, whose blocks hold both: drop all of the group, or write it \
+                     anew",
+                    name(id),
+                    group.name,
+                    left.first().map_or("", |id| name(id))
+                )));
+            }
+            kept.push(number);
+        }
+        parts.groups = kept.iter().filter_map(|number| self.groups().get(*number).cloned()).collect();
+        parts.columns.retain(|column| !gone.contains(&column.id));
+        Ok((parts.build()?, kept))
+    }
+
+    /// The schema in which a column has other properties.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such column.
+    pub fn with_property(&self, column: &str, key: &str, value: Option<serde_json::Value>) -> Result<Self> {
+        let mut parts = Parts::of(self);
+        let found = parts.columns.iter_mut().find(|held| held.name == column);
+        let properties = &mut found.ok_or_else(|| Error::not_found(format!("no column `{column}`")))?.properties;
+        match value {
+            Some(value) => drop(properties.insert(key.to_owned(), value)),
+            None => drop(properties.remove(key)),
+        }
+        parts.build()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Schema {
+        let schema = Schema::builder().index("log", "utf8").index("host", "utf8").sequence_by(["log"]);
+        schema.group("camera", [("jpeg", "binary"), ("pose", "f64[3]")]).group("labels", [("boxes", "f32[?,4]")]).build().unwrap()
+    }
+
+    #[test]
+    fn ids_are_never_used_again() {
+        let grown = schema().with_group("radar", [("radar.x".to_owned(), "f32".parse().unwrap())]).unwrap();
+        assert_eq!(grown.groups()[2].columns, [ColumnId(5)]);
+        let (shrunk, kept) = grown.without(&["boxes", "host"]).unwrap();
+        assert_eq!((kept, shrunk.index().len()), (vec![0, 2], 1));
+        assert_eq!(shrunk.column_named("radar.x").unwrap().id, ColumnId(5));
+        let (without, _) = shrunk.without(&["radar.x"]).unwrap();
+        let again = without.with_group("radar", [("radar.x".to_owned(), "f32".parse().unwrap())]).unwrap();
+        assert_eq!(again.column_named("radar.x").unwrap().id, ColumnId(6));
+        let renamed = shrunk.with_name("jpeg", "camera.jpeg").unwrap();
+        assert_eq!(renamed.column_named("camera.jpeg").unwrap().id, schema().column_named("jpeg").unwrap().id);
+    }
+
+    #[test]
+    fn what_cannot_go_is_named() {
+        let message = |columns: &[&str]| schema().without(columns).unwrap_err().to_string();
+        assert_eq!(message(&["log"]), "column `log` is in sequence_by and stays");
+        assert_eq!(message(&["nothing"]), "no column `nothing`");
+        assert!(message(&["pose"]).starts_with("column `pose` shares the column group `camera` with `jpeg`"));
+        assert!(schema().with_name("jpeg", "pose").unwrap_err().to_string().contains("there twice"));
+    }
+}

@@ -1,0 +1,234 @@
+//! A version with other values in one column group, or with one group more: no other group is touched, no index rewritten.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_schema::Schema as ArrowSchema;
+use arrow_select::take::take_record_batch;
+use serde_json::Value;
+
+use super::{
+    session::{Session, lineage},
+    version::Table,
+};
+use crate::{
+    commit,
+    error::{Error, Result},
+    format::Manifest,
+    read::Sequences,
+    schema::{ColumnType, Schema},
+    write::{GroupsWriter, Sharing, WriteOptions, WrittenGroup},
+};
+
+/// Writes one column group of every row of a table, in table order.
+#[derive(Debug)]
+pub struct GroupReplacer {
+    session: Session,
+    base: Table,
+    schema: Schema,
+    /// Number of the group in the new schema.
+    group: usize,
+    operation: &'static str,
+    options: WriteOptions,
+    sequences: Arc<Sequences>,
+    /// The next row, and the sequence that starts at it or behind it.
+    row: u64,
+    sequence: usize,
+    open: Option<GroupsWriter>,
+    written: Vec<WrittenGroup>,
+    sharing: Sharing,
+}
+
+impl Table {
+    /// Starts a version in which the columns of a group have other values. The rows are written in table order
+    /// ([`GroupReplacer::write`]) or found by key ([`GroupReplacer::write_keyed`]). Other copies of its columns, in other
+    /// groups, are not read any more.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such group; as [`Table::append`].
+    pub async fn replace_group(&self, name: &str, options: WriteOptions) -> Result<GroupReplacer> {
+        let group = self.schema().groups().iter().position(|group| group.name == name);
+        let group = group.ok_or_else(|| {
+            let names: Vec<&str> = self.schema().groups().iter().map(|group| group.name.as_str()).collect();
+            Error::not_found(format!("{}: no column group `{name}`; it has {}", self.url(), names.join(", ")))
+        })?;
+        let schema = self.schema().with_group_valid(group)?;
+        GroupReplacer::new(self, schema, group, "replace_group", options).await
+    }
+
+    /// Starts a version with one more column group; the rows are written as by [`Table::replace_group`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
+    /// # let schema = Schema::builder().index("id", "i64").group("square", [("square.side", "i64")]).build()?;
+    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?;
+    /// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("square.side", column())])?).await?;
+    /// # let table = writer.commit([partition.finish().await?]).await?;
+    /// let mut writer = table.add_group("area", [("square.area", "i64")], WriteOptions::default()).await?;
+    /// let areas = Int64Array::from_iter_values((0..10).map(|side| side * side));
+    /// writer.write(&RecordBatch::try_from_iter([("square.area", Arc::new(areas) as _)])?).await?;
+    /// let table = writer.commit().await?;
+    /// assert_eq!(table.schema().groups().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Invalid` for names that are there and impossible types; as [`Table::append`].
+    pub async fn add_group<N: Into<String>, T: ToString>(
+        &self,
+        name: &str,
+        columns: impl IntoIterator<Item = (N, T)>,
+        options: WriteOptions,
+    ) -> Result<GroupReplacer> {
+        let typed = columns.into_iter().map(|(name, ty)| {
+            let name: String = name.into();
+            let ty: ColumnType = ty.to_string().parse().map_err(|error: Error| error.at(format!("column `{name}`")))?;
+            Ok((name, ty))
+        });
+        let typed: Vec<_> = typed.collect::<Result<_>>()?;
+        let schema = self.schema().with_group(name, typed)?;
+        let group = schema.groups().len() - 1;
+        GroupReplacer::new(self, schema, group, "add_group", options).await
+    }
+}
+
+impl GroupReplacer {
+    async fn new(base: &Table, schema: Schema, group: usize, operation: &'static str, options: WriteOptions) -> Result<Self> {
+        let options = WriteOptions { cuts: base.manifest().cuts, ..options };
+        let mut session = Session::change(base, true).await?;
+        session.know(&[], &options).await?;
+        let sequences = base.sequences().await?;
+        let (written, sharing) = Default::default();
+        let base = base.clone();
+        Ok(Self {
+            session,
+            base,
+            schema,
+            group,
+            operation,
+            options,
+            sequences,
+            row: 0,
+            sequence: 0,
+            open: None,
+            written,
+            sharing,
+        })
+    }
+
+    /// Writes the next rows of the table: the columns of the group, found by name.
+    ///
+    /// # Errors
+    /// `Invalid` for more rows than the table has, missing and ill-typed columns; errors of the store. After an error nothing
+    /// can be committed.
+    pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        if self.row + batch.num_rows() as u64 > self.base.rows() {
+            return Err(Error::invalid(format!(
+                "{} rows behind row {}, the table has {}",
+                batch.num_rows(),
+                self.row,
+                self.base.rows()
+            )));
+        }
+        let mut taken = 0;
+        while taken < batch.num_rows() {
+            // A block ends where a segment ends.
+            let segments = &self.base.manifest().segments;
+            let segment = segments.get(self.written.len()).ok_or_else(|| Error::internal("no segment for a row"))?;
+            let end = segment.first_row + segment.rows;
+            let rows = usize::try_from(end - self.row).unwrap_or(usize::MAX).min(batch.num_rows() - taken);
+            let starts: Vec<bool> = (0..rows as u64).map(|row| self.starts(self.row + row)).collect();
+            let mut writer = match self.open.take() {
+                Some(open) => open,
+                None => {
+                    let known = self.session.known.clone();
+                    GroupsWriter::new(self.session.store.clone(), &self.schema, [self.group], &self.options, known)?
+                }
+            };
+            let place = |error: Error| error.at(format!("rows from {}", self.row));
+            writer.append(&batch.slice(taken, rows), &starts).await.map_err(place)?;
+            self.row += rows as u64;
+            taken += rows;
+            if self.row == end {
+                let (written, sharing) = writer.finish().await?;
+                self.written.extend(written);
+                self.sharing = std::mem::take(&mut self.sharing).and(sharing);
+            } else {
+                self.open = Some(writer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes every row of the table at once: each is found in `batch`, which has the columns of the group and of the key, by
+    /// the values of the index columns `on`. A row that is not there gets nulls.
+    ///
+    /// # Errors
+    /// `Invalid` after other rows were written, for keys that the table does not have, or has twice; as
+    /// [`GroupReplacer::write`].
+    pub async fn write_keyed(&mut self, on: &[&str], batch: &RecordBatch) -> Result<()> {
+        if self.row > 0 {
+            return Err(Error::invalid(format!("{} rows were written before; rows by key come all at once", self.row)));
+        }
+        let rows = self.base.aligned(on, batch).await?;
+        // Rows that are not there are nulls, also where the batch has none.
+        let group = self.schema.groups()[self.group].columns.iter().filter_map(|id| self.schema.column(*id));
+        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+        for column in group {
+            let name = &column.name;
+            let array = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
+            let field = batch.schema().field_with_name(name).map_err(|error| Error::invalid(error.to_string()))?.clone();
+            fields.push(field.with_nullable(true));
+            arrays.push(ArrayRef::clone(array));
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let batch = RecordBatch::try_new_with_options(ArrowSchema::new(fields).into(), arrays, &options);
+        let batch = batch.map_err(|error| Error::invalid(error.to_string()))?;
+        for part in rows.chunks(1 << 16) {
+            let rows = take_record_batch(&batch, &UInt64Array::from(part.to_vec()));
+            self.write(&rows.map_err(|error| Error::invalid(error.to_string()))?).await?;
+        }
+        Ok(())
+    }
+
+    fn starts(&mut self, row: u64) -> bool {
+        while self.sequences.rows(self.sequence).is_some_and(|rows| rows.start < row) {
+            self.sequence += 1;
+        }
+        self.sequences.rows(self.sequence).is_some_and(|rows| rows.start == row)
+    }
+
+    /// Makes the version exist.
+    ///
+    /// # Errors
+    /// `Invalid` where rows are missing; `Conflict` where another writer changed the same group or the rows; errors of the
+    /// store.
+    pub async fn commit(self) -> Result<Table> {
+        let Self { mut session, base, schema, group, operation, row, open, written, sharing, .. } = self;
+        if row != base.rows() || open.is_some() {
+            return Err(Error::invalid(format!("{row} rows were written, the table has {}", base.rows())));
+        }
+        let used: Vec<u32> = written.iter().flat_map(WrittenGroup::owners).collect();
+        let owners = session.settle_owners(used, true).await;
+        let mut manifest = session.child()?;
+        let mut bytes = sharing.new_bytes;
+        for (segment, written) in manifest.segments.iter_mut().zip(written) {
+            let stored = commit::put_group(&session.store, written, &owners).await?;
+            bytes += stored.layout.bytes + stored.hashes.bytes;
+            match segment.groups.get_mut(group) {
+                Some(place) => *place = stored,
+                None => segment.groups.push(stored),
+            }
+        }
+        let name = schema.groups()[group].name.clone();
+        let said = BTreeMap::from([("group".to_owned(), Value::from(name)), ("bytes_added".to_owned(), bytes.into())]);
+        let manifest = Manifest { schema, lineage: lineage(operation, said)?, ..manifest };
+        session.publish(manifest).await
+    }
+}

@@ -1,0 +1,337 @@
+//! What a change of a table stands on: the version it is made from, the tables whose chunks it may use, and how it is published.
+//!
+//! ```text
+//! base version -> owners pinned -> what they condemn -> known blocks -> (writing) -> owners looked at again -> claim
+//!                                                                                        ^                      |
+//!                                                                                        +---- rebase <- Conflict
+//! ```
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::version::Table;
+use crate::{
+    commit::{self, Borrower, Owners, Unpinned},
+    error::{Error, ErrorKind, Result},
+    format::{LayoutRun, Manifest, Parent, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
+    id::{ChunkId, Hash},
+    schema::ColumnType,
+    store::Store,
+    write::{Known, KnownBuilder, Reuse, WriteOptions},
+};
+
+/// How often a commit is put on top of somebody else's.
+const REBASES: usize = 32;
+/// Versions of the table that are looked at for known blocks, newest first.
+const OWN_VERSIONS: usize = 64;
+
+/// A change on its way.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) store: Store,
+    /// The version it is made from; `None` for a new table.
+    pub(super) base: Option<Table>,
+    pub(super) table: Uuid,
+    pub(super) commit_id: Uuid,
+    pub(super) owners: Owners,
+    /// Owners that could not be told.
+    pub(super) unpinned: Vec<Unpinned>,
+    pub(super) known: Option<Arc<Known>>,
+}
+
+impl Session {
+    /// Starts a new table.
+    pub(super) fn create(store: Store) -> Self {
+        Self {
+            owners: Owners::new(store.clone()),
+            store,
+            base: None,
+            table: Uuid::new_v4(),
+            commit_id: Uuid::new_v4(),
+            unpinned: Vec::new(),
+            known: None,
+        }
+    }
+
+    /// Starts a change of this version. Where `keeps_rows`, chunks that it uses of other tables stay in use.
+    pub(super) async fn change(base: &Table, keeps_rows: bool) -> Result<Self> {
+        if let Some(feature) = base.manifest().write_features.first() {
+            return Err(Error::unsupported(format!(
+                "{} version {}: write feature `{feature}` is not known to this build",
+                base.url(),
+                base.version()
+            )));
+        }
+        let mut session = Self::create(base.store().clone());
+        session.table = base.manifest().table;
+        if keeps_rows {
+            for (number, foreign) in (1..).zip(&base.manifest().stores) {
+                session.owners.inherit(foreign.clone(), base.store_of(number).await);
+            }
+        }
+        session.base = Some(base.clone());
+        if keeps_rows {
+            session.unpinned = session.owners.pin(session.borrower()).await?;
+        }
+        Ok(session)
+    }
+
+    /// The version that is being made.
+    pub(super) fn version(&self) -> u64 {
+        self.base.as_ref().map_or(1, |base| base.version() + 1)
+    }
+
+    fn borrower(&self) -> Borrower {
+        Borrower { table: self.table, version: self.version(), commit_id: self.commit_id }
+    }
+
+    /// Makes the blocks of these tables known, and those of the table's own earlier versions: owners are pinned first, then
+    /// looked at.
+    ///
+    /// # Errors
+    /// `Invalid` for a reference that is a copy of this table; `Conflict` where a referenced version is not there any more;
+    /// errors of the stores.
+    pub(super) async fn know(&mut self, references: &[Table], options: &WriteOptions) -> Result<()> {
+        if options.reuse == Reuse::None {
+            return Ok(());
+        }
+        let mut sources = Vec::new();
+        if let Some(base) = &self.base {
+            let mut versions = commit::versions(&self.store).await?;
+            versions.sort_unstable_by_key(|version| std::cmp::Reverse(*version));
+            versions.retain(|version| *version < base.version());
+            sources.push(base.clone());
+            for version in versions.into_iter().take(OWN_VERSIONS - 1) {
+                match Table::open_version(self.store.clone(), version).await {
+                    Ok(table) => sources.push(table),
+                    // Collected, or of a later build: it cannot help.
+                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        for reference in references {
+            if self.is_here(reference) {
+                continue;
+            }
+            if reference.manifest().table == self.table {
+                return Err(Error::invalid(format!(
+                    "{} is a copy of {}: the same table in another place cannot be its reference",
+                    reference.url(),
+                    self.store.url()
+                )));
+            }
+            sources.push(reference.clone());
+        }
+        let mut numbered = Vec::new();
+        for source in sources {
+            let numbers = self.owners_of(&source).await?;
+            numbered.push((source, numbers));
+        }
+        self.unpinned = self.owners.pin(self.borrower()).await?;
+        let condemned = self.owners.condemned().await?;
+        let mut builder = KnownBuilder::new(options.reuse, options.preset, options.known_memory);
+        let own = self.base.iter().flat_map(|base| &base.manifest().condemned).filter(|object| object.folder == "chunks");
+        builder.owner(0, self.store.clone(), own.map(|object| ChunkId(object.object.blake3)));
+        for (number, condemned) in (1..).zip(condemned) {
+            if let Some(store) = self.owners.store(number) {
+                builder.owner(number, store.clone(), condemned);
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for (source, numbers) in numbered {
+            self.add_blocks(&mut builder, &source, &numbers, &mut seen).await?;
+        }
+        self.known = builder.finish()?;
+        Ok(())
+    }
+
+    fn is_here(&self, table: &Table) -> bool {
+        table.manifest().table == self.table && table.url() == self.store.url()
+    }
+
+    /// The number of each of a table's owners (its own chunks first) among those of this change; `None` where an owner cannot be
+    /// reached.
+    async fn owners_of(&mut self, source: &Table) -> Result<Vec<Option<u32>>> {
+        let manifest = source.manifest();
+        let own = match self.is_here(source) {
+            true => 0,
+            false => self.owners.add(source.store(), manifest.table, manifest.version, source.manifest_hash())?,
+        };
+        let mut numbers = vec![Some(own)];
+        for (number, foreign) in (1..).zip(&manifest.stores) {
+            numbers.push(match source.store_of(number).await {
+                Ok(store) if foreign.table == self.table && store.url() == self.store.url() => Some(0),
+                Ok(store) => Some(self.owners.add(&store, foreign.table, foreign.version, foreign.blake3)?),
+                Err(_) => None,
+            });
+        }
+        Ok(numbers)
+    }
+
+    /// Adds the blocks of a table version, each layout once.
+    async fn add_blocks(
+        &self,
+        builder: &mut KnownBuilder,
+        source: &Table,
+        numbers: &[Option<u32>],
+        seen: &mut BTreeSet<(Hash, Hash, Vec<Option<u32>>)>,
+    ) -> Result<()> {
+        let is_own = self.is_here(source);
+        for segment in &source.manifest().segments {
+            for (group, stored) in source.schema().groups().iter().zip(&segment.groups) {
+                if !seen.insert((stored.layout.blake3, stored.hashes.blake3, numbers.to_vec())) {
+                    continue;
+                }
+                let types: Vec<ColumnType> =
+                    group.columns.iter().filter_map(|id| source.schema().column(*id)).map(|column| column.ty.clone()).collect();
+                let layout = source.object("layout", &stored.layout).await?;
+                let runs = read_layout(layout, types.len(), segment.rows, source.manifest().stores.len())?;
+                let hashes = read_hashes(source.object("hashes", &stored.hashes).await?, stored.blocks)?;
+                let (mut kept, mut kept_hashes, mut block) = (Vec::new(), Vec::new(), 0);
+                for run in runs {
+                    let end = block + run.lengths.len();
+                    if let (Some(Some(owner)), Some(of_run)) = (numbers.get(run.owner as usize), hashes.get(block..end)) {
+                        kept.push(LayoutRun { owner: *owner, ..run });
+                        kept_hashes.extend_from_slice(of_run);
+                    }
+                    block = end;
+                }
+                builder.add(&types, kept, &kept_hashes, is_own)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the owners that are used, and those that the version before named; gives their numbers in the manifest.
+    pub(super) async fn settle_owners(&mut self, used: impl IntoIterator<Item = u32>, keeps_rows: bool) -> BTreeMap<u32, u32> {
+        let inherited = self.base.iter().filter(|_| keeps_rows).map(|base| base.manifest().stores.len() as u32).sum::<u32>();
+        let mut kept: Vec<u32> = (1..=inherited).collect();
+        let used: BTreeSet<u32> = used.into_iter().filter(|owner| *owner > inherited).collect();
+        kept.extend(used);
+        self.owners.keep(&kept).await;
+        kept.into_iter().zip(1..).collect()
+    }
+
+    /// A child of the base version, in which nothing is changed yet.
+    pub(super) fn child(&self) -> Result<Manifest> {
+        let base = self.base.as_ref().ok_or_else(|| Error::internal("a child of no version"))?;
+        Ok(Manifest {
+            version: base.version() + 1,
+            parent: Some(Parent { version: base.version(), blake3: base.manifest_hash() }),
+            commit_id: self.commit_id,
+            stores: self.owners.stores(),
+            ..base.manifest().clone()
+        })
+    }
+
+    /// Publishes `ours`: on top of what others published since the base version, where both changed different things.
+    ///
+    /// # Errors
+    /// `Conflict` where both changed one thing, or an owner collected what is used; else as [`commit::publish`].
+    pub(super) async fn publish(mut self, mut ours: Manifest) -> Result<Table> {
+        if !self.unpinned.is_empty()
+            && let Value::Object(lineage) = &mut ours.lineage
+        {
+            let urls: Vec<Value> = self.unpinned.iter().map(|owner| owner.url.clone().into()).collect();
+            lineage.insert("not_pinned".to_owned(), urls.into());
+        }
+        // Whoever collects garbage at an owner keeps what the pinned versions name; that these are there is looked at once more.
+        self.owners.condemned().await?;
+        let mut manifest = ours.clone();
+        for _ in 0..REBASES {
+            let error = match commit::publish(&self.store, &manifest).await {
+                Ok(hash) => return Ok(Table::of(self.store, manifest, hash, Vec::new())),
+                Err(error) => error,
+            };
+            let Some(base) = self.base.as_ref().filter(|_| error.kind() == ErrorKind::Conflict) else {
+                // Whether it happened is not known where the outcome is not: then the pins stay.
+                if error.kind() != ErrorKind::OutcomeUnknown {
+                    self.owners.unpin(|_| false).await;
+                }
+                return Err(error);
+            };
+            let rebased = self.rebased(base, &ours).await;
+            match rebased {
+                Ok((rebased, commit_id)) => {
+                    (self.commit_id, manifest) = (commit_id, rebased);
+                    let borrower = Borrower { table: self.table, version: manifest.version, commit_id };
+                    self.owners.pin(borrower).await?;
+                    self.owners.condemned().await?;
+                }
+                Err(error) => {
+                    self.owners.unpin(|_| false).await;
+                    return Err(error);
+                }
+            }
+        }
+        self.owners.unpin(|_| false).await;
+        Err(Error::conflict(format!("{}: {REBASES} other writers were quicker; retry", self.store.url())))
+    }
+
+    async fn rebased(&self, base: &Table, ours: &Manifest) -> Result<(Manifest, Uuid)> {
+        let newest = commit::newest_version(&self.store).await?.unwrap_or(0);
+        let (theirs, hash) = commit::load(&self.store, newest).await?;
+        let place = |error: Error| error.at(format!("{}: version {newest}", self.store.url()));
+        let before = base.manifest();
+        if theirs.table != before.table || !theirs.write_features.is_empty() {
+            return Err(place(Error::conflict("it was written by what this build does not know; reload and retry")));
+        }
+        if theirs.condemned != before.condemned {
+            return Err(place(Error::conflict("a garbage collection has begun since; reload and retry")));
+        }
+        let mut rebased = commit::rebase(before, ours, &theirs).map_err(place)?;
+        if ours.segments != before.segments && theirs.segments != before.segments {
+            join_sequences(&self.store, &mut rebased).await.map_err(|error| match error.kind() {
+                ErrorKind::Invalid => place(Error::conflict(format!("{error}; reload and retry"))),
+                _ => error,
+            })?;
+        }
+        rebased.version = newest + 1;
+        rebased.parent = Some(Parent { version: newest, blake3: hash });
+        rebased.commit_id = Uuid::new_v4();
+        let commit_id = rebased.commit_id;
+        Ok((rebased, commit_id))
+    }
+}
+
+/// Says of each segment whether it continues a sequence of the one before: they have come together from different writers.
+///
+/// # Errors
+/// `Invalid` where a sequence comes back.
+async fn join_sequences(store: &Store, manifest: &mut Manifest) -> Result<()> {
+    let mut tracker = SequenceTracker::new(&manifest.schema);
+    for number in 0..manifest.segments.len() {
+        let starts = follow(store, manifest, number, &mut tracker).await?;
+        manifest.segments[number].continues = !starts;
+    }
+    Ok(())
+}
+
+/// Shows the tracker the rows of a segment; gives whether the first one starts a sequence.
+pub(super) async fn follow(store: &Store, manifest: &Manifest, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
+    let segment: &Segment = &manifest.segments[number];
+    let name = format!("index/{}.parquet", segment.index.blake3);
+    let bytes = store.get_exact(&name, segment.index.bytes).await?;
+    if Hash::of(&bytes) != segment.index.blake3 {
+        return Err(Error::corrupt(format!("{}: {name}: its BLAKE3 is another one", store.url())));
+    }
+    let mut first = None;
+    for batch in index_reader(bytes, &manifest.schema, segment.rows)? {
+        let starts = tracker.push(&batch?)?;
+        first.get_or_insert(starts.first() == Some(&0));
+    }
+    Ok(first.unwrap_or(true))
+}
+
+/// The lineage of a version: what made it.
+pub(super) fn lineage(operation: &str, mut more: BTreeMap<String, Value>) -> Result<Value> {
+    more.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
+    more.insert("operation".to_owned(), operation.into());
+    serde_json::to_value(more).map_err(|error| Error::internal(error.to_string()))
+}

@@ -1,0 +1,197 @@
+//! Known blocks on their way into a layout: what another table says of them is compared before it is trusted, and what would
+//! lie too far apart is stored again.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+
+use super::{
+    chunk::{CutChunk, OpenChunk},
+    known::{Known, Place},
+    locality::{Locality, Spot, Worst, keep_within},
+    receipt::Sharing,
+};
+use crate::{
+    codec::Preset,
+    error::{Error, Result},
+    format::{BlockDirectory, CanonicalPage, DecodedPage, PagePlace, decode_page, page_range},
+    id::ChunkId,
+    schema::ColumnType,
+    store::RangeRequest,
+};
+
+/// Requests for known blocks on their way at a time, and bytes that one of them asks for at most.
+const AT_ONCE: usize = 8;
+const REQUEST: u64 = 8 << 20;
+
+/// What stands between a cut chunk of one column group and the store.
+#[derive(Debug)]
+pub(super) struct Adopter {
+    bound: Locality,
+    /// Numbers of the chunks that hold known blocks.
+    chunks: BTreeMap<(u32, ChunkId), u64>,
+    /// The last rows of the stretches before, as many as a window may touch.
+    tail: Vec<Spot>,
+    stretch: u64,
+    pub(super) sharing: Sharing,
+}
+
+impl Adopter {
+    pub(super) fn new(bound: Locality) -> Self {
+        Self { bound, chunks: BTreeMap::new(), tail: Vec::new(), stretch: 0, sharing: Sharing::default() }
+    }
+
+    /// Compares the blocks that wait for it with what is stored. One that is not the same, or not to be had, is stored anew.
+    pub(super) async fn prove(
+        &mut self,
+        known: &Known,
+        chunk: &mut OpenChunk,
+        types: &[ColumnType],
+        preset: Preset,
+    ) -> Result<()> {
+        let unproven = chunk.take_unproven();
+        let places: Vec<Place> = unproven.iter().filter_map(|(number, _)| chunk.place(*number).cloned()).collect();
+        let fetched = fetch(known, &places).await?;
+        for (((number, pages), place), bytes) in unproven.into_iter().zip(&places).zip(fetched) {
+            let same = bytes.and_then(|bytes| {
+                let (lengths, found) = decode(&bytes, place, types)?;
+                let is_same = |(page, found): (&CanonicalPage, &DecodedPage)| {
+                    page.structure.as_slice() == &*found.structure_bytes && page.values.as_slice() == &*found.values
+                };
+                match pages.iter().zip(&found).all(is_same) {
+                    true => Ok(lengths),
+                    false => Err(Error::corrupt("it holds other rows than its hash says")),
+                }
+            });
+            match same {
+                Ok(lengths) => chunk.set_pages(number, lengths),
+                Err(error) => {
+                    self.sharing.refused += 1;
+                    self.sharing.first_refused.get_or_insert_with(|| {
+                        format!("block {} of chunk {} of owner {}: {error}", place.ordinal, place.chunk, place.owner)
+                    });
+                    chunk.store_again(number, preset, types, &pages)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a cut chunk ready to be stored: its known blocks compared, and those that lie too far apart stored again.
+    pub(super) async fn finish(
+        &mut self,
+        known: Option<&Known>,
+        mut chunk: OpenChunk,
+        types: &[ColumnType],
+        preset: Preset,
+    ) -> Result<CutChunk> {
+        if let Some(known) = known {
+            self.prove(known, &mut chunk, types, preset).await?;
+            self.bring_together(known, &mut chunk, types, preset).await?;
+        }
+        let cut = chunk.finish(types.len())?;
+        let own = cut.chunk.as_ref().map(|chunk| chunk.id);
+        for run in &cut.runs {
+            if run.owner != 0 || Some(run.chunk) != own {
+                self.sharing.blocks += run.lengths.len() as u64;
+                self.sharing.bytes += run.stored_bytes();
+            }
+        }
+        Ok(cut)
+    }
+
+    async fn bring_together(&mut self, known: &Known, chunk: &mut OpenChunk, types: &[ColumnType], preset: Preset) -> Result<()> {
+        self.stretch += 1;
+        let chunks = &mut self.chunks;
+        let spots = chunk.spots(self.stretch, |place| {
+            let next = chunks.len() as u64;
+            *chunks.entry((place.owner, place.chunk)).or_insert(next)
+        });
+        let fixed = self.tail.len();
+        let mut all = std::mem::take(&mut self.tail);
+        all.extend(spots);
+        let (again, worst) = keep_within(&mut all, fixed, self.bound);
+        self.sharing.worst = Worst::or(self.sharing.worst, worst);
+        let mut rows = 0;
+        let kept = all.iter().rev().take_while(|spot| {
+            let is_near = rows < self.bound.window;
+            rows += u64::from(spot.rows);
+            is_near
+        });
+        let kept = kept.count();
+        self.tail = all.split_off(all.len() - kept);
+        // A few at a time: they are held decoded.
+        let again: Vec<usize> = again.into_iter().map(|number| number - fixed).collect();
+        for numbers in again.chunks(AT_ONCE) {
+            let places: Vec<Place> = numbers.iter().filter_map(|number| chunk.place(*number).cloned()).collect();
+            for ((number, place), bytes) in numbers.iter().zip(&places).zip(fetch(known, &places).await?) {
+                let pages = bytes.and_then(|bytes| {
+                    let (_, pages) = decode(&bytes, place, types)?;
+                    Ok(pages.iter().map(DecodedPage::to_canonical).collect::<Vec<_>>())
+                });
+                let pages = pages.map_err(|error| {
+                    error.at(format!("block {} of chunk {}, which is known and stored again", place.ordinal, place.chunk))
+                })?;
+                self.sharing.stored_again += 1;
+                chunk.store_again(*number, preset, types, &pages)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The stored bytes of known blocks, in order; neighbours come in one request.
+async fn fetch(known: &Known, places: &[Place]) -> Result<Vec<Result<Bytes>>> {
+    let end = |place: &Place| place.offset + 8 * u64::from(place.length);
+    let mut requests: Vec<(Range<usize>, Range<u64>)> = Vec::new();
+    for (number, place) in places.iter().enumerate() {
+        let joins = requests.last_mut().filter(|(numbers, bytes)| {
+            let last = &places[numbers.end - 1];
+            (last.owner, last.chunk) == (place.owner, place.chunk)
+                && bytes.end == place.offset
+                && end(place) - bytes.start <= REQUEST
+        });
+        match joins {
+            Some((numbers, bytes)) => (numbers.end, bytes.end) = (number + 1, end(place)),
+            None => requests.push((number..number + 1, place.offset..end(place))),
+        }
+    }
+    let reads = requests.into_iter().map(|(numbers, range)| async move {
+        let first = &places[numbers.start];
+        let store = known.store(first.owner)?;
+        let start = range.start;
+        let request = RangeRequest::new(first.chunk.object_name(), first.chunk_bytes, range);
+        let bytes = match store.read_now(&request) {
+            Some(read) => read,
+            None => store
+                .read(std::slice::from_ref(&request))
+                .await
+                .and_then(|mut read| read.pop().ok_or_else(|| Error::internal("a range without an answer"))),
+        };
+        let part = |place: &Place| match &bytes {
+            Ok(bytes) => Ok(bytes.slice((place.offset - start) as usize..(end(place) - start) as usize)),
+            Err(error) => Err(Error::new(error.kind(), error.to_string())),
+        };
+        Ok::<_, Error>(places[numbers].iter().map(part).collect::<Vec<_>>())
+    });
+    let answers: Vec<Result<Vec<Result<Bytes>>>> = stream::iter(reads).buffered(AT_ONCE).collect().await;
+    Ok(answers.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The pages of a stored block, its checksums verified, and their stored lengths in units of 8.
+fn decode(bytes: &Bytes, place: &Place, types: &[ColumnType]) -> Result<(Vec<u32>, Vec<DecodedPage>)> {
+    let directory = BlockDirectory::parse(bytes, place.seed, place.ordinal, types.len())?;
+    if directory.rows != place.rows {
+        return Err(Error::corrupt(format!("{} rows, the layout says {}", directory.rows, place.rows)));
+    }
+    let mut lengths = Vec::with_capacity(types.len());
+    let mut pages = Vec::with_capacity(types.len());
+    for (page, (ty, chain)) in types.iter().zip(place.chains.iter()).enumerate() {
+        let range = page_range(&directory, page)?;
+        lengths.push((range.len() / 8) as u32);
+        let at = PagePlace { seed: place.seed, ordinal: place.ordinal, page: page as u16, rows: place.rows, ty, chain };
+        pages.push(decode_page(bytes.slice(range), at)?);
+    }
+    Ok((lengths, pages))
+}

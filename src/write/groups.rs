@@ -1,0 +1,199 @@
+//! The column groups of some rows, written side by side: flat columns in, stored chunks and layout runs out.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use arrow_array::RecordBatch;
+
+use super::{
+    adopt::Adopter,
+    chunk::OpenChunk,
+    flat::FlatColumn,
+    group::GroupWriter,
+    known::{Finder, Known},
+    options::WriteOptions,
+    receipt::Sharing,
+};
+use crate::{
+    error::{Error, Result},
+    format::{ColumnBytes, LayoutRun},
+    id::Hash,
+    schema::{ColumnType, Schema},
+    store::Store,
+};
+
+/// Canonical bytes of known blocks that wait to be compared, at most, in each group.
+const UNPROVEN: u64 = 8 << 20;
+
+/// Writes some column groups of consecutive rows. Chunks go to the store as they are cut.
+#[derive(Debug)]
+pub struct GroupsWriter {
+    store: Store,
+    known: Option<Arc<Known>>,
+    write_memory: usize,
+    groups: Vec<GroupState>,
+}
+
+#[derive(Debug)]
+struct GroupState {
+    writer: GroupWriter,
+    adopter: Adopter,
+    /// Chunks that are cut and not stored.
+    cut: Vec<OpenChunk>,
+    names: Vec<(String, ColumnType)>,
+    written: WrittenGroup,
+}
+
+/// A column group that was written.
+#[derive(Clone, Debug, Default)]
+pub struct WrittenGroup {
+    /// Where its blocks lie.
+    pub runs: Vec<LayoutRun>,
+    /// Their logical hashes.
+    pub hashes: Vec<Hash>,
+    /// What each column takes.
+    pub columns: Vec<ColumnBytes>,
+}
+
+impl WrittenGroup {
+    /// The numbers of the tables whose chunks it uses, rising, without its own.
+    pub fn owners(&self) -> Vec<u32> {
+        let owners: BTreeSet<u32> = self.runs.iter().map(|run| run.owner).filter(|owner| *owner > 0).collect();
+        owners.into_iter().collect()
+    }
+
+    /// Stored bytes of its blocks.
+    pub fn stored_bytes(&self) -> u64 {
+        self.runs.iter().map(LayoutRun::stored_bytes).sum()
+    }
+}
+
+impl GroupsWriter {
+    /// A writer of these column groups (numbers in the schema).
+    ///
+    /// # Errors
+    /// `Invalid` for impossible cuts.
+    pub fn new(
+        store: Store,
+        schema: &Schema,
+        groups: impl IntoIterator<Item = usize>,
+        options: &WriteOptions,
+        known: Option<Arc<Known>>,
+    ) -> Result<Self> {
+        let cuts = options.cuts.check()?;
+        let groups = groups.into_iter().filter_map(|group| schema.groups().get(group)).map(|group| {
+            let columns = group.columns.iter().filter_map(|id| schema.column(*id));
+            let names: Vec<_> = columns.map(|column| (column.name.clone(), column.ty.clone())).collect();
+            let types: Vec<ColumnType> = names.iter().map(|(_, ty)| ty.clone()).collect();
+            let finder = known.as_ref().and_then(|known| Finder::new(known, &types));
+            GroupState {
+                written: WrittenGroup { columns: vec![ColumnBytes::default(); types.len()], ..WrittenGroup::default() },
+                writer: GroupWriter::new(types, options.preset, cuts, finder),
+                adopter: Adopter::new(options.locality),
+                cut: Vec::new(),
+                names,
+            }
+        });
+        Ok(Self { store, groups: groups.collect(), known, write_memory: options.write_memory })
+    }
+
+    /// Appends the rows of a batch, its columns found by name; `starts` says of each row whether it starts a sequence.
+    ///
+    /// # Errors
+    /// `Invalid` for missing or ill-typed columns, named; errors of the store. What was written is of no use then.
+    pub async fn append(&mut self, batch: &RecordBatch, starts: &[bool]) -> Result<()> {
+        for number in 0..self.groups.len() {
+            let flat = self.groups[number].flatten(batch)?;
+            for (row, starts) in starts.iter().enumerate() {
+                let group = &mut self.groups[number];
+                group.writer.push(&flat, row, *starts, &mut group.cut)?;
+                if !group.cut.is_empty() {
+                    self.store_cut(number).await?;
+                }
+                if self.groups[number].writer.open().unproven() > UNPROVEN {
+                    self.prove(number).await?;
+                }
+            }
+        }
+        self.keep_within_memory()
+    }
+
+    /// Ends the open blocks and chunks and gives every group, and what did not have to be stored.
+    ///
+    /// # Errors
+    /// As [`GroupsWriter::append`].
+    pub async fn finish(mut self) -> Result<(Vec<WrittenGroup>, Sharing)> {
+        for number in 0..self.groups.len() {
+            let group = &mut self.groups[number];
+            group.writer.finish(&mut group.cut)?;
+            self.store_cut(number).await?;
+        }
+        let mut sharing = Sharing::default();
+        let mut written = Vec::new();
+        for mut group in self.groups {
+            for (column, logical) in group.written.columns.iter_mut().zip(group.writer.logical()) {
+                column.logical = *logical;
+            }
+            sharing = sharing.and(group.adopter.sharing);
+            written.push(group.written);
+        }
+        Ok((written, sharing))
+    }
+
+    /// Whether the last row ended a block in every group.
+    pub fn is_between_blocks(&self) -> bool {
+        self.groups.iter().all(|group| group.writer.is_between_blocks())
+    }
+
+    /// Ends the open block of every group: the rows behind it belong to a block that is there.
+    ///
+    /// # Errors
+    /// As [`GroupsWriter::append`]. A chunk that this cuts off is stored with the next row.
+    pub fn end_block(&mut self) -> Result<()> {
+        for group in &mut self.groups {
+            group.writer.end_open_block(&mut group.cut)?;
+        }
+        Ok(())
+    }
+
+    async fn prove(&mut self, number: usize) -> Result<()> {
+        let Some(known) = &self.known else { return Ok(()) };
+        let GroupState { writer, adopter, .. } = &mut self.groups[number];
+        let (types, preset) = writer.types();
+        let types = types.to_vec();
+        adopter.prove(known, writer.open(), &types, preset).await
+    }
+
+    async fn store_cut(&mut self, number: usize) -> Result<()> {
+        for chunk in std::mem::take(&mut self.groups[number].cut) {
+            let GroupState { writer, adopter, written, .. } = &mut self.groups[number];
+            let (types, preset) = writer.types();
+            let cut = adopter.finish(self.known.as_deref(), chunk, types, preset).await?;
+            if let Some(chunk) = cut.chunk {
+                adopter.sharing.new_bytes += chunk.bytes.len() as u64;
+                self.store.put_content(&chunk.id.object_name(), chunk.bytes.into()).await?;
+            }
+            written.runs.extend(cut.runs);
+            written.hashes.extend(cut.hashes);
+            written.columns.iter_mut().zip(cut.stored).for_each(|(column, stored)| column.stored += stored);
+        }
+        Ok(())
+    }
+
+    fn keep_within_memory(&mut self) -> Result<()> {
+        while self.groups.iter().map(|group| group.writer.in_memory()).sum::<usize>() > self.write_memory {
+            let Some(largest) = self.groups.iter_mut().max_by_key(|group| group.writer.in_memory()) else { break };
+            largest.writer.spill()?;
+        }
+        Ok(())
+    }
+}
+
+impl GroupState {
+    fn flatten(&self, batch: &RecordBatch) -> Result<Vec<FlatColumn>> {
+        let flat = self.names.iter().map(|(name, ty)| {
+            let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
+            FlatColumn::new(ty, column).map_err(|error| error.at(format!("column `{name}`")))
+        });
+        flat.collect()
+    }
+}

@@ -1,0 +1,279 @@
+//! How far shared blocks may lie apart: what a window of neighbouring rows costs where its blocks lie in several chunks, against
+//! what it would cost had they been stored together. Pure.
+//!
+//! A match that breaks the bound is stored again, so that sharing never makes a table slow. Windows of up to
+//! [`Locality::window`] rows are looked at, every one of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{format::LayoutRun, id::ChunkId};
+
+/// What sharing may cost a window of neighbouring rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Locality {
+    /// Rows of the widest window that is kept within the bound.
+    pub window: u64,
+    /// Ranges that it may take beyond those of a table that shares nothing.
+    pub extra_ranges: usize,
+    /// Bytes that it may read, in percent of those of its blocks.
+    pub percent: u64,
+}
+
+impl Default for Locality {
+    fn default() -> Self {
+        Self { window: 16, extra_ranges: 1, percent: 150 }
+    }
+}
+
+impl Locality {
+    /// No bound: every known block is used, wherever it lies.
+    pub const NONE: Self = Self { window: 0, extra_ranges: usize::MAX, percent: u64::MAX };
+}
+
+/// What the worst windows cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worst {
+    /// Ranges beyond those of a table that shares nothing.
+    pub extra_ranges: u64,
+    /// Bytes read in percent of those of the window's blocks; 0 where nothing is shared.
+    pub percent: u64,
+}
+
+impl Worst {
+    /// The worse of both, in each respect.
+    pub fn or(self, other: Self) -> Self {
+        Self { extra_ranges: self.extra_ranges.max(other.extra_ranges), percent: self.percent.max(other.percent) }
+    }
+}
+
+/// A block as the bound sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    pub(super) rows: u32,
+    /// Whether a sequence starts here: no window reaches further back.
+    pub(super) starts: bool,
+    /// Stored bytes.
+    pub(super) bytes: u64,
+    /// The cut chunk it belongs to: a table that shares nothing needs a range for each.
+    pub(super) stretch: u64,
+    /// The chunk it lies in, by a number of the caller, and where; `None`: it is stored anew, behind the new block before it.
+    pub(super) shared: Option<(u64, u64)>,
+}
+
+/// Makes shared blocks of `spots` new until every window keeps the bound; those before `fixed` stay as they are. Gives the
+/// numbers of the blocks to be stored again, and the worst that is left.
+pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<usize>, Worst) {
+    let mut again = Vec::new();
+    let mut worst = Worst::default();
+    let mut last = 0;
+    while last < spots.len() {
+        let mut broken = None;
+        for first in windows_to(spots, last, bound.window) {
+            let window = &spots[first..=last];
+            let cost = cost(window, bound);
+            if cost.percent > bound.percent || cost.extra_ranges > bound.extra_ranges as u64 {
+                let candidates = (first.max(fixed)..=last).filter(|number| spots[*number].shared.is_some());
+                let mut bytes: BTreeMap<u64, u64> = BTreeMap::new();
+                for number in candidates {
+                    if let Some((chunk, _)) = spots[number].shared {
+                        *bytes.entry(chunk).or_default() += spots[number].bytes;
+                    }
+                }
+                if let Some((chunk, _)) = bytes.into_iter().min_by_key(|(chunk, bytes)| (*bytes, *chunk)) {
+                    broken = Some((first, chunk));
+                    break;
+                }
+            }
+            worst = worst.or(cost);
+        }
+        match broken {
+            None => last += 1,
+            Some((first, chunk)) => {
+                let mut rows = 0;
+                for number in first.max(fixed)..=last {
+                    if spots[number].shared.is_some_and(|(held, _)| held == chunk) {
+                        spots[number].shared = None;
+                        again.push(number);
+                    }
+                }
+                // Windows that end before may be another matter now.
+                last = first.max(fixed);
+                while last > 0 && rows < bound.window {
+                    rows += u64::from(spots[last].rows);
+                    last -= 1;
+                }
+            }
+        }
+    }
+    again.sort_unstable();
+    // What was seen on the way may have been mended since.
+    let left = match again.is_empty() {
+        true => worst,
+        false => (0..spots.len())
+            .flat_map(|last| windows_to(spots, last, bound.window).map(move |first| (first, last)))
+            .fold(Worst::default(), |worst, (first, last)| worst.or(cost(&spots[first..=last], bound))),
+    };
+    (again, left)
+}
+
+/// The first blocks of all windows of so many rows that end in block `last`.
+fn windows_to(spots: &[Spot], last: usize, rows: u64) -> impl Iterator<Item = usize> + use<> {
+    // A window touches its first and its last block with one row each, and has all rows between.
+    let (mut firsts, mut within) = (Vec::new(), 1);
+    for first in (0..=last).rev() {
+        if within > rows {
+            break;
+        }
+        firsts.push(first);
+        if spots[first].starts {
+            break;
+        }
+        within += if first == last { 1 } else { u64::from(spots[first].rows) };
+    }
+    firsts.into_iter()
+}
+
+/// What reading these neighbouring blocks costs, gaps bridged as far as the bound on ranges demands.
+fn cost(window: &[Spot], bound: Locality) -> Worst {
+    let own: u64 = window.iter().map(|spot| spot.bytes).sum();
+    let fresh = 1 + window.windows(2).filter(|pair| pair[0].stretch != pair[1].stretch).count();
+    if window.iter().all(|spot| spot.shared.is_none()) {
+        return Worst::default();
+    }
+    // Where the last range of each chunk ends, and the gaps before the ranges that follow one.
+    let mut ends: BTreeMap<Option<(u64, u64)>, u64> = BTreeMap::new();
+    let (mut ranges, mut gaps) = (0_usize, Vec::new());
+    for spot in window {
+        match spot.shared {
+            None => {
+                // New blocks of one stretch lie behind each other.
+                if ends.insert(Some((u64::MAX, spot.stretch)), 0).is_none() {
+                    ranges += 1;
+                }
+            }
+            Some((chunk, offset)) => {
+                let end = ends.insert(Some((chunk, 0)), offset + spot.bytes);
+                match end {
+                    Some(end) if end == offset => {}
+                    Some(end) if end < offset => {
+                        ranges += 1;
+                        gaps.push(offset - end);
+                    }
+                    // Backwards, or the same block twice.
+                    _ => ranges += 1,
+                }
+            }
+        }
+    }
+    gaps.sort_unstable();
+    let mut read = own;
+    let most = fresh.saturating_add(bound.extra_ranges);
+    for gap in gaps {
+        if ranges <= most {
+            break;
+        }
+        ranges -= 1;
+        read += gap;
+    }
+    Worst { extra_ranges: ranges.saturating_sub(fresh) as u64, percent: (100 * read).div_ceil(own.max(1)) }
+}
+
+/// What the worst windows of a stored layout cost, if a table that shares nothing reads a window in one range, or in two where
+/// another chunk of its own begins. `starts` says of a row whether it starts a sequence.
+///
+/// ```
+/// use tetrys::write::{Locality, Worst, worst_windows};
+/// assert_eq!(worst_windows(&[], |_| false, Locality::default()), Worst::default());
+/// ```
+pub fn worst_windows(runs: &[LayoutRun], starts: impl Fn(u64) -> bool, bound: Locality) -> Worst {
+    let mut numbers: BTreeMap<(u32, ChunkId), u64> = BTreeMap::new();
+    let mut spots = Vec::new();
+    let mut stretch = (0, None);
+    let mut row = 0;
+    for run in runs {
+        let next = numbers.len() as u64;
+        let chunk = *numbers.entry((run.owner, run.chunk)).or_insert(next);
+        // Two of the table's own chunks in a row are two also where nothing is shared.
+        if run.owner == 0 {
+            if stretch.1.is_some_and(|before| before != chunk) {
+                stretch.0 += 1;
+            }
+            stretch.1 = Some(chunk);
+        }
+        let mut offset = run.first_offset;
+        for (length, rows) in run.lengths.iter().zip(run.block_rows.iter()) {
+            let bytes = 8 * u64::from(length);
+            spots.push(Spot { rows, starts: starts(row), bytes, stretch: stretch.0, shared: Some((chunk, offset)) });
+            offset += bytes;
+            row += u64::from(rows);
+        }
+    }
+    let fixed = spots.len();
+    keep_within(&mut spots, fixed, bound).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of one row and 100 bytes: `a0` lies first in chunk a, `.` is new, `b3|` starts a sequence.
+    fn spots(text: &str) -> Vec<Spot> {
+        let spot = |word: &str| Spot {
+            rows: 1,
+            starts: word.ends_with('|'),
+            bytes: 100,
+            stretch: 0,
+            shared: word
+                .strip_prefix(|c: char| c.is_ascii_lowercase())
+                .map(|number| (u64::from(word.as_bytes()[0]), 100 * number.trim_end_matches('|').parse::<u64>().unwrap())),
+        };
+        text.split_whitespace().map(spot).collect()
+    }
+
+    fn again(text: &str, window: u64) -> (Vec<usize>, Worst) {
+        keep_within(&mut spots(text), 0, Locality { window, ..Locality::default() })
+    }
+
+    #[test]
+    fn a_run_of_known_blocks_costs_nothing() {
+        assert_eq!(again("a4 a5 a6 a7 a8", 4), (vec![], Worst { extra_ranges: 0, percent: 100 }));
+    }
+
+    #[test]
+    fn a_changed_row_among_known_ones_costs_a_range_and_the_block_it_replaces() {
+        let (again, worst) = again("a0 a1 a2 . a4 a5 a6 a7", 4);
+        assert_eq!(again, Vec::<usize>::new());
+        assert_eq!(worst, Worst { extra_ranges: 1, percent: 134 });
+    }
+
+    #[test]
+    fn deleted_rows_are_a_gap_that_is_jumped_or_read() {
+        assert_eq!(again("a0 a1 a50 a51", 4), (vec![], Worst { extra_ranges: 1, percent: 100 }));
+        // Two of them: one has to be read, and reads too much.
+        let (again, worst) = again("a0 a1 a50 a51 a90 a91", 6);
+        assert!(!again.is_empty() && worst.extra_ranges <= 1 && worst.percent <= 150, "{again:?} {worst:?}");
+    }
+
+    #[test]
+    fn blocks_from_many_chunks_are_stored_again_until_every_window_keeps_the_bound() {
+        let scattered = "a0 b7 c3 d9 e1 f5 g2 h8";
+        let (again, worst) = again(scattered, 4);
+        assert!(again.len() >= 4, "{again:?}");
+        assert!(worst.extra_ranges <= 1 && worst.percent <= 150, "{worst:?}");
+        assert_eq!(keep_within(&mut spots(scattered), 0, Locality::NONE).0, Vec::<usize>::new());
+    }
+
+    #[test]
+    fn no_window_leaves_its_sequence() {
+        assert_eq!(again("a0 b7| c3| d9| e1|", 4), (vec![], Worst { extra_ranges: 0, percent: 100 }));
+    }
+
+    #[test]
+    fn what_is_fixed_stays() {
+        let mut held = spots("a0 b7 c3 d9 e1");
+        let (again, _) = keep_within(&mut held, 2, Locality { window: 5, ..Locality::default() });
+        assert!(again.iter().all(|number| *number >= 2), "{again:?}");
+    }
+}

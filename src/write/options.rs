@@ -1,0 +1,41 @@
+//! How rows are stored: plain data.
+
+use super::{known::Reuse, locality::Locality};
+use crate::{
+    codec::Preset,
+    format::{Cuts, MAX_SEGMENT_ROWS},
+};
+
+/// How rows are stored.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// Chooses the codec chains.
+    pub preset: Preset,
+    /// Where rows are cut into blocks and blocks into chunks.
+    pub cuts: Cuts,
+    /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file; while a chunk is being
+    /// uploaded its own bytes come on top.
+    pub write_memory: usize,
+    /// Rows of an index segment, at most (and 4,194,304 at most); a segment takes whole partitions, at least one.
+    pub segment_rows: u64,
+    /// Which blocks of reference tables and earlier versions are used again.
+    pub reuse: Reuse,
+    /// What that may cost a window of neighbouring rows.
+    pub locality: Locality,
+    /// Memory for the hashes of known blocks; beyond it they lie in temporary files.
+    pub known_memory: usize,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            preset: Preset::default(),
+            cuts: Cuts::default(),
+            write_memory: 512 << 20,
+            segment_rows: MAX_SEGMENT_ROWS,
+            reuse: Reuse::default(),
+            locality: Locality::default(),
+            known_memory: 256 << 20,
+        }
+    }
+}
