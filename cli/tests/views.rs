@@ -66,7 +66,8 @@ fn tables_are_concatenated_selected_and_split() {
     assert_eq!((&made["rows"], &made["columns"]), (&json!(20), &json!(["scene_index", "later"])));
     let first = tetrys_with(folder, &["query", "late", "SELECT later FROM t LIMIT 1", "--json"]).json();
     assert_eq!(first, json!([{"later": 20}]));
-    let parts = select(&["--split", "scene_index,frame_index", "--shares", "train=0.75,val=0.25", "--out", "parts", "--json"]).json();
+    let parts =
+        select(&["--split", "scene_index,frame_index", "--shares", "train=0.75,val=0.25", "--out", "parts", "--json"]).json();
     let rows: Vec<u64> = parts.as_array().unwrap().iter().map(|part| part["rows"].as_u64().unwrap()).collect();
     assert_eq!(rows.iter().sum::<u64>(), 40);
     assert!(rows[0] > rows[1] && rows[1] > 0, "{rows:?}");

@@ -1,18 +1,17 @@
 //! What a user holds: tables, their writers, and loaders of rows. The only place where writing, committing, the frame and
 //! reading meet.
 
-mod diff;
-#[cfg(feature = "frame")]
-mod index;
-mod info;
-mod lists;
+mod columns;
 mod columns;
 mod compact;
+mod compact;
+mod diff;
 mod edit;
 #[cfg(feature = "frame")]
 mod index;
 mod info;
 mod keys;
+mod lists;
 mod loader;
 #[cfg(feature = "frame")]
 mod merge;
@@ -20,12 +19,11 @@ mod rebind;
 mod rows;
 #[cfg(feature = "frame")]
 mod saving;
-mod source;
-#[cfg(feature = "frame")]
-mod splits;
 mod session;
 mod source;
 mod splice;
+#[cfg(feature = "frame")]
+mod splits;
 mod times;
 mod usage;
 mod verify;
@@ -34,16 +32,16 @@ mod view;
 mod windows;
 mod writer;
 
-pub use diff::{ColumnDiff, Diff, GroupDiff};
 pub use columns::GroupReplacer;
+pub use diff::{ColumnDiff, Diff, GroupDiff};
 pub use edit::Edit;
 #[cfg(feature = "frame")]
 pub use index::Index;
 pub use info::{GroupInfo, SourceInfo, TableInfo};
 pub use loader::RowLoader;
+pub use rows::{Element, Row, Rows, Tensor};
 #[cfg(feature = "frame")]
 pub use saving::{SavedView, ViewSize, ViewWriter};
-pub use rows::{Element, Row, Rows, Tensor};
 pub use usage::{Usage, VersionUsage};
 pub use verify::{Damage, Verification};
 pub use version::Table;

@@ -206,6 +206,7 @@ impl ViewWriter {
                 segments: stored.segments,
                 attachments: inherited.map(|before| before.attachments.clone()).unwrap_or_default(),
                 properties,
+                tags: inherited.map(|before| before.tags.clone()).unwrap_or_default(),
                 lineage: serde_json::to_value(lineage).map_err(|error| Error::internal(error.to_string()))?,
                 stores: owners.stores(),
                 condemned: inherited.map(|before| before.condemned.clone()).unwrap_or_default(),

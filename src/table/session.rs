@@ -60,6 +60,13 @@ impl Session {
 
     /// Starts a change of this version. Where `keeps_rows`, chunks that it uses of other tables stay in use.
     pub(super) async fn change(base: &Table, keeps_rows: bool) -> Result<Self> {
+        if base.manifest().view.is_some() {
+            return Err(Error::unsupported(format!(
+                "{} version {} is a view: its rows are those of other tables; change those, or save another version of the view",
+                base.url(),
+                base.version()
+            )));
+        }
         if let Some(feature) = base.manifest().write_features.first() {
             return Err(Error::unsupported(format!(
                 "{} version {}: write feature `{feature}` is not known to this build",

@@ -9,11 +9,15 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::OnceCell;
 
-use super::{loader::RowLoader, view::{ViewRows, seen_columns, seen_schema}, writer::TableWriter};
+use super::{
+    loader::RowLoader,
+    view::{ViewRows, seen_columns, seen_schema},
+    writer::TableWriter,
+};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},
-    format::{ForeignTable, Manifest, index_columns_reader, index_reader, is_tag, read_layout, read_sequences},
+    format::{ForeignTable, Manifest, index_columns_reader, is_tag, read_layout, read_sequences},
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
