@@ -1,4 +1,5 @@
-//! The frame of a million rows: opening, asking, merging, and reading a thousand of the rows found.
+//! The frame of a million rows: opening, asking, merging, reading a thousand of the rows found, saving the merge as a view, and
+//! telling two versions apart.
 //!
 //! ```sh
 //! cargo bench -p tetrys --bench index
@@ -45,10 +46,43 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     loader.take(&positions)?;
     best("make a loader of 1,000 rows found", || Ok(blocking::RowLoader::new(&chosen)?.len() as usize))?;
     best("take these 1,000 rows", || Ok(loader.take(&positions)?.len()))?;
-    let merged = a.merge(&b, &Merge::on_pairs([("log_id", "log_id"), ("step", "step")]))?;
+    let by_key = Merge::on_pairs([("log_id", "log_id"), ("step", "step")]);
+    let before = (status("VmRSS:"), reset_peak());
+    let merged = a.merge(&b, &by_key)?;
+    println!("a merge: {} before, {} at its peak, {} after", before.0, status("VmHWM:"), status("VmRSS:"));
     best("make a loader of the merged million", || Ok(RowLoader::new(&merged)?.len() as usize))?;
-    println!("VmHWM {}", status("VmHWM:"));
+    let mut saved = 0;
+    best("save the merge as a view", || {
+        saved += 1;
+        let view = block(merged.save(&url(&format!("view-{saved}"))))?.table;
+        Ok(view.rows() as usize)
+    })?;
+    let view = blocking::Table::open(&url("view-1"))?;
+    let info = block(view.as_async().info())?;
+    println!("the view: index of {} bytes, join map of {}", info.index_bytes, info.sources[1].join_bytes);
+    best("open the view and load its index", || Ok(blocking::Table::open(&url("view-1"))?.index()?.len()))?;
+    let few = merged.filter(col("agents").gt(lit(95)))?;
+    block(few.save(&url("few")))?;
+    best("open a view of 5 % of its rows", || Ok(blocking::Table::open(&url("few"))?.index()?.len()))?;
+    best("split by log into three", || {
+        Ok(a.split(["log_id"], [("train", 0.8), ("val", 0.1), ("test", 0.1)], "")?.len())
+    })?;
+    let other = write(&url("other"), "sweep", 1)?;
+    best("diff of two versions, on log_id and step", || {
+        let found = block(other.as_async().diff(left.as_async(), ["log_id", "step"]))?;
+        assert_eq!((found.added.len(), found.changed.len() as i64), (0, LOGS * STEPS));
+        Ok(found.bytes_read as usize)
+    })?;
+    best("diff of two views, the same", || {
+        let again = blocking::Table::open(&url("view-2"))?;
+        Ok(block(again.as_async().diff(view.as_async(), ["log_id", "step"]))?.unchanged as usize)
+    })?;
     Ok(())
+}
+
+/// Lets the kernel forget the most that this process ever had.
+fn reset_peak() -> bool {
+    std::fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
 fn best(what: &str, mut work: impl FnMut() -> tetrys::Result<usize>) -> tetrys::Result<()> {

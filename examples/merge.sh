@@ -15,8 +15,8 @@ cd "$1"
 "$tetrys" merge sensors labels --on scene_index,frame_index --out labelled
 "$tetrys" select labelled --where 'agents_count > 8' --column 'many=agents_count > 10' --out busy
 
-# By time, within 50 ms; and parts for training and testing, by scene.
-"$tetrys" merge sensors labels --on scene_index,timestamp --how asof --pick nearest --tolerance 50ms --out synced
+# By time, within 50 ms (these times are plain numbers of nanoseconds); and parts for training and testing, by scene.
+"$tetrys" merge sensors labels --on scene_index,timestamp --how asof --pick nearest --tolerance 50000000 --out synced
 "$tetrys" select labelled --split scene_index --shares train=0.8,test=0.2 --out parts
 
 # The same as a recipe.

@@ -41,7 +41,8 @@ fn a_merge_is_made_of_two_tables_and_read_like_one() {
     tetrys(folder, "get view 25 --columns ego.* --columns *_right --offsets=-3..=0 --out rows").ok();
     assert!(folder.join("rows/mask.npy").exists());
     let explained = tetrys(folder, "explain view 25 --columns ego.* --offsets=-3..=0 --json").json();
-    assert_eq!(explained["ranges"], json!(1));
+    // One range for each table.
+    assert_eq!(explained["ranges"], json!(2));
     assert_eq!(tetrys(folder, "verify view").code, 0);
     assert!(tetrys(folder, "layout view").fails(1).contains("no chunks of its own"));
     // How it was made stands in its lineage.
@@ -59,7 +60,7 @@ fn tables_are_concatenated_selected_and_split() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     two_tables(folder);
-    assert!(tetrys(folder, "concat table labels table --out three").ok().contains("120 rows of 2 tables"));
+    assert!(tetrys(folder, "concat table labels table --out three").ok().contains("120 rows of 3 tables"));
     let select = |arguments: &[&str]| tetrys_with(folder, &[&["select", "table"], arguments].concat());
     let late = ["--where", "frame_index > 9", "--column", "later=frame_index + 1", "--sort", "frame_index", "--descending"];
     let made = select(&[&late[..], &["--keep", "scene_*,later", "--out", "late", "--json"]].concat()).json();
@@ -79,7 +80,7 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     two_tables(folder);
-    let recipe = "from = 'sensors'\nfilter = ['agents_count >= 0', 'frame_index > 4']\nsort = 'frame_index'\n\n[sources]\nsensors = 'table'\nlabels = { table = 'labels', filter = 'frame_index < 15' }\n\n[[join]]\nwith = 'labels'\non = ['scene_index', 'timestamp']\nhow = 'asof'\npick = 'nearest'\ntolerance = '10ms'\n\n[columns]\nmany = 'agents_count > 10'\n\n[split]\nby = 'scene_index'\nshares = { train = 1.0 }\n\n[output]\nview = 'made'\n";
+    let recipe = "from = 'sensors'\nfilter = ['agents_count >= 0', 'frame_index > 4']\nsort = 'frame_index'\n\n[sources]\nsensors = 'table'\nlabels = { table = 'labels', filter = 'frame_index < 15' }\n\n[[join]]\nwith = 'labels'\non = ['scene_index', 'timestamp']\nhow = 'asof'\npick = 'nearest'\ntolerance = '10000000'\n\n[columns]\nmany = 'agents_count > 10'\n\n[split]\nby = 'scene_index'\nshares = { train = 1.0 }\n\n[output]\nview = 'made'\n";
     fs::write(folder.join("recipe.toml"), recipe).unwrap();
     let planned = tetrys(folder, "run recipe.toml --dry-run --json").json();
     assert_eq!(planned[0]["rows"], json!(20), "{planned}");

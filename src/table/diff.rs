@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use futures::future::{try_join, try_join_all};
 use serde::Serialize;
+use twox_hash::XxHash3_64;
 
 use super::{source::NO_ROW, version::Table};
 use crate::{
@@ -152,20 +153,20 @@ impl Table {
         }
         let of_key = |key: &String| index.iter().find(|(name, _)| name == key).map(|(_, hashes)| hashes.as_slice());
         let columns: Vec<&[u64]> = keys.iter().filter_map(of_key).collect();
-        let key = |row: usize| -> u128 {
+        let mut bytes = Vec::with_capacity(8 * columns.len());
+        let mut key = |row: usize| -> u128 {
             if columns.is_empty() {
                 return row as u128;
             }
-            // Two halves of one hash over the hashes of the columns.
-            let mut hasher = blake3::Hasher::new();
-            columns.iter().for_each(|hashes| drop(hasher.update(&hashes.get(row).copied().unwrap_or_default().to_le_bytes())));
-            let [bytes @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = *hasher.finalize().as_bytes();
-            u128::from_le_bytes(bytes)
+            bytes.clear();
+            columns.iter().for_each(|hashes| bytes.extend(hashes.get(row).copied().unwrap_or_default().to_le_bytes()));
+            let half = |seed| u128::from(XxHash3_64::oneshot_with_seed(seed, &bytes));
+            half(0) << 64 | half(1)
         };
-        let keys_of_rows = (0..rows).map(key).collect();
-        let bytes = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
+        let keys_of_rows = (0..rows).map(&mut key).collect();
+        let read = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
         let index = index.into_iter().filter(|(name, _)| !keys.contains(name)).collect();
-        Ok(Rows { keys: keys_of_rows, index, groups: groups.0, bytes })
+        Ok(Rows { keys: keys_of_rows, index, groups: groups.0, bytes: read })
     }
 
     /// Every column group by its name, and the bytes that were read. The groups of a view are those of its sources.
@@ -237,21 +238,20 @@ impl Table {
 /// Appends a hash for each value: equal for equal values of one type. Null is a value; floats go by their bits.
 fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
     const NULL: u64 = 0x6e75_6c6c;
-    let hash = |bytes: &[u8]| twox_hash::XxHash3_64::oneshot(bytes);
-    let data = array.to_data();
-    let width = data.data_type().primitive_width();
-    for row in 0..array.len() {
-        hashes.push(match () {
-            () if array.is_null(row) => NULL,
-            () if let Some(text) = array.as_string_opt::<i64>() => hash(text.value(row).as_bytes()),
-            () if let Some(bools) = array.as_boolean_opt() => hash(&[u8::from(bools.value(row))]),
-            () => {
-                let width = width.unwrap_or_default();
-                let start = (data.offset() + row) * width;
-                let bytes = data.buffers().first().and_then(|buffer| buffer.as_slice().get(start..start + width));
-                hash(bytes.unwrap_or_default())
-            }
-        });
+    if let Some(text) = array.as_string_opt::<i64>() {
+        hashes.extend(text.iter().map(|value| value.map_or(NULL, |value| XxHash3_64::oneshot(value.as_bytes()))));
+    } else if let Some(values) = array.as_boolean_opt() {
+        hashes.extend(values.iter().map(|value| value.map_or(NULL, |value| XxHash3_64::oneshot(&[u8::from(value)]))));
+    } else {
+        // All other index columns are numbers of a fixed width.
+        let data = array.to_data();
+        let width = data.data_type().primitive_width().unwrap_or_default();
+        let values = data.buffers().first().map(|buffer| buffer.as_slice()).unwrap_or_default();
+        hashes.extend((0..array.len()).map(|row| {
+            let start = (data.offset() + row) * width;
+            let value = values.get(start..start + width).filter(|_| array.is_valid(row));
+            value.map_or(NULL, XxHash3_64::oneshot)
+        }));
     }
 }
 
