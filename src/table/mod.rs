@@ -4,6 +4,7 @@
 mod columns;
 mod compact;
 mod edit;
+mod gc;
 #[cfg(feature = "frame")]
 mod index;
 mod info;
@@ -24,6 +25,7 @@ mod writer;
 
 pub use columns::GroupReplacer;
 pub use edit::Edit;
+pub use gc::{GcPlan, GcSettings};
 #[cfg(feature = "frame")]
 pub use index::Index;
 pub use info::{GroupInfo, TableInfo};
