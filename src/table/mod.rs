@@ -7,6 +7,7 @@ mod compact;
 mod compact;
 mod diff;
 mod edit;
+mod gc;
 #[cfg(feature = "frame")]
 mod index;
 mod info;
@@ -35,6 +36,7 @@ mod writer;
 pub use columns::GroupReplacer;
 pub use diff::{ColumnDiff, Diff, GroupDiff};
 pub use edit::Edit;
+pub use gc::{GcPlan, GcSettings};
 #[cfg(feature = "frame")]
 pub use index::Index;
 pub use info::{GroupInfo, SourceInfo, TableInfo};

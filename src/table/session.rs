@@ -248,6 +248,18 @@ impl Session {
             let urls: Vec<Value> = self.unpinned.iter().map(|owner| owner.url.clone().into()).collect();
             lineage.insert("not_pinned".to_owned(), urls.into());
         }
+        if !ours.condemned.is_empty() {
+            // An object with the same content was condemned: its name is not to be had before it is gone.
+            let named = Table::of(self.store.clone(), ours.clone(), Hash::of(b""), Vec::new()).objects().await?;
+            let hashes: BTreeSet<String> = ours.condemned.iter().map(|object| object.object.blake3.to_string()).collect();
+            if let Some(name) = named.keys().find(|name| hashes.iter().any(|hash| name.contains(hash.as_str()))) {
+                self.owners.unpin(|_| false).await;
+                return Err(Error::conflict(format!(
+                    "{}: {name} is needed again and is about to be deleted; collect garbage to the end, then retry",
+                    self.store.url()
+                )));
+            }
+        }
         // Whoever collects garbage at an owner keeps what the pinned versions name; that these are there is looked at once more.
         self.owners.condemned().await?;
         let mut manifest = ours.clone();
@@ -279,6 +291,22 @@ impl Session {
         }
         self.owners.unpin(|_| false).await;
         Err(Error::conflict(format!("{}: {REBASES} other writers were quicker; retry", self.store.url())))
+    }
+
+    /// Publishes `ours` if nobody committed since the base version.
+    ///
+    /// # Errors
+    /// `Conflict` where somebody did; else as [`commit::publish`].
+    pub(super) async fn publish_alone(mut self, ours: Manifest) -> Result<Table> {
+        match commit::publish(&self.store, &ours).await {
+            Ok(hash) => Ok(Table::of(self.store, ours, hash, Vec::new())),
+            Err(error) => {
+                if error.kind() != ErrorKind::OutcomeUnknown {
+                    self.owners.unpin(|_| false).await;
+                }
+                Err(error)
+            }
+        }
     }
 
     async fn rebased(&self, base: &Table, ours: &Manifest) -> Result<(Manifest, Uuid)> {

@@ -9,6 +9,7 @@ mod du;
 mod edit;
 mod explain;
 mod export;
+mod gc;
 mod generate;
 mod get;
 mod head;
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Compact(compact::Compact),
     /// Copy what a table uses of other tables, and cut the ties
     Materialize(compact::Materialize),
+    /// Find, condemn and delete what no version needs; a dry run unless told otherwise
+    Gc(gc::Gc),
     /// Read a row, or the window of rows around it
     Get(get::Get),
     /// What reading a row or window costs, before it is done: ranges, requests, bytes
@@ -95,6 +98,7 @@ impl Command {
         match self {
             Self::Demo(command) => command.run(out).await,
             Self::Du(command) => command.run(out).await,
+            Self::Gc(command) => command.run(out).await,
             Self::Edit(command) => command.run(out).await,
             Self::Delete(command) => command.run(out).await,
             Self::Compact(command) => command.run(out).await,
