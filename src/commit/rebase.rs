@@ -29,6 +29,7 @@ pub fn rebase(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Man
         tags: map("tag", &base.tags, &ours.tags, &theirs.tags)?,
         condemned: pick("what is condemned", &base.condemned, &ours.condemned, &theirs.condemned)?.clone(),
         write_features: theirs.write_features.clone(),
+        view: pick("the tables behind a view", &base.view, &ours.view, &theirs.view)?.clone(),
         stores,
         ..ours.clone()
     };
@@ -259,6 +260,7 @@ mod tests {
             properties: BTreeMap::new(),
             tags: BTreeMap::new(),
             lineage: Value::Null,
+            view: None,
             stores: Vec::new(),
             condemned: Vec::new(),
             write_features: Vec::new(),

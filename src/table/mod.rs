@@ -2,8 +2,6 @@
 //! reading meet.
 
 mod columns;
-mod columns;
-mod compact;
 mod compact;
 mod diff;
 mod edit;
