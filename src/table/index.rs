@@ -372,6 +372,11 @@ impl Index {
         let partial = self.sources.len() > 1;
         let located = self.sources.iter().map(|source| locate(&self.frame, source.tag, source.table.rows(), partial));
         let located = located.collect::<Result<Vec<_>>>()?;
+        for (source, rows) in self.sources.iter().zip(&located) {
+            if let Some(row) = source.lists.as_ref().and_then(|lists| lists.first_stranger(rows)) {
+                return Err(Error::invalid(format!("row {row} of {} begins no list of the merge", source.table.url())));
+            }
+        }
         let nowhere = |row: &usize| located.iter().all(|rows| rows.get(*row) == Some(&NO_ROW));
         match (0..self.frame.height()).find(|row| partial && nowhere(row)) {
             Some(row) => Err(Error::invalid(format!("frame row {row}: no partner (-1) in every table"))),
