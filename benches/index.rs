@@ -64,9 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let few = merged.filter(col("agents").gt(lit(95)))?;
     block(few.save(&url("few")))?;
     best("open a view of 5 % of its rows", || Ok(blocking::Table::open(&url("few"))?.index()?.len()))?;
-    best("split by log into three", || {
-        Ok(a.split(["log_id"], [("train", 0.8), ("val", 0.1), ("test", 0.1)], "")?.len())
-    })?;
+    best("split by log into three", || Ok(a.split(["log_id"], [("train", 0.8), ("val", 0.1), ("test", 0.1)], "")?.len()))?;
     let other = write(&url("other"), "sweep", 1)?;
     best("diff of two versions, on log_id and step", || {
         let found = block(other.as_async().diff(left.as_async(), ["log_id", "step"]))?;

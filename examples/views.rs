@@ -16,7 +16,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Put together once, kept for everybody.
     let merged = sweeps.index().await?.merge(&labels.index().await?, &Merge::on(["log_id", "timestamp"]).left())?;
-    let late = merged.filter(col("timestamp").gt_eq(lit(5000)))?.with_columns([(col("timestamp") / lit(1000)).alias("second")])?;
+    let late =
+        merged.filter(col("timestamp").gt_eq(lit(5000)))?.with_columns([(col("timestamp") / lit(1000)).alias("second")])?;
     let size = late.view_writer().size().await?;
     late.view_writer().lineage("made by", "examples/views.rs").save(&url("late")).await?;
     println!("{} rows: {} bytes of index and {} of join maps", size.rows, size.index_bytes, size.join_bytes);

@@ -90,7 +90,10 @@ fn rows_added_removed_and_changed_equal_brute_force_and_no_payload_is_read() {
         assert_eq!((same.unchanged, same.changed.len() + same.added.len() + same.removed.len()), (new.len() as u64, 0));
         // Without keys, by sequence and order.
         let by_order = block_on(b.diff(&a, [""; 0])).unwrap();
-        assert_eq!((&by_order.keys[..], &by_order.added, &by_order.removed), (&["log".to_owned(), "time".to_owned()][..], &found.added, &found.removed));
+        assert_eq!(
+            (&by_order.keys[..], &by_order.added, &by_order.removed),
+            (&["log".to_owned(), "time".to_owned()][..], &found.added, &found.removed)
+        );
     }
 }
 

@@ -171,7 +171,10 @@ fn a_saved_index_reads_as_the_live_one_did() {
             assert_same_loaders(&view.row_loader(), &RowLoader::new(live).unwrap());
             assert!(block_on(view.verify(|_, _| {})).unwrap().damage.is_empty());
             let folders: Vec<_> = std::fs::read_dir(&url).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-            assert!(folders.iter().all(|folder| ["index", "joins", "manifests"].iter().any(|name| folder == name)), "{folders:?}");
+            assert!(
+                folders.iter().all(|folder| ["index", "joins", "manifests"].iter().any(|name| folder == name)),
+                "{folders:?}"
+            );
         }
     }
 }
@@ -187,10 +190,14 @@ fn what_was_computed_is_kept_and_types_and_units_stay() {
     assert_eq!(view.manifest().properties["place"], "Zurich");
     assert_eq!(view.manifest().lineage["recipe"], "late ones");
     let names: Vec<String> = view.schema().index().map(|column| format!("{} {}", column.name, column.ty)).collect();
-    let wanted = ["log utf8", "time i64", "a_id i64", "a_at timestamp[us,Europe/Zurich]", "a_kind categorical", "twice i64", "late bool"];
+    let wanted =
+        ["log utf8", "time i64", "a_id i64", "a_at timestamp[us,Europe/Zurich]", "a_kind categorical", "twice i64", "late bool"];
     assert_eq!(names, wanted);
     assert_eq!(view.schema().column_named("time").unwrap().properties["unit"], "ms");
-    assert_eq!(view.schema().groups().iter().map(|group| (group.name.as_str(), group.columns.len())).collect::<Vec<_>>(), [("a", 3)]);
+    assert_eq!(
+        view.schema().groups().iter().map(|group| (group.name.as_str(), group.columns.len())).collect::<Vec<_>>(),
+        [("a", 3)]
+    );
     let opened = index(&reopened(&url));
     let twice: Vec<Option<i64>> = opened.frame().column("twice").unwrap().i64().unwrap().iter().collect();
     assert_eq!(twice, [Some(210), Some(212), Some(214), Some(216)]);
@@ -272,7 +279,10 @@ fn a_view_has_versions_and_pins_its_sources() {
         let mut pins = Vec::new();
         for (name, bytes) in a.store().list("pins").await.unwrap() {
             let pin = Pin::parse(&a.store().get_exact(&name, bytes).await.unwrap(), &name).unwrap();
-            assert_eq!((pin.table, pin.owner.blake3, pin.urls), (first.manifest().table, a.manifest_hash(), vec!["../view".to_owned()]));
+            assert_eq!(
+                (pin.table, pin.owner.blake3, pin.urls),
+                (first.manifest().table, a.manifest_hash(), vec!["../view".to_owned()])
+            );
             pins.push(pin.version);
         }
         pins.sort_unstable();
@@ -339,7 +349,10 @@ fn a_source_that_moved_is_found_again_and_another_is_refused() {
     let live = index(&a).merge(&index(&reopened(&url("moved"))), &Merge::on(["log", "time"])).unwrap();
     assert_same(&index(&block_on(view.bind([&reopened(&url("moved"))])).unwrap()), &live);
     let bound = block_on(view.rebind([url("moved")])).unwrap();
-    assert_eq!((bound.version(), bound.manifest().stores[1].urls.as_slice()), (2, &["../moved".to_owned(), "../b".to_owned()][..]));
+    assert_eq!(
+        (bound.version(), bound.manifest().stores[1].urls.as_slice()),
+        (2, &["../moved".to_owned(), "../b".to_owned()][..])
+    );
     assert_same(&index(&reopened(&url("view"))), &live);
     assert_eq!(block_on(reopened(&url("moved")).store().list("pins")).unwrap().len(), 2);
     assert_eq!(block_on(a.store().list("pins")).unwrap().len(), 2);
@@ -453,7 +466,11 @@ fn damaged_and_forged_views_are_refused() {
             let raw = copy();
             let mut bad = bytes.clone();
             let at = rng.below(bytes.len() as u64) as usize;
-            if turn % 4 == 0 { bad.truncate(at) } else { bad[at] ^= 1 << rng.below(8) }
+            if turn % 4 == 0 {
+                bad.truncate(at)
+            } else {
+                bad[at] ^= 1 << rng.below(8)
+            }
             block_on(overwrite(&raw, name, &bad));
             let error = open(&raw).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported), "{name}: {error}");
@@ -494,7 +511,10 @@ fn damaged_and_forged_views_are_refused() {
         (&|json| json["view"]["sources"][1]["rows"] = 4.into(), "the view says 4"),
         (&|json| json["view"]["sources"][0]["columns"][0]["type"] = "i32".into(), "of type i32"),
         (&|json| json["view"]["sources"][0]["columns"][0]["id"] = 0.into(), "no group column 0"),
-        (&|json| json["view"]["sources"][0]["columns"][1]["name"] = json["view"]["sources"][0]["columns"][0]["name"].clone(), "there twice"),
+        (
+            &|json| json["view"]["sources"][0]["columns"][1]["name"] = json["view"]["sources"][0]["columns"][0]["name"].clone(),
+            "there twice",
+        ),
         (&|json| json["view"]["sources"][0]["index"][0]["id"] = 77.into(), "no index column 77"),
         (&|json| json["schema"]["sequence_by"] = serde_json::json!([0]), "sequences of its own"),
         (&|json| json["view"]["sources"][1]["lists"] = other.clone(), "is missing"),

@@ -127,7 +127,20 @@ fn is_false(value: &bool) -> bool {
 }
 
 const WORDS: &[&str] = &[
-    "sources", "from", "concat", "fill", "join", "columns", "filter", "sort", "descending", "sample", "seed", "keep", "split", "output",
+    "sources",
+    "from",
+    "concat",
+    "fill",
+    "join",
+    "columns",
+    "filter",
+    "sort",
+    "descending",
+    "sample",
+    "seed",
+    "keep",
+    "split",
+    "output",
 ];
 const SOURCE_WORDS: &[&str] = &["table", "filter"];
 const JOIN_WORDS: &[&str] = &["with", "on", "how", "pick", "tolerance", "keep", "first", "lists", "suffix"];
@@ -167,7 +180,9 @@ impl Recipe {
             }
         }
         if self.from.is_some() == !self.concat.is_empty() {
-            return Err(Error::invalid("recipe: say where the rows come from: `from = \"NAME\"`, or `concat = [\"NAME\", \"NAME\"]`"));
+            return Err(Error::invalid(
+                "recipe: say where the rows come from: `from = \"NAME\"`, or `concat = [\"NAME\", \"NAME\"]`",
+            ));
         }
         Ok(())
     }
@@ -192,7 +207,9 @@ impl Recipe {
             index = index.with_sources().await?;
         }
         for join in &self.join {
-            index = index.merge(source(&join.with)?, &join.merge()?).map_err(|error| error.at(format!("join with `{}`", join.with)))?;
+            index = index
+                .merge(source(&join.with)?, &join.merge()?)
+                .map_err(|error| error.at(format!("join with `{}`", join.with)))?;
         }
         if !self.columns.is_empty() {
             let columns = self.columns.iter().map(|(name, sql)| format!("({sql}) AS \"{}\"", name.replace('"', "\"\"")));

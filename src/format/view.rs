@@ -132,7 +132,11 @@ impl View {
             }
             let base = self.sources.get(source.base).map(|base| base.base);
             if source.base > number || base != Some(source.base) || source.join.is_some() != (source.base < number) {
-                return here(format!("its base is {}, its join map {:?}", source.base, source.join.as_ref().map(|join| join.blake3)));
+                return here(format!(
+                    "its base is {}, its join map {:?}",
+                    source.base,
+                    source.join.as_ref().map(|join| join.blake3)
+                ));
             }
             let column = schema.index().find(|column| column.id == source.row);
             if column.is_none_or(|column| column.ty != ColumnType::Scalar(Primitive::I64)) || !rows.insert(source.row) {
@@ -166,9 +170,8 @@ impl View {
 /// The first of the columns whose id or name was there before, or whose name is too long.
 fn twice<'a>(mut columns: impl Iterator<Item = (ColumnId, &'a str)>) -> Option<String> {
     let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
-    let wrong = |(id, name): &(ColumnId, &'a str)| {
-        !ids.insert(*id) || !names.insert(*name) || !(1..=MAX_NAME).contains(&name.len())
-    };
+    let wrong =
+        |(id, name): &(ColumnId, &'a str)| !ids.insert(*id) || !names.insert(*name) || !(1..=MAX_NAME).contains(&name.len());
     columns.find(wrong).map(|(_, name)| short(name))
 }
 
@@ -182,7 +185,9 @@ pub fn read_lists(bytes: Bytes, rows: u64) -> Result<Vec<Option<u64>>> {
         let Some(first) = first else { continue };
         let of_first = usize::try_from(*first).ok().and_then(|first| firsts.get(first)).copied().flatten();
         if of_first != Some(*first) || *first > row as u64 {
-            return Err(Error::corrupt(format!("lists: row {row} is in the list of row {first}, which is in that of {of_first:?}")));
+            return Err(Error::corrupt(format!(
+                "lists: row {row} is in the list of row {first}, which is in that of {of_first:?}"
+            )));
         }
     }
     Ok(firsts)

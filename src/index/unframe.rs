@@ -81,9 +81,7 @@ pub fn unframed(column: &Column, ty: &ColumnType) -> Result<ArrayRef> {
         Ok(physical.i64().map_err(internal)?.iter().collect())
     };
     match ty {
-        ColumnType::Scalar(Primitive::Bool) => {
-            Ok(Arc::new(series.bool().map_err(internal)?.iter().collect::<BooleanArray>()))
-        }
+        ColumnType::Scalar(Primitive::Bool) => Ok(Arc::new(series.bool().map_err(internal)?.iter().collect::<BooleanArray>())),
         ColumnType::Utf8 => Ok(Arc::new(series.str().map_err(internal)?.iter().collect::<LargeStringArray>())),
         ColumnType::Categorical => {
             let text = series.cast(&DataType::String).map_err(internal)?;
@@ -94,9 +92,15 @@ pub fn unframed(column: &Column, ty: &ColumnType) -> Result<ArrayRef> {
             Ok(Arc::new(days.i32().map_err(internal)?.iter().collect::<Date32Array>()))
         }
         ColumnType::Timestamp(unit, zone) => Ok(match unit {
-            Unit::Millisecond => Arc::new(ticks()?.into_iter().collect::<TimestampMillisecondArray>().with_timezone_opt(zone.clone())),
-            Unit::Microsecond => Arc::new(ticks()?.into_iter().collect::<TimestampMicrosecondArray>().with_timezone_opt(zone.clone())),
-            Unit::Nanosecond => Arc::new(ticks()?.into_iter().collect::<TimestampNanosecondArray>().with_timezone_opt(zone.clone())),
+            Unit::Millisecond => {
+                Arc::new(ticks()?.into_iter().collect::<TimestampMillisecondArray>().with_timezone_opt(zone.clone()))
+            }
+            Unit::Microsecond => {
+                Arc::new(ticks()?.into_iter().collect::<TimestampMicrosecondArray>().with_timezone_opt(zone.clone()))
+            }
+            Unit::Nanosecond => {
+                Arc::new(ticks()?.into_iter().collect::<TimestampNanosecondArray>().with_timezone_opt(zone.clone()))
+            }
             Unit::Second => return Err(Error::internal("a frame with seconds")),
         }),
         ColumnType::Duration(unit) => Ok(match unit {

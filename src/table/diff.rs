@@ -115,7 +115,13 @@ impl Table {
         for key in &keys {
             let (new, old) = (self.key(key)?, before.key(key)?);
             if new.ty != old.ty {
-                return Err(Error::invalid(format!("diff: key `{key}` is {} in {} and {} in {}", new.ty, self.url(), old.ty, before.url())));
+                return Err(Error::invalid(format!(
+                    "diff: key `{key}` is {} in {} and {} in {}",
+                    new.ty,
+                    self.url(),
+                    old.ty,
+                    before.url()
+                )));
             }
         }
         let (new, old) = try_join(self.rows_to_compare(&keys), before.rows_to_compare(&keys)).await?;
@@ -181,7 +187,8 @@ impl Table {
                 }
                 let taken = |row: &i64| usize::try_from(*row).ok();
                 let rows = at.iter().map(|row| taken(row).and_then(|row| prints.rows.get(row)).copied().unwrap_or_default());
-                let alone = at.iter().map(|row| *row == NO_ROW || taken(row).is_some_and(|row| prints.alone.get(row) == Some(&true)));
+                let alone =
+                    at.iter().map(|row| *row == NO_ROW || taken(row).is_some_and(|row| prints.alone.get(row) == Some(&true)));
                 let (rows, alone) = (rows.collect(), alone.collect());
                 groups.insert(name, Prints { columns: prints.columns, rows, alone });
             }
@@ -198,7 +205,9 @@ impl Table {
             let mut hashes = hashes.iter();
             for run in layout.runs() {
                 for block_rows in run.block_rows.iter() {
-                    let hash = hashes.next().ok_or_else(|| Error::corrupt(format!("group `{}`: more blocks than hashes", group.name)))?;
+                    let hash = hashes
+                        .next()
+                        .ok_or_else(|| Error::corrupt(format!("group `{}`: more blocks than hashes", group.name)))?;
                     for place in 0..u64::from(block_rows) {
                         prints.push(hash.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
                         alone.push(block_rows == 1);
@@ -216,9 +225,12 @@ impl Table {
 
     /// The first 8 bytes of the logical hash of each block of a group.
     async fn hashes_of(&self, group: usize) -> Result<Vec<u64>> {
-        let read = self.manifest().segments.iter().filter_map(|segment| segment.groups.get(group)).map(|stored| async move {
-            read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks)
-        });
+        let read = self
+            .manifest()
+            .segments
+            .iter()
+            .filter_map(|segment| segment.groups.get(group))
+            .map(|stored| async move { read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks) });
         Ok(try_join_all(read).await?.into_iter().flatten().map(|hash| hash.first_u64()).collect())
     }
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::try_join3;
 use polars::{
-    prelude::{Column, DataFrame, Expr, IdxCa, IdxSize, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions, UniqueKeepStrategy, col},
+    prelude::{
+        Column, DataFrame, Expr, IdxCa, IdxSize, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions,
+        UniqueKeepStrategy, col,
+    },
     sql::SQLContext,
 };
 

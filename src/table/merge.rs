@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use polars::prelude::{
-    Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlSmallStr, PolarsError, SortMultipleOptions, col,
-};
+use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlSmallStr, PolarsError, SortMultipleOptions, col};
 
 use super::{
     index::{Index, IndexSource},
@@ -162,7 +160,9 @@ impl Index {
                 let slot = usize::try_from(row).ok().and_then(|row| firsts.get_mut(row));
                 let slot = slot.ok_or_else(|| Error::internal(format!("row {row} in a list")))?;
                 if slot.is_some() {
-                    return Err(Error::invalid(format!("merge: row {row} of the right table is in its index twice: it cannot be in a list")));
+                    return Err(Error::invalid(format!(
+                        "merge: row {row} of the right table is in its index twice: it cannot be in a list"
+                    )));
                 }
                 *slot = first;
             }

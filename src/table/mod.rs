@@ -28,9 +28,9 @@ pub use diff::{ColumnDiff, Diff, GroupDiff};
 pub use index::Index;
 pub use info::{GroupInfo, SourceInfo, TableInfo};
 pub use loader::RowLoader;
+pub use rows::{Element, Row, Rows, Tensor};
 #[cfg(feature = "frame")]
 pub use saving::{SavedView, ViewSize, ViewWriter};
-pub use rows::{Element, Row, Rows, Tensor};
 pub use verify::{Damage, Verification};
 pub use version::Table;
 pub use windows::Windows;

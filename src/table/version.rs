@@ -9,7 +9,11 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::OnceCell;
 
-use super::{loader::RowLoader, view::{ViewRows, seen_columns, seen_schema}, writer::TableWriter};
+use super::{
+    loader::RowLoader,
+    view::{ViewRows, seen_columns, seen_schema},
+    writer::TableWriter,
+};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},

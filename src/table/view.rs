@@ -115,7 +115,8 @@ impl Table {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         let rows = |number: usize| sources.get(number).map_or(0, |source| source.rows);
         let found = sources.iter().map(|source| async move {
-            let (join, lists): (Option<Bytes>, Option<Bytes>) = try_join(self.join_object(source.join.as_ref()), self.join_object(source.lists.as_ref())).await?;
+            let (join, lists): (Option<Bytes>, Option<Bytes>) =
+                try_join(self.join_object(source.join.as_ref()), self.join_object(source.lists.as_ref())).await?;
             let join = join.map(|bytes| read_join(bytes, rows(source.base), source.rows)).transpose()?;
             let join = join.map(|partners| partners.into_iter().map(|row| row.map_or(NO_ROW, u64::cast_signed)).collect());
             let lists = lists.map(|bytes| read_lists(bytes, source.rows)).transpose()?;
@@ -148,7 +149,11 @@ impl Table {
                     let wrong = values.iter().position(|row| !(NO_ROW..source.rows.cast_signed()).contains(row));
                     if let Some(wrong) = wrong {
                         let row = values.get(wrong).copied().unwrap_or_default();
-                        return Err(Error::corrupt(format!("index: view row {}: row {row} of {} of a source", first + wrong, source.rows)));
+                        return Err(Error::corrupt(format!(
+                            "index: view row {}: row {row} of {} of a source",
+                            first + wrong,
+                            source.rows
+                        )));
                     }
                     at.extend_from_slice(values);
                 }

@@ -18,8 +18,8 @@ use tetrys::{
     Cuts, Preset, Schema, Store, Table, WriteOptions,
     codec::Chain,
     format::{
-        Condemned, ForeignTable, LayoutWriter, Manifest, Parent, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema,
-        read_layout, write_join,
+        Condemned, ForeignTable, LayoutWriter, Manifest, Parent, View, ViewColumn, ViewIndexColumn, ViewSource,
+        index_arrow_schema, read_layout, write_join,
     },
     id::{Hash, ObjectRef},
 };
@@ -489,7 +489,8 @@ fn view(path: &Path) -> (Schema, RecordBatch) {
         let there = Some(NullBuffer::from(vec![true, true, false]));
         Arc::new(LargeListArray::new(field, OffsetBuffer::from_lengths([3, 2, 0]), values, there))
     };
-    let seen = Schema::builder().index("log", "utf8").index("score", "f64").group("sensors", [("pose", "f64[3,3]"), ("note", "utf8")]);
+    let seen =
+        Schema::builder().index("log", "utf8").index("score", "f64").group("sensors", [("pose", "f64[3,3]"), ("note", "utf8")]);
     let seen = seen.group("labels", [("label", "utf8")]).group("tracks", [("track", "list<u32>"), ("box", "list<f32[?,2]>")]);
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("log", logs),

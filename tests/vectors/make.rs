@@ -759,10 +759,8 @@ fn views(folder: &Path, manifest: &Manifest, store: &dyn Fn(&str, u64, &[&str]) 
     let firsts = [Some(0), Some(0), None, Some(3), Some(3), Some(0)];
     fs::write(folder.join("lists.parquet"), write_join(&firsts).unwrap()).unwrap();
     let wrong = [vec![Some(1), Some(1)], vec![Some(0), None, Some(1)], vec![None, Some(0)]];
-    let wrong: Vec<Value> = wrong
-        .iter()
-        .map(|firsts| json!({"firsts": firsts, "file": hex(&write_join(firsts).unwrap())}))
-        .collect();
+    let wrong: Vec<Value> =
+        wrong.iter().map(|firsts| json!({"firsts": firsts, "file": hex(&write_join(firsts).unwrap())})).collect();
     json("lists.json", json!({"firsts": firsts, "refused": wrong}));
 }
 

@@ -49,7 +49,12 @@ impl DiffCommand {
             return Ok(Outcome::Done);
         }
         let by = if found.keys.is_empty() { "their numbers".to_owned() } else { found.keys.join(", ") };
-        writeln!(out, "{} -> {}, rows told apart by {by}\n", text::counted(found.rows[0], "row"), text::counted(found.rows[1], "row"))?;
+        writeln!(
+            out,
+            "{} -> {}, rows told apart by {by}\n",
+            text::counted(found.rows[0], "row"),
+            text::counted(found.rows[1], "row")
+        )?;
         let listed = |rows: &[u64]| {
             let mut shown: Vec<String> = rows.iter().take(named).map(u64::to_string).collect();
             if rows.len() > named {

@@ -59,7 +59,10 @@ impl Info {
                         format!("{} version {}", source.urls.first().cloned().unwrap_or_default(), source.version),
                         text::count(source.rows),
                         source.columns.len().to_string(),
-                        source.merged_into.map_or_else(|| "its own".to_owned(), |base| format!("{base}, join map {}", text::bytes(source.join_bytes))),
+                        source.merged_into.map_or_else(
+                            || "its own".to_owned(),
+                            |base| format!("{base}, join map {}", text::bytes(source.join_bytes)),
+                        ),
                     ]
                 })
                 .collect();

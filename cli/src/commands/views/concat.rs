@@ -11,11 +11,13 @@ use crate::{
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "The view has the rows of the first table, then those of the second, and so on. Windows stay within the table of their row.
+#[command(
+    after_help = "The view has the rows of the first table, then those of the second, and so on. Windows stay within the table of their row.
 
 Examples:
   tetrys concat monday tuesday wednesday --out week
-  tetrys concat old new --fill --out all --dry-run")]
+  tetrys concat old new --fill --out all --dry-run"
+)]
 pub(crate) struct Concat {
     /// The tables, two at least: paths or file:// URLs; TABLE@3 is its version 3
     #[arg(required = true, num_args = 2.., value_name = "TABLE")]
