@@ -20,6 +20,8 @@ mod times;
 mod verify;
 mod version;
 mod view;
+#[cfg(feature = "frame")]
+mod view_index;
 mod windows;
 mod writer;
 
