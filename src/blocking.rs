@@ -26,10 +26,10 @@ use futures::StreamExt;
 use tokio::runtime::Runtime;
 
 #[cfg(feature = "frame")]
-use crate::table::Index;
+use crate::table::{Index, SavedView, ViewWriter};
 use crate::{
     Coalesce, Edge, Error, Explain, Result, Row, Rows, Schema, Window, Windows, WriteOptions,
-    table::{self, Verification},
+    table::{self, Diff, Verification},
 };
 
 /// The runtime of the process.
@@ -102,6 +102,22 @@ impl Table {
         RowLoader(self.0.row_loader())
     }
 
+    /// As [`crate::Table::diff`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
+        wait(self.0.diff(&before.0, on))
+    }
+
+    /// As [`crate::Table::rebind`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn rebind<U: AsRef<str>>(&self, urls: impl IntoIterator<Item = U>) -> Result<Self> {
+        wait(self.0.rebind(urls)).map(Self)
+    }
+
     /// As [`crate::Table::verify`].
     ///
     /// # Errors
@@ -109,6 +125,32 @@ impl Table {
     pub fn verify(&self) -> Result<Verification> {
         wait(self.0.verify(|_, _| {}))
     }
+}
+
+/// As [`Index::save`], or [`ViewWriter::save`] for a view of which more is said.
+///
+/// ```no_run
+/// use tetrys::{Merge, blocking::{self, Table}};
+/// let (sensors, labels) = (Table::open("sensors")?.index()?, Table::open("labels")?.index()?);
+/// let merged = sensors.merge(&labels, &Merge::on(["log_id", "timestamp"]))?;
+/// blocking::save(merged.view_writer().property("who", "me"), "labelled")?;
+/// # Ok::<(), tetrys::Error>(())
+/// ```
+///
+/// # Errors
+/// As there.
+#[cfg(feature = "frame")]
+pub fn save(view: ViewWriter, url: &str) -> Result<SavedView> {
+    wait(view.save(url))
+}
+
+/// As [`Index::with_sources`].
+///
+/// # Errors
+/// As there.
+#[cfg(feature = "frame")]
+pub fn with_sources(index: &Index) -> Result<Index> {
+    wait(index.with_sources())
 }
 
 /// Reads rows; see [`crate::RowLoader`].

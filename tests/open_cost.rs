@@ -173,3 +173,35 @@ fn a_window_of_an_index_that_is_loaded_reads_no_index_again() {
         assert_eq!(waves.take(), 2);
     });
 }
+
+#[cfg(feature = "frame")]
+#[test]
+fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
+    use tetrys::{Merge, RowLoader, Store};
+
+    let tables = [cold(), cold()];
+    let [a, b] = [0, 1].map(|number| {
+        let (_, waves) = &tables[number];
+        let store = Store::new(Arc::new(waves.clone()), Path::default(), format!("memory://hops/{number}"));
+        block_on(Table::open_store(store)).unwrap()
+    });
+    let (raw, _) = memory();
+    let counting = CountingStore::new(raw);
+    let waves = Waves { inner: counting.clone(), answered: Arc::default() };
+    let store = Store::new(Arc::new(waves.clone()), Path::default(), "memory://hops/view");
+    block_on(async {
+        let [left, right] = [a.index().await.unwrap(), b.index().await.unwrap()];
+        let merged = left.merge(&right, &Merge::on(["log", "time"])).unwrap();
+        merged.view_writer().save_in(store.clone()).await.unwrap();
+        tables.iter().for_each(|(counting, waves)| drop((counting.reset(), waves.take())));
+        (counting.reset(), waves.take());
+        let view = Table::open_store(store).await.unwrap().bind([&a, &b]).await.unwrap();
+        let loader = RowLoader::new(&view.index().await.unwrap()).unwrap().columns(["lidar.points"]).unwrap();
+        // The manifests of the sources are read in the third wave, beside the index: each is one request.
+        assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "joins"]));
+        assert_eq!(waves.take(), 3);
+        loader.get_row(3).await.unwrap();
+        assert_eq!(asked(&tables[0].0.reset()), (0, vec!["layout", "chunks"]));
+        assert_eq!((tables[0].1.take(), tables[1].0.reset().requests(), counting.reset().requests()), (2, 0, 0));
+    });
+}

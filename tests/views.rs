@@ -143,7 +143,9 @@ fn a_saved_index_reads_as_the_live_one_did() {
         let by_time = Merge::on(["log"]).as_of("time", Pick::Nearest).tolerance("3").unwrap();
         let ab = a.merge(&b, &by_key).unwrap();
         let abc = a.merge(&b, &by_time.clone().left()).unwrap().merge(&c, &by_key.clone().left()).unwrap();
+        let lists = a.merge(&b, &Merge::on(["log", "time"]).group_to_list().left()).unwrap();
         let indexes = [
+            lists.select([col("log"), col("time"), col("a_id")]).unwrap(),
             a.clone(),
             a.filter(col("a_id").gt(lit(30))).unwrap(),
             a.slice(0, 0),
@@ -522,6 +524,29 @@ fn damaged_and_forged_views_are_refused() {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.to_string().contains(said), "{error}: expected {said}");
     }
+    // Every member at every edge: refused, or the same rows.
+    let json: Value = serde_json::from_slice(&bytes).unwrap();
+    let mut members = Vec::new();
+    paths(&json["view"], "/view".to_owned(), &mut members);
+    let edges = [0, 1, 2, u64::from(u32::MAX), 1 << 48, (1 << 48) + 1, i64::MAX as u64, u64::MAX].map(Value::from);
+    let others = ["null", "[]", "{}", "\"\"", "true", "-1", "1.5", "\"a\""].map(|text| serde_json::from_str(text).unwrap());
+    let mut refused = 0;
+    for path in &members {
+        for value in edges.iter().chain(&others).filter(|_| common::full() || rng.once_in(3)) {
+            refused += usize::from(sealed(&|json| *json.pointer_mut(path).unwrap() = value.clone()).is_err());
+        }
+    }
+    assert!(members.len() > 40 && refused > members.len(), "{} members, {refused} refused", members.len());
+}
+
+/// The path to every value of some JSON.
+fn paths(value: &Value, path: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, value)| paths(value, format!("{path}/{name}"), found)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(at, value)| paths(value, format!("{path}/{at}"), found)),
+        _ => {}
+    }
+    found.push(path);
 }
 
 #[test]

@@ -103,11 +103,8 @@ impl Table {
     pub async fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
         let mut keys: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
         if keys.is_empty() {
-            let ordered = |table: &Self| {
-                let schema = table.schema();
-                schema.sequence_by().chain(schema.order_by()).map(|column| column.name.clone()).collect::<Vec<_>>()
-            };
-            keys = ordered(self);
+            let ordered = self.schema().sequence_by().chain(self.schema().order_by());
+            keys = ordered.map(|column| column.name.clone()).collect();
             let mut seen = HashSet::new();
             keys.retain(|key| seen.insert(key.clone()));
             keys.retain(|key| before.schema().index().any(|column| column.name == *key));
@@ -331,9 +328,12 @@ fn compare(old: &Rows, new: &Rows) -> Diff {
     }
 }
 
+/// The name of a column and its type.
+type Typed = (String, String);
+
 /// The columns of the second schema alone, and of the first alone.
-fn columns(old: &Schema, new: &Schema) -> (Vec<(String, String)>, Vec<(String, String)>) {
-    let typed = |schema: &Schema| -> Vec<(String, String)> {
+fn columns(old: &Schema, new: &Schema) -> (Vec<Typed>, Vec<Typed>) {
+    let typed = |schema: &Schema| -> Vec<Typed> {
         schema.columns().iter().map(|column| (column.name.clone(), column.ty.to_string())).collect()
     };
     let (old, new) = (typed(old), typed(new));

@@ -3,12 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::future::try_join3;
 use polars::{
-    prelude::{
-        Column, DataFrame, Expr, IdxCa, IdxSize, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions,
-        UniqueKeepStrategy, col,
-    },
+    prelude::{DataFrame, Expr, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions, UniqueKeepStrategy, col},
     sql::SQLContext,
 };
 
@@ -21,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    format::{Locator, View, index_columns_reader},
+    format::{Locator, index_columns_reader},
     index::{self, is_locator, locate, locator_column, with_locators},
     schema::ColumnId,
 };
@@ -105,42 +101,8 @@ impl Table {
         Ok(Index { frame, sources: [source].into() })
     }
 
-    /// The index of a view: the locators in its frame are those of its sources.
-    async fn index_of_view(&self, view: &View, columns: Option<Vec<usize>>) -> Result<Index> {
-        let columns = columns.unwrap_or_else(|| seen_columns(self));
-        let (objects, maps, tables) = try_join3(self.index_objects(), self.join_maps(), self.sources()).await?;
-        let rows = self.view_rows_of(&objects, maps)?;
-        let mut frame = self.frame_of(&objects, &columns)?;
-        let whole = frame.clone();
-        let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
-        for (number, (source, table)) in view.sources.iter().zip(tables.iter()).enumerate() {
-            let tag = Locator::tag(table.manifest().table, table.version());
-            let taken = |tag: &u16| sources.iter().any(|source| source.tag == *tag);
-            let tag = (0..1 << 15).map(|step| tag.wrapping_add(step) & 0x7fff).find(|tag| !taken(tag));
-            let tag = tag.ok_or_else(|| Error::invalid("more tables in one index than there are tags"))?;
-            let at = &rows.at[number];
-            frame = with_locators(&frame, tag, at.iter().copied())?;
-            // With all rows of its one base, in their order, the view is what a merge goes on from.
-            let every = view.sources.iter().all(|source| source.base == 0)
-                && source.base == number
-                && at.len() as u64 == source.rows
-                && at.iter().zip(0..).all(|(row, place)| *row == place);
-            sources.push(IndexSource {
-                table: table.clone(),
-                tag,
-                base: source.base,
-                columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
-                index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
-                partners: rows.partners[number].clone(),
-                lists: rows.lists[number].clone(),
-                whole: every.then(|| whole.clone()),
-            });
-        }
-        Ok(Index { frame, sources: sources.into() })
-    }
-
     /// The frame of some index columns.
-    fn frame_of(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
+    pub(super) fn frame_of(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
         let mut batches = Vec::new();
         for (bytes, segment) in objects.iter().zip(&self.manifest().segments) {
             batches.extend(index_columns_reader(bytes.clone(), &self.manifest().schema, segment.rows, columns)?);
@@ -272,57 +234,6 @@ impl Index {
         Ok(found)
     }
 
-    /// The same index, which may be merged again: one with all rows of its tables always may, that of a view with some of them
-    /// once the indexes of those tables are loaded, which this does.
-    ///
-    /// A merge goes through all rows of the left table, so that windows find partners of rows that a filter took out. The keys of
-    /// those rows come from the tables; columns that were computed before the view was saved are known for its own rows alone.
-    ///
-    /// ```no_run
-    /// # async fn example() -> tetrys::Result<()> {
-    /// use tetrys::{Merge, Table};
-    /// let busy = Table::open("/data/busy").await?.index().await?.with_sources().await?;
-    /// let labels = Table::open("/data/labels").await?.index().await?;
-    /// let merged = busy.merge(&labels, &Merge::on(["log_id", "timestamp"]))?;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Table::index`].
-    pub async fn with_sources(&self) -> Result<Self> {
-        let mut sources = self.sources.to_vec();
-        for base in 0..sources.len() {
-            if sources[base].base != base || sources[base].whole.is_some() {
-                continue;
-            }
-            let mut columns: Vec<Column> = Vec::new();
-            for number in base..sources.len() {
-                let source = &sources[number];
-                if source.base != base || source.index.is_empty() {
-                    continue;
-                }
-                let loaded = source.table.index().await?.frame;
-                let rows = source.partners.as_ref();
-                let rows = rows.map(|rows| rows.iter().map(|row| IdxSize::try_from(*row).ok()).collect::<IdxCa>());
-                for (name, id) in source.index.iter() {
-                    let stored = source.table.schema().column(*id).map(|column| column.name.as_str()).unwrap_or_default();
-                    let failed = |error: PolarsError| refused(stored, &error);
-                    let column = loaded.column(stored).map_err(failed)?;
-                    let column = match &rows {
-                        Some(rows) => column.take(rows).map_err(failed)?,
-                        None => column.clone(),
-                    };
-                    if columns.iter().all(|held| held.name() != name.as_str()) {
-                        columns.push(column.with_name(name.into()));
-                    }
-                }
-            }
-            let height = usize::try_from(sources[base].table.rows()).map_err(|_| Error::unsupported("rows in a frame"))?;
-            sources[base].whole = Some(DataFrame::new(height, columns).map_err(|error| refused("with_sources", &error))?);
-        }
-        Ok(Self { frame: self.frame.clone(), sources: sources.into() })
-    }
-
     /// A frame that was joined by hand from those of several indexes: single rows and batches of it can be read. Windows follow
     /// the rows of the first index alone, since nobody knows which rows of the others would stand around; merge the indexes with
     /// [`Index::merge`] instead where windows are wanted.
@@ -390,6 +301,11 @@ impl Index {
         let partial = self.sources.len() > 1;
         let located = self.sources.iter().map(|source| locate(&self.frame, source.tag, source.table.rows(), partial));
         let located = located.collect::<Result<Vec<_>>>()?;
+        for (source, rows) in self.sources.iter().zip(&located) {
+            if let Some(row) = source.lists.as_ref().and_then(|lists| lists.first_stranger(rows)) {
+                return Err(Error::invalid(format!("row {row} of {} begins no list of the merge", source.table.url())));
+            }
+        }
         let nowhere = |row: &usize| located.iter().all(|rows| rows.get(*row) == Some(&NO_ROW));
         match (0..self.frame.height()).find(|row| partial && nowhere(row)) {
             Some(row) => Err(Error::invalid(format!("frame row {row}: no partner (-1) in every table"))),
@@ -419,6 +335,6 @@ impl RowLoader {
     }
 }
 
-fn refused(what: &str, error: &PolarsError) -> Error {
+pub(super) fn refused(what: &str, error: &PolarsError) -> Error {
     Error::invalid(format!("{what}: {error}"))
 }

@@ -31,6 +31,12 @@ impl Lists {
         self.members.get(start..end).unwrap_or_default().iter().map(|(_, row)| *row)
     }
 
+    /// The first of these rows that begins no list; −1 stands for no row.
+    pub(super) fn first_stranger(&self, rows: &[i64]) -> Option<i64> {
+        let begins = |row: u64| self.members.binary_search(&(row, row)).is_ok();
+        rows.iter().copied().find(|row| u64::try_from(*row).is_ok_and(|row| !begins(row)))
+    }
+
     /// The rows of the lists that these rows begin, one list behind the other.
     pub(super) fn rows_of(&self, firsts: &[Option<u64>]) -> Vec<Option<u64>> {
         firsts.iter().flatten().flat_map(|first| self.rows(*first)).map(Some).collect()

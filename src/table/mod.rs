@@ -28,6 +28,8 @@ mod usage;
 mod verify;
 mod version;
 mod view;
+#[cfg(feature = "frame")]
+mod view_index;
 mod windows;
 mod writer;
 

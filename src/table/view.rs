@@ -127,7 +127,7 @@ impl Table {
 
     /// The row columns of the index segments, beside join maps and lists.
     pub(super) fn view_rows_of(&self, objects: &[Bytes], maps: Vec<JoinMaps>) -> Result<ViewRows> {
-        let (partners, lists) = maps.into_iter().unzip();
+        let (partners, lists): (Vec<_>, Vec<_>) = maps.into_iter().unzip();
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         let stored = &self.manifest().schema;
         let index: Vec<&Column> = stored.index().collect();
@@ -163,6 +163,13 @@ impl Table {
         let nowhere = |row: &usize| at.iter().all(|rows| rows.get(*row).is_none_or(|row| *row == NO_ROW));
         if let Some(row) = (0..rows).find(nowhere) {
             return Err(Error::corrupt(format!("index: view row {row} is in no source")));
+        }
+        for (number, lists) in lists.iter().enumerate() {
+            let of = |rows: &[i64]| lists.as_ref().and_then(|lists| lists.first_stranger(rows));
+            let joined = partners.get(number).and_then(Option::as_ref).and_then(|rows| of(rows));
+            if let Some(row) = at.get(number).and_then(|rows| of(rows)).or(joined) {
+                return Err(Error::corrupt(format!("source {number} of the view: row {row} begins no list")));
+            }
         }
         Ok(ViewRows { at: at.into_iter().map(Arc::from).collect(), partners, lists })
     }

@@ -621,8 +621,12 @@ class Table:
             require(all(row is not None and -1 <= row < table.rows for row in rows), f"{what}: a row that it does not have")
             if source["join"]:
                 left = sources[source["base"]]["rows"]
-                read_join(self.objects.referenced("joins", source["join"]), left, table.rows, f"{what}: join map")
+                joined = read_join(self.objects.referenced("joins", source["join"]), left, table.rows, f"{what}: join map")
+            else:
+                joined = []
             lists = source["lists"] and read_lists(self.objects.referenced("joins", source["lists"]), table.rows, f"{what}: lists")
+            begins = lambda row: lists is None or row in (None, -1) or lists[row] == row
+            require(all(map(begins, rows)) and all(map(begins, joined)), f"{what}: a row that begins no list")
             require(all(column["id"] in table.schema.index for column in source["index"]), f"{what}: index columns")
             there = [held or row != -1 for held, row in zip(there, rows)]
             for column in source["columns"]:
