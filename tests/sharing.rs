@@ -7,6 +7,7 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
+use common::hooked::{Act, Hooked};
 use common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions};
 use tetrys::{
     ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
@@ -399,5 +400,120 @@ fn a_table_that_is_materialized_needs_no_other() {
         let own = Table::open_store(own.store().clone()).await.unwrap();
         assert_reads(&own, &changed).await;
         assert_eq!(own.materialize(|_, _| {}).await.unwrap().version(), 2, "nothing left to do");
+    });
+}
+
+#[test]
+fn a_window_over_shared_blocks_takes_one_range_more() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (schema, batch) = wide(9);
+        let (first, _) =
+            write(store(folder.path(), "first"), &schema, wide_cuts(), &[], std::slice::from_ref(&batch)).await.unwrap();
+        let changed = repainted(&batch, 5, |row| row % 13 == 4);
+        let (again, _) =
+            write(store(folder.path(), "again"), &schema, wide_cuts(), &[&first], std::slice::from_ref(&changed)).await.unwrap();
+        let camera = |table: &Table| table.row_loader().columns(["camera.*"]).unwrap().coalesce(tetrys::Coalesce::REMOTE);
+        let mut more = 0;
+        for row in 0..600 {
+            let fresh = camera(&first).explain(row, -9..=9).await.unwrap();
+            let shared = camera(&again).explain(row, -9..=9).await.unwrap();
+            assert!(shared.ranges <= fresh.ranges + 1, "row {row}: {} and {} ranges", fresh.ranges, shared.ranges);
+            assert!(2 * shared.bytes <= 3 * fresh.payload_bytes, "row {row}: {} and {} bytes", fresh.payload_bytes, shared.bytes);
+            more += shared.ranges - fresh.ranges.min(shared.ranges);
+        }
+        assert!(more > 100, "most windows meet a changed row: {more}");
+    });
+}
+
+#[test]
+fn a_table_that_comes_home_owns_its_chunks_again() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (schema, batch) = wide(10);
+        let (a, _) = write(store(folder.path(), "a"), &schema, wide_cuts(), &[], std::slice::from_ref(&batch)).await.unwrap();
+        let (b, _) = write(store(folder.path(), "b"), &schema, wide_cuts(), &[&a], std::slice::from_ref(&batch)).await.unwrap();
+        // A version of a that has b as reference, whose chunks are those of a: no circle comes of it.
+        let writer = a.overwrite(schema.clone(), wide_cuts()).await.unwrap().references([&b]).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&batch).await.unwrap();
+        let second = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        assert!(second.manifest().stores.is_empty(), "{:?}", second.manifest().stores);
+        assert_reads(&second, &batch).await;
+        // A copy of a table is no reference of it.
+        let copy = store(folder.path(), "copy");
+        for (name, bytes) in tables::objects(a.store()).await {
+            copy.put_new(&name, bytes.into()).await.unwrap();
+        }
+        let copy = Table::open_store(copy).await.unwrap();
+        let error = a.append(wide_cuts()).await.unwrap().references([&copy]).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("is a copy of"), "{error}");
+    });
+}
+
+#[test]
+fn an_owner_of_a_later_format_and_one_that_is_not_allowed_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (schema, batch) = wide(11);
+        let (first, _) =
+            write(store(folder.path(), "first"), &schema, wide_cuts(), &[], std::slice::from_ref(&batch)).await.unwrap();
+        let (second, _) =
+            write(store(folder.path(), "second"), &schema, wide_cuts(), &[&first], std::slice::from_ref(&batch)).await.unwrap();
+        // The same table under an absolute URL that nobody allowed: its chunks are not used, those of others are.
+        let mut manifest = second.manifest().clone();
+        manifest.stores[0].urls = vec!["file:///etc".to_owned(), "http://169.254.169.254/latest".to_owned()];
+        manifest.table = uuid::Uuid::from_u128(77);
+        let stranger = store(folder.path(), "stranger");
+        for (name, bytes) in tables::objects(second.store()).await.into_iter().filter(|(name, _)| !name.starts_with("manifests/"))
+        {
+            stranger.put_new(&name, bytes.into()).await.unwrap();
+        }
+        tetrys::commit::publish(&stranger, &manifest).await.unwrap();
+        let stranger = Table::open_store(stranger).await.unwrap();
+        let (table, sharing) =
+            write(store(folder.path(), "third"), &schema, wide_cuts(), &[&stranger], std::slice::from_ref(&batch)).await.unwrap();
+        assert_eq!((sharing.blocks, table.manifest().stores.len()), (0, 0));
+        assert_reads(&table, &batch).await;
+        // What the newest version of an owner condemns cannot be known where it is of a later format.
+        let text = String::from_utf8(tetrys::format::Manifest::to_bytes(first.manifest()).unwrap().0).unwrap();
+        let body = text.split(",\"blake3\":\"").collect::<Vec<_>>();
+        let body = body[..body.len() - 1].join(",\"blake3\":\"").replacen("\"format\":1", "\"format\":9", 1);
+        let later = format!("{body},\"blake3\":\"{}\"}}\n", Hash::of(body.as_bytes()));
+        first.store().put_new(&tetrys::format::manifest_name(2), later.into()).await.unwrap();
+        let writer = TableWriter::create(store(folder.path(), "fourth"), schema, wide_cuts()).await.unwrap();
+        let error = writer.references([&first]).await.unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Unsupported
+                && error.to_string().contains("/first")
+                && error.to_string().contains("format 9"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn an_owner_that_cannot_be_written_is_used_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (schema, batch) = wide(12);
+        let (first, _) =
+            write(store(folder.path(), "first"), &schema, wide_cuts(), &[], std::slice::from_ref(&batch)).await.unwrap();
+        let path = folder.path().join("first");
+        let files = Arc::new(object_store::local::LocalFileSystem::new_with_prefix(&path).unwrap());
+        let read_only = Hooked::new(files, |_, verb, place| match verb {
+            "put" => Act::Before(object_store::Error::PermissionDenied { path: place.to_owned(), source: "read-only".into() }),
+            _ => Act::Pass,
+        });
+        let read_only = Store::new(Arc::new(read_only), object_store::path::Path::default(), first.url());
+        let read_only = Table::open_store(read_only).await.unwrap();
+        let writer = TableWriter::create(store(folder.path(), "again"), schema, wide_cuts()).await.unwrap();
+        let writer = writer.references([&read_only]).await.unwrap();
+        assert_eq!(writer.unpinned().iter().map(|owner| owner.url.as_str()).collect::<Vec<_>>(), [first.url()]);
+        let mut partition = writer.partition().unwrap();
+        partition.write(&batch).await.unwrap();
+        let again = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        assert_eq!(again.manifest().lineage["not_pinned"], serde_json::json!([first.url()]));
+        assert_reads(&again, &batch).await;
     });
 }

@@ -173,29 +173,37 @@ struct Ranges {
 }
 
 impl Ranges {
-    /// Adds bytes of a run's chunk, to the last range if they are near its end.
+    /// Adds bytes of a run's chunk, to the last range of that chunk if they are near its end. That need not be the last of all:
+    /// where a table shares chunks, new blocks lie in one chunk and those around them in another.
     fn add(&mut self, run: &LayoutRun, bytes: Range<u64>) -> Stretch {
         let Coalesce { max_gap, max_bridged } = self.coalesce;
-        // Two runs may lie in one chunk, as when a table shares it with another.
-        let joined = self.ranges.last_mut().filter(|last| last.chunk == run.chunk && last.owner == run.owner).filter(|last| {
-            let near = last.range.end <= bytes.start && bytes.start - last.range.end <= max_gap;
-            last.range.end == bytes.start || (near && bytes.end - last.range.start <= max_bridged)
+        let near = self.ranges.iter().enumerate().rev().take(LOOK_BACK);
+        let same = near.filter(|(_, range)| range.chunk == run.chunk && range.owner == run.owner).map(|(number, _)| number);
+        let joined = same.take(1).find(|number| {
+            let Some(range) = self.ranges.get(*number) else { return false };
+            let near = range.range.end <= bytes.start && bytes.start - range.range.end <= max_gap;
+            range.range.end == bytes.start || (near && bytes.end - range.range.start <= max_bridged)
         });
-        match joined {
-            Some(last) => last.range.end = bytes.end,
-            None => self.ranges.push(RangeRead {
-                owner: run.owner,
-                chunk: run.chunk,
-                chunk_bytes: run.chunk_bytes,
-                range: bytes.clone(),
-            }),
-        }
-        let range_start = self.ranges.last().map_or(0, |range| range.range.start);
+        let number = joined.unwrap_or(self.ranges.len());
+        let range_start = match self.ranges.get_mut(number) {
+            Some(range) => {
+                range.range.end = bytes.end;
+                range.range.start
+            }
+            None => {
+                let (owner, chunk, chunk_bytes) = (run.owner, run.chunk, run.chunk_bytes);
+                self.ranges.push(RangeRead { owner, chunk, chunk_bytes, range: bytes.clone() });
+                bytes.start
+            }
+        };
         let start = usize::try_from(bytes.start - range_start).unwrap_or(usize::MAX);
         let len = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
-        Stretch { range: self.ranges.len() - 1, within: start..start.saturating_add(len) }
+        Stretch { range: number, within: start..start.saturating_add(len) }
     }
 }
+
+/// Ranges that are looked at for one of the same chunk: a window over shared blocks meets few chunks.
+const LOOK_BACK: usize = 8;
 
 /// What a plan will cost: what a counting store sees when it is executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
