@@ -55,6 +55,7 @@ impl TableWriter {
             // An index segment counts its rows by its columns.
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
         }
+        store.ensure_create_only().await?;
         if let Some(version) = commit::newest_version(&store).await? {
             return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
         }

@@ -12,6 +12,7 @@ mod ingest;
 mod layout;
 mod query;
 mod schema;
+mod selftest;
 mod stats;
 mod verify;
 mod versions;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Layout(layout::LayoutCommand),
     /// Check every byte of a table against the hashes that name it
     Verify(verify::Verify),
+    /// Whether a store can carry tables: create-only puts, races, ranges, parts, a verdict a line
+    Selftest(selftest::Selftest),
     /// The script by which a shell completes commands and options
     Completions(completions::Completions),
     /// The manual: a page for every command
@@ -78,6 +81,7 @@ impl Command {
             Self::Stats(command) => command.run(out).await,
             Self::Query(command) => command.run(out).await,
             Self::Layout(command) => command.run(out).await,
+            Self::Selftest(command) => command.run(out).await,
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
         }

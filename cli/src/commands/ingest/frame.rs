@@ -11,7 +11,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use tetrys::{
-    Result as Checked, Store,
+    Result as Checked,
     ingest::frame::{Blob, Frame, FrameSettings, Missing, ingest},
 };
 
@@ -34,7 +34,7 @@ Examples:
 pub(crate) struct FrameCommand {
     /// The file that holds the frame
     frame: PathBuf,
-    /// The new table: a path or file:// URL where no table is yet
+    /// The new table: a path or URL where no table is yet
     table: String,
     /// The index columns [default: every column of a small type that stands in no group]
     #[arg(long, value_name = "P,..", value_delimiter = ',')]
@@ -108,7 +108,7 @@ impl FrameCommand {
             workers: self.writing.workers(),
             partition_rows: self.partition_rows.unwrap_or(0),
         };
-        let store = Store::open(&self.table)?;
+        let store = crate::opening::store(&self.table)?;
         let frame = open(&self.frame).map_err(Failure::Input)?;
         let bar = progress::rows("ingest", frame.rows(), self.writing.quiet);
         let moved = bar.clone();
