@@ -25,5 +25,5 @@ pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primi
 pub use store::{Store, StoreOptions};
 #[cfg(feature = "frame")]
 pub use table::Index;
-pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Windows};
+pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows};
 pub use write::{PartitionWriter, Receipt, WriteOptions};

@@ -22,7 +22,8 @@ use common::{
 use tetrys::{
     Error, ErrorKind, Result, Store, StoreOptions, Table, TableWriter,
     commit::{load, newest_version, publish},
-    format::Manifest,
+    format::{Manifest, Parent},
+    id::Hash,
 };
 use tetrys_s3_server::{Fault, Server};
 use uuid::Uuid;
@@ -35,7 +36,8 @@ async fn first_version(store: &Store) -> Manifest {
 
 /// The manifest of another version of the same rows, by another commit.
 fn next(first: &Manifest, version: u64) -> Manifest {
-    Manifest { version, commit_id: Uuid::new_v4(), ..first.clone() }
+    let parent = Some(Parent { version: version - 1, blake3: Hash::of(b"whichever it was") }).filter(|_| version > 1);
+    Manifest { version, parent, commit_id: Uuid::new_v4(), ..first.clone() }
 }
 
 /// What a writer heard of its commit.
@@ -201,10 +203,11 @@ fn a_read_that_lags_behind_the_claim_is_an_unknown_outcome_and_never_a_failure()
     block_on(async {
         let first = first_version(&store).await;
         let mine = next(&first, 2);
-        server.on_request(|request| {
+        let answered = AtomicU64::new(0);
+        server.on_request(move |request| {
             let manifest = request.key.contains("/manifests/");
             match request.method.as_str() {
-                "PUT" if manifest => Some(Fault::Lose),
+                "PUT" if manifest => (answered.fetch_add(1, Ordering::Relaxed) == 0).then_some(Fault::Lose),
                 "GET" if manifest => Some(Fault::Hide),
                 _ => None,
             }

@@ -189,7 +189,7 @@ fn explain_says_what_the_server_then_counts() {
                 let rows = loader.get_rows(row, -length..=0).await.unwrap();
                 let seen = server.take_requests();
                 let bytes: u64 = seen.iter().filter_map(|request| request.range).map(|(first, last)| last - first + 1).sum();
-                assert_eq!((seen.len() as u64, bytes), (explained.requests, explained.bytes), "{patterns:?} {row} -{length}");
+                assert_eq!((seen.len(), bytes), (explained.requests, explained.bytes), "{patterns:?} {row} -{length}");
                 assert!(seen.iter().all(|request| request.range.is_some_and(|(first, last)| last - first < 16 << 20)));
                 let there = rows.table_rows().to_vec();
                 assert_rows(&rows, &batch, &there);

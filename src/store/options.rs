@@ -28,8 +28,16 @@ const PUBLIC: [&str; 11] = [
     "aws_profile",
 ];
 /// Names of this library's own and of the AWS files, beside those of the backends.
-const OWN: [&str; 7] =
-    ["profile", "aws_profile", "aws_config_file", "aws_shared_credentials_file", "max_retries", "retry_timeout", "single_writer"];
+const OWN: [&str; 8] = [
+    "aws_ec2_metadata_disabled",
+    "profile",
+    "aws_profile",
+    "aws_config_file",
+    "aws_shared_credentials_file",
+    "max_retries",
+    "retry_timeout",
+    "single_writer",
+];
 /// A value shorter than this (`true`, `30s`, `443`) is a setting, not a secret.
 const SHORTEST_SECRET: usize = 6;
 
@@ -51,6 +59,8 @@ const SHORTEST_SECRET: usize = 6;
 pub struct StoreOptions {
     given: BTreeMap<String, String>,
     env: BTreeMap<String, String>,
+    /// True where nothing counts that was not given: no environment, no default profile, no machine that hands out credentials.
+    alone: bool,
 }
 
 /// The services whose options are told apart.
@@ -65,18 +75,18 @@ pub(super) enum Service {
 impl StoreOptions {
     /// These options on top of what the environment says (`AWS_*`, `GOOGLE_*`, `AZURE_*`).
     pub fn new<K: Into<String>, V: Into<String>>(options: impl IntoIterator<Item = (K, V)>) -> Self {
-        Self { env: environment(), ..Self::only(options) }
+        Self { env: environment(), alone: false, ..Self::only(options) }
     }
 
     /// What the environment says.
     pub fn from_env() -> Self {
-        Self { given: BTreeMap::new(), env: environment() }
+        Self { env: environment(), ..Self::default() }
     }
 
-    /// These options, whatever the environment says. Profiles are then read only if one is named.
+    /// These options and nothing else: no environment, no default profile, and no asking the machine for credentials.
     pub fn only<K: Into<String>, V: Into<String>>(options: impl IntoIterator<Item = (K, V)>) -> Self {
         let given = options.into_iter().map(|(name, value)| (name.into().to_ascii_lowercase(), value.into())).collect();
-        Self { given, env: BTreeMap::new() }
+        Self { given, env: BTreeMap::new(), alone: true }
     }
 
     /// The name and the value of `name=value`.
@@ -103,7 +113,7 @@ impl StoreOptions {
 
     /// The same environment without what was given for one store.
     pub(super) fn ambient(&self) -> Self {
-        Self { given: BTreeMap::new(), env: self.env.clone() }
+        Self { given: BTreeMap::new(), ..self.clone() }
     }
 
     /// The options of one service by their canonical names: what was given, on top of the environment.
@@ -131,7 +141,7 @@ impl StoreOptions {
             }
         }
         let env = self.env.iter().filter_map(|(name, value)| Some((canonical(service, name)?, value.clone()))).collect();
-        Ok(Resolved { given, env })
+        Ok(Resolved { given, env, alone: self.alone })
     }
 }
 
@@ -152,6 +162,8 @@ impl fmt::Debug for StoreOptions {
 pub(super) struct Resolved {
     pub(super) given: BTreeMap<String, String>,
     pub(super) env: BTreeMap<String, String>,
+    /// As [`StoreOptions::only`] has it.
+    pub(super) alone: bool,
 }
 
 impl Resolved {

@@ -20,7 +20,9 @@ use super::{failure, profile};
 use crate::{Error, Result};
 
 /// The wait before a request is sent again for the first time; later ones double, up to 15 s.
-const FIRST_WAIT: Duration = Duration::from_millis(50);
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// Waits are drawn at random, and grow slowly where the draw is unlucky: these are enough for a burst of several seconds.
+const TRIES: usize = 15;
 
 /// A remote backend and what is known of it.
 pub(super) struct Remote {
@@ -69,7 +71,7 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
     let prefix = Path::from_url_path(parsed.path()).map_err(|error| invalid(&error.to_string()))?;
     let resolved = options.of(service)?;
     let values = match service {
-        Service::S3 => s3_values(&resolved)?,
+        Service::S3 => s3_values(&resolved).map_err(|error| error.at(&public))?,
         _ => resolved.merged(),
     };
     let secrets = secrets(&values);
@@ -86,8 +88,10 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
     let retry = retry(&values)?;
     // Deadlines that cover a whole body cut off large ones on slow lines; `timeout` brings one back.
     let client = ClientOptions::new().with_timeout_disabled();
-    let allow_http = values.get("aws_endpoint").or(values.get("aws_endpoint_url_s3")).or(values.get("azure_storage_endpoint"));
-    let allow_http = allow_http.is_some_and(|endpoint| endpoint.starts_with("http://")) || parsed.scheme() == "http";
+    let allow_http = ["aws_endpoint", "aws_endpoint_url_s3", "azure_storage_endpoint", "google_base_url"];
+    let plain = |name: &&str| values.get(*name).is_some_and(|endpoint| endpoint.starts_with("http://"));
+    // An endpoint that begins so was chosen so.
+    let allow_http = allow_http.iter().any(plain) || parsed.scheme() == "http";
     let client = if allow_http { client.with_allow_http(true) } else { client };
     let for_backend = values.iter().filter(|(name, _)| name.as_str() != "read_timeout");
     let objects: Arc<dyn ObjectStore> = match service {
@@ -129,6 +133,7 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
     const KEYS: [&str; 3] = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
     const MACHINE: [&str; 3] =
         ["aws_web_identity_token_file", "aws_container_credentials_relative_uri", "aws_container_credentials_full_uri"];
+    const DISABLED: &str = "aws_ec2_metadata_disabled";
     let has_keys = |options: &BTreeMap<String, String>| KEYS.iter().any(|key| options.contains_key(*key));
     let mut env = resolved.env.clone();
     let given = &resolved.given;
@@ -139,8 +144,7 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
     if given.contains_key("aws_endpoint") {
         env.remove("aws_endpoint_url_s3");
     }
-    // Without an environment nothing is read that was not named.
-    let from_files = asked_for_profile || !env.is_empty() || !resolved.env.is_empty() || given.is_empty();
+    let from_files = asked_for_profile || !resolved.alone;
     let anonymous = resolved.get("aws_skip_signature").is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let mut values = if from_files && (asked_for_profile || !(anonymous || has_keys(given)) || !given.contains_key("aws_region"))
     {
@@ -165,6 +169,14 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
     }
     values.extend(env);
     values.extend(given.clone());
+    let by_machine = MACHINE.iter().any(|name| values.contains_key(*name)) || values.contains_key("aws_metadata_endpoint");
+    let machine_asked = !resolved.alone && !values.get(DISABLED).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    if !(anonymous || has_keys(&values) || by_machine || machine_asked) {
+        return Err(Error::denied(
+            "no credentials for S3: give access_key_id and secret_access_key or aws_profile, or skip_signature=true for a public \
+             bucket",
+        ));
+    }
     Ok(values)
 }
 
@@ -172,6 +184,7 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
 fn retry(values: &BTreeMap<String, String>) -> Result<RetryConfig> {
     let mut retry = RetryConfig::default();
     retry.backoff.init_backoff = FIRST_WAIT;
+    retry.max_retries = TRIES;
     if let Some(text) = values.get("max_retries") {
         retry.max_retries = text.parse().map_err(|_| Error::invalid("store option max_retries: expected a number"))?;
     }
@@ -230,7 +243,7 @@ mod tests {
         let env = [("aws_access_key_id", "E"), ("aws_secret_access_key", "S"), ("aws_session_token", "T")];
         let given = [("aws_access_key_id", "G"), ("aws_secret_access_key", "H"), ("aws_region", "r")];
         let map = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        let values = s3_values(&Resolved { given: map(&given), env: map(&env) }).unwrap();
+        let values = s3_values(&Resolved { given: map(&given), env: map(&env), alone: true }).unwrap();
         assert_eq!(values.get("aws_access_key_id").map(String::as_str), Some("G"));
         assert_eq!(values.get("aws_session_token"), None);
     }

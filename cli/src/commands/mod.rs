@@ -13,6 +13,7 @@ mod layout;
 mod query;
 mod schema;
 mod selftest;
+mod session;
 mod stats;
 mod verify;
 mod versions;
@@ -30,6 +31,9 @@ pub(crate) enum Command {
     /// Take a data set in as a new table
     #[command(subcommand)]
     Ingest(ingest::Ingest),
+    /// Write a table from several processes: begin, write partitions, commit
+    #[command(subcommand)]
+    Session(session::Session),
     /// Write a table back as the data set it was made from
     #[command(subcommand)]
     Export(export::Export),
@@ -82,6 +86,7 @@ impl Command {
             Self::Query(command) => command.run(out).await,
             Self::Layout(command) => command.run(out).await,
             Self::Selftest(command) => command.run(out).await,
+            Self::Session(command) => command.run(out).await,
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
         }

@@ -415,6 +415,8 @@ fn pieces(body: Bytes, rate: Option<u64>, end: End) -> impl Stream<Item = Result
                 sleep(time).await;
             }
             if end.cut == Some(sent) {
+                // What was written so far is sent first: a body that is cut at once takes its beginning with it.
+                sleep(Duration::from_millis(5)).await;
                 return Some((Err(std::io::ErrorKind::ConnectionReset.into()), (body.len(), End { cut: None, ..end })));
             }
             if sent >= body.len() {
