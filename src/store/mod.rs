@@ -30,6 +30,6 @@ pub use counting::{CountingStore, Counts, Get};
 pub use faulty::{Fault, Faults, FaultyStore};
 pub use latency::{Latency, LatencyStore};
 pub use options::StoreOptions;
-pub use ranges::{MAX_RANGE, RangeRequest, SPLIT_ABOVE, range_parts};
+pub use ranges::{MAX_RANGE, READ_LIMITS, RangeRequest, SPLIT_ABOVE, range_parts};
 pub use selftest::{Verdict, selftest};
 pub use store::{Put, Store};

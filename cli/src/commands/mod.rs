@@ -10,6 +10,7 @@ mod head;
 mod info;
 mod ingest;
 mod layout;
+mod limits;
 mod query;
 mod schema;
 mod selftest;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     /// Whether a store can carry tables: create-only puts, races, ranges, parts, a verdict a line
     Selftest(selftest::Selftest),
+    /// What a table may hold, and what a reader takes upon itself
+    Limits(limits::Limits),
     /// The script by which a shell completes commands and options
     Completions(completions::Completions),
     /// The manual: a page for every command
@@ -87,6 +90,7 @@ impl Command {
             Self::Layout(command) => command.run(out).await,
             Self::Selftest(command) => command.run(out).await,
             Self::Session(command) => command.run(out).await,
+            Self::Limits(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
         }
