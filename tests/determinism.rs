@@ -175,8 +175,8 @@ fn partitions_written_in_a_joined_session_are_those_of_its_writer() {
             let mut receipts = Vec::new();
             for part in &parts {
                 let mut partition = if joins {
-                    let (session, number) = (writer.session(), writer.reserve());
-                    let joined = TableWriter::join(store.clone(), session, schema.clone(), cut_by(tiny_cuts())).unwrap();
+                    let (ticket, number) = (writer.ticket().unwrap(), writer.reserve());
+                    let joined = TableWriter::join(store.clone(), &ticket).unwrap();
                     joined.partition_at(number).unwrap()
                 } else {
                     writer.partition().unwrap()

@@ -318,8 +318,8 @@ impl TableWriter {
         let mut options = WriteOptions { preset: parse_preset(preset)?, ..Default::default() };
         options.write_memory = write_memory.unwrap_or(options.write_memory);
         if let Some(session) = session {
-            let session = session.parse().map_err(|error| Invalid::new_err(format!("session `{session}`: {error}")))?;
-            let joined = tetrys::TableWriter::join(tetrys::Store::open(&url).py()?, session, schema, options);
+            let ticket = tetrys::Ticket::from_json(session).py()?;
+            let joined = tetrys::TableWriter::join(tetrys::Store::open(&url).py()?, &ticket);
             return Ok(Self(Mutex::new(Some(joined.py()?))));
         }
         let properties: std::collections::BTreeMap<String, serde_json::Value> =
@@ -338,12 +338,12 @@ impl TableWriter {
         Ok(Partition(Mutex::new(Some(partition?))))
     }
 
-    /// The session, and the number of the next partition, which another process will write.
+    /// The ticket of the session, and the number of the next partition, which another process will write.
     fn reserve(&self) -> PyResult<(String, u32)> {
         let writer = self.take()?;
-        let reserved = (writer.session().to_string(), writer.reserve());
+        let reserved = writer.ticket().map(|ticket| (ticket.to_json(), writer.reserve())).py();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
-        Ok(reserved)
+        reserved
     }
 
     /// A partition that was reserved.

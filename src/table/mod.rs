@@ -23,6 +23,7 @@ mod source;
 mod splice;
 #[cfg(feature = "frame")]
 mod splits;
+mod ticket;
 mod times;
 mod usage;
 mod verify;
@@ -44,6 +45,7 @@ pub use loader::RowLoader;
 pub use rows::{Element, Row, Rows, Tensor};
 #[cfg(feature = "frame")]
 pub use saving::{SavedView, ViewSize, ViewWriter};
+pub use ticket::Ticket;
 pub use usage::{Usage, VersionUsage};
 pub use verify::{Damage, Verification};
 pub use version::Table;

@@ -33,18 +33,18 @@ use crate::{
 /// before [`TableWriter::commit`], and a session that stops half-way leaves the table as it was.
 #[derive(Debug)]
 pub struct TableWriter {
-    session: Session,
-    id: Uuid,
-    rows: Rows,
-    schema: Arc<Schema>,
-    options: WriteOptions,
-    partitions: AtomicU32,
+    pub(super) session: Session,
+    pub(super) id: Uuid,
+    pub(super) rows: Rows,
+    pub(super) schema: Arc<Schema>,
+    pub(super) options: WriteOptions,
+    pub(super) partitions: AtomicU32,
     extras: Mutex<Extras>,
 }
 
 /// What becomes of the rows that are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rows {
+pub(super) enum Rows {
     Created,
     Appended,
     Overwritten,
@@ -68,13 +68,14 @@ impl TableWriter {
             // An index segment counts its rows by its columns.
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
         }
+        store.ensure_create_only().await?;
         if let Some(version) = commit::newest_version(&store).await? {
             return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
         }
         Self::of(Session::create(store), Rows::Created, schema, options)
     }
 
-    fn of(session: Session, rows: Rows, schema: Schema, options: WriteOptions) -> Result<Self> {
+    pub(super) fn of(session: Session, rows: Rows, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
         let (partitions, extras) = (AtomicU32::new(0), Mutex::default());
         Ok(Self { session, id: Uuid::new_v4(), rows, schema: Arc::new(schema), options, partitions, extras })
@@ -148,39 +149,10 @@ impl TableWriter {
         PartitionWriter::new(self.session.store.clone(), self.id, number, Arc::clone(&self.schema), &self.options, known)
     }
 
-    /// The session, for [`TableWriter::join`].
-    pub fn session(&self) -> Uuid {
-        self.id
-    }
-
     /// The number of the next partition, for somebody else to write: in another process by [`TableWriter::join`] and
     /// [`TableWriter::partition_at`]. Its receipt is waited for by the commit.
     pub fn reserve(&self) -> u32 {
         self.partitions.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// The session of a writer in another process, to write partitions that it has reserved; `schema` and `options` are those
-    /// that it was made with. Their receipts go to the writer that began the session: it alone commits.
-    ///
-    /// ```
-    /// # use tetrys::{Result, Schema, Store, Table, TableWriter, WriteOptions};
-    /// # async fn example() -> Result<()> {
-    /// let schema = || Schema::builder().index("frame", "i64").group("lidar", [("lidar.points", "f32[?,4]")]).build();
-    /// let writer = Table::create("drives", schema()?, WriteOptions::default()).await?;
-    /// let (session, number) = (writer.session(), writer.reserve());
-    /// // In another process, which was told both:
-    /// let joined = TableWriter::join(Store::open("drives")?, session, schema()?, WriteOptions::default())?;
-    /// let receipt = joined.partition_at(number)?.finish().await?;
-    /// // In the first one again:
-    /// let table = writer.commit([receipt]).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// `Invalid` for cuts out of their bounds.
-    pub fn join(store: Store, session: Uuid, schema: Schema, options: WriteOptions) -> Result<Self> {
-        Ok(Self { id: session, ..Self::of(Session::create(store), Rows::Created, schema, options)? })
     }
 
     /// Says something of the table, kept in its manifest.
@@ -232,7 +204,12 @@ impl TableWriter {
         }
         let first_row = base.map_or(0, Manifest::rows);
         let into = MergeInto { schema: &schema, tracker, first_row, segment_rows: options.segment_rows, owners: &owners };
-        let segments = commit::merge(&session.store, &receipts, into).await?;
+        let segments = match commit::merge(&session.store, &receipts, into).await {
+            Ok(segments) => segments,
+            // A session that was committed has swept its parts.
+            Err(error) if rows == Rows::Created => return session.committed().await?.ok_or(error),
+            Err(error) => return Err(error),
+        };
         let sharing = receipts.iter().fold(Sharing::default(), |sum, receipt| sum.and(receipt.sharing.clone()));
         let extras = extras.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut said = extras.lineage;

@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 use tetrys::{
-    Error, Store,
+    Error,
     ingest::l5::{Dataset, IngestSettings, ingest},
 };
 
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) struct L5 {
     /// The zarr: a directory or a zip file
     source: PathBuf,
-    /// The new table: a path or file:// URL where no table is yet (or is, with --append and --overwrite)
+    /// The new table: a path or URL where no table is yet (or is, with --append and --overwrite)
     table: String,
     /// Frames a partition, at least; partitions end with scenes
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
@@ -44,7 +44,7 @@ impl L5 {
             references: self.writing.references().await?,
             target: self.writing.target(),
         };
-        let store = Store::open(&self.table)?;
+        let store = crate::opening::store(&self.table)?;
         let dataset = Dataset::open(&self.source).map_err(Failure::Input)?;
         for warning in dataset.warnings() {
             say(format_args!("warning: {warning}"));
