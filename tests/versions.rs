@@ -7,6 +7,7 @@ use std::{path::Path, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, LargeStringArray, RecordBatch, UInt32Array, UInt64Array};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
+use common::hooked::{Act, Hooked, no_answer};
 use common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions};
 use tetrys::{ErrorKind, Store, Table, WriteOptions};
 
@@ -461,5 +462,45 @@ fn two_writers_that_only_append_one_after_the_other_lose_no_row() {
         assert_eq!(newest.version(), 6);
         added.insert(0, rows.clone());
         assert_reads(&newest, &concat_batches(&rows.schema(), &added).unwrap()).await;
+    });
+}
+
+#[test]
+fn a_change_that_fails_at_any_operation_leaves_a_whole_version() {
+    block_on(async {
+        let (schema, partitions) = two_partitions(33);
+        let rows = joined(&partitions);
+        let (objects, target) = tables::memory();
+        tables::write(target, schema, options(), &partitions).await.unwrap();
+        let gone = [1, 7, 19];
+        let stay = taken(&rows, (0..20).filter(|row| !gone.contains(row)));
+        let more = rows_of(&sensors(), &mut Rng(7), &[("x", 3)], Taste::SMALL);
+        let longer = concat_batches(&rows.schema(), [&rows, &more]).unwrap();
+        for (change, changed) in [("delete", &stay), ("append", &longer)] {
+            let mut failed = 0;
+            for fail_at in 0.. {
+                let here = Arc::new(objects.fork());
+                let hooked = Hooked::new(here.clone(), move |number, _, _| match number == fail_at {
+                    true => Act::Before(no_answer()),
+                    false => Act::Pass,
+                });
+                let made = match Table::open_store(tables::over(Arc::new(hooked.clone()))).await {
+                    Err(error) => Err(error),
+                    Ok(table) if change == "delete" => table.delete(gone, options()).await,
+                    Ok(table) => append(&table, &more).await,
+                };
+                let newest = Table::open_store(tables::over(here)).await.unwrap();
+                match newest.version() {
+                    1 => assert_reads(&newest, &rows).await,
+                    _ => assert_reads(&newest, changed).await,
+                }
+                assert_eq!(made.is_ok(), newest.version() == 2, "{change}, operation {fail_at}: {made:?}");
+                failed += u64::from(made.is_err());
+                if hooked.operations() <= fail_at {
+                    break;
+                }
+            }
+            assert!(failed > 10, "{change}: {failed} operations failed");
+        }
     });
 }

@@ -40,11 +40,9 @@ impl Schema {
     /// `Invalid` for names that are there, or a group without columns.
     pub fn with_group(&self, name: &str, columns: impl IntoIterator<Item = (String, ColumnType)>) -> Result<Self> {
         let mut parts = Parts::of(self);
-        let mut next = u64::from(self.next_id());
         let mut ids = Vec::new();
-        for (name, ty) in columns {
-            let id = ColumnId(u32::try_from(next).map_err(|_| Error::invalid("no column ids are left"))?);
-            next += 1;
+        for (id, (name, ty)) in (u64::from(self.next_id())..).zip(columns) {
+            let id = ColumnId(u32::try_from(id).map_err(|_| Error::invalid("no column ids are left"))?);
             ids.push(id);
             parts.columns.push(Column { id, name, ty, properties: Default::default() });
         }

@@ -223,8 +223,7 @@ impl Splice<'_> {
             }
             let mut count = 0;
             // To the end of a block that both have: where the next one starts a sequence, every block ends.
-            loop {
-                let Some((run, block, rows)) = blocks.get(next) else { break };
+            while let Some((run, block, rows)) = blocks.get(next) {
                 gone.add(&runs[*run], *block);
                 let stay: Vec<u64> = rows.clone().filter(|row| edits.get(row) != Some(&Row::Deleted)).collect();
                 if !stay.is_empty() {

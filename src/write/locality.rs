@@ -92,14 +92,15 @@ pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> 
             None => last += 1,
             Some((first, chunk)) => {
                 let mut rows = 0;
-                for number in first.max(fixed)..=last {
-                    if spots[number].shared.is_some_and(|(held, _)| held == chunk) {
-                        spots[number].shared = None;
+                let start = first.max(fixed);
+                for (number, spot) in (start..).zip(&mut spots[start..=last]) {
+                    if spot.shared.is_some_and(|(held, _)| held == chunk) {
+                        spot.shared = None;
                         again.push(number);
                     }
                 }
                 // Windows that end before may be another matter now.
-                last = first.max(fixed);
+                last = start;
                 while last > 0 && rows < bound.window {
                     rows += u64::from(spots[last].rows);
                     last -= 1;
