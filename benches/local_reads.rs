@@ -88,51 +88,71 @@ fn batch(start: usize, rows: usize, random: &mut fastrand::Rng) -> RecordBatch {
 async fn measure(table: &Table, preset: Preset, only: &str) -> Result<(), Box<dyn std::error::Error>> {
     let mut random = fastrand::Rng::with_seed(3);
     let rows: Vec<u64> = (0..1000).map(|_| random.u64(0..table.rows())).collect();
-    for (name, columns) in [("lidar", vec!["lidar.*"]), ("camera (4 images)", vec!["camera.*"]), ("radar", vec!["radar.*"])] {
-        if !format!("one row of {name}").contains(only) {
-            continue;
-        }
-        let loader = table.row_loader().columns(columns)?;
-        let floor = Floor::open(table, name.split(' ').next().unwrap_or(name)).await?;
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            let start = Instant::now();
-            for row in &rows {
-                std::hint::black_box(loader.get_row(*row).await?);
-            }
-            ours.push(rows.len() as f64 / start.elapsed().as_secs_f64());
-            let start = Instant::now();
-            for row in &rows {
-                floor.read(&floor.layout.locate(*row)?)?;
-            }
-            theirs.push(rows.len() as f64 / start.elapsed().as_secs_f64());
-        }
-        print(preset, &format!("one row of {name}"), ours, theirs);
-    }
-    for (name, columns) in [("lidar", vec!["lidar.*"]), ("camera (4 images)", vec!["camera.*"])] {
-        if !format!("scan of {name}").contains(only) {
-            continue;
-        }
-        let floor = Floor::open(table, name.split(' ').next().unwrap_or(name)).await?;
-        let loader = table.row_loader().columns(columns)?;
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            let start = Instant::now();
-            scan(&loader).await?;
-            ours.push(table.rows() as f64 / start.elapsed().as_secs_f64());
-            let start = Instant::now();
-            let mut last = None;
-            for row in 0..table.rows() {
-                let place = floor.layout.locate(row)?;
-                if last != Some(place.block) {
-                    floor.read(&place)?;
+    let asked = |what: &str| what.contains(only);
+    for (group, name) in [("lidar", "lidar"), ("camera", "camera (4 images)"), ("radar", "radar")] {
+        let loader = table.row_loader().columns([format!("{group}.*")])?;
+        let floor = Floor::open(table, group).await?;
+        let wide = group != "radar";
+        let each = || rows.iter().try_for_each(|row| floor.read(&floor.layout.locate(*row)?));
+        let what = format!("one row of {name}");
+        if asked(&what) {
+            let ours = async || {
+                for row in &rows {
+                    std::hint::black_box(loader.get_row(*row).await?);
                 }
-                last = Some(place.block);
-            }
-            theirs.push(table.rows() as f64 / start.elapsed().as_secs_f64());
+                Ok(())
+            };
+            compare(preset, &what, rows.len(), ours, each).await?;
         }
-        print(preset, &format!("scan of {name}"), ours, theirs);
+        let what = format!("take of 1,000 rows of {name}");
+        if asked(&what) && wide {
+            let ours = async || loader.take(&rows).await.map(|rows| drop(std::hint::black_box(rows)));
+            // A row that is asked for twice is read once here too.
+            let mut sorted = rows.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            compare(preset, &what, rows.len(), ours, || {
+                sorted.iter().try_for_each(|row| floor.read(&floor.layout.locate(*row)?))
+            })
+            .await?;
+        }
+        let what = format!("scan of {name}");
+        if asked(&what) && wide {
+            let every = || {
+                let mut last = None;
+                for row in 0..table.rows() {
+                    let place = floor.layout.locate(row)?;
+                    if last != Some(place.block) {
+                        floor.read(&place)?;
+                    }
+                    last = Some(place.block);
+                }
+                Ok(())
+            };
+            compare(preset, &what, table.rows() as usize, async || scan(&loader).await, every).await?;
+        }
     }
+    Ok(())
+}
+
+/// Both sides in turn; prints rows a second of each, and the ratio of the medians.
+async fn compare(
+    preset: Preset,
+    what: &str,
+    rows: usize,
+    ours: impl AsyncFn() -> tetrys::Result<()>,
+    floor: impl Fn() -> Result<(), Box<dyn std::error::Error>>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        ours().await?;
+        left.push(rows as f64 / start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        floor()?;
+        right.push(rows as f64 / start.elapsed().as_secs_f64());
+    }
+    print(preset, what, left, right);
     Ok(())
 }
 

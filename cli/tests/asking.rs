@@ -98,6 +98,35 @@ fn head_says_what_rows_hold() {
 }
 
 #[test]
+fn a_window_in_time_takes_the_rows_of_those_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    // Frames are 100 ms apart.
+    let rows = |arguments: &str| -> Vec<Option<u64>> {
+        let window = tetrys(folder, &format!("get table 5 --columns ego.translation --json {arguments}")).json();
+        window["rows"].as_array().unwrap().iter().map(|row| row["row"].as_u64()).collect()
+    };
+    assert_eq!(rows("--times=-1s,-200ms,0s --tolerance 20ms"), [None, Some(3), Some(5)]);
+    assert_eq!(rows("--times=-1s,-200ms,0s --tolerance 20ms --edge skip"), [Some(3), Some(5)]);
+    assert_eq!(rows("--times=-140ms,140ms --pick before"), [Some(3), Some(6)]);
+    assert_eq!(rows("--times=-140ms,140ms --pick after --time-column timestamp"), [Some(4), Some(7)]);
+    let question = "table 5 --columns ego.translation --times=-200ms,0s";
+    assert_eq!(tetrys(folder, &format!("explain {question} --json")).json()["groups"].as_array().unwrap().len(), 1);
+    assert!(tetrys(folder, &format!("layout {question}")).ok().contains("█ row 5 with the window 3..=5 takes "));
+    for (arguments, code, says) in [
+        ("--times=-1parsec", 1, "-1parsec"),
+        ("--times=-1s --time-column host", 1, "index column `host` is utf8: it has no times"),
+        ("--times=-1s --offsets=0..=1", 2, "cannot be used with"),
+        ("--tolerance 5ms", 2, "--times"),
+        ("--times=-1s --tolerance 5ms --edge error", 1, "row 5"),
+    ] {
+        let said = tetrys(folder, &format!("get table 5 {arguments}")).fails(code);
+        assert!(said.contains(says), "{arguments}: {said}");
+    }
+}
+
+#[test]
 fn a_layout_lights_what_a_read_takes() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -62,7 +62,7 @@ fn get_shows_rows_and_windows() {
     assert!(row.starts_with("row 25\n  scene_index: 1\n") && row.contains("ego.rotation     f64[3,3]  [3,3]  "), "{row}");
     // Row 25 is the sixth of its scene.
     let window = tetrys(folder, "get table 25 --columns agents.* --offsets -10..=1").ok();
-    assert!(window.starts_with("rows 20..=26, 5 of 12 lie outside the sequence\n"), "{window}");
+    assert!(window.starts_with("rows 20..=26, 5 of 12 have no row in the sequence\n"), "{window}");
     assert!(window.contains("values of row 20"), "{window}");
     let window = tetrys(folder, "get table 25 --edge skip --offsets -10..=1 --json").json();
     assert_eq!(window["rows"].as_array().unwrap().len(), 7);

@@ -19,7 +19,7 @@ use parquet::{
     file::properties::{EnabledStatistics, WriterProperties},
 };
 
-use super::unfold::Unfolding;
+use super::unfold::{Unfolding, check_footer};
 use crate::error::{Error, Result, short};
 
 /// Rows of one Parquet row group: what a writer holds in memory.
@@ -76,6 +76,7 @@ fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Resu
 
 /// A file opened for reading: its footer, where its columns lie, and how far their pages unfold, checked.
 pub(super) fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder> {
+    check_footer(&bytes).map_err(|error| error.at("segment"))?;
     let builder = parquet(|| Builder::try_new_with_options(bytes.clone(), options))?;
     let mut unfolding = Unfolding::of(bytes.len() as u64);
     for column in builder.metadata().row_groups().iter().flat_map(|group| group.columns()) {

@@ -1,7 +1,8 @@
 //! How far a Parquet file unfolds, asked before a page of it is decoded (`format-spec/segment.md#unfolding`).
 //!
 //! A page header claims how many bytes its page has when decompressed, and the Parquet reader makes room for as many; few bytes
-//! can claim, or truly hold, gigabytes. The headers are read here as far as they say so, and nothing else of them.
+//! can claim, or truly hold, gigabytes. The headers are read here as far as they say so, and nothing else of them. So is the
+//! footer: it can claim a list of two thousand million booleans, which the reader would count one by one.
 
 use crate::error::{Error, Result};
 
@@ -10,8 +11,8 @@ const FLOOR: u64 = 32 << 20;
 const RATIO: u64 = 64;
 /// An encoding in which a few bytes repeat a long value any number of times.
 const DELTA_BYTE_ARRAY: u64 = 7;
-/// Structs within structs of a page header.
-const MAX_DEPTH: usize = 8;
+/// Structs and lists within one another.
+const MAX_DEPTH: usize = 16;
 
 /// Adds up the decompressed bytes of the pages of a file, column by column.
 pub(super) struct Unfolding {
@@ -30,7 +31,7 @@ impl Unfolding {
     /// `Corrupt` where the pages do not fill the bytes, or unfold too far; `Unsupported` for an encoding that no reader can bound.
     pub(super) fn column(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
-            let mut header = Header { rest: bytes, uncompressed: None, compressed: None, delta: false };
+            let mut header = Struct { rest: bytes, uncompressed: None, compressed: None, delta: false };
             let parsed = header.fields(Place::Page, 0);
             let page = parsed.and_then(|()| Some((header.uncompressed?, usize::try_from(header.compressed?).ok()?)));
             let after = page.and_then(|(uncompressed, compressed)| Some((uncompressed, header.rest.get(compressed..)?)));
@@ -47,6 +48,24 @@ impl Unfolding {
     }
 }
 
+/// Reads the footer of a file as far as its lists go: each has as many bytes as elements, at least.
+///
+/// # Errors
+/// `Corrupt` where one has not, or is a list of booleans, for which readers differ in whether an element has a byte.
+pub(super) fn check_footer(file: &[u8]) -> Result<()> {
+    if !file.ends_with(b"PAR1") {
+        // Another format, or encrypted: the reader says which.
+        return Ok(());
+    }
+    let footer = file.split_last_chunk::<8>().and_then(|(before, tail)| {
+        let len = u32::from_le_bytes(*tail.first_chunk()?);
+        before.get(before.len().checked_sub(usize::try_from(len).ok()?)?..)
+    });
+    let parsed = footer
+        .and_then(|footer| Struct { rest: footer, uncompressed: None, compressed: None, delta: false }.fields(Place::Other, 0));
+    parsed.ok_or_else(|| Error::corrupt("a footer that is no structure of Parquet"))
+}
+
 /// Where a struct of a page header stands, which says what its fields mean.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
@@ -56,15 +75,15 @@ enum Place {
     Other,
 }
 
-/// A page header in Thrift's compact protocol.
-struct Header<'a> {
+/// A page header or a footer in Thrift's compact protocol.
+struct Struct<'a> {
     rest: &'a [u8],
     uncompressed: Option<u64>,
     compressed: Option<u64>,
     delta: bool,
 }
 
-impl Header<'_> {
+impl Struct<'_> {
     fn byte(&mut self) -> Option<u8> {
         let (&byte, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -146,9 +165,8 @@ impl Header<'_> {
     }
 
     fn elements(&mut self, kind: u8, count: u64, depth: usize) -> Option<()> {
-        // A bool in a list takes a byte.
-        let kind = if kind <= 2 { 3 } else { kind };
-        (depth < MAX_DEPTH).then_some(())?;
+        // The protocol gives a bool in a list a byte, the Parquet reader none: the two must not see different things.
+        (kind > 2 && depth < MAX_DEPTH).then_some(())?;
         (0..count).try_for_each(|_| self.value(kind, Place::Other, 0, depth + 1))
     }
 }
@@ -189,6 +207,26 @@ mod tests {
         }
         assert!(Unfolding::of(1000).column(&page(100, 10, 7, 10)).unwrap_err().to_string().contains("DELTA_BYTE_ARRAY"));
         assert!(Unfolding::of(1000).column(&page(u32::MAX >> 1, 10, 0, 10)).is_err());
+    }
+
+    #[test]
+    fn a_list_without_bytes_is_refused_wherever_it_stands() {
+        let file = |footer: &[u8]| [b"PAR1", footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat();
+        let sound = [0x15, 2, 0x19, 0x1c, 0x15, 8, 0, 0];
+        assert!(check_footer(&file(&sound)).is_ok());
+        for cut in 0..sound.len() {
+            assert!(check_footer(&file(&sound[..cut])).is_err(), "{cut}");
+        }
+        // Field 1: a list of 2^31 - 1 booleans, alone and within a struct of a list; one of as many structs.
+        let booleans = [0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07];
+        assert!(check_footer(&file(&[&booleans[..], &[0]].concat())).is_err());
+        assert!(check_footer(&file(&[&[0x19, 0x1c][..], &booleans, &[0, 0]].concat())).is_err());
+        assert!(check_footer(&file(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0, 0])).is_err());
+        // In a page header too.
+        let with_list = [&booleans[..], &page(100, 10, 0, 10)].concat();
+        assert!(Unfolding::of(1000).column(&with_list).is_err());
+        // A length of the footer that the file does not have.
+        assert!(check_footer(&[&u32::MAX.to_le_bytes()[..], b"PAR1"].concat()).is_err());
     }
 
     #[test]

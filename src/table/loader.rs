@@ -163,6 +163,19 @@ impl RowLoader {
         Ok(Windows::new(self.read(slots).await?, starts))
     }
 
+    /// The rows of the window around a position, by their numbers in the unfiltered table that the position is of; none where
+    /// the sequence has no row. No payload is read.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_rows`].
+    pub async fn window_rows<W>(&self, position: u64, window: W) -> Result<Vec<Option<u64>>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        Ok(self.window_of(position, &Window::try_from(window)?).await?.1)
+    }
+
     /// Windows of different columns around one position, such as ten lidar sweeps and one label: for each pair of pattern and
     /// window its rows. One plan.
     ///
@@ -296,8 +309,8 @@ impl RowLoader {
         }
     }
 
-    /// The rows of the window around a position, for these columns.
-    async fn window_slots(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<Slots> {
+    /// The first source that has a row at a position, and the rows of the window around it there.
+    async fn window_of(&self, position: u64, wanted: &Window) -> Result<(usize, Vec<Option<u64>>)> {
         self.check(position)?;
         let bases = self.sources.iter().enumerate().filter(|(number, source)| source.base == *number);
         let there = bases.filter_map(|(number, source)| source.row_at(position).map(|row| (number, source, row))).next();
@@ -312,6 +325,12 @@ impl RowLoader {
                 self.edge.apply(times.rows(&values, sequence.clone(), row)?, row, sequence)?
             }
         };
+        Ok((base, rows))
+    }
+
+    /// The rows of the window around a position, for these columns.
+    async fn window_slots(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<Slots> {
+        let (base, rows) = self.window_of(position, wanted).await?;
         let mut of = Vec::with_capacity(self.sources.len());
         for (number, source) in self.sources.iter().enumerate() {
             let merged = source.base == base;

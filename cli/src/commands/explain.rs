@@ -23,10 +23,10 @@ pub(crate) struct ExplainCommand {
 
 impl ExplainCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let (_, loader) = self.reading.open().await?;
+        let (table, loader) = self.reading.open().await?;
         let row = self.reading.row;
-        let explain = match self.reading.choice.offsets.clone() {
-            Some(offsets) => loader.explain(row, offsets).await?,
+        let explain = match self.reading.choice.window(&table)? {
+            Some(window) => loader.explain(row, window).await?,
             None => loader.explain_take(&[row]).await?,
         };
         if self.json {

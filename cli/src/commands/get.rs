@@ -27,7 +27,7 @@ const SHOWN: usize = 4;
 Examples:
   tetrys get sample 120 --columns 'agents.*' --columns 'ego.*'
   tetrys get sample 120 --columns 'agents.*' --offsets=-10..=0 --out rows
-  tetrys get sample 120 --columns 'ego.*' --offsets=-10..=0 --ndjson"
+  tetrys get sample 120 --columns 'ego.*' --times=-1s,-500ms,0s --tolerance 50ms --ndjson"
 )]
 pub(crate) struct Get {
     #[command(flatten)]
@@ -52,11 +52,12 @@ impl Get {
         let staging = self.out.as_deref().map(Staging::new).transpose()?;
         let (table, loader) = self.reading.open().await?;
         let row = self.reading.row;
-        let rows = match self.reading.choice.offsets.clone() {
-            Some(offsets) => loader.get_rows(row, offsets).await?,
+        let asked = self.reading.choice.window(&table)?;
+        let window = asked.is_some();
+        let rows = match asked {
+            Some(around) => loader.get_rows(row, around).await?,
             None => loader.take(&[row]).await?,
         };
-        let window = self.reading.choice.offsets.is_some();
         let types = types(&table, &rows)?;
         if let (Some(staging), Some(folder)) = (staging, &self.out) {
             let files = arrays::write(&rows, &types, window, staging.folder())?;
@@ -163,6 +164,6 @@ fn said_of(rows: &Rows, window: bool) -> String {
     };
     match rows.len() - there.len() {
         0 => format!("{named}, all {} exist", rows.len()),
-        missing => format!("{named}, {missing} of {} lie outside the sequence", rows.len()),
+        missing => format!("{named}, {missing} of {} have no row in the sequence", rows.len()),
     }
 }

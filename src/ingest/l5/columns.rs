@@ -24,6 +24,9 @@ pub(super) const INDEX: [(&str, &str, &str); 11] = [
     ("frame", "u64", "record of `frames`"),
 ];
 
+/// The index columns that are times, nanoseconds since 1970.
+const TIMES: [&str; 3] = ["timestamp", "scene_start_time", "scene_end_time"];
+
 /// Names of the arrays.
 pub(super) const SCENES: &str = "scenes";
 pub(super) const FRAMES: &str = "frames";
@@ -129,6 +132,9 @@ impl Columns {
         let mut builder: SchemaBuilder = Schema::builder();
         for (name, ty, says) in INDEX {
             builder = builder.index(name, ty).property(name, "description", says);
+            if TIMES.contains(&name) {
+                builder = builder.property(name, "unit", "ns");
+            }
         }
         let mut groups: Vec<(&str, Vec<(&str, &ColumnType)>)> = Vec::new();
         for column in self.all() {

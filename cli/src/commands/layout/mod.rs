@@ -95,15 +95,14 @@ pub(crate) struct Lit {
 
 impl Lit {
     pub(crate) async fn of(table: &Table, loader: &RowLoader, row: u64, choice: &Choice) -> Result<Self, Error> {
-        let (explain, rows, what) = match &choice.offsets {
-            Some(offsets) => {
-                let window = tetrys::read::window(&*table.sequences().await?, row, offsets, choice.edge)?;
-                let rows: Vec<u64> = window.into_iter().flatten().collect();
+        let (explain, rows, what) = match choice.window(table)? {
+            Some(window) => {
+                let rows: Vec<u64> = loader.window_rows(row, &window).await?.into_iter().flatten().collect();
                 let what = match (rows.iter().min(), rows.iter().max()) {
                     (Some(first), Some(last)) => format!("row {row} with the window {first}..={last}"),
                     _ => format!("row {row}"),
                 };
-                (loader.explain(row, offsets.clone()).await?, rows, what)
+                (loader.explain(row, window).await?, rows, what)
             }
             None => (loader.explain_take(&[row]).await?, vec![row], format!("row {row}")),
         };
