@@ -50,7 +50,7 @@ class Engine:
     def open(self) -> None: ...
     def fields(self, row: int, names: list[str]) -> Answer: ...
     def window(self, row: int, name: str) -> Answer: ...
-    def scan(self, name: str) -> Iterator[Answer]: ...
+    def scan(self, name: str, batch: int) -> Iterator[Answer]: ...
     def write_small(self, rows: Any) -> None: ...
     def open_small(self) -> None: ...
     def small(self, rows: list[int]) -> Answer: ...
@@ -91,8 +91,8 @@ class Tetrys(Engine):
         values = self.loader.get_rows(row, [name], offsets=range(1 - WINDOW, 1))[name]
         return [getattr(values, "values", values)]
 
-    def scan(self, name: str) -> Iterator[Answer]:
-        return ([batch[name]] for batch in self.loader.scan(64, [name]))
+    def scan(self, name: str, batch: int) -> Iterator[Answer]:
+        return ([rows[name]] for rows in self.loader.scan(batch, [name]))
 
     def write_small(self, rows: Any) -> None:
         import tetrys as tt
@@ -148,9 +148,9 @@ class Lance(Engine):
         rows = list(range(row + 1 - WINDOW, row + 1))
         return parts(self.dataset.take(rows, columns=[name.replace(".", "_")]).column(0))
 
-    def scan(self, name: str) -> Iterator[Answer]:
-        batches = self.dataset.to_batches(columns=[name.replace(".", "_")], batch_size=64)
-        return (parts(batch.column(0)) for batch in batches)
+    def scan(self, name: str, batch: int) -> Iterator[Answer]:
+        batches = self.dataset.to_batches(columns=[name.replace(".", "_")], batch_size=batch)
+        return (parts(rows.column(0)) for rows in batches)
 
     def write_small(self, rows: Any) -> None:
         import lance
@@ -199,8 +199,8 @@ class Vortex(Engine):
     def window(self, row: int, name: str) -> Answer:
         return self._rows([name], row + 1 - WINDOW, row + 1)
 
-    def scan(self, name: str) -> Iterator[Answer]:
-        return (parts(batch.column(0)) for batch in self.file.scan([name], batch_size=64).to_arrow())
+    def scan(self, name: str, batch: int) -> Iterator[Answer]:
+        return (parts(rows.column(0)) for rows in self.file.scan([name], batch_size=batch).to_arrow())
 
     def write_small(self, rows: Any) -> None:
         self.options().write(rows, self.small_path)
@@ -250,8 +250,8 @@ class Parquet(Engine):
         groups = self.file.read_row_groups(list(range(first, last + 1)), columns=[name])
         return parts(groups.column(0).slice(row + 1 - WINDOW - first * 50, WINDOW))
 
-    def scan(self, name: str) -> Iterator[Answer]:
-        return (parts(batch.column(0)) for batch in self.file.iter_batches(batch_size=64, columns=[name]))
+    def scan(self, name: str, batch: int) -> Iterator[Answer]:
+        return (parts(rows.column(0)) for rows in self.file.iter_batches(batch_size=batch, columns=[name]))
 
     def write_small(self, rows: Any) -> None:
         import pyarrow.parquet as pq
@@ -296,7 +296,7 @@ class ArrowMmap(Engine):
             start = stop
         return found
 
-    def scan(self, name: str) -> Iterator[Answer]:
+    def scan(self, name: str, batch: int) -> Iterator[Answer]:
         return (parts(batch.column(name)) for batch in self.batches)
 
     def write_small(self, rows: Any) -> None:
@@ -359,9 +359,9 @@ class ArrayRecord(Engine):
     def window(self, row: int, name: str) -> Answer:
         return [part for record in self.reader.read(list(range(row + 1 - WINDOW, row + 1))) for part in self._fields(record, [name])]
 
-    def scan(self, name: str) -> Iterator[Answer]:
-        for start in range(0, self.reader.num_records(), 64):
-            stop = min(start + 64, self.reader.num_records())
+    def scan(self, name: str, batch: int) -> Iterator[Answer]:
+        for start in range(0, self.reader.num_records(), batch):
+            stop = min(start + batch, self.reader.num_records())
             yield [part for record in self.reader.read(start, stop) for part in self._fields(record, [name])]
 
     def write_small(self, rows: Any) -> None:
@@ -410,9 +410,9 @@ class Zarr(Engine):
     def window(self, row: int, name: str) -> Answer:
         return [self.arrays[name][row + 1 - WINDOW : row + 1]]
 
-    def scan(self, name: str) -> Iterator[Answer]:
+    def scan(self, name: str, batch: int) -> Iterator[Answer]:
         array = self.arrays[name]
-        return ([array[start : start + 64]] for start in range(0, array.shape[0], 64))
+        return ([array[start : start + batch]] for start in range(0, array.shape[0], batch))
 
     def write_small(self, rows: Any) -> None:
         import zarr
@@ -461,7 +461,7 @@ class Files(Engine):
     def window(self, row: int, name: str) -> Answer:
         return [self._read(one, name) for one in range(row + 1 - WINDOW, row + 1)]
 
-    def scan(self, name: str) -> Iterator[Answer]:
+    def scan(self, name: str, batch: int) -> Iterator[Answer]:
         return ([self._read(row, name)] for row in range(self.rows))
 
     def write_small(self, rows: Any) -> None:
