@@ -312,7 +312,11 @@ fn check_types(sources: &[IndexSource]) -> Result<()> {
     let mut seen: Vec<(&str, String)> = Vec::new();
     for source in sources {
         for (name, id) in source.columns.iter() {
-            let ty = source.table.schema().column(*id).map(|column| column.ty.to_string()).unwrap_or_default();
+            let ty = source.table.schema().column(*id).map(|column| match source.lists {
+                Some(_) => format!("list<{}>", column.ty),
+                None => column.ty.to_string(),
+            });
+            let ty = ty.unwrap_or_default();
             match seen.iter().find(|(held, _)| held == name) {
                 Some((_, held)) if *held != ty => {
                     return Err(Error::invalid(format!("concat: column `{name}` is {held} in one table and {ty} in another")));

@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A recipe is a TOML file. Its sections are applied in this order, and all but the first and the last may be left out:
+    after_help = "A recipe is a TOML file. Sources are opened and joined, columns computed, rows filtered, sorted and sampled, columns kept, parts made and views saved: in this order, wherever it stands in the file. All but `from`, [sources] and [output] may be left out:
 
   from = 'sensors'                  # or: concat = ['monday', 'tuesday'], with fill = true
   filter = 'speed < 1'              # SQL over index columns, as in `tetrys query`; a list: all of them
@@ -25,7 +25,7 @@ use crate::{
   sensors = 'data/sensors@3'
   labels = { table = 'data/labels', filter = 'quality > 0.5' }
 
-  [[join]]                          # before `columns` and `filter`, one after the other
+  [[join]]                          # one or several, one after the other
   with = 'labels'
   on = ['log_id', 'timestamp']      # 'left=right' where names differ; with asof the last one is the time
   how = 'asof'                      # or inner (the default), left
@@ -35,7 +35,7 @@ use crate::{
   [columns]                         # computed, in SQL
   busy = 'agents_count > 10'
 
-  [split]                           # by the hash of a key
+  [split]                           # by the hash of a key; train, val, test, then others by name
   by = 'log_id'
   shares = { train = 0.8, val = 0.1, test = 0.1 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Select {
     /// Make parts by the hash of these index columns
     #[arg(long, value_name = "K,K", value_delimiter = ',', requires = "shares")]
     split: Vec<String>,
-    /// The parts and their shares
+    /// The parts and their shares; they stand in the order train, val, test, then by name
     #[arg(long, value_name = "PART=SHARE,..", value_delimiter = ',', value_parser = pair::<f64>, requires = "split")]
     shares: Vec<(String, f64)>,
     /// Another salt makes other parts
