@@ -223,7 +223,7 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
-        Ok(self.window_of(position, &Window::try_from(window)?).await?.1)
+        Ok(self.window_of(position, &Window::try_from(window)?, &[]).await?.1)
     }
 
     /// Windows of different columns around one position, such as ten lidar sweeps and one label: for each pair of pattern and
@@ -372,8 +372,8 @@ impl RowLoader {
         }
     }
 
-    /// The first source that has a row at a position, and the rows of the window around it there.
-    async fn window_of(&self, position: u64, wanted: &Window) -> Result<(usize, Vec<Option<u64>>)> {
+    /// The first source that has a row at a position, and the rows of the window around it there; `columns` are read next.
+    async fn window_of(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<(usize, Vec<Option<u64>>)> {
         self.check(position)?;
         let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
         let there = bases.filter_map(|(number, source)| source.row_at(position).map(|row| (number, source, row))).next();
@@ -383,7 +383,7 @@ impl RowLoader {
             Some(sequences) => sequences,
             // The layouts that the read will ask for come at the same time: one wait less.
             None => {
-                let ahead = self.sources.iter().enumerate().map(|(number, source)| {
+                let ahead = self.sources().iter().enumerate().map(|(number, source)| {
                     let groups = self.choose_groups(number, columns).unwrap_or_default();
                     source.table.layouts_ahead(groups.into_iter().map(|pages| pages.group()).collect::<Vec<_>>())
                 });
@@ -403,7 +403,7 @@ impl RowLoader {
 
     /// The rows of the window around a position, for these columns.
     async fn window_slots(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<Slots> {
-        let (base, rows) = self.window_of(position, wanted).await?;
+        let (base, rows) = self.window_of(position, wanted, columns).await?;
         let mut of = Vec::with_capacity(self.sources().len());
         for (number, source) in self.sources().iter().enumerate() {
             let merged = source.base == base;

@@ -358,7 +358,7 @@ impl Table {
             let columns = self.inner.manifest.schema.groups()[group].columns.len();
             let mut runs = Vec::new();
             let segments = &self.inner.manifest.segments;
-            let objects = self.objects("layout", segments.iter().map(|segment| segment.groups[group].layout.clone())).await?;
+            let objects = self.objects_of("layout", segments.iter().map(|segment| segment.groups[group].layout.clone())).await?;
             for (segment, bytes) in segments.iter().zip(objects) {
                 let stored = &segment.groups[group];
                 let place = format!("layout of column group `{}`", self.schema().groups()[group].name);
@@ -407,11 +407,11 @@ impl Table {
 
     /// The index segments, verified.
     pub(super) async fn index_objects(&self) -> Result<Vec<Bytes>> {
-        self.objects("index", self.inner.manifest.segments.iter().map(|segment| segment.index.clone())).await
+        self.objects_of("index", self.inner.manifest.segments.iter().map(|segment| segment.index.clone())).await
     }
 
     /// Several objects side by side, in order.
-    async fn objects(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
+    async fn objects_of(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
         // Each is held whole until the last one is there; more at once would only hold more.
         const AT_ONCE: usize = 16;
         let reads: Vec<_> = objects.map(|object| async move { self.object(folder, &object).await }).collect();

@@ -39,7 +39,7 @@ pub struct TableWriter {
     pub(super) schema: Arc<Schema>,
     pub(super) options: WriteOptions,
     pub(super) partitions: AtomicU32,
-    extras: Mutex<Extras>,
+    pub(super) extras: Mutex<Extras>,
 }
 
 /// What becomes of the rows that are there.
@@ -51,7 +51,7 @@ pub(super) enum Rows {
 }
 
 #[derive(Debug, Default)]
-struct Extras {
+pub(super) struct Extras {
     properties: BTreeMap<String, Value>,
     lineage: BTreeMap<String, Value>,
     attachments: BTreeMap<String, ObjectRef>,
