@@ -195,7 +195,8 @@ fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
         let merged = left.merge(&right, &Merge::on(["log", "time"])).unwrap();
         merged.view_writer().save_in(store.clone()).await.unwrap();
         tables.iter().for_each(|(counting, waves)| drop((counting.reset(), waves.take())));
-        (counting.reset(), waves.take());
+        counting.reset();
+        waves.take();
         let view = Table::open_store(store).await.unwrap().bind([&a, &b]).await.unwrap();
         let loader = RowLoader::new(&view.index().await.unwrap()).unwrap().columns(["lidar.points"]).unwrap();
         // The manifests of the sources are read in the third wave, beside the index: each is one request.

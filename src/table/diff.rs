@@ -2,7 +2,7 @@
 //! No payload is read: a row's blocks are known by their hashes (`format-spec/canonical.md#logical-block-hash`), whatever codec,
 //! chunk or table they are stored in.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use futures::future::{try_join, try_join_all};
@@ -64,11 +64,14 @@ pub struct GroupDiff {
     pub exact: bool,
 }
 
+/// The name of each column, and a hash for each row.
+type Hashes = Vec<(String, Vec<u64>)>;
+
 /// The rows of a table as they are compared.
 struct Rows {
     keys: Vec<u128>,
     /// Name, and a hash for each row.
-    index: Vec<(String, Vec<u64>)>,
+    index: Hashes,
     groups: BTreeMap<String, Prints>,
     bytes: u64,
 }
@@ -138,32 +141,14 @@ impl Table {
 
     async fn rows_to_compare(&self, keys: &[String]) -> Result<Rows> {
         let (batches, groups) = try_join(self.index_batches(), self.prints()).await?;
-        let described: Vec<&Column> = self.schema().index().collect();
         let rows = usize::try_from(self.rows()).map_err(|_| Error::unsupported("too many rows to compare"))?;
-        let mut index: Vec<(String, Vec<u64>)> =
-            described.iter().map(|column| (column.name.clone(), Vec::with_capacity(rows))).collect();
-        for batch in batches {
-            let batch: RecordBatch = batch?;
-            for ((_, hashes), array) in index.iter_mut().zip(batch.columns()) {
-                hash_values(array, hashes);
-            }
-        }
-        let of_key = |key: &String| index.iter().find(|(name, _)| name == key).map(|(_, hashes)| hashes.as_slice());
-        let columns: Vec<&[u64]> = keys.iter().filter_map(of_key).collect();
-        let mut bytes = Vec::with_capacity(8 * columns.len());
-        let mut key = |row: usize| -> u128 {
-            if columns.is_empty() {
-                return row as u128;
-            }
-            bytes.clear();
-            columns.iter().for_each(|hashes| bytes.extend(hashes.get(row).copied().unwrap_or_default().to_le_bytes()));
-            let half = |seed| u128::from(XxHash3_64::oneshot_with_seed(seed, &bytes));
-            half(0) << 64 | half(1)
-        };
-        let keys_of_rows = (0..rows).map(&mut key).collect();
+        let index = self.schema().index().map(|column| (column.name.clone(), Vec::with_capacity(rows))).collect();
         let read = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
-        let index = index.into_iter().filter(|(name, _)| !keys.contains(name)).collect();
-        Ok(Rows { keys: keys_of_rows, index, groups: groups.0, bytes: read })
+        let keys = keys.to_vec();
+        // Both tables are hashed at a time, each on a thread.
+        let hashed = tokio::task::spawn_blocking(move || hash_rows(batches, index, &keys, rows)).await;
+        let (keys, index) = hashed.map_err(|error| Error::internal(format!("hashing the index: {error}")))??;
+        Ok(Rows { keys, index, groups: groups.0, bytes: read })
     }
 
     /// Every column group by its name, and the bytes that were read. The groups of a view are those of its sources.
@@ -232,6 +217,34 @@ impl Table {
     }
 }
 
+/// The key of each row, and the hashes of the other columns: `index` has the names of all.
+fn hash_rows(
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    mut index: Hashes,
+    keys: &[String],
+    rows: usize,
+) -> Result<(Vec<u128>, Hashes)> {
+    for batch in batches {
+        for ((_, hashes), array) in index.iter_mut().zip(batch?.columns()) {
+            hash_values(array, hashes);
+        }
+    }
+    let of_key = |key: &String| index.iter().find(|(name, _)| name == key).map(|(_, hashes)| hashes.as_slice());
+    let columns: Vec<&[u64]> = keys.iter().filter_map(of_key).collect();
+    let mut bytes = Vec::with_capacity(8 * columns.len());
+    let mut key = |row: usize| -> u128 {
+        if columns.is_empty() {
+            return row as u128;
+        }
+        bytes.clear();
+        columns.iter().for_each(|hashes| bytes.extend(hashes.get(row).copied().unwrap_or_default().to_le_bytes()));
+        let half = |seed| u128::from(XxHash3_64::oneshot_with_seed(seed, &bytes));
+        half(0) << 64 | half(1)
+    };
+    let of_rows = (0..rows).map(&mut key).collect();
+    Ok((of_rows, index.into_iter().filter(|(name, _)| !keys.contains(name)).collect()))
+}
+
 /// Appends a hash for each value: equal for equal values of one type. Null is a value; floats go by their bits.
 fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
     const NULL: u64 = 0x6e75_6c6c;
@@ -252,33 +265,35 @@ fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
     }
 }
 
+/// For each of the new keys the place of the same old one; of several equal ones the first belongs to the first, and so on.
+fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
+    let sorted = |keys: &[u128]| {
+        let mut places: Vec<(u128, usize)> = keys.iter().copied().zip(0..).collect();
+        places.sort_unstable();
+        places
+    };
+    let (old, sorted_new) = (sorted(old), sorted(new));
+    let (mut partners, mut rest) = (vec![None; new.len()], old.iter().peekable());
+    for (key, row) in sorted_new {
+        while rest.next_if(|(before, _)| *before < key).is_some() {}
+        if let Some((_, before)) = rest.next_if(|(before, _)| *before == key) {
+            partners.get_mut(row).into_iter().for_each(|partner| *partner = Some(*before));
+        }
+    }
+    partners
+}
+
 /// Compares rows; the names of keys and columns are filled in by the caller.
 fn compare(old: &Rows, new: &Rows) -> Diff {
-    // Of each key its rows in the first table, in order.
-    let mut places: HashMap<u128, Vec<u64>> = HashMap::with_capacity(old.keys.len());
-    for (row, key) in (0..).zip(&old.keys) {
-        places.entry(*key).or_default().push(row);
-    }
-    let mut used: HashMap<u128, usize> = HashMap::new();
+    let partners = partners(&old.keys, &new.keys);
     let (mut added, mut pairs, mut kept) = (Vec::new(), Vec::with_capacity(new.keys.len()), vec![false; old.keys.len()]);
-    for (row, key) in (0_u64..).zip(&new.keys) {
-        let rows = places.get(key).map(Vec::as_slice).unwrap_or_default();
-        let number = match rows.len() {
-            0 | 1 => usize::from(rows.first().is_some_and(|row| kept.get(*row as usize) == Some(&true))),
-            _ => {
-                let number = used.entry(*key).or_default();
-                *number += 1;
-                *number - 1
-            }
-        };
-        match rows.get(number) {
+    for (row, before) in partners.into_iter().enumerate() {
+        match before {
             Some(before) => {
-                if let Some(kept) = kept.get_mut(*before as usize) {
-                    *kept = true;
-                }
-                pairs.push((*before as usize, row as usize));
+                kept.get_mut(before).into_iter().for_each(|kept| *kept = true);
+                pairs.push((before, row));
             }
-            None => added.push(row),
+            None => added.push(row as u64),
         }
     }
     let removed = (0..).zip(&kept).filter(|(_, kept)| !**kept).map(|(row, _)| row).collect();

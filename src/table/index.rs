@@ -63,6 +63,11 @@ pub(super) struct IndexSource {
     pub(super) whole: Option<DataFrame>,
 }
 
+/// An index of fewer rows is decoded by one thread.
+const ROWS_OF_THREADS: u64 = 1 << 16;
+/// More would wait for memory.
+const MAX_THREADS: usize = 8;
+
 impl Table {
     /// The index of this version, loaded into a frame.
     ///
@@ -101,15 +106,35 @@ impl Table {
         Ok(Index { frame, sources: [source].into() })
     }
 
-    /// The frame of some index columns.
+    /// The frame of some index columns (rising numbers), decoded on several threads where there are many rows.
     pub(super) fn frame_of(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MAX_THREADS);
+        if self.rows() < ROWS_OF_THREADS || threads == 1 || columns.len() < 2 {
+            return self.frame_part(objects, columns);
+        }
+        let parts = columns.chunks(columns.len().div_ceil(threads));
+        let found: Vec<Result<DataFrame>> = std::thread::scope(|scope| {
+            let started: Vec<_> = parts.map(|part| scope.spawn(move || self.frame_part(objects, part))).collect();
+            let ended = || Error::internal("decoding the index: a thread ended");
+            started.into_iter().map(|part| part.join().unwrap_or_else(|_| Err(ended()))).collect()
+        });
+        let (mut all, mut height) = (Vec::with_capacity(columns.len()), 0);
+        for part in found {
+            let part = part?;
+            height = part.height();
+            all.extend(part.columns().iter().cloned());
+        }
+        DataFrame::new(height, all).map_err(|error| Error::internal(format!("polars: {error}")))
+    }
+
+    fn frame_part(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
         let mut batches = Vec::new();
         for (bytes, segment) in objects.iter().zip(&self.manifest().segments) {
-            batches.extend(index_columns_reader(bytes.clone(), &self.manifest().schema, segment.rows, columns)?);
+            batches.push(index_columns_reader(bytes.clone(), &self.manifest().schema, segment.rows, columns)?);
         }
         let stored = self.manifest().schema.index().enumerate();
         let described = stored.filter(|(place, _)| columns.contains(place)).map(|(_, column)| column);
-        index::frame(&described.collect::<Vec<_>>(), self.rows(), batches)
+        index::frame(&described.collect::<Vec<_>>(), self.rows(), batches.into_iter().flatten())
     }
 }
 
