@@ -135,6 +135,15 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
         ["aws_web_identity_token_file", "aws_container_credentials_relative_uri", "aws_container_credentials_full_uri"];
     const DISABLED: &str = "aws_ec2_metadata_disabled";
     let has_keys = |options: &BTreeMap<String, String>| KEYS.iter().any(|key| options.contains_key(*key));
+    for (whose, options) in [("store options", &resolved.given), ("the environment", &resolved.env)] {
+        if has_keys(options)
+            && let Some(missing) = KEYS.iter().take(2).find(|key| !options.contains_key(**key))
+        {
+            return Err(Error::invalid(format!(
+                "{whose}: no {missing}; key, secret and token of S3 come from one place together"
+            )));
+        }
+    }
     let mut env = resolved.env.clone();
     let given = &resolved.given;
     let asked_for_profile = given.contains_key("aws_profile");
@@ -233,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_value_of_the_wrong_kind_is_not_repeated() {
-        let options = StoreOptions::only([("region", "r"), ("allow_http", "hunter2hunter2")]);
+        let options = StoreOptions::only([("region", "r"), ("skip_signature", "true"), ("allow_http", "hunter2hunter2")]);
         let error = refused("s3://bucket/a", &options);
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
     }

@@ -23,7 +23,7 @@ pub(crate) enum Session {
     Begin(Begin),
     /// Write a frame as one partition of a session; its receipt goes to stdout or a file
     WritePartition(WritePartition),
-    /// Make the table exist, with the rows of these receipts. Where the outcome was unknown, the same command again tells
+    /// Make the table exist, with the rows of these receipts
     Commit(Commit),
 }
 
@@ -68,7 +68,9 @@ pub(crate) struct WritePartition {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:
+#[command(after_help = "The same command again is the same commit: where the outcome was unknown, it tells.
+
+Example:
   tetrys session commit s3://bucket/drives drives.ticket --partitions 4 0.receipt 1.receipt 2.receipt 3.receipt")]
 pub(crate) struct Commit {
     /// The new table, as at the beginning
