@@ -190,9 +190,9 @@ fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
     let counting = CountingStore::new(raw);
     let waves = Waves { inner: counting.clone(), answered: Arc::default() };
     let store = Store::new(Arc::new(waves.clone()), Path::default(), "memory://hops/view");
+    let [left, right] = [&a, &b].map(|table| block_on(table.index()).unwrap());
+    let merged = left.merge(&right, &Merge::on(["log", "time"])).unwrap();
     block_on(async {
-        let [left, right] = [a.index().await.unwrap(), b.index().await.unwrap()];
-        let merged = left.merge(&right, &Merge::on(["log", "time"])).unwrap();
         merged.view_writer().save_in(store.clone()).await.unwrap();
         tables.iter().for_each(|(counting, waves)| drop((counting.reset(), waves.take())));
         counting.reset();

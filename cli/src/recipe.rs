@@ -179,7 +179,7 @@ impl Recipe {
                 return Err(unknown("source", name, "[sources]", self.sources.keys().map(String::as_str)));
             }
         }
-        if self.from.is_some() == !self.concat.is_empty() {
+        if self.from.is_some() != self.concat.is_empty() {
             return Err(Error::invalid(
                 "recipe: say where the rows come from: `from = \"NAME\"`, or `concat = [\"NAME\", \"NAME\"]`",
             ));

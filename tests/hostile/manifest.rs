@@ -120,8 +120,8 @@ fn a_manifest_that_is_deep_long_doubled_or_no_text_is_refused() {
     );
     refused(
         "an unknown read feature",
-        json.replace("\"read_features\":[]", "\"read_features\":[\"views\"]").as_bytes(),
-        "read feature `views`",
+        json.replace("\"read_features\":[]", "\"read_features\":[\"encryption\"]").as_bytes(),
+        "read feature `encryption`",
     );
     refused("another format", json.replace("\"format\":1", "\"format\":2").as_bytes(), "format 2");
     refused(
