@@ -286,7 +286,9 @@ async fn versions(seed: u64) -> Outcome<()> {
         let (gone, more) = (held.len() / 100, held.len() / 50);
         let mut deleted = rng.choose_multiple(0..held.len(), gone);
         deleted.sort_unstable();
-        deleted.into_iter().rev().for_each(|row| drop(held.remove(row)));
+        for row in deleted.into_iter().rev() {
+            held.remove(row);
+        }
         let appended = rows(1, more as u32, mix(seed, version));
         held.extend(appended.into_iter().map(|row| Row { log: 1000 + version as u32, ..row }));
         unique += more as u64 * 101_000;

@@ -62,6 +62,9 @@ pub struct GcPlan {
     pub waiting: u64,
     /// Whether it was done.
     pub done: bool,
+    /// Condemned objects that are there and that nothing kept names.
+    #[serde(skip)]
+    condemned: BTreeSet<String>,
 }
 
 impl GcPlan {
@@ -124,6 +127,9 @@ impl Table {
                 if named.contains(&name) {
                     continue;
                 }
+                if condemned.contains(&name) {
+                    plan.condemned.insert(name.clone());
+                }
                 // What is condemned is not written again before it is gone, so its own age does not matter.
                 match condemned.contains(&name) {
                     true if condemned_since.get(&name).is_some_and(|since| *since <= now - age) => {
@@ -176,19 +182,10 @@ impl Table {
         let newest = Self::open_version(store.clone(), plan.version).await?;
         let session = Session::change(&newest, true).await?;
         let mut manifest = session.child()?;
-        // What is deleted stays condemned until it is gone for certain: the next collection finds it gone, and drops it.
-        let there = |object: &Condemned| {
-            let name = name_of(object);
-            plan.delete.contains_key(&name) || !plan.condemn.contains_key(&name)
-        };
-        let mut condemned = Vec::new();
-        for object in manifest.condemned.iter().filter(|object| there(object)) {
-            match store.size(&name_of(object)).await {
-                Ok(_) => condemned.push(object.clone()),
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
+        // What is deleted stays condemned until it is gone for certain: the next collection finds it gone, and drops it. What a
+        // pinned version names is not condemned any more.
+        let mut condemned = manifest.condemned;
+        condemned.retain(|object| plan.condemned.contains(&name_of(object)));
         condemned.extend(plan.condemn.iter().filter_map(|(name, bytes)| condemned_of(name, *bytes)));
         manifest.condemned = condemned;
         let said = BTreeMap::from([

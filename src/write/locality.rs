@@ -70,19 +70,11 @@ pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> 
     let mut last = 0;
     while last < spots.len() {
         let mut broken = None;
-        for first in windows_to(spots, last, bound.window) {
-            let window = &spots[first..=last];
-            let cost = cost(window, bound);
+        for (first, cost) in windows_to(spots, last, bound) {
             if cost.percent > bound.percent || cost.extra_ranges > bound.extra_ranges as u64 {
-                let candidates = (first.max(fixed)..=last).filter(|number| spots[*number].shared.is_some());
-                let mut bytes: BTreeMap<u64, u64> = BTreeMap::new();
-                for number in candidates {
-                    if let Some((chunk, _)) = spots[number].shared {
-                        *bytes.entry(chunk).or_default() += spots[number].bytes;
-                    }
-                }
-                if let Some((chunk, _)) = bytes.into_iter().min_by_key(|(chunk, bytes)| (*bytes, *chunk)) {
-                    broken = Some((first, chunk));
+                let start = first.max(fixed).min(last + 1);
+                if let Some(chunk) = smallest(&spots[start..=last]) {
+                    broken = Some((start, chunk));
                     break;
                 }
             }
@@ -90,9 +82,7 @@ pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> 
         }
         match broken {
             None => last += 1,
-            Some((first, chunk)) => {
-                let mut rows = 0;
-                let start = first.max(fixed);
+            Some((start, chunk)) => {
                 for (number, spot) in (start..).zip(&mut spots[start..=last]) {
                     if spot.shared.is_some_and(|(held, _)| held == chunk) {
                         spot.shared = None;
@@ -100,6 +90,7 @@ pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> 
                     }
                 }
                 // Windows that end before may be another matter now.
+                let mut rows = 0;
                 last = start;
                 while last > 0 && rows < bound.window {
                     rows += u64::from(spots[last].rows);
@@ -110,75 +101,99 @@ pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> 
     }
     again.sort_unstable();
     // What was seen on the way may have been mended since.
-    let left = match again.is_empty() {
-        true => worst,
-        false => (0..spots.len())
-            .flat_map(|last| windows_to(spots, last, bound.window).map(move |first| (first, last)))
-            .fold(Worst::default(), |worst, (first, last)| worst.or(cost(&spots[first..=last], bound))),
+    let all = |spots: &[Spot]| {
+        let costs = (0..spots.len()).flat_map(|last| windows_to(spots, last, bound)).map(|(_, cost)| cost);
+        costs.fold(Worst::default(), Worst::or)
     };
+    let left = if again.is_empty() { worst } else { all(spots) };
     (again, left)
 }
 
-/// The first blocks of all windows of so many rows that end in block `last`.
-fn windows_to(spots: &[Spot], last: usize, rows: u64) -> impl Iterator<Item = usize> + use<> {
-    // A window touches its first and its last block with one row each, and has all rows between.
-    let (mut firsts, mut within) = (Vec::new(), 1);
-    for first in (0..=last).rev() {
-        if within > rows {
-            break;
+/// The chunk of which these blocks have the fewest bytes.
+fn smallest(spots: &[Spot]) -> Option<u64> {
+    let mut bytes: BTreeMap<u64, u64> = BTreeMap::new();
+    for spot in spots {
+        if let Some((chunk, _)) = spot.shared {
+            *bytes.entry(chunk).or_default() += spot.bytes;
         }
-        firsts.push(first);
-        if spots[first].starts {
-            break;
-        }
-        within += if first == last { 1 } else { u64::from(spots[first].rows) };
     }
-    firsts.into_iter()
+    bytes.into_iter().min_by_key(|(chunk, bytes)| (*bytes, *chunk)).map(|(chunk, _)| chunk)
 }
 
-/// What reading these neighbouring blocks costs, gaps bridged as far as the bound on ranges demands.
-fn cost(window: &[Spot], bound: Locality) -> Worst {
-    let own: u64 = window.iter().map(|spot| spot.bytes).sum();
-    let fresh = 1 + window.windows(2).filter(|pair| pair[0].stretch != pair[1].stretch).count();
-    if window.iter().all(|spot| spot.shared.is_none()) {
-        return Worst::default();
-    }
-    // Where the last range of each chunk ends, and the gaps before the ranges that follow one.
-    let mut ends: BTreeMap<Option<(u64, u64)>, u64> = BTreeMap::new();
-    let (mut ranges, mut gaps) = (0_usize, Vec::new());
-    for spot in window {
-        match spot.shared {
+/// The first block and the cost of every window that ends in block `last`, shortest first.
+fn windows_to(spots: &[Spot], last: usize, bound: Locality) -> impl Iterator<Item = (usize, Worst)> {
+    let mut price = Price::default();
+    let (mut next, mut within) = (Some(last), 1);
+    std::iter::from_fn(move || {
+        // A window touches its first and its last block with one row each, and has all rows between.
+        let first = next.filter(|_| within <= bound.window)?;
+        let spot = spots.get(first)?;
+        price.reach_back_to(spot);
+        within += if first == last { 1 } else { u64::from(spot.rows) };
+        next = first.checked_sub(1).filter(|_| !spot.starts);
+        Some((first, price.cost(bound)))
+    })
+}
+
+/// What reading neighbouring blocks costs, as the window reaches further back.
+#[derive(Debug, Default)]
+struct Price {
+    /// Bytes of the blocks.
+    own: u64,
+    ranges: usize,
+    /// Between ranges of one chunk, sorted.
+    gaps: Vec<u64>,
+    /// Where the first range of each chunk begins; new blocks of a stretch lie behind each other in a chunk of their own.
+    starts: Vec<((bool, u64), u64)>,
+    stretches: usize,
+    stretch: Option<u64>,
+    is_shared: bool,
+}
+
+impl Price {
+    fn reach_back_to(&mut self, spot: &Spot) {
+        self.own += spot.bytes;
+        if self.stretch.replace(spot.stretch) != Some(spot.stretch) {
+            self.stretches += 1;
+        }
+        let (key, offset) = match spot.shared {
+            Some((chunk, offset)) => ((true, chunk), offset),
+            None => ((false, spot.stretch), 0),
+        };
+        self.is_shared |= key.0;
+        match self.starts.iter_mut().find(|(held, _)| *held == key) {
             None => {
-                // New blocks of one stretch lie behind each other.
-                if ends.insert(Some((u64::MAX, spot.stretch)), 0).is_none() {
-                    ranges += 1;
-                }
+                self.ranges += 1;
+                self.starts.push((key, offset));
             }
-            Some((chunk, offset)) => {
-                let end = ends.insert(Some((chunk, 0)), offset + spot.bytes);
-                match end {
-                    Some(end) if end == offset => {}
-                    Some(end) if end < offset => {
-                        ranges += 1;
-                        gaps.push(offset - end);
-                    }
-                    // Backwards, or the same block twice.
-                    _ => ranges += 1,
+            Some(_) if !key.0 => {}
+            Some((_, start)) => {
+                let (end, before) = (offset + spot.bytes, std::mem::replace(start, offset));
+                if end != before {
+                    self.ranges += 1;
+                }
+                // Backwards, or the same block twice, is no gap that could be read.
+                if end < before {
+                    let gap = before - end;
+                    self.gaps.insert(self.gaps.partition_point(|held| *held < gap), gap);
                 }
             }
         }
     }
-    gaps.sort_unstable();
-    let mut read = own;
-    let most = fresh.saturating_add(bound.extra_ranges);
-    for gap in gaps {
-        if ranges <= most {
-            break;
+
+    /// Gaps are read as far as the bound on ranges demands, the smallest first.
+    fn cost(&self, bound: Locality) -> Worst {
+        if !self.is_shared {
+            return Worst::default();
         }
-        ranges -= 1;
-        read += gap;
+        let most = self.stretches.saturating_add(bound.extra_ranges);
+        let read = self.ranges.saturating_sub(most).min(self.gaps.len());
+        let bytes = self.own + self.gaps.iter().take(read).sum::<u64>();
+        Worst {
+            extra_ranges: (self.ranges - read).saturating_sub(self.stretches) as u64,
+            percent: (100 * bytes).div_ceil(self.own.max(1)),
+        }
     }
-    Worst { extra_ranges: ranges.saturating_sub(fresh) as u64, percent: (100 * read).div_ceil(own.max(1)) }
 }
 
 /// What the worst windows of a stored layout cost, if a table that shares nothing reads a window in one range, or in two where

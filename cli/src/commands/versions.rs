@@ -51,6 +51,7 @@ impl Versions {
             let names = [
                 "version",
                 "parent",
+                "when",
                 "operation",
                 "tags",
                 "rows",
