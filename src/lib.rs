@@ -22,8 +22,8 @@ pub use format::Cuts;
 pub use index::Merge;
 pub use read::{Coalesce, Edge, Explain, Offsets, Pick, TimeOffsets, Window};
 pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};
-pub use store::Store;
+pub use store::{Store, StoreOptions};
 #[cfg(feature = "frame")]
 pub use table::Index;
-pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Windows};
+pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows};
 pub use write::{PartitionWriter, Receipt, WriteOptions};

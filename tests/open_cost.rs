@@ -151,7 +151,7 @@ fn the_first_window_also_reads_the_index_once() {
         // A window of one row: whatever the cuts, one range.
         loader.get_rows(3, 0..=0).await.unwrap();
         assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "layout", "chunks"]));
-        assert_eq!(waves.take(), 5);
+        assert_eq!(waves.take(), 4);
         loader.get_rows(9, 0..=0).await.unwrap();
         assert_eq!(asked(&counting.reset()), (0, vec!["chunks"]));
         assert_eq!(waves.take(), 1);
@@ -165,11 +165,12 @@ fn a_window_of_an_index_that_is_loaded_reads_no_index_again() {
     block_on(async {
         let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
         let index = table.index().await.unwrap();
-        assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index"]));
+        // The layouts are small: they come beside the index, before it is known what will be read.
+        assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "layout", "layout", "layout"]));
         assert_eq!(waves.take(), 3);
         let loader = tetrys::RowLoader::new(&index).unwrap().columns(["camera.pose"]).unwrap();
         loader.get_rows(3, 0..=0).await.unwrap();
-        assert_eq!(asked(&counting.reset()), (0, vec!["layout", "chunks"]));
-        assert_eq!(waves.take(), 2);
+        assert_eq!(asked(&counting.reset()), (0, vec!["chunks"]));
+        assert_eq!(waves.take(), 1);
     });
 }

@@ -14,9 +14,10 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, integration};
 use tempfile::TempDir;
 use tetrys::store::{
-    CountingStore, Counts, Fault, Faults, FaultyStore, Latency, LatencyStore, Put, RangeRequest, SPLIT_ABOVE, Store,
+    CountingStore, Counts, Fault, Faults, FaultyStore, Latency, LatencyStore, Put, RangeRequest, SPLIT_ABOVE, Store, StoreOptions,
 };
 use tetrys::{Error, ErrorKind};
+use tetrys_s3_server::Server;
 
 const MIB: usize = 1 << 20;
 
@@ -98,13 +99,22 @@ async fn wrappers_upon_wrappers_conform() {
 
 // --- Store ---
 
-/// A store of every kind: plain local, a counted directory, memory.
-fn stores() -> (TempDir, Vec<Store>) {
+/// What the stores live in, for as long as they are used.
+struct Homes {
+    _folder: TempDir,
+    _server: Server,
+}
+
+/// A store of every kind: plain local, a counted directory, memory, S3.
+fn stores() -> (Homes, Vec<Store>) {
     let folder = tempfile::tempdir().unwrap();
     let files = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
     let plain = Store::open(folder.path().join("not yet/there").to_str().unwrap()).unwrap();
     let counted = Store::new(Arc::new(CountingStore::new(files)), "counted/root".into(), "file:///counted");
-    (folder, vec![plain, counted, Store::open("memory://").unwrap()])
+    let server = Server::start();
+    server.create_bucket("data");
+    let remote = Store::open_with("s3://data/remote/root", &StoreOptions::only(server.options())).unwrap();
+    (Homes { _folder: folder, _server: server }, vec![plain, counted, Store::open("memory://").unwrap(), remote])
 }
 
 fn counted() -> (CountingStore, Store) {
@@ -580,9 +590,9 @@ async fn memory_is_private_unless_it_has_a_name() {
 
 #[test]
 fn an_unknown_scheme_is_named_and_its_secrets_are_not() {
-    let error = Store::open("s3://key:secret@bucket/table").unwrap_err();
+    let error = Store::open("ftp://key:secret@host/table").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.to_string().contains("`s3`") && !error.to_string().contains("secret"), "{error}");
+    assert!(error.to_string().contains("`ftp`") && !error.to_string().contains("secret"), "{error}");
 }
 
 /// A full disk: a file system of 64 KiB, where the machine lets us make one.

@@ -8,6 +8,7 @@ mod commands;
 mod failure;
 mod hints;
 mod npy;
+mod opening;
 mod output;
 mod pictures;
 mod progress;
@@ -30,7 +31,8 @@ use crate::{
 
 /// Immutable, versioned tables of machine-learning data whose rows are wide.
 ///
-/// A TABLE is a folder, given as a path or a file:// URL; TABLE@3 is its version 3. Rows are counted from 0.
+/// A TABLE is a folder, given as a path or a URL (file://, s3://, gs://, az://, abfss://; http:// and https:// for reading);
+/// TABLE@3 is its version 3. Rows are counted from 0.
 #[derive(Debug, Parser)]
 #[command(
     name = "tetrys",
@@ -50,11 +52,15 @@ Then, with frames of your own:
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    // A text, checked later: what clap says of a value that it refuses repeats it, and it may be a secret.
+    /// How stores are reached, on top of the environment (AWS_*, GOOGLE_*, AZURE_*): region=eu-west-1, endpoint=http://localhost:9000, aws_profile=lab, skip_signature=true; secrets belong into the environment
+    #[arg(long = "option", value_name = "NAME=VALUE", global = true)]
+    options: Vec<String>,
 }
 
 fn main() -> ExitCode {
-    let command = Arguments::parse().command;
-    match execute(command) {
+    let Arguments { command, options } = Arguments::parse();
+    match opening::keep(&options).map_err(Failure::Table).and_then(|()| execute(command)) {
         Ok(outcome) => outcome.code(),
         Err(failure) => failure.report(),
     }

@@ -9,7 +9,7 @@ use tetrys::{Edge, Offsets, Result, RowLoader, Table};
 /// A row or a window of a table.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// The row, counted from 0 over the whole table
     pub(crate) row: u64,
@@ -42,7 +42,7 @@ fn edge() -> impl TypedValueParser<Value = Edge> {
 impl Reading {
     /// The table, and a loader of the columns asked for.
     pub(crate) async fn open(&self) -> Result<(Table, RowLoader)> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let loader = self.choice.loader(&table)?;
         Ok((table, loader))
     }

@@ -35,7 +35,7 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         ("paint", 2, "unrecognized subcommand 'paint'"),
         ("info nothing", 1, "no table there (no manifest)"),
         ("info table@2", 1, "no version 2"),
-        ("info s3://bucket/table", 1, "scheme `s3`"),
+        ("info ftp://host/table", 1, "scheme `ftp`"),
         ("ingest l5 nowhere.zarr new", 1, "nowhere.zarr"),
         ("ingest l5 table new", 1, "not a zarr group: expected .zgroup"),
         ("ingest l5 zarr table", 1, "a table is there already, at version 1"),

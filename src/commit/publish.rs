@@ -26,7 +26,13 @@ pub async fn versions(store: &Store) -> Result<Vec<u64>> {
 /// # Errors
 /// Errors of the store.
 pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
-    Ok(versions(store).await?.into_iter().max())
+    // Newest versions have the names that sort first; a few strangers among them are looked over before all names are.
+    const LOOK: usize = 8;
+    let first = store.list_first("manifests", LOOK).await?;
+    match first.iter().filter_map(|name| version_of_name(name)).max() {
+        None if first.len() == LOOK => Ok(versions(store).await?.into_iter().max()),
+        newest => Ok(newest),
+    }
 }
 
 /// The manifest of a version, and the hash that ends it.
@@ -56,7 +62,8 @@ pub async fn hash_of(store: &Store, version: u64) -> Result<Hash> {
 /// that may not be durable stays an unknown outcome, also where its name shows it: what is read back may be lost with power.
 ///
 /// # Errors
-/// `Conflict` where another writer claimed the version; `OutcomeUnknown` where it cannot be read whether we did, or our
+/// `Unsupported` where the store ignores conditions, so that two writers would both be told that they won; `Conflict` where
+/// another writer claimed the version; `OutcomeUnknown` where it cannot be read whether we did, or our
 /// manifest may not be durable.
 pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
     let (bytes, hash) = manifest.to_bytes()?;
@@ -75,12 +82,16 @@ pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
             manifest.version
         ))
     };
-    let mut last = None;
+    store.ensure_create_only().await.map_err(|error| error.at(&place))?;
+    let (mut last, mut taken) = (None, false);
     for _ in 0..ATTEMPTS {
         let cause = match store.put_new(&name, bytes.clone().into()).await {
             Ok(Put::Created) => return Ok(hash),
             // Also what a retry below us answers when the first try got through.
-            Ok(Put::AlreadyThere) => None,
+            Ok(Put::AlreadyThere) => {
+                taken = true;
+                None
+            }
             Err(error) => Some(error),
         };
         match store.get(&name, MAX_MANIFEST).await {
@@ -100,6 +111,14 @@ pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
                 return Err(unknown.with_source(cause.unwrap_or(error)));
             }
         }
+    }
+    if taken {
+        // A read that lags behind the put: whose manifest took the name is not to be seen from here.
+        let unknown = unknown("its name is taken, and what took it cannot be read back");
+        return Err(match last {
+            Some(error) => unknown.with_source(error),
+            None => unknown,
+        });
     }
     let cause = last.unwrap_or_else(|| Error::unavailable("no answer"));
     Err(Error::new(cause.kind(), format!("{place} was not committed: {cause}")).with_source(cause))

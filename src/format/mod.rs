@@ -13,6 +13,7 @@ mod cuts;
 mod join;
 mod layout;
 mod lengths;
+mod limits;
 mod locator;
 mod manifest;
 mod page;
@@ -33,6 +34,7 @@ pub use cuts::Cuts;
 pub use join::{read_join, write_join};
 pub use layout::{LayoutRun, LayoutWriter, PageLengths, read_layout};
 pub use lengths::PackedLengths;
+pub use limits::limits;
 pub use locator::Locator;
 pub use manifest::{
     ColumnBytes, Condemned, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment,

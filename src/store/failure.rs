@@ -1,6 +1,7 @@
 //! What went wrong below, in the words of this library: an error of a backend or of the operating system becomes a kind
 //! that says what to do next and a message that names the object and the store. Query strings of addresses are cut out of
-//! messages, since that is where signatures and tokens travel.
+//! messages, since that is where signatures and tokens travel; of what a server answers its code and its message are kept,
+//! since some repeat the request; and values of options that may be secret are taken out wherever they stand.
 
 use std::error::Error as StdError;
 use std::io;
@@ -27,8 +28,8 @@ impl Doing {
     }
 }
 
-/// An error of a backend while `doing` something to `name` in the store at `url`.
-pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url: &str) -> Error {
+/// An error of a backend while `doing` something to `name` in the store at `url`, its options' values being `secrets`.
+pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url: &str, secrets: &[String]) -> Error {
     use object_store::Error as E;
     let kind = match &error {
         E::NotFound { .. } => ErrorKind::NotFound,
@@ -38,17 +39,69 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
         E::NotSupported { .. } | E::NotImplemented { .. } => ErrorKind::Unsupported,
         E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } => ErrorKind::Invalid,
         E::JoinError { .. } => ErrorKind::Internal,
-        _ => match cause(&error) {
+        E::Generic { store: "LocalFileSystem", .. } => match cause(&error) {
             Some(io) => return of_disk(io, publishing(&error, doing), doing, name, url),
             None => ErrorKind::Unavailable,
         },
+        _ => of_answer(&error.to_string()),
     };
     let text = match kind {
-        ErrorKind::NotFound => "no such object".to_owned(),
+        ErrorKind::NotFound => no_such(&error.to_string()).to_owned(),
         ErrorKind::Exists => "the object is already there".to_owned(),
-        _ => without_queries(&error.to_string()),
+        _ => without_secrets(&without_queries(&of_server(&error.to_string())), secrets),
     };
     place(kind, doing, name, url, &text)
+}
+
+/// What a server's refusal asks of the caller, by the codes that S3, Google and Azure document; anything else may pass.
+fn of_answer(text: &str) -> ErrorKind {
+    const DENIED: [&str; 9] = [
+        "ExpiredToken",
+        "InvalidToken",
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "RequestTimeTooSkewed",
+        "AuthorizationHeaderMalformed",
+        "TokenRefreshRequired",
+        "403 Forbidden",
+        "401 Unauthorized",
+    ];
+    const UNSUPPORTED: [&str; 3] = ["501 Not Implemented", "405 Method Not Allowed", "Received non-partial response"];
+    const INVALID: [&str; 4] =
+        ["InvalidBucketName", "PermanentRedirect", "IllegalLocationConstraint", "Received redirect without LOCATION"];
+    let says = |codes: &[&str]| codes.iter().any(|code| text.contains(code));
+    match () {
+        () if says(&DENIED) => ErrorKind::Denied,
+        () if says(&UNSUPPORTED) => ErrorKind::Unsupported,
+        () if says(&INVALID) => ErrorKind::Invalid,
+        () => ErrorKind::Unavailable,
+    }
+}
+
+fn no_such(text: &str) -> &'static str {
+    if text.contains("NoSuchBucket") { "no such bucket" } else { "no such object" }
+}
+
+/// `text` with a server's answer in it shortened to its code and message.
+fn of_server(text: &str) -> String {
+    let begin = ["<?xml", "<Error", "<html", "<!DOCTYPE", "{"].iter().filter_map(|mark| text.find(mark)).min();
+    let Some(begin) = begin else { return text.to_owned() };
+    let (before, answer) = text.split_at(begin);
+    let field = |name: &str| {
+        let (_, rest) = answer.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(value, _)| value.trim())
+    };
+    let short = |text: &str| text.chars().take(200).collect::<String>();
+    match (field("Code"), field("Message")) {
+        (Some(code), Some(message)) => format!("{before}{}: {}", short(code), short(message)),
+        (Some(code), None) => format!("{before}{}", short(code)),
+        _ => format!("{before}(an answer of {} bytes)", answer.len()),
+    }
+}
+
+/// `text` with every one of `secrets` replaced.
+pub(super) fn without_secrets(text: &str, secrets: &[String]) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
 }
 
 /// An error of the operating system while `doing` something to `name` in the store at `url`.
@@ -143,7 +196,9 @@ pub(super) fn public_url(url: &str) -> String {
     match kept.split_once("://") {
         Some((scheme, rest)) => {
             let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            // Azure writes `container@account.host`, which is no secret; a colon before it would be a password.
+            let container = matches!(scheme, "abfs" | "abfss") && !host.contains(':');
+            let host = if container { host } else { host.rsplit_once('@').map_or(host, |(_, host)| host) };
             format!("{scheme}://{host}{path}")
         }
         None => kept.to_owned(),
@@ -174,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_says_so() {
-        let error = backend(generic("Unable to copy data to file", 28), Doing::Writing, "chunks/aa/x", "file:///t");
+        let error = backend(generic("Unable to copy data to file", 28), Doing::Writing, "chunks/aa/x", "file:///t", &[]);
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert_eq!(error.to_string(), "writing chunks/aa/x in file:///t: the disk is full");
     }
@@ -183,12 +238,12 @@ mod tests {
     fn a_failed_sync_is_never_called_a_clean_failure() {
         for words in ["Unable to rename file", "Unable to sync data to disk for x"] {
             for code in [5, 28, 122] {
-                let error = backend(generic(words, code), Doing::Writing, "a", "file:///t");
+                let error = backend(generic(words, code), Doing::Writing, "a", "file:///t", &[]);
                 assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{words} {code}");
             }
         }
-        assert_eq!(backend(generic("Unable to rename file", 1), Doing::Writing, "a", "u").kind(), ErrorKind::Denied);
-        assert_eq!(backend(generic("Unable to open file", 13), Doing::Writing, "a", "u").kind(), ErrorKind::Denied);
+        assert_eq!(backend(generic("Unable to rename file", 1), Doing::Writing, "a", "u", &[]).kind(), ErrorKind::Denied);
+        assert_eq!(backend(generic("Unable to open file", 13), Doing::Writing, "a", "u", &[]).kind(), ErrorKind::Denied);
     }
 
     #[test]
@@ -196,5 +251,16 @@ mod tests {
         assert_eq!(without_queries("GET \"https://h/p?sig=abc&x=1\" failed, why?"), "GET \"https://h/p?..\" failed, why?..");
         assert_eq!(public_url("s3://key:secret@bucket/a/b?token=t#f"), "s3://bucket/a/b");
         assert_eq!(public_url("/plain/path"), "/plain/path");
+        assert_eq!(public_url("abfss://data@account.dfs.core.windows.net/a"), "abfss://data@account.dfs.core.windows.net/a");
+        assert_eq!(public_url("abfss://u:p@account.dfs.core.windows.net/a"), "abfss://account.dfs.core.windows.net/a");
+        assert_eq!(without_secrets("a hunter2 b", &["hunter2".to_owned()]), "a *** b");
+    }
+
+    #[test]
+    fn of_a_server_s_answer_its_code_and_message_are_kept() {
+        let answer = "403 Forbidden: <?xml version=\"1.0\"?><Error><Code>InvalidToken</Code><Message>bad token</Message><Token-0>hunter2</Token-0></Error>";
+        assert_eq!(of_server(answer), "403 Forbidden: InvalidToken: bad token");
+        assert_eq!(of_server("500: <html>hunter2</html>"), "500: (an answer of 20 bytes)");
+        assert_eq!(of_server("nothing of it"), "nothing of it");
     }
 }

@@ -8,21 +8,28 @@
 
 mod failure;
 mod name;
+mod options;
+mod profile;
 mod ranges;
 
 mod fetch;
 mod local;
+mod remote;
 #[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
 mod store;
 mod upload;
+mod wire;
 
 mod body;
 mod counting;
 mod faulty;
 mod latency;
+mod selftest;
 
 pub use counting::{CountingStore, Counts, Get};
 pub use faulty::{Fault, Faults, FaultyStore};
 pub use latency::{Latency, LatencyStore};
-pub use ranges::{MAX_RANGE, RangeRequest, SPLIT_ABOVE, range_parts};
+pub use options::StoreOptions;
+pub use ranges::{MAX_RANGE, READ_LIMITS, RangeRequest, SPLIT_ABOVE, range_parts};
+pub use selftest::{Verdict, selftest};
 pub use store::{Put, Store};

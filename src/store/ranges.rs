@@ -18,6 +18,24 @@ pub const SPLIT_ABOVE: u64 = 12 << 20;
 /// What a part of a split range holds at most, in bytes.
 const PART: u64 = 12 << 20;
 
+/// What a reader takes upon itself at most, for people to read; `tetrys limits` prints it.
+pub const READ_LIMITS: [(&str, &str); 8] = [
+    ("one range, in bytes", "4 GiB; it is refused before memory is taken for it"),
+    ("a range in one request", "12 MiB; a longer one goes in parts of about that size, side by side"),
+    ("requests on their way, of one call", "64"),
+    (
+        "requests that wait for an answer, of one store",
+        "256; 64 at first, halved where the store says 429 or 503, growing with every success",
+    ),
+    (
+        "silence of a store before it is given up",
+        "30 s for the answer to begin and for each next piece of it (option read_timeout); an upload gets a second more for every 32 KiB",
+    ),
+    ("tries of a request", "16, at growing intervals, within 3 minutes (options max_retries, retry_timeout)"),
+    ("an answer", "exactly as long as asked: longer or shorter ones are errors, and no memory is taken beyond it"),
+    ("rows of a window", "16,777,216"),
+];
+
 /// How many requests a range of so many bytes takes.
 pub fn range_parts(bytes: u64) -> usize {
     let parts = if bytes > SPLIT_ABOVE { bytes.div_ceil(PART) } else { bytes.min(1) };

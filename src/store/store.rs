@@ -16,12 +16,16 @@ use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use tokio::sync::OnceCell;
 
 use super::failure::{self, Doing};
 use super::local::{self, LocalFiles};
 use super::name;
+use super::options::{Service, StoreOptions};
 use super::ranges::RangeRequest;
+use super::remote::{self, Remote};
 use super::upload::PART;
+use super::wire::Wire;
 use crate::{Error, ErrorKind, Result};
 
 /// What became of a create-only write.
@@ -59,19 +63,66 @@ pub(super) struct Inner {
     pub(super) url: String,
     /// Present where the objects are plain files of this machine.
     pub(super) files: Option<LocalFiles>,
+    /// Present where a URL of a remote service was opened.
+    remote: Option<Reached>,
+    /// How other stores are reached from here; what was given for this one is not passed on to them.
+    options: StoreOptions,
+}
+
+/// How a remote store is reached.
+#[derive(Clone)]
+struct Reached {
+    service: Service,
+    wire: Wire,
+    secrets: Arc<[String]>,
+    /// The caller promises that nobody else writes.
+    single_writer: bool,
+    /// Set once the store was seen to keep create-only puts.
+    keeps_conditions: Arc<OnceCell<()>>,
 }
 
 impl Store {
-    /// Opens the store at a path, a `file://` URL or `memory://`. A directory need not exist yet: the first write makes it.
-    ///
-    /// `memory://` is a store of its own each time; `memory://NAME` is the same one within this process for as long as
-    /// somebody holds it. What is written to a directory is synced to disk before the write is said to have happened.
+    /// Opens the store at a path or URL, with the options of the environment; see [`Store::open_with`].
     ///
     /// # Errors
-    /// `Unsupported` naming the scheme for other schemes; `Invalid` for a URL or path that cannot be one.
+    /// As [`Store::open_with`].
     pub fn open(url: &str) -> Result<Self> {
+        Self::open_with(url, &StoreOptions::from_env())
+    }
+
+    /// Opens the store at a path or URL:
+    ///
+    /// | URL | store |
+    /// |---|---|
+    /// | a path, `file:///path` | a directory; it need not exist yet: the first write makes it |
+    /// | `memory://`, `memory://NAME` | memory of its own each time; the same one within this process for as long as somebody holds it |
+    /// | `s3://bucket/path` | S3, and what speaks its language at the option `endpoint` |
+    /// | `gs://bucket/path` | Google Cloud Storage |
+    /// | `az://container/path`, `abfss://container@account.dfs.core.windows.net/path` | Azure Blob Storage |
+    /// | `http://host/path`, `https://host/path` | any web server that answers ranges; read only, and without listings: tables are opened as `URL@VERSION` |
+    ///
+    /// What is written to a directory is synced to disk before the write is said to have happened. Nothing is sent before
+    /// the first read or write. Credentials of S3 come from the options, else the environment, else a profile of
+    /// `~/.aws/config` and `~/.aws/credentials`, else from the machine; `skip_signature=true` reads public buckets.
+    ///
+    /// # Errors
+    /// `Unsupported` naming the scheme for other schemes; `Invalid` for a URL or path that cannot be one or holds a secret,
+    /// and for options that cannot be.
+    ///
+    /// ```
+    /// use tetrys::store::{Store, StoreOptions};
+    ///
+    /// let options = StoreOptions::new([("region", "eu-west-1"), ("skip_signature", "true")]);
+    /// let store = Store::open_with("s3://bucket/tables/sensors", &options)?;
+    /// assert_eq!(store.url(), "s3://bucket/tables/sensors");
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    pub fn open_with(url: &str, options: &StoreOptions) -> Result<Self> {
         let Some((scheme, rest)) = url.split_once("://") else {
-            return Self::open_path(FilePath::new(url));
+            return match url.strip_prefix("file:") {
+                Some(path) => Self::open_path(FilePath::new(path), options),
+                None => Self::open_path(FilePath::new(url), options),
+            };
         };
         match scheme {
             "file" => {
@@ -80,14 +131,63 @@ impl Store {
                     return Err(Error::invalid("a file URL has no query and no fragment; write `?` as %3F and `#` as %23"));
                 }
                 let path = parsed.to_file_path().map_err(|()| Error::invalid(format!("URL {url} is not a local path")))?;
-                Self::open_path(&path)
+                Self::open_path(&path, options)
             }
             "memory" => Ok(Self::new(memory(rest), Path::default(), url)),
-            _ => Err(Error::unsupported(format!(
-                "scheme `{}`: this build opens local paths, file:// and memory:// URLs",
-                scheme.chars().take(32).collect::<String>()
-            ))),
+            _ => match remote::service(scheme) {
+                Some(service) => Ok(Self::of_remote(remote::open(url, service, options)?, url, options)),
+                None => Err(Error::unsupported(format!(
+                    "scheme `{}`: expected a path, or a URL that begins with file://, s3://, gs://, az://, abfss://, http://, \
+                     https:// or memory://",
+                    scheme.chars().take(32).collect::<String>()
+                ))),
+            },
         }
+    }
+
+    fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Self {
+        let Remote { objects, prefix, service, wire, secrets, single_writer } = remote;
+        let keeps_conditions = Arc::default();
+        let remote = Some(Reached { service, wire, secrets: secrets.into(), single_writer, keeps_conditions });
+        let url = failure::public_url(url.trim_end_matches('/'));
+        Self { inner: Arc::new(Inner { objects, prefix, url, files: None, remote, options: options.clone() }) }
+    }
+
+    /// Another store, as seen from this one: in the same bucket or on the same host it is reached as this one is, over the
+    /// same connections; anywhere else with the options of the environment alone. What was given for this store goes to no
+    /// other.
+    ///
+    /// # Errors
+    /// As [`Store::open_with`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// let objects = Arc::new(object_store::memory::InMemory::new());
+    /// let labels = tetrys::store::Store::new(objects, "team/labels".into(), "s3://bucket/team/labels");
+    /// let sensors = labels.open_other("s3://bucket/team/sensors")?;
+    /// assert_eq!(sensors.url(), "s3://bucket/team/sensors");
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    pub fn open_other(&self, url: &str) -> Result<Self> {
+        let inner = &self.inner;
+        let origin = |url: &str| {
+            let parsed = url::Url::parse(url).ok()?;
+            let secret = parsed.password().is_some() || parsed.query().is_some() || parsed.fragment().is_some();
+            let authority =
+                (parsed.scheme().to_owned(), parsed.username().to_owned(), parsed.host_str()?.to_owned(), parsed.port());
+            (!secret).then(|| Some((authority, Path::from_url_path(parsed.path()).ok()?)))?
+        };
+        let plain = inner.files.is_none() && !inner.url.starts_with("memory:");
+        if let (true, Some((here, root)), Some((there, prefix))) = (plain, origin(&inner.url), origin(url))
+            && here == there
+            && root == inner.prefix
+        {
+            let objects = Arc::clone(&inner.objects);
+            let (remote, options) = (inner.remote.clone(), inner.options.clone());
+            let url = failure::public_url(url.trim_end_matches('/'));
+            return Ok(Self { inner: Arc::new(Inner { objects, prefix, url, files: None, remote, options }) });
+        }
+        Self::open_with(url, &inner.options.ambient())
     }
 
     /// A store over `objects`, all names under `prefix`; `url` is what errors call it.
@@ -102,10 +202,11 @@ impl Store {
     /// assert!(!store.is_local());
     /// ```
     pub fn new(objects: Arc<dyn ObjectStore>, prefix: Path, url: impl Into<String>) -> Self {
-        Self { inner: Arc::new(Inner { objects, prefix, url: failure::public_url(&url.into()), files: None }) }
+        let (url, options) = (failure::public_url(&url.into()), StoreOptions::from_env());
+        Self { inner: Arc::new(Inner { objects, prefix, url, files: None, remote: None, options }) }
     }
 
-    fn open_path(path: &FilePath) -> Result<Self> {
+    fn open_path(path: &FilePath, options: &StoreOptions) -> Result<Self> {
         if path.as_os_str().is_empty() {
             return Err(Error::invalid("the path of a store is empty"));
         }
@@ -118,11 +219,12 @@ impl Store {
         if !there.is_dir() {
             return Err(Error::invalid(format!("{url}: {} is not a directory", there.display())));
         }
-        let backend = |error: object_store::Error| failure::backend(error, Doing::Reading, "", &url);
+        let backend = |error: object_store::Error| failure::backend(error, Doing::Reading, "", &url, &[]);
         let objects = LocalFileSystem::new_with_prefix(&there).map_err(backend)?.with_fsync(true);
         let prefix = Path::parse(missing.join("/")).map_err(|error| backend(error.into()))?;
         let files = Some(LocalFiles::new(root, url.clone()));
-        Ok(Self { inner: Arc::new(Inner { objects: Arc::new(objects), prefix, url, files }) })
+        let (objects, options) = (Arc::new(objects), options.ambient());
+        Ok(Self { inner: Arc::new(Inner { objects, prefix, url, files, remote: None, options }) })
     }
 
     /// The URL of the root, without secrets.
@@ -152,6 +254,11 @@ impl Store {
     /// True where objects are plain files of this machine, so that [`Store::read_now`] answers.
     pub fn is_local(&self) -> bool {
         self.inner.files.is_some()
+    }
+
+    /// HTTP requests sent over this store's connections so far, retries included; `None` where the store is not remote.
+    pub fn requests_sent(&self) -> Option<u64> {
+        self.inner.remote.as_ref().map(|remote| remote.wire.sent())
     }
 
     /// The whole of an object of at most `limit` bytes; its size is checked before its body is read.
@@ -237,12 +344,48 @@ impl Store {
     /// `OutcomeUnknown` if the object may be visible without being durable; `Unavailable` if the disk is full or the store
     /// does not answer (a remote store may then still have done it: read the name back); `Denied`.
     pub async fn put_new(&self, name: &str, payload: PutPayload) -> Result<Put> {
+        self.inner.beyond_http(Doing::Writing)?;
         let location = self.inner.locate(name)?;
+        if self.inner.remote.as_ref().is_some_and(|remote| remote.single_writer) {
+            // The store may not look before it writes, so this does; between the two nobody else writes, as promised.
+            match self.inner.size(name).await {
+                Ok(_) => return Ok(Put::AlreadyThere),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
         match self.inner.objects.put_opts(&location, payload, PutMode::Create.into()).await {
             Ok(_) => Ok(Put::Created),
             Err(object_store::Error::AlreadyExists { .. }) => self.inner.already_there(name).await,
             Err(error) => Err(self.inner.fail(error, Doing::Writing, name)),
         }
+    }
+
+    /// Makes sure that create-only writes are create-only here: some servers that speak the language of S3 ignore the condition,
+    /// and two writers would both be told that they won. A remote store is asked once, with an object below `sessions/` that is
+    /// taken away again; local ones and memory are known.
+    ///
+    /// # Errors
+    /// `Unsupported` where the store overwrites; the option `single_writer=true` promises that nobody else writes, and is
+    /// believed. Otherwise as [`Store::put_new`].
+    pub async fn ensure_create_only(&self) -> Result<()> {
+        let Some(remote) = self.inner.remote.as_ref().filter(|remote| !remote.single_writer) else { return Ok(()) };
+        let asked = || async {
+            let name = format!("sessions/probe-{}", uuid::Uuid::new_v4());
+            self.put_new(&name, "first".into()).await?;
+            let second = self.put_new(&name, "second".into()).await;
+            let _ = self.delete(&name).await;
+            match second? {
+                Put::AlreadyThere => Ok(()),
+                Put::Created => Err(Error::unsupported(format!(
+                    "{}: the store ignores create-only puts (If-None-Match): of two writers at a time both would win, and one \
+                     would lose its rows; write elsewhere, or promise with the store option single_writer=true that nobody else \
+                     writes",
+                    self.inner.url
+                ))),
+            }
+        };
+        remote.keeps_conditions.get_or_try_init(asked).await.map(|_| ())
     }
 
     /// Writes an object under a name that stands for its content.
@@ -269,6 +412,7 @@ impl Store {
     /// `Corrupt` if the name is there with another size; `Invalid` if the file is shorter than `bytes`; otherwise as
     /// [`Store::put_new`]. Parts of a failed upload are taken back as far as the store allows.
     pub async fn put_file(&self, name: &str, file: File, bytes: u64) -> Result<Put> {
+        self.inner.beyond_http(Doing::Writing)?;
         let location = self.inner.locate(name)?;
         let file = Arc::new(file);
         if bytes <= PART {
@@ -305,9 +449,13 @@ impl Store {
     pub async fn list_first(&self, folder: &str, count: usize) -> Result<Vec<String>> {
         let mut first = BTreeSet::new();
         let mut listing = self.inner.listing(folder)?;
-        // Backends do not promise an order, so the listing is read to its end.
+        // Not every backend promises an order; without one the listing is read to its end.
+        let ordered = self.inner.lists_in_order();
         while let Some((name, _)) = listing.try_next().await? {
             first.insert(name);
+            if ordered && first.len() == count {
+                break;
+            }
             if first.len() > count {
                 first.pop_last();
             }
@@ -320,6 +468,7 @@ impl Store {
     /// # Errors
     /// `Denied`, `Unavailable` as the store answers.
     pub async fn delete(&self, name: &str) -> Result<()> {
+        self.inner.beyond_http(Doing::Deleting)?;
         let location = self.inner.locate(name)?;
         let deleted = self.inner.objects.delete(&location).await;
         if let Some(files) = &self.inner.files {
@@ -347,7 +496,8 @@ impl Inner {
     }
 
     pub(super) fn fail(&self, error: object_store::Error, doing: Doing, name: &str) -> Error {
-        failure::backend(error, doing, name, &self.url)
+        let secrets = self.remote.as_ref().map(|remote| &*remote.secrets).unwrap_or_default();
+        failure::backend(error, doing, name, &self.url, secrets)
     }
 
     pub(super) async fn size(self: &Arc<Self>, name: &str) -> Result<u64> {
@@ -358,7 +508,30 @@ impl Inner {
         Ok(self.objects.head(&location).await.map_err(|error| self.fail(error, Doing::Reading, name))?.size)
     }
 
+    /// True where the service documents that names come in their order, so that the first ones are the first page.
+    fn lists_in_order(&self) -> bool {
+        let service = self.remote.as_ref().map(|remote| remote.service);
+        match service {
+            // A directory bucket (S3 Express) promises no order.
+            Some(Service::S3) => !self.url.split('/').nth(2).is_some_and(|bucket| bucket.ends_with("--x-s3")),
+            Some(Service::Gcs | Service::Azure) => true,
+            Some(Service::Http) | None => false,
+        }
+    }
+
+    /// Refuses what a web server cannot do.
+    fn beyond_http(&self, doing: Doing) -> Result<()> {
+        match self.remote.as_ref().map(|remote| remote.service) {
+            Some(Service::Http) => Err(Error::unsupported(match doing {
+                Doing::Listing => format!("{}: a web server does not list its objects; name the version, as in URL@7", self.url),
+                _ => format!("{}: tables on a web server are read only", self.url),
+            })),
+            _ => Ok(()),
+        }
+    }
+
     fn listing(&self, folder: &str) -> Result<stream::BoxStream<'_, Result<(String, u64)>>> {
+        self.beyond_http(Doing::Listing)?;
         let folder_name = folder.to_owned();
         let location = name::locate_folder(&self.prefix, folder).map_err(|error| error.at(&self.url))?;
         let prefix = (!location.as_ref().is_empty()).then_some(&location);

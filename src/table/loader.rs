@@ -9,7 +9,11 @@ use std::{
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use arrow_select::interleave::interleave;
-use futures::{Stream, StreamExt, future::try_join_all, stream};
+use futures::{
+    Stream, StreamExt,
+    future::{join, join_all, try_join_all},
+    stream,
+};
 
 use super::{
     rows::{Row, Rows},
@@ -303,7 +307,17 @@ impl RowLoader {
         let there = bases.filter_map(|(number, source)| source.row_at(position).map(|row| (number, source, row))).next();
         let (base, source, row) =
             there.ok_or_else(|| Error::invalid(format!("row {position} of the frame is in no table: a window needs a row")))?;
-        let sequences = source.table.sequences().await?;
+        let sequences = match source.table.sequences_now() {
+            Some(sequences) => sequences,
+            // The layouts that the read will ask for come at the same time: one wait less.
+            None => {
+                let ahead = self.sources.iter().enumerate().map(|(number, source)| {
+                    let groups = self.choose_groups(number, columns).unwrap_or_default();
+                    source.table.layouts_ahead(groups.into_iter().map(|pages| pages.group()).collect::<Vec<_>>())
+                });
+                join(source.table.sequences(), join_all(ahead)).await.0?
+            }
+        };
         let rows = match wanted {
             Window::Rows(offsets) => window(&sequences, row, offsets, self.edge)?,
             Window::Times(times) => {

@@ -66,6 +66,13 @@ pub(super) struct GroupPages {
     pages: Vec<usize>,
 }
 
+impl GroupPages {
+    /// The number of the group.
+    pub(super) fn group(&self) -> usize {
+        self.group
+    }
+}
+
 /// The plan of a source: groups, and which part each stretch of a group's rows is for.
 pub(super) struct SourcePlan {
     pub(super) plan: ReadPlan,

@@ -7,6 +7,7 @@ use std::{
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
 use super::{loader::RowLoader, writer::TableWriter};
@@ -17,7 +18,7 @@ use crate::{
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
-    store::Store,
+    store::{Store, StoreOptions},
     write::WriteOptions,
 };
 
@@ -70,14 +71,31 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// Opens the newest version of the table at `url` (a path, `file://` or `memory://`), or the one that `url@VERSION` names.
+    /// Opens the newest version of the table at `url` (a path or any URL of [`Store::open_with`]), or the one that `url@VERSION`
+    /// names.
     ///
     /// # Errors
     /// `NotFound` where there is no table or no such version; `Corrupt`; errors of the store.
     pub async fn open(url: &str) -> Result<Self> {
+        Self::open_with(url, &StoreOptions::from_env()).await
+    }
+
+    /// As [`Table::open`], the store being reached as `options` say.
+    ///
+    /// # Errors
+    /// As [`Table::open`]; `Invalid` for options that cannot be.
+    ///
+    /// ```no_run
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// use tetrys::{StoreOptions, Table};
+    /// let options = StoreOptions::new([("endpoint", "http://127.0.0.1:9000"), ("aws_profile", "minio")]);
+    /// let table = Table::open_with("s3://bucket/drives@7", &options).await?;
+    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
+    /// ```
+    pub async fn open_with(url: &str, options: &StoreOptions) -> Result<Self> {
         match split_version(url) {
-            Some((root, version)) => Self::open_version(Store::open(root)?, version).await,
-            None => Self::open_store(Store::open(url)?).await,
+            Some((root, version)) => Self::open_version(Store::open_with(root, options)?, version).await,
+            None => Self::open_store(Store::open_with(url, options)?).await,
         }
     }
 
@@ -143,7 +161,7 @@ impl Table {
         let mut refused = None;
         for url in &foreign.urls {
             let opened = async {
-                let store = Store::open(&self.followed(url)?)?;
+                let store = self.inner.store.open_other(&self.followed(url)?)?;
                 let found = commit::hash_of(&store, foreign.version).await?;
                 match found == foreign.blake3 {
                     true => Ok(store),
@@ -206,6 +224,14 @@ impl Table {
         TableWriter::create(Store::open(url)?, schema, options).await
     }
 
+    /// As [`Table::create`], the store being reached as `reached` says.
+    ///
+    /// # Errors
+    /// As [`Table::create`]; `Invalid` for store options that cannot be.
+    pub async fn create_with(url: &str, reached: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
+        TableWriter::create(Store::open_with(url, reached)?, schema, options).await
+    }
+
     /// Where the table lies.
     pub fn url(&self) -> &str {
         self.inner.store.url()
@@ -255,9 +281,10 @@ impl Table {
         let load = || async {
             let columns = self.schema().groups()[group].columns.len();
             let mut runs = Vec::new();
-            for segment in &self.inner.manifest.segments {
+            let segments = &self.inner.manifest.segments;
+            let objects = self.objects("layout", segments.iter().map(|segment| segment.groups[group].layout.clone())).await?;
+            for (segment, bytes) in segments.iter().zip(objects) {
                 let stored = &segment.groups[group];
-                let bytes = self.object("layout", &stored.layout).await?;
                 let place = format!("layout of column group `{}`", self.schema().groups()[group].name);
                 let found = read_layout(bytes, columns, segment.rows, self.inner.manifest.stores.len())
                     .map_err(|error| error.at(&place))?;
@@ -304,11 +331,42 @@ impl Table {
 
     /// The index segments, verified.
     pub(super) async fn index_objects(&self) -> Result<Vec<Bytes>> {
-        let mut objects = Vec::new();
-        for segment in &self.inner.manifest.segments {
-            objects.push(self.object("index", &segment.index).await?);
-        }
-        Ok(objects)
+        self.objects("index", self.inner.manifest.segments.iter().map(|segment| segment.index.clone())).await
+    }
+
+    /// Several objects side by side, in order.
+    async fn objects(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
+        // Each is held whole until the last one is there; more at once would only hold more.
+        const AT_ONCE: usize = 16;
+        let reads: Vec<_> = objects.map(|object| async move { self.object(folder, &object).await }).collect();
+        stream::iter(reads).buffered(AT_ONCE).try_collect().await
+    }
+
+    /// The sequences where they are loaded.
+    pub(super) fn sequences_now(&self) -> Option<Arc<Sequences>> {
+        self.inner.sequences.get().map(Arc::clone)
+    }
+
+    /// Loads the layouts of these groups beside something else that is waited for; what fails here fails again where it is
+    /// needed.
+    pub(super) async fn layouts_ahead(&self, groups: impl IntoIterator<Item = usize>) {
+        let loads: Vec<_> = groups.into_iter().map(|group| self.layout(group)).collect();
+        futures::future::join_all(loads).await;
+    }
+
+    /// The groups whose layouts are worth loading beside the index, before it is known what will be read: all, where the store
+    /// is far and they are together not larger than it is, or a few MiB.
+    #[cfg(feature = "frame")]
+    fn small_layouts(&self) -> std::ops::Range<usize> {
+        const FEW_BYTES: u64 = 4 << 20;
+        const FEW_OBJECTS: usize = 32;
+        let segments = &self.inner.manifest.segments;
+        let index: u64 = segments.iter().map(|segment| segment.index.bytes).sum();
+        let layouts = || segments.iter().flat_map(|segment| &segment.groups);
+        let bytes: u64 = layouts().map(|group| group.layout.bytes).sum();
+        let far = !self.inner.store.is_local();
+        let small = bytes <= index.max(FEW_BYTES) && layouts().count() <= FEW_OBJECTS;
+        if far && small { 0..self.schema().groups().len() } else { 0..0 }
     }
 
     /// The index columns of every row in table order, as Arrow batches, without a frame.
@@ -326,7 +384,8 @@ impl Table {
     /// The index segments for the frame; the sequences are read from them on the way.
     #[cfg(feature = "frame")]
     pub(super) async fn index_objects_and_sequences(&self) -> Result<Vec<Bytes>> {
-        let objects = self.index_objects().await?;
+        let (objects, ()) = futures::future::join(self.index_objects(), self.layouts_ahead(self.small_layouts())).await;
+        let objects = objects?;
         self.inner.sequences.get_or_try_init(|| async { self.sequences_of(&objects) }).await?;
         Ok(objects)
     }

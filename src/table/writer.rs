@@ -29,16 +29,19 @@ use crate::{
 /// before [`TableWriter::commit`], and a session that stops half-way leaves a table that does not exist.
 #[derive(Debug)]
 pub struct TableWriter {
-    store: Store,
-    session: Uuid,
-    schema: Arc<Schema>,
-    options: WriteOptions,
-    partitions: AtomicU32,
-    extras: Mutex<Extras>,
+    pub(super) store: Store,
+    pub(super) session: Uuid,
+    /// Who the table and its commit will be: known from the start, so that a commit that is made again is the same one.
+    pub(super) table: Uuid,
+    pub(super) commit_id: Uuid,
+    pub(super) schema: Arc<Schema>,
+    pub(super) options: WriteOptions,
+    pub(super) partitions: AtomicU32,
+    pub(super) extras: Mutex<Extras>,
 }
 
 #[derive(Debug, Default)]
-struct Extras {
+pub(super) struct Extras {
     properties: BTreeMap<String, Value>,
     lineage: BTreeMap<String, Value>,
     attachments: BTreeMap<String, ObjectRef>,
@@ -55,12 +58,14 @@ impl TableWriter {
             // An index segment counts its rows by its columns.
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
         }
+        store.ensure_create_only().await?;
         if let Some(version) = commit::newest_version(&store).await? {
             return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
         }
         let session = Uuid::new_v4();
+        let (table, commit_id) = (Uuid::new_v4(), Uuid::new_v4());
         let partitions = AtomicU32::new(0);
-        Ok(Self { store, session, schema: Arc::new(schema), options, partitions, extras: Mutex::default() })
+        Ok(Self { store, session, table, commit_id, schema: Arc::new(schema), options, partitions, extras: Mutex::default() })
     }
 
     /// The schema that rows must have.
@@ -119,15 +124,19 @@ impl TableWriter {
     /// the meantime; `OutcomeUnknown` where it cannot be told; errors of the store.
     pub async fn commit(self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
         let receipts = commit::in_order(self.session, self.partitions.load(Ordering::Relaxed), receipts)?;
-        let segments = commit::merge(&self.store, &self.schema, &receipts, self.options.segment_rows).await?;
+        let segments = match commit::merge(&self.store, &self.schema, &receipts, self.options.segment_rows).await {
+            Ok(segments) => segments,
+            // A session that was committed has swept its parts.
+            Err(error) => return self.committed().await?.ok_or(error),
+        };
         let extras = self.extras.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut lineage = extras.lineage;
         lineage.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
         let manifest = Manifest {
-            table: Uuid::new_v4(),
+            table: self.table,
             version: 1,
             parent: None,
-            commit_id: Uuid::new_v4(),
+            commit_id: self.commit_id,
             schema: Arc::unwrap_or_clone(self.schema),
             preset: self.options.preset.name().to_owned(),
             cuts: self.options.cuts,

@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, time::Instant};
 
 use clap::{Args, Subcommand};
-use tetrys::{Table, ingest::l5::export_table};
+use tetrys::ingest::l5::export_table;
 
 use crate::{
     failure::{Failure, Outcome},
@@ -19,7 +19,7 @@ pub(crate) enum Export {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tetrys export l5 sample back.zarr")]
 pub(crate) struct L5 {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// The new zarr directory; it appears when it is complete
     target: PathBuf,
@@ -32,7 +32,7 @@ impl Export {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let Self::L5(command) = self;
         let started = Instant::now();
-        let table = Table::open(&command.table).await?;
+        let table = crate::opening::table(&command.table).await?;
         let bar = progress::rows("export", table.rows(), command.quiet);
         let done = export_table(&table, &command.target, |rows| bar.set_position(rows)).await;
         bar.finish_and_clear();

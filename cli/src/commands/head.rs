@@ -27,7 +27,7 @@ Examples:
   tetrys head sample -n 1000 --csv > index.csv"
 )]
 pub(crate) struct Head {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// How many rows
     #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
@@ -44,7 +44,7 @@ pub(crate) struct Head {
 
 impl Head {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let mut rows = self.index(&table).await?;
         let mut names: Vec<String> = table.schema().index().map(|column| column.name.clone()).collect();
         names.insert(0, "row".to_owned());

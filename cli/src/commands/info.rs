@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::Table;
 
 use super::write_json;
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tetrys info sample\n  tetrys info sample@1 --json")]
 pub(crate) struct Info {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// Print JSON
     #[arg(long)]
@@ -23,7 +22,7 @@ pub(crate) struct Info {
 
 impl Info {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let info = Table::open(&self.table).await?.info().await?;
+        let info = crate::opening::table(&self.table).await?.info().await?;
         if self.json {
             write_json(out, &info)?;
             return Ok(Outcome::Done);

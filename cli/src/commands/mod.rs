@@ -10,8 +10,11 @@ mod head;
 mod info;
 mod ingest;
 mod layout;
+mod limits;
 mod query;
 mod schema;
+mod selftest;
+mod session;
 mod stats;
 mod verify;
 mod versions;
@@ -29,6 +32,9 @@ pub(crate) enum Command {
     /// Take a data set in as a new table
     #[command(subcommand)]
     Ingest(ingest::Ingest),
+    /// Write a table from several processes: begin, write partitions, commit
+    #[command(subcommand)]
+    Session(session::Session),
     /// Write a table back as the data set it was made from
     #[command(subcommand)]
     Export(export::Export),
@@ -55,6 +61,10 @@ pub(crate) enum Command {
     Layout(layout::LayoutCommand),
     /// Check every byte of a table against the hashes that name it
     Verify(verify::Verify),
+    /// Whether a store can carry tables: create-only puts, races, ranges, parts, a verdict a line
+    Selftest(selftest::Selftest),
+    /// What a table may hold, and what a reader takes upon itself
+    Limits(limits::Limits),
     /// The script by which a shell completes commands and options
     Completions(completions::Completions),
     /// The manual: a page for every command
@@ -78,6 +88,9 @@ impl Command {
             Self::Stats(command) => command.run(out).await,
             Self::Query(command) => command.run(out).await,
             Self::Layout(command) => command.run(out).await,
+            Self::Selftest(command) => command.run(out).await,
+            Self::Session(command) => command.run(out).await,
+            Self::Limits(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
         }

@@ -28,7 +28,7 @@ Examples:
   tetrys query sample 'SELECT * FROM t' --csv > index.csv"
 )]
 pub(crate) struct Query {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// The query, in the SQL of polars
     sql: String,
@@ -44,7 +44,7 @@ pub(crate) struct Query {
 
 impl Query {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let mut index = table.index().await?;
         if index.frame().column(ROW).is_err() {
             let rows: Vec<i64> = (0..index.len() as i64).collect();

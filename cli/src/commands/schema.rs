@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tetrys::{Column, Table};
+use tetrys::Column;
 
 use super::write_json;
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 Example:
   tetrys schema sample")]
 pub(crate) struct SchemaCommand {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// Print JSON
     #[arg(long)]
@@ -27,7 +27,7 @@ pub(crate) struct SchemaCommand {
 
 impl SchemaCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let schema = table.schema();
         let index: Vec<&Column> = schema.index().collect();
         let members: Vec<(&str, Vec<&Column>)> = schema

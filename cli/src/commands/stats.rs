@@ -5,7 +5,7 @@ use std::{collections::HashMap, io::Write};
 use clap::Args;
 use polars::prelude::{AnyValue, DataType, Series};
 use serde_json::{Value, json};
-use tetrys::{ColumnType, Error, Table};
+use tetrys::{ColumnType, Error};
 
 use crate::{
     cells,
@@ -28,7 +28,7 @@ Examples:
   tetrys stats sample --columns agents_count --json"
 )]
 pub(crate) struct Stats {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// Index columns, as a pattern; may be given several times [default: all]
     #[arg(long, value_name = "P")]
@@ -39,7 +39,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let index = match self.columns.as_slice() {
             [] => table.index().await?,
             patterns => table.index_columns(patterns).await?,

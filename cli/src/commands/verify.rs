@@ -4,7 +4,7 @@ use std::{io::Write, time::Instant};
 
 use clap::Args;
 use tetrys::{
-    ErrorKind, Table,
+    ErrorKind,
     table::{Damage, Verification},
 };
 
@@ -19,7 +19,7 @@ use crate::{
     after_help = "Lists everything that is not as it was written and then exits with 3.\n\nExample:\n  tetrys verify sample && echo sound"
 )]
 pub(crate) struct Verify {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// Print JSON
     #[arg(long)]
@@ -54,7 +54,7 @@ impl Verify {
     }
 
     async fn verify(&self) -> Result<Verification, Failure> {
-        let table = match Table::open(&self.table).await {
+        let table = match crate::opening::table(&self.table).await {
             Ok(table) => table,
             // A manifest that cannot be believed is damage like any other.
             Err(error) if error.kind() == ErrorKind::Corrupt => {

@@ -14,7 +14,7 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tetrys versions sample\n  tetrys info sample@1")]
 pub(crate) struct Versions {
-    /// The table: a path or file:// URL
+    /// The table: a path or URL
     table: String,
     #[command(flatten)]
     format: Format,
@@ -22,7 +22,7 @@ pub(crate) struct Versions {
 
 impl Versions {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let newest = Table::open(&self.table).await?;
+        let newest = crate::opening::table(&self.table).await?;
         let mut tables = Vec::new();
         for version in commit::versions(newest.store()).await? {
             match Table::open_version(newest.store().clone(), version).await {

@@ -24,4 +24,4 @@ mod table;
 
 pub use settings::{Blob, FrameSettings, Missing};
 pub use source::Frame;
-pub use table::ingest;
+pub use table::{ingest, write_partition};

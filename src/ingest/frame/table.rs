@@ -20,6 +20,7 @@ use crate::{
     schema::{ColumnType, Schema},
     store::Store,
     table::{Table, TableWriter},
+    write::Receipt,
 };
 
 /// Takes a frame in as a new table in `store`; `progress` is told the rows done. Memory holds a few batches a worker and what
@@ -42,13 +43,38 @@ pub async fn ingest(
         json!({"kind": frame.kind(), "file": frame.path().file_name().map(|name| name.to_string_lossy().into_owned())}),
     );
     let partitions = partitions(frame, &schema, settings)?;
+    let plan = plan(frame, settings, columns)?;
+    let frame = frame.clone();
+    write_partitions(writer, partitions, settings.workers, move |rows| plan.rows(&frame, rows), progress).await
+}
+
+/// What is read of each row: columns, and the files that columns of paths name.
+fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
     let root = settings.root.as_deref().or_else(|| frame.path().parent()).filter(|root| !root.as_os_str().is_empty());
     let files = Files::new(root.unwrap_or(Path::new(".")), &settings.blobs, settings.missing)?;
     let of_blob = |paths: &str| frame.columns().iter().find(|column| column.name == paths).cloned();
     let paths = settings.blobs.iter().map(|blob| of_blob(&blob.paths).ok_or_else(|| Error::internal("a blob without paths")));
-    let plan = Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files });
-    let frame = frame.clone();
-    write_partitions(writer, partitions, settings.workers, move |rows| plan.rows(&frame, rows), progress).await
+    Ok(Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files }))
+}
+
+/// Writes all rows of a frame as one partition of a session, for a process that has joined it; gives the receipt to commit with.
+///
+/// # Errors
+/// As [`ingest`], and `Invalid` where the frame and the settings make another schema than the session has.
+pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, settings: &FrameSettings) -> Result<Receipt> {
+    let (schema, columns) = settings.choose(frame.columns())?;
+    if schema != *writer.schema() {
+        return Err(Error::invalid(format!(
+            "{}: with these settings it has another schema than the session; columns, types, groups and their order must be equal",
+            frame.path().display()
+        )));
+    }
+    let plan = plan(frame, settings, columns)?;
+    let mut partition = writer.partition_at(number)?;
+    for batch in plan.rows(frame, 0..frame.rows())? {
+        partition.write(&batch?).await?;
+    }
+    partition.finish().await
 }
 
 /// Rows a partition where nothing else is said.

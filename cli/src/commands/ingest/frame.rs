@@ -11,7 +11,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use tetrys::{
-    Result as Checked, Store,
+    Result as Checked,
     ingest::frame::{Blob, Frame, FrameSettings, Missing, ingest},
 };
 
@@ -34,8 +34,20 @@ Examples:
 pub(crate) struct FrameCommand {
     /// The file that holds the frame
     frame: PathBuf,
-    /// The new table: a path or file:// URL where no table is yet
+    /// The new table: a path or URL where no table is yet
     table: String,
+    #[command(flatten)]
+    choices: Choices,
+    /// Rows a partition, at least; partitions end with sequences [default: 8192, and 1024 with --blob]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    partition_rows: Option<u64>,
+    #[command(flatten)]
+    writing: Writing,
+}
+
+/// Which columns of a frame stand where, and which files are read.
+#[derive(Args, Debug)]
+pub(crate) struct Choices {
     /// The index columns [default: every column of a small type that stands in no group]
     #[arg(long, value_name = "P,..", value_delimiter = ',')]
     index: Option<Vec<String>>,
@@ -60,11 +72,23 @@ pub(crate) struct FrameCommand {
     /// What a file that is not there becomes
     #[arg(long, default_value = "error", value_parser = missing())]
     missing: Missing,
-    /// Rows a partition, at least; partitions end with sequences [default: 8192, and 1024 with --blob]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    partition_rows: Option<u64>,
-    #[command(flatten)]
-    writing: Writing,
+}
+
+impl Choices {
+    /// The same, for the library.
+    pub(crate) fn settings(self) -> FrameSettings {
+        FrameSettings {
+            index: self.index,
+            groups: self.group,
+            blobs: self.blob,
+            drop: self.drop,
+            sequence_by: self.sequence_by,
+            order_by: self.order_by,
+            root: self.root,
+            missing: self.missing,
+            ..FrameSettings::default()
+        }
+    }
 }
 
 fn missing() -> impl TypedValueParser<Value = Missing> {
@@ -96,19 +120,12 @@ impl FrameCommand {
     pub(crate) async fn run(self, out: &mut dyn Write, open: fn(&Path) -> Checked<Frame>) -> Result<Outcome, Failure> {
         let started = Instant::now();
         let settings = FrameSettings {
-            index: self.index,
-            groups: self.group,
-            blobs: self.blob,
-            drop: self.drop,
-            sequence_by: self.sequence_by,
-            order_by: self.order_by,
-            root: self.root,
-            missing: self.missing,
             write: self.writing.options(&self.table)?,
             workers: self.writing.workers(),
             partition_rows: self.partition_rows.unwrap_or(0),
+            ..self.choices.settings()
         };
-        let store = Store::open(&self.table)?;
+        let store = crate::opening::store(&self.table)?;
         let frame = open(&self.frame).map_err(Failure::Input)?;
         let bar = progress::rows("ingest", frame.rows(), self.writing.quiet);
         let moved = bar.clone();

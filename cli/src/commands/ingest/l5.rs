@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 use tetrys::{
-    Error, Store,
+    Error,
     ingest::l5::{Dataset, IngestSettings, ingest},
 };
 
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct L5 {
     /// The zarr: a directory or a zip file
     source: PathBuf,
-    /// The new table: a path or file:// URL where no table is yet
+    /// The new table: a path or URL where no table is yet
     table: String,
     /// Frames a partition, at least; partitions end with scenes
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
@@ -40,7 +40,7 @@ impl L5 {
             workers: self.writing.workers(),
             partition_rows: self.partition_rows,
         };
-        let store = Store::open(&self.table)?;
+        let store = crate::opening::store(&self.table)?;
         let dataset = Dataset::open(&self.source).map_err(Failure::Input)?;
         for warning in dataset.warnings() {
             say(format_args!("warning: {warning}"));

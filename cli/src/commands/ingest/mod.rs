@@ -3,6 +3,8 @@
 mod frame;
 mod l5;
 
+pub(crate) use frame::Choices;
+
 use std::io::Write;
 
 use clap::{
@@ -73,7 +75,7 @@ impl Ingest {
 
 impl Writing {
     /// The options to write the new table `table` with.
-    fn options(&self, table: &str) -> Result<WriteOptions, Error> {
+    pub(crate) fn options(&self, table: &str) -> Result<WriteOptions, Error> {
         let mut cuts = Cuts::default();
         if let Some(max) = self.chunk_max {
             cuts = cuts.with_chunk_max(max).map_err(|error| error.at("--chunk-max"))?;
@@ -91,7 +93,7 @@ impl Writing {
 }
 
 /// `file:///home/me/table: 248 rows, 1 sequence`.
-fn said_of(table: &Table) -> String {
+pub(crate) fn said_of(table: &Table) -> String {
     let sequences = text::counted(table.manifest().sequences(), "sequence");
     format!("{}: {}, {sequences}", table.url(), text::counted(table.rows(), "row"))
 }

@@ -32,7 +32,7 @@ Examples:
   tetrys layout sample 120 --rows 100..140"
 )]
 pub(crate) struct LayoutCommand {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
     /// Light up what reading this row takes
     row: Option<u64>,
@@ -57,7 +57,7 @@ fn rows(text: &str) -> Result<Range<u64>, String> {
 
 impl LayoutCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let loader = self.choice.loader(&table)?;
         let lit = match self.row {
             Some(row) => Some(Lit::of(&table, &loader, row, &self.choice).await?),

@@ -1,0 +1,144 @@
+//! Reading from a store that is 30 ms and 90 MB/s a stream away: the S3 server of the tests with that latency, on the loopback.
+//! What is measured is how much of the latency model's limit is reached; the model knows the waits and the bytes, nothing else.
+//!
+//! `cargo bench -p tetrys --no-default-features --bench remote`
+
+use std::{
+    error::Error,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use arrow_array::{ArrayRef, FixedSizeListArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
+use arrow_schema::{DataType, Field};
+use futures::{StreamExt, TryStreamExt, stream};
+use tetrys::{Cuts, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions};
+use tetrys_s3_server::{Latency, Server, dependent};
+
+const ROWS: u64 = 100_000;
+const SAMPLES: usize = 2_000;
+const IN_FLIGHT: usize = 16;
+const FAR: Latency = Latency { per_request: Duration::from_millis(30), bytes_per_second: Some(90_000_000) };
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let server = Server::start();
+    server.create_bucket("data");
+    let options = StoreOptions::only(server.options());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let begun = Instant::now();
+        write(Store::open_with("s3://data/drives", &options)?).await?;
+        println!("{ROWS} rows written in {:.1} s", begun.elapsed().as_secs_f64());
+        server.set_latency(FAR);
+        first_row(&server, &options).await?;
+        samples(&server, &options).await
+    })
+}
+
+/// Rows of a picture of 1 to 3 kB, intrinsics and a pose; one row a block, as wide rows have it.
+async fn write(store: Store) -> Result<(), Box<dyn Error>> {
+    let schema = Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .group("camera", [("camera.jpeg", "binary")])
+        .group("intrinsics", [("camera.intrinsics", "f64[9]")])
+        .group("ego", [("ego.pose", "f64[9]")])
+        .sequence_by(["log"])
+        .build()?;
+    let cuts = Cuts { block_min: 1, block_target: 64, ..Cuts::default() };
+    let options = WriteOptions { preset: Preset::Fast, cuts, ..WriteOptions::default() };
+    let writer = TableWriter::create(store, schema, options).await?;
+    let mut receipts = Vec::new();
+    for part in 0..10 {
+        let mut partition = writer.partition()?;
+        for first in (part * ROWS / 10..(part + 1) * ROWS / 10).step_by(1_000) {
+            partition.write(&batch(first..first + 1_000)?).await?;
+        }
+        receipts.push(partition.finish().await?);
+    }
+    writer.commit(receipts).await?;
+    Ok(())
+}
+
+fn batch(rows: std::ops::Range<u64>) -> Result<RecordBatch, Box<dyn Error>> {
+    let mut random = fastrand::Rng::with_seed(rows.start);
+    let pictures = rows.clone().map(|_| {
+        let mut picture = vec![0; random.usize(1_000..3_000)];
+        random.fill(&mut picture);
+        picture
+    });
+    let pictures = LargeBinaryArray::from_iter_values(pictures.collect::<Vec<_>>());
+    let tensor = |by: f64| -> Result<ArrayRef, Box<dyn Error>> {
+        let values =
+            Float64Array::from_iter_values(rows.clone().flat_map(|row| (0..9).map(move |i| row as f64 * by + f64::from(i))));
+        let field = Arc::new(Field::new("item", DataType::Float64, true));
+        Ok(Arc::new(FixedSizeListArray::try_new(field, 9, Arc::new(values), None)?))
+    };
+    let logs = LargeStringArray::from_iter_values(rows.clone().map(|row| format!("log-{:04}", row / 1_000)));
+    let times = Int64Array::from_iter_values(rows.clone().map(|row| row as i64));
+    Ok(RecordBatch::try_from_iter([
+        ("log", Arc::new(logs) as ArrayRef),
+        ("time", Arc::new(times)),
+        ("camera.jpeg", Arc::new(pictures)),
+        ("camera.intrinsics", tensor(0.5)?),
+        ("ego.pose", tensor(0.25)?),
+    ])?)
+}
+
+/// A URL that nobody opened yet, to the values of one row.
+async fn first_row(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Error>> {
+    for (url, row) in [("s3://data/drives", 31_415), ("s3://data/drives@1", 92_653)] {
+        let mut times = Vec::new();
+        let (mut requests, mut waits) = (0, 0);
+        for _ in 0..5 {
+            server.take_requests();
+            let begun = Instant::now();
+            let table = Table::open_with(url, options).await?;
+            let loader = table.row_loader().columns(["camera.*"])?;
+            loader.get_row(row).await?;
+            times.push(begun.elapsed());
+            let served = server.take_served();
+            (requests, waits) = (served.len(), dependent(&served));
+        }
+        times.sort();
+        println!("first row of {url}: {:.0} ms (median of 5), {requests} requests, {waits} waits", times[2].as_secs_f64() * 1e3);
+    }
+    Ok(())
+}
+
+/// Random rows of {picture, intrinsics}, so many at a time, each read by itself; and windows of ten.
+async fn samples(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Error>> {
+    let table = Table::open_with("s3://data/drives", options).await?;
+    let loader = table.row_loader().columns(["camera.*"])?;
+    loader.get_rows(0, 0..=0).await?;
+    let one = loader.explain(500, 0..=0).await?;
+    let ten = loader.explain(500, -9..=0).await?;
+    println!("ranges of a row: {}, of a window of ten: {}", one.ranges, ten.ranges);
+    let mut random = fastrand::Rng::with_seed(7);
+    for (name, window) in [("rows", 0..=0), ("windows of ten", -9..=0)] {
+        server.take_requests();
+        let begun = Instant::now();
+        let reads = stream::iter((0..SAMPLES).map(|_| random.u64(0..ROWS)).collect::<Vec<_>>());
+        let reads = reads.map(|row| {
+            let (loader, window) = (loader.clone(), window.clone());
+            tokio::spawn(async move { loader.get_rows(row, window).await })
+        });
+        let rows: Vec<_> = reads.buffer_unordered(IN_FLIGHT).try_collect().await?;
+        let took = begun.elapsed();
+        for row in rows {
+            row?;
+        }
+        let seen = server.take_requests();
+        let bytes: u64 = seen.iter().filter_map(|request| request.range).map(|(first, last)| last - first + 1).sum();
+        // The groups of a sample travel side by side, so it waits once and then for the larger of its bodies.
+        let each = FAR.per_request.as_secs_f64() + bytes as f64 / SAMPLES as f64 / 90e6;
+        let limit = IN_FLIGHT as f64 / each;
+        let rate = SAMPLES as f64 / took.as_secs_f64();
+        println!(
+            "{SAMPLES} random {name}, {IN_FLIGHT} in flight: {rate:.0} /s, the model's limit is {limit:.0} /s: {:.0} %; {} requests",
+            100.0 * rate / limit,
+            seen.len()
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! `tetrys selftest`: whether a store can carry tables, asked of the store itself.
+
+use std::io::Write;
+
+use clap::Args;
+use tetrys::store::selftest;
+
+use crate::{
+    failure::{Failure, Outcome},
+    opening, text,
+};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Writes about 25 MiB below URL/selftest-.., reads about 80 and deletes them again. Exit code 1 where a claim does not hold.
+
+Examples:
+  tetrys selftest s3://bucket/team
+  tetrys selftest s3://bucket/team --option endpoint=http://localhost:9000 --option region=us-east-1"
+)]
+pub(crate) struct Selftest {
+    /// A place where tables could be: a path or URL
+    url: String,
+}
+
+impl Selftest {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let store = opening::store(&self.url)?;
+        let mut written = Ok(());
+        let verdicts = selftest(&store, |verdict| {
+            let (word, why) = match &verdict.problem {
+                None => ("holds", String::new()),
+                Some(problem) => ("FAILS", format!("\n       {}", text::printable(problem))),
+            };
+            let line = writeln!(out, "{word}  {} ({}){why}", verdict.claim, text::time(verdict.time)).and_then(|()| out.flush());
+            if written.is_ok() {
+                written = line;
+            }
+        })
+        .await;
+        written?;
+        match verdicts.iter().filter(|verdict| verdict.problem.is_some()).count() {
+            0 => Ok(Outcome::Done),
+            failed => {
+                Err(tetrys::Error::unsupported(format!("{}: {failed} of {} claims do not hold", store.url(), verdicts.len()))
+                    .into())
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `tetrys session`: a table written by several processes. One begins a session, any number write partitions of it, one commits.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, Subcommand};
+use tetrys::{
+    Error, Receipt, TableWriter, Ticket,
+    ingest::frame::{Frame, write_partition},
+};
+
+use super::ingest::{Choices, Writing, said_of};
+use crate::{
+    failure::{Failure, Outcome},
+    opening,
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    /// Begin a session; its ticket goes to stdout or a file
+    Begin(Begin),
+    /// Write a frame as one partition of a session; its receipt goes to stdout or a file
+    WritePartition(WritePartition),
+    /// Make the table exist, with the rows of these receipts
+    Commit(Commit),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  tetrys session begin s3://bucket/drives part-0.parquet --sequence-by log_id --out drives.ticket")]
+pub(crate) struct Begin {
+    /// The new table: a path or URL where no table is yet
+    table: String,
+    /// A frame with the columns of all partitions; its rows are not read
+    frame: PathBuf,
+    #[command(flatten)]
+    choices: Choices,
+    #[command(flatten)]
+    writing: Writing,
+    /// Where the ticket goes [default: stdout]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Partitions follow each other in the table by number, from 0; a sequence lies in one of them. Whoever writes a partition again gets the same receipt.
+
+Example:
+  tetrys session write-partition s3://bucket/drives drives.ticket 3 part-3.parquet --sequence-by log_id --out 3.receipt"
+)]
+pub(crate) struct WritePartition {
+    /// The new table, as at the beginning
+    table: String,
+    /// The session's ticket
+    ticket: PathBuf,
+    /// The partition's number
+    number: u32,
+    /// The rows: a Parquet or Arrow file
+    frame: PathBuf,
+    #[command(flatten)]
+    choices: Choices,
+    /// Where the receipt goes [default: stdout]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "The same command again is the same commit: where the outcome was unknown, it tells.
+
+Example:
+  tetrys session commit s3://bucket/drives drives.ticket --partitions 4 0.receipt 1.receipt 2.receipt 3.receipt")]
+pub(crate) struct Commit {
+    /// The new table, as at the beginning
+    table: String,
+    /// The session's ticket
+    ticket: PathBuf,
+    /// The receipts, in any order; equal ones count once
+    #[arg(required = true)]
+    receipts: Vec<PathBuf>,
+    /// How many partitions there are; without it a missing last one is not noticed
+    #[arg(long, value_name = "N")]
+    partitions: Option<u32>,
+}
+
+impl Session {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        match self {
+            Self::Begin(command) => command.run(out).await,
+            Self::WritePartition(command) => command.run(out).await,
+            Self::Commit(command) => command.run(out).await,
+        }
+    }
+}
+
+impl Begin {
+    async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let options = self.writing.options(&self.table)?;
+        let frame = opened(&self.frame)?;
+        let schema = self.choices.settings().schema(&frame).map_err(Failure::Input)?;
+        let writer = TableWriter::create(opening::store(&self.table)?, schema, options).await?;
+        write_line(out, self.out.as_deref(), &writer.ticket()?.to_json())
+    }
+}
+
+impl WritePartition {
+    async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let writer = TableWriter::join(opening::store(&self.table)?, &ticket(&self.ticket)?)?;
+        let frame = opened(&self.frame)?;
+        let written = write_partition(&frame, &writer, self.number, &self.choices.settings()).await;
+        let receipt = serde_json::to_string(&written.map_err(Failure::Input)?);
+        write_line(out, self.out.as_deref(), &receipt.map_err(|error| Error::internal(error.to_string()))?)
+    }
+}
+
+impl Commit {
+    async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let writer = TableWriter::join(opening::store(&self.table)?, &ticket(&self.ticket)?)?;
+        let receipts = self.receipts.iter().map(|path| {
+            let text = text_of(path)?;
+            serde_json::from_str::<Receipt>(&text)
+                .map_err(|error| Failure::Input(Error::invalid(format!("{}: no receipt: {error}", path.display()))))
+        });
+        let receipts = receipts.collect::<Result<Vec<_>, Failure>>()?;
+        if let Some(partitions) = self.partitions {
+            writer.expect_partitions(partitions);
+        }
+        let table = writer.commit(receipts).await?;
+        writeln!(out, "{}", said_of(&table))?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// A frame by the ending of its name.
+fn opened(path: &Path) -> Result<Frame, Failure> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let frame = match ending.as_str() {
+        "arrow" | "feather" | "ipc" => Frame::arrow(path),
+        _ => Frame::parquet(path),
+    };
+    frame.map_err(Failure::Input)
+}
+
+fn ticket(path: &Path) -> Result<Ticket, Failure> {
+    Ticket::from_json(&text_of(path)?).map_err(|error| Failure::Input(error.at(path.display())))
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| Failure::Input(Error::from(error).at(path.display())))
+}
+
+/// A line to stdout, or whole or not at all to a file.
+fn write_line(out: &mut dyn Write, path: Option<&Path>, line: &str) -> Result<Outcome, Failure> {
+    let Some(path) = path else {
+        writeln!(out, "{line}")?;
+        return Ok(Outcome::Done);
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        writeln!(file, "{line}")?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)
+    });
+    written.map_err(|error| Failure::from(Error::from(error).at(path.display())))?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,178 @@
+//! The binary over S3: tables written by several processes, read by URL, stores tested; secrets come from the environment and
+//! go nowhere.
+
+mod common;
+
+mod binary;
+
+use std::{
+    fs::File,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use binary::{Ran, tetrys};
+use tetrys_s3_server::{Fault, Server};
+
+fn server() -> Server {
+    let server = Server::start();
+    server.create_bucket("data");
+    server
+}
+
+fn command(server: &Server, folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+    command.args(arguments.split(' ')).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ours = [("AWS_ENDPOINT_URL", server.endpoint()), ("AWS_SECRET_ACCESS_KEY", server.secret().to_owned())];
+    command.envs(ours).env("AWS_ACCESS_KEY_ID", "tester").env("AWS_REGION", "us-east-1").env("HOME", folder);
+    command.env("AWS_EC2_METADATA_DISABLED", "true");
+    command
+}
+
+fn ended(child: Child) -> Ran {
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn run(server: &Server, folder: &Path, arguments: &str) -> Ran {
+    ended(command(server, folder, arguments).spawn().unwrap())
+}
+
+/// Frames of one log each, and one with the rows of all.
+fn frames(folder: &Path, logs: i64) {
+    let rows = |logs: std::ops::Range<i64>| -> RecordBatch {
+        let each = || logs.clone().flat_map(|log| (0..50).map(move |row| (log, row)));
+        let columns: [(&str, ArrayRef); 3] = [
+            ("log", Arc::new(StringArray::from_iter_values(each().map(|(log, _)| format!("log-{log}"))))),
+            ("time", Arc::new(each().map(|(_, row)| 100 * row).collect::<Int64Array>())),
+            ("text", Arc::new(StringArray::from_iter_values(each().map(|(log, row)| format!("{log}.{row}").repeat(200))))),
+        ];
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    let write = |name: String, batch: RecordBatch| {
+        let mut writer =
+            parquet::arrow::ArrowWriter::try_new(File::create(folder.join(name)).unwrap(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    };
+    (0..logs).for_each(|log| write(format!("{log}.parquet"), rows(log..log + 1)));
+    write("all.parquet".to_owned(), rows(0..logs));
+}
+
+const CHOICES: &str = "--index log,time --sequence-by log --order-by time";
+
+#[test]
+fn four_processes_write_a_table_and_a_fifth_commits_it() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 4);
+    run(&server, folder, &format!("session begin s3://data/drives 0.parquet {CHOICES} --out ticket")).ok();
+    assert!(run(&server, folder, "info s3://data/drives").fails(1).contains("no table there"));
+    // Now and then a put is done and its answer lost.
+    let puts = AtomicU64::new(0);
+    server.on_request(move |request| {
+        let lost = request.method == "PUT" && puts.fetch_add(1, Ordering::Relaxed) % 5 == 2;
+        lost.then_some(Fault::Lose)
+    });
+    let write = |number: i64, receipt: &str| {
+        let arguments =
+            format!("session write-partition s3://data/drives ticket {number} {number}.parquet {CHOICES} --out {receipt}");
+        command(&server, folder, &arguments).spawn().unwrap()
+    };
+    // The third is written twice, by two processes at a time, as an impatient scheduler does.
+    let writers: Vec<Child> =
+        [3, 1, 0, 2, 2].into_iter().enumerate().map(|(place, number)| write(number, &format!("{place}.receipt"))).collect();
+    for writer in writers {
+        ended(writer).ok();
+    }
+    let receipts = "4.receipt 3.receipt 2.receipt 1.receipt 0.receipt 1.receipt";
+    let missing = run(&server, folder, "session commit s3://data/drives ticket --partitions 4 0.receipt 1.receipt 2.receipt");
+    assert!(missing.fails(1).contains("no receipt for partition 2 of 4"));
+    let commit = format!("session commit s3://data/drives ticket --partitions 4 {receipts}");
+    assert_eq!(run(&server, folder, &commit).ok(), "s3://data/drives: 200 rows, 4 sequences\n");
+    assert_eq!(
+        run(&server, folder, &commit).ok(),
+        "s3://data/drives: 200 rows, 4 sequences\n",
+        "the same commit again is the same"
+    );
+    server.behave();
+    assert!(!server.names("data").iter().any(|name| name.contains("/sessions/")), "a finished session leaves nothing");
+
+    // The same rows by one process on a disk, cut into the same partitions: the same chunks.
+    tetrys(folder, &format!("ingest parquet all.parquet here {CHOICES} --partition-rows 1 -q")).ok();
+    let chunks = |ran: Ran| ran.json()["groups"].clone();
+    let there = run(&server, folder, "layout s3://data/drives --json");
+    assert_eq!(chunks(there), chunks(tetrys(folder, "layout here --json")));
+    assert!(run(&server, folder, "verify s3://data/drives").ok().starts_with("sound: "));
+
+    // What is said of a read is what the server sees of it.
+    let explained = run(&server, folder, "explain s3://data/drives@1 70 --offsets=-10..=0 --json").json();
+    server.take_requests();
+    run(&server, folder, "get s3://data/drives@1 70 --offsets=-10..=0 --json").ok();
+    let ranges = server.take_requests().into_iter().filter(|request| request.range.is_some()).count();
+    assert_eq!(explained["requests"], ranges);
+}
+
+#[test]
+fn a_frame_that_does_not_fit_the_session_is_refused() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    frames(folder.path(), 2);
+    run(&server, folder.path(), &format!("session begin s3://data/drives 0.parquet {CHOICES} --out ticket")).ok();
+    let other = run(&server, folder.path(), "session write-partition s3://data/drives ticket 1 1.parquet --index log");
+    assert!(other.fails(1).contains("another schema than the session"));
+    std::fs::write(folder.path().join("broken"), "{}").unwrap();
+    let broken = run(&server, folder.path(), "session write-partition s3://data/drives broken 1 1.parquet");
+    assert!(broken.fails(1).contains("ticket of a session"));
+}
+
+#[test]
+fn a_store_is_tested_claim_by_claim() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let told = run(&server, folder.path(), "selftest s3://data/team").ok();
+    assert_eq!(told.lines().filter(|line| line.starts_with("holds  ")).count(), 9, "{told}");
+    assert_eq!(server.names("data"), Vec::<String>::new(), "it cleans up");
+    server.ignore_conditions();
+    let told = run(&server, folder.path(), "selftest s3://data/team");
+    assert_eq!(told.code, 1);
+    assert!(
+        told.out.contains("FAILS  a second create-only put is refused") && told.out.contains("single_writer=true"),
+        "{}",
+        told.out
+    );
+    assert_eq!(tetrys(folder.path(), "selftest here").code, 0);
+}
+
+#[test]
+fn nothing_that_is_printed_holds_a_secret() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    frames(folder.path(), 1);
+    let canary = "canary-option-9d3f";
+    let mut texts = Vec::new();
+    let mut keep = |ran: Ran| texts.push(format!("{}{}", ran.out, ran.err));
+    keep(run(&server, folder.path(), &format!("ingest parquet 0.parquet s3://data/t {CHOICES}")));
+    let whole = |secret: &str| {
+        format!("--option access_key_id=tester --option secret_access_key={secret} --option session_token={canary}")
+    };
+    keep(run(&server, folder.path(), &format!("info s3://data/t --json {}", whole(server.secret()))));
+    keep(run(&server, folder.path(), &format!("info s3://data/t {}", whole(canary))));
+    keep(run(&server, folder.path(), &format!("info s3://data/t --option aws_session_token={canary}")));
+    keep(run(&server, folder.path(), &format!("info s3://data/t --option allow_http={canary}")));
+    keep(run(&server, folder.path(), &format!("info s3://data/t --option {canary}")));
+    keep(run(&server, folder.path(), &format!("info s3://tester:{canary}@data/t")));
+    keep(run(&server, folder.path(), "versions s3://data/t --json"));
+    keep(run(&server, folder.path(), &format!("session begin s3://data/new 0.parquet {CHOICES}")));
+    assert!(texts[0].contains("50 rows") && texts[1].contains("\"rows\": 50"), "{texts:?}");
+    assert!(texts[2].contains("SignatureDoesNotMatch"), "{}", texts[2]);
+    for text in texts {
+        assert!(!text.contains(canary) && !text.contains(server.secret()), "{text}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Tickets: how other processes take part in a session. One process begins it and hands out its ticket; any number of others
+//! join with it and write partitions; whoever has the receipts commits. A ticket and a receipt are texts; nothing secret is in
+//! them. Who commits twice with one ticket commits once: the second time finds the first.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU32, Ordering},
+};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{version::Table, writer::TableWriter};
+use crate::{
+    commit,
+    error::{Error, ErrorKind, Result},
+    format::Manifest,
+    schema::Schema,
+    store::Store,
+    write::WriteOptions,
+};
+
+/// What another process needs to write partitions of a session, and to commit it.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// use tetrys::{Schema, Store, Table, TableWriter, Ticket, WriteOptions};
+/// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+/// # let folder = tempfile::tempdir()?; let url = folder.path().join("table").display().to_string();
+/// # let batch = RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(vec![1, 2])) as _), ("x", Arc::new(Int64Array::from(vec![3, 4])) as _)])?;
+/// let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
+/// let ticket: String = Table::create(&url, schema, WriteOptions::default()).await?.ticket()?.to_json();
+///
+/// // In another process:
+/// let worker = TableWriter::join(Store::open(&url)?, &Ticket::from_json(&ticket)?)?;
+/// let mut partition = worker.partition_at(0)?;
+/// partition.write(&batch).await?;
+/// let receipt: String = serde_json::to_string(&partition.finish().await?)?;
+///
+/// // In a third:
+/// let committer = TableWriter::join(Store::open(&url)?, &Ticket::from_json(&ticket)?)?;
+/// let table = committer.commit([serde_json::from_str(&receipt)?]).await?;
+/// assert_eq!(table.rows(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ticket {
+    session: Uuid,
+    /// The version that will be, before it has rows.
+    plan: Manifest,
+    write_memory: usize,
+    segment_rows: u64,
+}
+
+/// The text of a ticket; the plan is a manifest as it would be stored, with the hash that ends it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    tetrys_session: Uuid,
+    plan: String,
+    write_memory: usize,
+    segment_rows: u64,
+}
+
+impl Ticket {
+    /// The ticket as one line of JSON.
+    pub fn to_json(&self) -> String {
+        let plan = self.plan.to_bytes().map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        let (write_memory, segment_rows) = (self.write_memory, self.segment_rows);
+        let record = Record { tetrys_session: self.session, plan, write_memory, segment_rows };
+        serde_json::to_string(&record).unwrap_or_default()
+    }
+
+    /// The ticket of such a text.
+    ///
+    /// # Errors
+    /// `Invalid` where it is no ticket, or one that was changed; `Unsupported` for one of a later build.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let invalid = |why: &dyn std::fmt::Display| Error::invalid(format!("ticket of a session: {why}"));
+        let record: Record = serde_json::from_str(text).map_err(|error| invalid(&error))?;
+        let (plan, _) = Manifest::parse(record.plan.as_bytes(), 1).map_err(|error| match error.kind() {
+            ErrorKind::Unsupported => error.at("ticket of a session"),
+            _ => invalid(&error),
+        })?;
+        let Record { tetrys_session, write_memory, segment_rows, .. } = record;
+        Ok(Self { session: tetrys_session, plan, write_memory, segment_rows })
+    }
+
+    /// The session's number.
+    pub fn session(&self) -> Uuid {
+        self.session
+    }
+
+    /// The schema that rows must have.
+    pub fn schema(&self) -> &Schema {
+        &self.plan.schema
+    }
+}
+
+impl TableWriter {
+    /// The ticket by which other processes join this session.
+    ///
+    /// # Errors
+    /// `Invalid` where no reader would take the schema.
+    pub fn ticket(&self) -> Result<Ticket> {
+        let plan = Manifest {
+            table: self.table,
+            version: 1,
+            parent: None,
+            commit_id: self.commit_id,
+            schema: Schema::clone(&self.schema),
+            preset: self.options.preset.name().to_owned(),
+            cuts: self.options.cuts,
+            segments: Vec::new(),
+            attachments: Default::default(),
+            properties: Default::default(),
+            lineage: serde_json::Value::Object(Default::default()),
+            stores: Vec::new(),
+            condemned: Vec::new(),
+            write_features: Vec::new(),
+        };
+        // What the other side will do with it.
+        let (bytes, _) = plan.to_bytes()?;
+        let (plan, _) = Manifest::parse(&bytes, 1).map_err(|error| Error::invalid(error.to_string()))?;
+        let WriteOptions { write_memory, segment_rows, .. } = self.options;
+        Ok(Ticket { session: self.session, plan, write_memory, segment_rows })
+    }
+
+    /// Takes part in a session that another process began, in the store where it did.
+    ///
+    /// Numbers of partitions are agreed on between the processes: [`TableWriter::partition_at`].
+    ///
+    /// # Errors
+    /// `Unsupported` for a preset of a later build.
+    pub fn join(store: Store, ticket: &Ticket) -> Result<Self> {
+        let preset = ticket.plan.preset.parse().map_err(|error: Error| Error::unsupported(error.to_string()))?;
+        let (write_memory, segment_rows) = (ticket.write_memory, ticket.segment_rows);
+        let options = WriteOptions { preset, cuts: ticket.plan.cuts, write_memory, segment_rows };
+        Ok(Self {
+            store,
+            session: ticket.session,
+            table: ticket.plan.table,
+            commit_id: ticket.plan.commit_id,
+            schema: Arc::new(ticket.plan.schema.clone()),
+            options,
+            partitions: AtomicU32::new(0),
+            extras: Mutex::default(),
+        })
+    }
+
+    /// Says how many partitions there are: a commit without a receipt for each of them then names the missing one.
+    pub fn expect_partitions(&self, partitions: u32) {
+        self.partitions.fetch_max(partitions, Ordering::Relaxed);
+    }
+
+    /// The table that this session made, where it has been committed already: by a process that died before it could say so, by
+    /// one that was told that the outcome is unknown, or by another one with the same ticket.
+    pub(super) async fn committed(&self) -> Result<Option<Table>> {
+        match commit::load(&self.store, 1).await {
+            Ok((manifest, hash)) if manifest.commit_id == self.commit_id => {
+                Ok(Some(Table::of(self.store.clone(), manifest, hash, Vec::new())))
+            }
+            // Another's, whether this build can read it or not: claiming the version will say so.
+            Ok(_) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Corrupt) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

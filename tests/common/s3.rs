@@ -1,0 +1,96 @@
+//! Buckets to test with: on the server of this workspace, and on one written by others.
+
+use std::{
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use tetrys::{Store, StoreOptions};
+use tetrys_s3_server::Server;
+
+/// A server with an empty bucket `data`.
+pub fn server() -> Server {
+    let server = Server::start();
+    server.create_bucket("data");
+    server
+}
+
+/// How that server is reached, whatever the environment says.
+pub fn options(server: &Server) -> StoreOptions {
+    StoreOptions::only(server.options())
+}
+
+/// The same, with some more options.
+pub fn options_and(server: &Server, more: &[(&str, &str)]) -> StoreOptions {
+    let more = more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    StoreOptions::only(server.options().into_iter().chain(more))
+}
+
+/// A store in the bucket `data`.
+pub fn store(server: &Server, path: &str) -> Store {
+    Store::open_with(&format!("s3://data/{path}"), &options(server)).unwrap()
+}
+
+/// A server that others wrote, `moto`, in a process of its own that ends with it.
+pub struct Moto {
+    child: Child,
+    endpoint: String,
+}
+
+impl Moto {
+    /// Starts one; `None`, after recording it, where there is no python3 or no network to get it from.
+    pub fn start() -> Option<Self> {
+        let script = super::root().join("tests/moto/venv.sh");
+        let made = Command::new("sh").arg(script).stderr(Stdio::inherit()).output().unwrap();
+        if !made.status.success() {
+            super::skip("no python3 with venv, or no network, to get moto with");
+            return None;
+        }
+        let python = String::from_utf8(made.stdout).unwrap();
+        // A port that was free a moment ago: moto does not say which one it took.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let code = "import sys; from moto.server import main; main(['-H', '127.0.0.1', '-p', sys.argv[1]])";
+        let child = Command::new(python.trim())
+            .args(["-c", code, &port.to_string()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let moto = Self { child, endpoint: format!("http://127.0.0.1:{port}") };
+        let begin = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "moto does not listen");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(moto)
+    }
+
+    /// Options that reach it.
+    pub fn options(&self) -> Vec<(String, String)> {
+        let pairs = [
+            ("endpoint", self.endpoint.as_str()),
+            ("region", "us-east-1"),
+            ("access_key_id", "testing"),
+            ("secret_access_key", "testing"),
+        ];
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+    }
+
+    /// Makes a bucket: a bare PUT is enough for it.
+    pub fn create_bucket(&self, bucket: &str) {
+        use std::io::{Read, Write};
+        let address = self.endpoint.trim_start_matches("http://");
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        write!(stream, "PUT /{bucket} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

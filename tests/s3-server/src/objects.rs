@@ -1,0 +1,67 @@
+//! What the server holds: objects by bucket and name, and uploads that are not finished. One lock around all of it, so that
+//! each request is one step.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use md5::{Digest, Md5};
+use s3s::dto::Metadata;
+
+#[derive(Clone, Default)]
+pub(crate) struct Attributes {
+    pub(crate) content_type: Option<String>,
+    pub(crate) cache_control: Option<String>,
+    pub(crate) content_disposition: Option<String>,
+    pub(crate) content_encoding: Option<String>,
+    pub(crate) content_language: Option<String>,
+    pub(crate) metadata: Option<Metadata>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Object {
+    pub(crate) bytes: Bytes,
+    pub(crate) etag: String,
+    pub(crate) modified: SystemTime,
+    pub(crate) attributes: Attributes,
+    pub(crate) tags: Vec<(String, String)>,
+}
+
+impl Object {
+    pub(crate) fn new(bytes: Bytes, attributes: Attributes) -> Self {
+        let etag = hex(&Md5::digest(&bytes));
+        Self { bytes, etag, modified: SystemTime::now(), attributes, tags: Vec::new() }
+    }
+}
+
+pub(crate) struct Upload {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) attributes: Attributes,
+    pub(crate) parts: BTreeMap<i32, Object>,
+}
+
+impl Upload {
+    /// The object of the parts with these numbers, its tag made as S3 makes it.
+    pub(crate) fn join(&self, numbers: &[i32]) -> Option<Object> {
+        let parts = numbers.iter().map(|number| self.parts.get(number)).collect::<Option<Vec<_>>>()?;
+        let bytes: Vec<u8> = parts.iter().flat_map(|part| part.bytes.iter().copied()).collect();
+        let tags: Vec<u8> = parts.iter().flat_map(|part| Md5::digest(&part.bytes)).collect();
+        let etag = format!("{}-{}", hex(&Md5::digest(&tags)), parts.len());
+        Some(Object { etag, ..Object::new(bytes.into(), self.attributes.clone()) })
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[derive(Default)]
+pub(crate) struct Objects {
+    pub(crate) buckets: BTreeMap<String, BTreeMap<String, Object>>,
+    pub(crate) uploads: HashMap<String, Upload>,
+    /// Answers conditional puts as if they had no condition, as some servers do.
+    pub(crate) ignores_conditions: bool,
+    /// Answers reads that are not signed.
+    pub(crate) anybody_reads: bool,
+}

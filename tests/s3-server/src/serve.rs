@@ -1,0 +1,457 @@
+//! HTTP in front of the service: counts and describes requests, asks the hook, keeps bodies as slow as told.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::{Stream, StreamExt};
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use s3s::auth::SimpleAuth;
+use s3s::config::{HotReloadConfigProvider, S3Config};
+use s3s::service::{S3Service, S3ServiceBuilder};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::faults::{Fault, Request};
+use crate::objects::{Attributes, Object, Objects};
+use crate::service::{Access, Service};
+
+type Hook = Arc<dyn Fn(&Request) -> Option<Fault> + Send + Sync>;
+type Body = UnsyncBoxBody<Bytes, std::io::Error>;
+
+/// A body flows in pieces of at most so many bytes.
+const PIECE: usize = 64 << 10;
+
+/// A request, when it came, and when its answer began.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// The request.
+    pub request: Request,
+    /// When it came.
+    pub arrived: std::time::Instant,
+    /// When its answer began; `None` while it has not.
+    pub answered: Option<std::time::Instant>,
+}
+
+/// The longest chain of requests each of which came after the answer to the one before had begun: how often somebody waited.
+pub fn dependent(served: &[Served]) -> usize {
+    let mut depths: Vec<(Option<std::time::Instant>, usize)> = Vec::new();
+    for one in served {
+        let before = depths.iter().filter(|(answered, _)| answered.is_some_and(|answered| answered <= one.arrived));
+        let depth = before.map(|(_, depth)| *depth).max().unwrap_or(0) + 1;
+        depths.push((one.answered, depth));
+    }
+    depths.into_iter().map(|(_, depth)| depth).max().unwrap_or(0)
+}
+
+/// How far away the server is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// The wait before each answer.
+    pub per_request: Duration,
+    /// Bytes a second of each body; `None` is as fast as it goes.
+    pub bytes_per_second: Option<u64>,
+}
+
+/// A running server. Its key is `tester`, its secret and its buckets are its own.
+pub struct Server {
+    address: SocketAddr,
+    secret: String,
+    shared: Arc<Shared>,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+struct Shared {
+    service: Service,
+    s3: S3Service,
+    config: Arc<HotReloadConfigProvider>,
+    hook: Mutex<Option<Hook>>,
+    latency: Mutex<Latency>,
+    seen: Mutex<Vec<Served>>,
+    number: AtomicU64,
+    open: AtomicU64,
+    most_open: AtomicU64,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Server {
+    /// Starts a server on a free port of the loopback.
+    ///
+    /// # Panics
+    /// Where the machine has no port or thread to give.
+    pub fn start() -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads");
+        let secret = format!("canary-{}", uuid::Uuid::new_v4().simple());
+        let service = Service(Arc::new(Mutex::new(Objects::default())));
+        let config = Arc::new(HotReloadConfigProvider::new(Arc::new(S3Config::default())));
+        let mut builder = S3ServiceBuilder::new(service.clone());
+        builder.set_auth(SimpleAuth::from_single("tester", secret.as_str()));
+        builder.set_config(config.clone());
+        builder.set_access(Access(Arc::clone(&service.0)));
+        let shared = Arc::new(Shared {
+            service,
+            s3: builder.build(),
+            config,
+            hook: Mutex::new(None),
+            latency: Mutex::new(Latency::default()),
+            seen: Mutex::new(Vec::new()),
+            number: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            most_open: AtomicU64::new(0),
+        });
+        // Bound without the runtime, so that a server can also be started inside of one.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of the loopback");
+        listener.set_nonblocking(true).expect("a socket of tokio's kind");
+        let address = listener.local_addr().expect("its address");
+        runtime.spawn(accept(listener, Arc::clone(&shared)));
+        Self { address, secret, shared, runtime: Some(runtime) }
+    }
+
+    /// Where it listens: `http://127.0.0.1:PORT`.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The secret that belongs to the key `tester`.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// What a client needs to reach it, by the names that clients of S3 know.
+    pub fn options(&self) -> Vec<(String, String)> {
+        let options = [
+            ("aws_endpoint", self.endpoint()),
+            ("aws_region", "us-east-1".to_owned()),
+            ("aws_access_key_id", "tester".to_owned()),
+            ("aws_secret_access_key", self.secret.clone()),
+        ];
+        options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Makes a bucket.
+    pub fn create_bucket(&self, bucket: &str) {
+        self.shared.service.lock().buckets.entry(bucket.to_owned()).or_default();
+    }
+
+    /// Puts an object without a request.
+    ///
+    /// # Panics
+    /// Where there is no such bucket.
+    pub fn put(&self, bucket: &str, key: &str, bytes: impl Into<Bytes>) {
+        let object = Object::new(bytes.into(), Attributes::default());
+        self.shared.service.lock().buckets.get_mut(bucket).expect("a bucket").insert(key.to_owned(), object);
+    }
+
+    /// The bytes of an object, without a request.
+    pub fn get(&self, bucket: &str, key: &str) -> Option<Bytes> {
+        self.shared.service.lock().buckets.get(bucket)?.get(key).map(|object| object.bytes.clone())
+    }
+
+    /// The names in a bucket, in order.
+    pub fn names(&self, bucket: &str) -> Vec<String> {
+        self.shared.service.lock().buckets.get(bucket).map(|objects| objects.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// How many uploads in parts were begun and neither finished nor given up.
+    pub fn open_uploads(&self) -> usize {
+        self.shared.service.lock().uploads.len()
+    }
+
+    /// From now on `hook` says what goes wrong with each request, in the order in which they arrive.
+    pub fn on_request(&self, hook: impl Fn(&Request) -> Option<Fault> + Send + Sync + 'static) {
+        *held(&self.shared.hook) = Some(Arc::new(hook));
+    }
+
+    /// From now on nothing goes wrong.
+    pub fn behave(&self) {
+        *held(&self.shared.hook) = None;
+        self.shared.service.lock().ignores_conditions = false;
+        self.tolerate_clocks(Duration::from_secs(900));
+    }
+
+    /// From now on conditional puts are done as if they had no condition.
+    pub fn ignore_conditions(&self) {
+        self.shared.service.lock().ignores_conditions = true;
+    }
+
+    /// From now on objects are read without a signature, as from a public bucket or any web server.
+    pub fn let_anybody_read(&self) {
+        self.shared.service.lock().anybody_reads = true;
+    }
+
+    /// How far the clock of a request may be from the server's.
+    pub fn tolerate_clocks(&self, most: Duration) {
+        let mut config = S3Config::default();
+        config.presigned_url_max_skew_time_secs = u32::try_from(most.as_secs()).unwrap_or(u32::MAX);
+        self.shared.config.update(Arc::new(config));
+    }
+
+    /// Moves the server so far away.
+    pub fn set_latency(&self, latency: Latency) {
+        *held(&self.shared.latency) = latency;
+    }
+
+    /// Every request since the last call, in the order of their arrival.
+    pub fn take_requests(&self) -> Vec<Request> {
+        self.shared.most_open.store(0, Ordering::Relaxed);
+        self.take_served().into_iter().map(|served| served.request).collect()
+    }
+
+    /// The same, with the times of arrival and answer.
+    pub fn take_served(&self) -> Vec<Served> {
+        std::mem::take(&mut held(&self.shared.seen))
+    }
+
+    /// The most requests that waited for an answer at a time since [`Server::take_requests`].
+    pub fn most_at_once(&self) -> u64 {
+        self.shared.most_open.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>) {
+    let listener = tokio::net::TcpListener::from_std(listener).expect("a socket of tokio's kind");
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let _ = stream.set_nodelay(true);
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let answer = hyper::service::service_fn(|request| Arc::clone(&shared).answer(request));
+            let mut http = hyper::server::conn::http1::Builder::new();
+            // A connection that a fault ended is the point of the fault.
+            let _ = http.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer).await;
+        });
+    }
+}
+
+/// The connection ends without an answer.
+#[derive(Debug)]
+struct Hangup;
+
+impl std::fmt::Display for Hangup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("hung up")
+    }
+}
+
+impl std::error::Error for Hangup {}
+
+struct Open(Arc<Shared>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    async fn answer(self: Arc<Self>, request: http::Request<Incoming>) -> Result<Response<Body>, Hangup> {
+        let now = self.open.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_open.fetch_max(now, Ordering::Relaxed);
+        let _open = Open(Arc::clone(&self));
+        let described = self.describe(&request);
+        let arrived = std::time::Instant::now();
+        held(&self.seen).push(Served { request: described.clone(), arrived, answered: None });
+        let number = described.number;
+        let answer = Arc::clone(&self).serve(request, described).await;
+        let mut seen = held(&self.seen);
+        if let Some(served) = seen.iter_mut().rev().find(|served| served.request.number == number) {
+            served.answered = Some(std::time::Instant::now());
+        }
+        answer
+    }
+
+    async fn serve(self: Arc<Self>, request: http::Request<Incoming>, described: Request) -> Result<Response<Body>, Hangup> {
+        let hook = held(&self.hook).clone();
+        let fault = hook.and_then(|hook| hook(&described));
+        let latency = *held(&self.latency);
+        if !latency.per_request.is_zero() {
+            sleep(latency.per_request).await;
+        }
+        match &fault {
+            Some(Fault::Refuse(status, code)) => {
+                let _ = BodyExt::collect(request.into_body()).await;
+                return Ok(refusal(*status, code));
+            }
+            Some(Fault::Hide) => return Ok(refusal(404, "NoSuchKey")),
+            Some(Fault::Drop) => return Err(Hangup),
+            Some(Fault::Wait(time)) => sleep(*time).await,
+            _ => {}
+        }
+        let upload = latency.bytes_per_second.filter(|_| described.bytes > 0);
+        if let Some(rate) = upload {
+            sleep(Duration::from_secs_f64(described.bytes as f64 / rate.max(1) as f64)).await;
+        }
+        let whole = matches!(fault, Some(Fault::Whole | Fault::Shifted(_) | Fault::Long(_)));
+        let object = whole.then(|| self.service.lock().buckets.get(&described.bucket)?.get(&described.key).cloned()).flatten();
+        let answer = hyper::service::Service::call(&self.s3, request).await.map_err(|_| Hangup)?;
+        match &fault {
+            Some(Fault::DoneBut(status, code)) => return Ok(refusal(*status, code)),
+            Some(Fault::Lose) => return Err(Hangup),
+            _ => {}
+        }
+        let (mut parts, body) = answer.into_parts();
+        let body = BodyExt::collect(body).await.map_err(|_| Hangup)?.to_bytes();
+        let (body, end) = bend(&mut parts, body, described.range, object, fault.as_ref());
+        if described.method != "HEAD" {
+            parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(end.announced.unwrap_or(body.len())));
+        }
+        let flow = flow(body, latency.bytes_per_second, end);
+        Ok(Response::from_parts(parts, flow))
+    }
+
+    fn describe(&self, request: &http::Request<Incoming>) -> Request {
+        let path = request.uri().path().trim_start_matches('/');
+        let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
+        let text = |name: header::HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
+        let range = text(header::RANGE).and_then(|range| {
+            let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
+            Some((first.parse().ok()?, last.parse().ok()?))
+        });
+        Request {
+            number: self.number.fetch_add(1, Ordering::Relaxed),
+            method: request.method().to_string(),
+            bucket: decoded(bucket),
+            key: decoded(key),
+            query: request.uri().query().unwrap_or_default().to_owned(),
+            range,
+            conditional: text(header::IF_NONE_MATCH).or(text(header::IF_MATCH)).is_some(),
+            bytes: text(header::CONTENT_LENGTH).and_then(|length| length.parse().ok()).unwrap_or(0),
+        }
+    }
+}
+
+/// Where a body stops or stands still, and the length it was said to have.
+#[derive(Default)]
+struct End {
+    announced: Option<usize>,
+    cut: Option<usize>,
+    stall: Option<(usize, Duration)>,
+}
+
+/// Head and body as the fault has them.
+fn bend(
+    parts: &mut http::response::Parts,
+    body: Bytes,
+    range: Option<(u64, u64)>,
+    object: Option<Object>,
+    fault: Option<&Fault>,
+) -> (Bytes, End) {
+    let plain = End::default();
+    if !parts.status.is_success() {
+        return (body, plain);
+    }
+    match (fault, object, range) {
+        (Some(Fault::Cut(bytes)), ..) => (
+            body.clone(),
+            End { announced: Some(body.len()), cut: Some((*bytes).min(body.len().saturating_sub(1))), stall: None },
+        ),
+        (Some(Fault::Stall(bytes, time)), ..) => (body, End { stall: Some((*bytes, *time)), ..plain }),
+        (Some(Fault::Short(bytes)), ..) => (body.slice(..body.len().saturating_sub(*bytes)), plain),
+        (Some(Fault::Long(bytes)), Some(object), Some((first, last))) => {
+            let end = (last as usize + 1 + bytes).min(object.bytes.len());
+            (object.bytes.slice(first as usize..end), plain)
+        }
+        (Some(Fault::Long(bytes)), ..) => ([&body[..], &vec![0; *bytes]].concat().into(), plain),
+        (Some(Fault::Shifted(by)), Some(object), Some((first, last))) => {
+            let total = object.bytes.len() as u64;
+            let (first, last) = ((first + by).min(total - 1), (last + by).min(total - 1));
+            if let Ok(text) = HeaderValue::from_str(&format!("bytes {first}-{last}/{total}")) {
+                parts.headers.insert(header::CONTENT_RANGE, text);
+            }
+            (object.bytes.slice(first as usize..=last as usize), plain)
+        }
+        (Some(Fault::Whole), Some(object), _) => {
+            parts.status = StatusCode::OK;
+            parts.headers.remove(header::CONTENT_RANGE);
+            (object.bytes, plain)
+        }
+        (Some(Fault::Flip(place)), ..) if !body.is_empty() => {
+            let mut bytes = body.to_vec();
+            let place = place % bytes.len();
+            bytes[place] ^= 1;
+            (bytes.into(), plain)
+        }
+        _ => (body, plain),
+    }
+}
+
+/// The body in pieces, each when its time has come.
+fn flow(body: Bytes, rate: Option<u64>, end: End) -> Body {
+    if rate.is_none() && end.cut.is_none() && end.stall.is_none() {
+        return Full::new(body).map_err(|never: Infallible| match never {}).boxed_unsync();
+    }
+    StreamBody::new(pieces(body, rate, end)).boxed_unsync()
+}
+
+fn pieces(body: Bytes, rate: Option<u64>, end: End) -> impl Stream<Item = Result<Frame<Bytes>, std::io::Error>> + Send {
+    let begin = Instant::now();
+    futures::stream::unfold((0, end), move |(sent, mut end)| {
+        let body = body.clone();
+        async move {
+            if let Some((_, time)) = end.stall.take_if(|(place, _)| *place <= sent) {
+                sleep(time).await;
+            }
+            if end.cut == Some(sent) {
+                // What was written so far is sent first: a body that is cut at once takes its beginning with it.
+                sleep(Duration::from_millis(5)).await;
+                return Some((Err(std::io::ErrorKind::ConnectionReset.into()), (body.len(), End { cut: None, ..end })));
+            }
+            if sent >= body.len() {
+                return None;
+            }
+            let stop = [end.cut, end.stall.map(|(place, _)| place)].into_iter().flatten().filter(|place| *place > sent).min();
+            let next = (sent + PIECE).min(body.len()).min(stop.unwrap_or(usize::MAX));
+            if let Some(rate) = rate {
+                sleep_until(begin + Duration::from_secs_f64(next as f64 / rate.max(1) as f64)).await;
+            }
+            Some((Ok(Frame::data(body.slice(sent..next))), (next, end)))
+        }
+    })
+    .boxed()
+}
+
+fn refusal(status: u16, code: &str) -> Response<Body> {
+    let text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>{code}</Code><Message>as the test has it</Message>\
+         <AWSAccessKeyId>tester</AWSAccessKeyId></Error>"
+    );
+    let mut answer = Response::new(Full::new(text.into()).map_err(|never: Infallible| match never {}).boxed_unsync());
+    *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+    answer
+}
+
+/// `text` without its percent encoding.
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, after @ ..] = rest {
+        let hex = (*first == b'%').then(|| after.get(..2)).flatten();
+        let byte = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

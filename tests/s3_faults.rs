@@ -1,0 +1,184 @@
+//! Reads over a network and a server that go wrong: what comes back is what was written, or an error of the right kind; never
+//! something else.
+
+mod common;
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use common::{
+    s3,
+    tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts},
+};
+use tetrys::{ErrorKind, Store, Table, store::RangeRequest};
+use tetrys_s3_server::Fault;
+
+/// Every way in which one answer can be wrong.
+fn faults(rng: &mut Rng) -> Fault {
+    let bytes = 1 + rng.below(400) as usize;
+    match rng.below(14) {
+        0 => Fault::Cut(bytes),
+        1 => Fault::Short(bytes),
+        2 => Fault::Long(bytes),
+        3 => Fault::Shifted(bytes as u64),
+        4 => Fault::Whole,
+        5 => Fault::Flip(bytes),
+        6 => Fault::Drop,
+        7 => Fault::Lose,
+        8 => Fault::Hide,
+        9 => Fault::Refuse(503, "SlowDown"),
+        10 => Fault::Refuse(500, "InternalError"),
+        11 => Fault::Refuse(429, "TooManyRequests"),
+        12 => Fault::Refuse(400, "ExpiredToken"),
+        _ => Fault::Stall(bytes, Duration::from_millis(20)),
+    }
+}
+
+#[test]
+fn under_any_fault_a_read_gives_what_was_written_or_an_error() {
+    let server = s3::server();
+    let mut rng = Rng(common::seed());
+    let schema = sensors();
+    let batches = [rows_of(&schema, &mut rng, &[("a", 40), ("b", 25)], Taste::NOISE)];
+    block_on(tables::write(s3::store(&server, "t"), schema, cut_by(tiny_cuts()), &batches)).unwrap();
+    let all = joined(&batches);
+    let options = s3::options_and(&server, &[("read_timeout", "2s")]);
+    let rolls = Arc::new(Mutex::new(rng.clone()));
+    let counted = Arc::new(Mutex::new(std::collections::BTreeMap::<String, u32>::new()));
+    let (right, wrong) = (Mutex::new(0), Mutex::new(std::collections::BTreeMap::<String, u32>::new()));
+    let (faulty, kinds) = (Arc::clone(&rolls), Arc::clone(&counted));
+    server.on_request(move |_| {
+        let mut rng = faulty.lock().unwrap();
+        let fault = rng.once_in(7).then(|| faults(&mut rng));
+        if let Some(fault) = &fault {
+            let name = format!("{fault:?}").split('(').next().unwrap().to_owned();
+            *kinds.lock().unwrap().entry(name).or_default() += 1;
+        }
+        fault
+    });
+    block_on(async {
+        for _ in 0..common::cases(60) {
+            let result = async {
+                let table = Table::open_with("s3://data/t", &options).await?;
+                let row = rng.below(65);
+                let window = table.row_loader().get_rows(row, -3..=2).await?;
+                let some: Vec<u64> = (0..5).map(|_| rng.below(65)).collect();
+                let rows = table.row_loader().columns(["lidar.*", "camera.jpeg"])?.take(&some).await?;
+                Ok::<_, tetrys::Error>((window, rows, some))
+            };
+            match result.await {
+                Ok((window, rows, some)) => {
+                    let there = window.table_rows().to_vec();
+                    assert_rows(&window, &all, &there);
+                    assert_rows(&rows, &all, &some.into_iter().map(Some).collect::<Vec<_>>());
+                    *right.lock().unwrap() += 1;
+                }
+                Err(error) => {
+                    use ErrorKind as K;
+                    let kinds = [K::Corrupt, K::Unavailable, K::Denied, K::NotFound, K::Unsupported];
+                    assert!(kinds.contains(&error.kind()), "{:?}: {error}", error.kind());
+                    assert!(error.to_string().contains("s3://data/t"), "{error}");
+                    *wrong.lock().unwrap().entry(format!("{:?}", error.kind())).or_default() += 1;
+                }
+            }
+        }
+    });
+    println!("right: {}, errors: {:?}, faults: {:?}", right.lock().unwrap(), wrong.lock().unwrap(), counted.lock().unwrap());
+    assert!(*right.lock().unwrap() > 0 && !wrong.lock().unwrap().is_empty(), "both must occur for this to say anything");
+}
+
+/// Each fault alone, on one range: what comes of it, with retries and without.
+#[test]
+fn each_fault_has_its_outcome() {
+    let server = s3::server();
+    let data: Vec<u8> = (0..100_000_u32).map(|i| (i ^ (i >> 8)) as u8).collect();
+    server.put("data", "t/a", data.clone());
+    let open = |retries: &str| {
+        Store::open_with("s3://data/t", &s3::options_and(&server, &[("max_retries", retries), ("read_timeout", "400ms")]))
+            .unwrap()
+    };
+    let (patient, hasty) = (open("6"), open("0"));
+    let request = [RangeRequest::new("a", 100_000, 20_000..60_000)];
+    use ErrorKind as K;
+    // The fault, what it is without another try, and whether one more request mends it where it happens once.
+    let table = [
+        (Fault::Cut(1_000), K::Unavailable, true),
+        (Fault::Cut(0), K::Unavailable, true),
+        (Fault::Short(1), K::Corrupt, false),
+        (Fault::Long(1), K::Corrupt, false),
+        (Fault::Shifted(1), K::Unavailable, false),
+        (Fault::Whole, K::Unsupported, false),
+        (Fault::Drop, K::Unavailable, true),
+        (Fault::Lose, K::Unavailable, true),
+        (Fault::Hide, K::NotFound, false),
+        (Fault::Refuse(500, "InternalError"), K::Unavailable, true),
+        (Fault::Refuse(503, "SlowDown"), K::Unavailable, true),
+        (Fault::Refuse(429, "TooManyRequests"), K::Unavailable, true),
+        (Fault::Refuse(400, "ExpiredToken"), K::Denied, false),
+        (Fault::Refuse(403, "RequestTimeTooSkewed"), K::Denied, false),
+        (Fault::Refuse(403, "AccessDenied"), K::Denied, false),
+        (Fault::Stall(500, Duration::from_secs(3)), K::Unavailable, true),
+        (Fault::Wait(Duration::from_secs(3)), K::Unavailable, true),
+    ];
+    block_on(async {
+        for (fault, kind, mends) in table {
+            let always = fault.clone();
+            server.on_request(move |_| Some(always.clone()));
+            let error = hasty.read(&request).await.unwrap_err();
+            assert_eq!(error.kind(), kind, "{fault:?}: {error}");
+            assert!(error.to_string().contains("a in s3://data/t"), "{fault:?}: {error}");
+            let left = Mutex::new(1);
+            let once = fault.clone();
+            server.on_request(move |_| {
+                let mut left = left.lock().unwrap();
+                (std::mem::take(&mut *left) == 1).then(|| once.clone())
+            });
+            match patient.read(&request).await {
+                Ok(answer) => {
+                    assert!(answer[0] == data[20_000..60_000], "{fault:?}");
+                    assert!(mends, "{fault:?} was mended");
+                }
+                Err(error) => assert!(!mends && error.kind() == kind, "{fault:?}: {error}"),
+            }
+            server.behave();
+        }
+        // The server's own clock is that of this machine: nobody is a whole second away from it, and nobody is allowed to be.
+        server.tolerate_clocks(Duration::ZERO);
+        let skewed = hasty.read(&request).await;
+        server.behave();
+        if let Err(error) = skewed {
+            assert_eq!(error.kind(), K::Denied, "{error}");
+            assert!(error.to_string().contains("RequestTimeTooSkewed"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn a_burst_of_refusals_is_waited_out() {
+    let server = s3::server();
+    let data: Vec<u8> = (0..200_000_u32).map(|i| (i ^ (i >> 8)) as u8).collect();
+    server.put("data", "t/a", data.clone());
+    let store = s3::store(&server, "t");
+    let begin = std::time::Instant::now();
+    server.on_request(move |_| (begin.elapsed() < Duration::from_millis(900)).then_some(Fault::Refuse(503, "SlowDown")));
+    let requests: Vec<_> = (0..100_u64).map(|i| RangeRequest::new("a", 200_000, i * 2_000..(i + 1) * 2_000)).collect();
+    let answers = block_on(store.read(&requests)).unwrap();
+    assert!(answers.concat() == data);
+    let sent = server.take_requests().len();
+    assert!(sent < 1_500, "{sent} requests for 100 ranges: a burst is not answered with a burst");
+}
+
+#[test]
+fn a_body_cut_again_and_again_goes_on_where_it_was_cut() {
+    let server = s3::server();
+    let data: Vec<u8> = (0..300_000_u32).map(|i| (i ^ (i >> 8)) as u8).collect();
+    server.put("data", "t/a", data.clone());
+    let store = s3::store(&server, "t");
+    server.on_request(|request| (request.number % 4 != 3).then_some(Fault::Cut(60_000)));
+    let answer = block_on(store.read(&[RangeRequest::new("a", 300_000, 0..300_000)])).unwrap();
+    assert!(answer[0] == data);
+    let seen = server.take_requests();
+    assert!(seen.windows(2).all(|pair| pair[0].range.unwrap().0 < pair[1].range.unwrap().0), "{seen:?}");
+}
