@@ -12,11 +12,12 @@ use object_store::{ObjectStore, memory::InMemory};
 use polars::prelude::{DataType, IntoColumn, NamedFrom, Series, col, lit};
 use serde_json::Value;
 use tetrys::{
-    ErrorKind, Index, Merge, Offsets, Pick, RowLoader, Rows, Schema, Store, Table, TimeOffsets,
+    ErrorKind, Index, Merge, Offsets, Pick, RowLoader, Rows, Schema, Store, Table, TimeOffsets, WriteOptions,
     format::{Manifest, Pin, manifest_name},
     id::Hash,
     index::is_locator,
     store::CountingStore,
+    table::GcSettings,
 };
 
 /// log, time, value of the payload.
@@ -290,6 +291,24 @@ fn a_view_has_versions_and_pins_its_sources() {
     });
     // What failed has left none.
     assert_eq!(pins, [1, 2]);
+}
+
+#[test]
+fn changes_of_tables_and_collections_of_garbage_know_views() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (table_in(folder.path(), "a", &ticks(0..9)), table_in(folder.path(), "b", &ticks(0..9)));
+    let live = index(&a).merge(&index(&b), &Merge::on(["log", "time"])).unwrap();
+    let url = folder.path().join("view").display().to_string();
+    let view = block_on(live.save(&url)).unwrap().table;
+    // Its join map is named by it: no garbage, however old.
+    let usage = block_on(Table::usage(view.store())).unwrap();
+    assert_eq!((usage.unnamed_bytes, usage.versions.len()), (0, 1));
+    assert!(block_on(view.objects()).unwrap().keys().any(|name| name.starts_with("joins/")));
+    let settings = GcSettings { age: std::time::Duration::ZERO, ..GcSettings::default() };
+    assert!(block_on(Table::plan_garbage(view.store(), settings, i64::MAX)).unwrap().is_empty());
+    // Its rows are those of others.
+    let error = block_on(view.append(WriteOptions::default())).unwrap_err();
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("is a view"), "{error}");
 }
 
 #[test]

@@ -67,7 +67,11 @@ impl Table {
         for attachment in manifest.attachments.values() {
             objects.insert(format!("attachments/{}", attachment.blake3), attachment.bytes);
         }
-        for group in 0..self.schema().groups().len() {
+        let joins = manifest.view.iter().flat_map(|view| &view.sources);
+        for object in joins.flat_map(|source| source.join.iter().chain(&source.lists)) {
+            objects.insert(format!("joins/{}.parquet", object.blake3), object.bytes);
+        }
+        for group in 0..manifest.schema.groups().len() {
             let layout = self.layout(group).await?;
             let mut last: Option<ChunkId> = None;
             for run in layout.runs().iter().filter(|run| run.owner == 0) {
@@ -98,7 +102,7 @@ impl Table {
             objects.insert(manifest_name(version), store.size(&manifest_name(version)).await?);
             objects.keys().for_each(|name| *users.entry(name.clone()).or_default() += 1);
             let mut referenced = 0;
-            for group in 0..table.schema().groups().len() {
+            for group in 0..table.manifest().schema.groups().len() {
                 let layout = table.layout(group).await?;
                 referenced += layout.runs().iter().filter(|run| run.owner > 0).map(|run| run.stored_bytes()).sum::<u64>();
             }
