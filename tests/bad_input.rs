@@ -271,7 +271,8 @@ fn a_schema_without_index_columns_is_refused() {
 
 #[test]
 fn a_url_or_path_that_cannot_be_a_table_is_named() {
-    let text = "scheme `gopher`: this build opens local paths, file:// and memory:// URLs";
+    let text = "scheme `gopher`: expected a path, or a URL that begins with file://, s3://, gs://, az://, abfss://, http://, \
+                https:// or memory://";
     says(block_on(Table::open("gopher://h/t")).map(|_| ()), ErrorKind::Unsupported, text);
     let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("absent");
