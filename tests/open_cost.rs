@@ -181,17 +181,20 @@ fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
     use tetrys::{Merge, RowLoader, Store};
 
     let tables = [cold(), cold()];
-    let [a, b] = [0, 1].map(|number| {
+    let opened = |number: usize| {
         let (_, waves) = &tables[number];
         let store = Store::new(Arc::new(waves.clone()), Path::default(), format!("memory://hops/{number}"));
         block_on(Table::open_store(store)).unwrap()
-    });
+    };
+    let [a, b] = [0, 1].map(opened);
     let (raw, _) = memory();
     let counting = CountingStore::new(raw);
     let waves = Waves { inner: counting.clone(), answered: Arc::default() };
     let store = Store::new(Arc::new(waves.clone()), Path::default(), "memory://hops/view");
     let [left, right] = [&a, &b].map(|table| block_on(table.index()).unwrap());
     let merged = left.merge(&right, &Merge::on(["log", "time"])).unwrap();
+    // What was loaded for the merge would help the view.
+    let [a, b] = [0, 1].map(opened);
     block_on(async {
         merged.view_writer().save_in(store.clone()).await.unwrap();
         tables.iter().for_each(|(counting, waves)| drop((counting.reset(), waves.take())));
