@@ -12,7 +12,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The rows are those that the predicate over the index is true for; the table before stays as version it was.\n\nExamples:\n  tetrys delete drives --where \"log_id = 'host-a1'\"\n  tetrys delete drives --where 'agents_count = 0' --dry-run"
+    after_help = "The rows are those that the predicate over the index is true for; the table before stays as version it was.\n\nExamples:\n  tetrys delete drives --where 'log_id < 7'\n  tetrys delete drives --where 'agents_count = 0' --dry-run"
 )]
 pub(crate) struct Delete {
     /// The table: a path or file:// URL
