@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use polars::prelude::col;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tetrys::{ColumnPattern, Error, Index, Merge, Pick, Result, Table};
+use tetrys::{ColumnPattern, Error, Index, Merge, Pick, Result};
 
 use crate::hints;
 
@@ -237,8 +237,8 @@ impl Recipe {
     async fn open(&self, name: &str) -> Result<Index> {
         let source = self.sources.get(name).ok_or_else(|| unknown("source", name, "[sources]", []))?;
         match source {
-            Source::Table(table) => Table::open(table).await?.index().await,
-            Source::Some { table, filter } => filtered(Table::open(table).await?.index().await?, filter),
+            Source::Table(table) => crate::opening::table(table).await?.index().await,
+            Source::Some { table, filter } => filtered(crate::opening::table(table).await?.index().await?, filter),
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct Materialize {
 
 impl Compact {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let next = table.compact(self.segment_rows).await?;
         let count = |table: &Table| table.manifest().segments.len() as u64;
         match next.version() == table.version() {
@@ -51,7 +51,7 @@ impl Compact {
 
 impl Materialize {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let mut chunks = 0;
         let next = table.materialize(|done, _| chunks = done).await?;
         match next.version() == table.version() {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::{Error, Table, WriteOptions};
+use tetrys::{Error, WriteOptions};
 
 use crate::{
     failure::{Failure, Outcome},
@@ -27,7 +27,7 @@ pub(crate) struct Delete {
 
 impl Delete {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let index = table.index().await?;
         let gone = index.sql(&format!("SELECT * FROM t WHERE {}", self.predicate))?;
         let rows = gone.rows_of(&table)?;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use tetrys::{Table, table::Diff};
+use tetrys::table::Diff;
 
 use super::write_json;
 use crate::{
@@ -41,7 +41,7 @@ pub(crate) struct DiffCommand {
 
 impl DiffCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let (before, now) = (Table::open(&self.before).await?, Table::open(&self.now).await?);
+        let (before, now) = (crate::opening::table(&self.before).await?, crate::opening::table(&self.now).await?);
         let found = now.diff(&before, &self.on).await?;
         let named = if self.all { usize::MAX } else { NAMED };
         if self.json {

@@ -23,7 +23,7 @@ pub(crate) struct Du {
 
 impl Du {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let store: &Store = table.store();
         let usage = Table::usage(store).await?;
         if self.json {

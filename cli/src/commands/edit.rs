@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::{Error, Table};
+use tetrys::Error;
 
 use crate::failure::{Failure, Outcome};
 
@@ -44,7 +44,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 impl EditCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?;
+        let table = crate::opening::table(&self.table).await?;
         let mut edit = table.edit();
         for (old, new) in &self.rename {
             edit = edit.rename_column(old, new);

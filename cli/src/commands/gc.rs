@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use tetrys::{Store, Table, table::GcSettings};
+use tetrys::{Table, table::GcSettings};
 
 use super::write_json;
 use crate::{
@@ -37,7 +37,7 @@ pub(crate) struct Gc {
 
 impl Gc {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let store = Store::open(&self.table)?;
+        let store = crate::opening::store(&self.table)?;
         let age = Duration::from_secs(u64::from(self.age) * 3600);
         let settings = GcSettings { keep_versions: self.keep.unwrap_or(0) as usize, age };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as i64);

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::Table;
 
 use super::write_json;
 use crate::failure::{Failure, Outcome};
@@ -28,7 +27,7 @@ pub(crate) struct Rebind {
 
 impl Rebind {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = Table::open(&self.table).await?.rebind(&self.moved).await?;
+        let table = crate::opening::table(&self.table).await?.rebind(&self.moved).await?;
         let stores = &table.manifest().stores;
         if self.json {
             let said = serde_json::json!({"url": table.url(), "version": table.version(), "stores": stores});

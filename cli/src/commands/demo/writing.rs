@@ -32,10 +32,12 @@ pub(super) fn generate(l5: &Path, scenes: u32, frames: u32) -> Result<()> {
     GeneratorSettings { seed: 1, scenes, frames_per_scene: frames, ..GeneratorSettings::default() }.generate(l5)
 }
 
-/// Makes the table `table` from the data set `l5`; the frame `lost` is left out.
-pub(super) async fn write(l5: &Path, table: &Path, lost: Option<u64>) -> Result<Table> {
+/// Makes the table `table` from the data set `l5`; the frame `lost` is left out, and what a table of `references` has is not
+/// stored again.
+pub(super) async fn write(l5: &Path, table: &Path, lost: Option<u64>, references: &[Table]) -> Result<Table> {
     let dataset = Dataset::open(l5)?;
     let writer = Table::create(&table.display().to_string(), schema(&dataset)?, WriteOptions::default()).await?;
+    let writer = writer.references(references).await?;
     let (writer, partitions) = (Arc::new(writer), Arc::<[Range<u64>]>::from(dataset.partitions(1)));
     let next = Arc::new(AtomicUsize::new(0));
     let workers = std::thread::available_parallelism().map_or(1, |threads| threads.get()).min(partitions.len());

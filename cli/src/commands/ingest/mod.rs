@@ -122,7 +122,7 @@ impl Writing {
     async fn references(&self) -> Result<Vec<Table>, Error> {
         let mut tables = Vec::new();
         for url in &self.reference {
-            tables.push(Table::open(url).await.map_err(|error| error.at("--reference"))?);
+            tables.push(crate::opening::table(url).await.map_err(|error| error.at("--reference"))?);
         }
         Ok(tables)
     }

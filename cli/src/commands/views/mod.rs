@@ -9,7 +9,7 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::json;
-use tetrys::{Error, Index, Result, Table, index::is_locator};
+use tetrys::{Error, Index, Result, index::is_locator};
 
 use super::write_json;
 use crate::{
@@ -69,8 +69,8 @@ async fn make(recipe: Recipe, how: How, out: &mut dyn Write) -> Result<Outcome, 
         let mut version = None;
         if !how.dry_run {
             let saved = match output.update {
-                true => writer.save_over(&Table::open(&url).await?).await?,
-                false => writer.save(&url).await?,
+                true => writer.save_over(&crate::opening::table(&url).await?).await?,
+                false => writer.save_in(crate::opening::store(&url)?).await?,
             };
             for owner in &saved.unpinned {
                 say(format_args!(
