@@ -16,6 +16,7 @@ from read_table import (
     check_segments,
     check_view,
     check_statistics,
+    finish,
     name_of,
     parse_manifest,
     parse_pin,
@@ -270,6 +271,10 @@ def views():
         refused(f"lists {case['firsts']}", read_lists, bytes.fromhex(case["file"]), len(case["firsts"]), "lists")
 
 
-for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, views):
-    check()
-print("\n".join(sorted(read)))
+def main():
+    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, views):
+        check()
+    print("\n".join(sorted(read)))
+
+
+finish(main)

@@ -10,7 +10,7 @@ import argparse
 import random
 import sys
 
-from read_table import Directory, Table
+from read_table import Directory, Table, finish
 from tetrys_bytes import Chunk, Refused
 
 
@@ -62,4 +62,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    finish(main)

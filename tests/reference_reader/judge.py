@@ -10,7 +10,7 @@ wrong.
 import json
 import sys
 
-from read_table import Schema, check_segments, parse_manifest, parse_pin, plain
+from read_table import Schema, check_segments, finish, parse_manifest, parse_pin, plain
 from tetrys_bytes import Cursor, Refused, Stray, Structure, Type, blake3, chain, decode_chain
 
 
@@ -56,4 +56,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    finish(main)

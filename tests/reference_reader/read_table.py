@@ -739,6 +739,21 @@ def plain(value):
     return value.hex() if isinstance(value, bytes) else value
 
 
+def finish(main):
+    """Runs a script and ends the process with its status at once: the threads of pyarrow may abort a process while it shuts down (apache/arrow#34314)."""
+    status = 0
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code or 0
+        if isinstance(status, str):
+            print(status, file=sys.stderr)
+            status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Reads and checks a whole table.")
     parser.add_argument("tables", nargs="+")
@@ -755,4 +770,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    finish(main)
