@@ -91,7 +91,7 @@ fn random_positions(rng: &mut Rng, rows: u64) -> Vec<u64> {
 }
 
 fn random_coalesce(rng: &mut Rng) -> Coalesce {
-    let drawn = Coalesce { max_gap: rng.below(400), max_bridged: rng.below(3_000) };
+    let drawn = Coalesce { max_gap: rng.below(400), max_bridged: rng.below(3_000), max_range: rng.below(6_000) };
     *rng.pick(&[Coalesce::MEMORY, Coalesce::LOCAL, Coalesce::REMOTE, drawn])
 }
 
@@ -132,6 +132,7 @@ fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce
         let inside = wanted.iter().filter(|(other, bytes, _)| *other == chunk && range.range.start <= bytes.start);
         let held: Vec<_> = inside.filter(|(_, bytes, _)| bytes.end <= range.range.end).collect();
         assert_eq!((held[0].1.start, held[held.len() - 1].1.end), (range.range.start, range.range.end), "no bytes around");
+        assert!(held.len() == 1 || range.range.end - range.range.start <= coalesce.max_range, "{range:?} is too long");
         for pair in held.windows(2) {
             let gap = pair[1].1.start - pair[0].1.end;
             assert!(gap <= coalesce.max_gap, "a gap of {gap} is bridged");
@@ -139,10 +140,12 @@ fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce
     }
     for pair in group.ranges.windows(2).filter(|pair| pair[0].chunk == pair[1].chunk) {
         let (before, after) = (&pair[0].range, &pair[1].range);
-        assert!(before.end < after.start, "sorted, disjoint, and never parted where blocks touch");
+        assert!(before.end <= after.start, "sorted and disjoint");
         let next = wanted.iter().find(|(chunk, bytes, _)| *chunk == pair[1].chunk.object_name() && bytes.start == after.start);
         let bridged = next.unwrap().1.end - before.start;
-        assert!(after.start - before.end > coalesce.max_gap || bridged > coalesce.max_bridged, "joined where it pays");
+        let gap = after.start - before.end;
+        let most = if gap == 0 { coalesce.max_range } else { coalesce.max_bridged.min(coalesce.max_range) };
+        assert!(gap > coalesce.max_gap || bridged > most, "joined where it pays");
     }
 }
 

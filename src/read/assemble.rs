@@ -1,51 +1,132 @@
-//! Decoded blocks to the rows asked for: consecutive rows of a block are one slice, slices are joined once.
+//! Decoded blocks to the rows asked for: consecutive rows of a block are one slice, and slices are gathered as blocks come.
 
 use arrow_array::{Array, ArrayRef, new_null_array};
-use arrow_select::concat::concat;
 
-use super::plan::GroupPlan;
+use super::{gather::Gather, plan::GroupPlan};
 use crate::{
     error::{Error, Result},
     schema::ColumnType,
 };
 
-/// One column of the result: `blocks[b]` holds the rows of the plan's block `b`.
-///
-/// A result that is exactly one block is that block's array, without copying; any other one is copied, so that a few rows never
-/// keep a large buffer alive.
-///
-/// # Errors
-/// `Unsupported` where the rows do not fit one Arrow array.
-pub(super) fn assemble(plan: &GroupPlan, ty: &ColumnType, blocks: &[&ArrayRef]) -> Result<ArrayRef> {
-    let slices = slices(plan)?;
-    if let [Slice::Rows { block, start: 0, len }] = slices.as_slice()
-        && let Some(array) = blocks.get(*block).filter(|array| array.len() == *len)
-    {
-        return Ok(ArrayRef::clone(array));
-    }
-    let mut parts: Vec<ArrayRef> = Vec::with_capacity(slices.len());
-    for slice in &slices {
-        parts.push(match slice {
-            Slice::Missing(rows) => new_null_array(&ty.arrow(), *rows),
-            Slice::Rows { block, start, len } => {
-                let array = blocks.get(*block).filter(|array| start + len <= array.len());
-                array.ok_or_else(|| Error::internal("a row outside its block"))?.slice(*start, *len)
-            }
-        });
-    }
-    if parts.is_empty() {
-        return Ok(new_null_array(&ty.arrow(), 0));
-    }
-    let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
-    concat(&parts).map_err(|error| Error::unsupported(format!("{} rows of type {ty} in one array: {error}", plan.rows.len())))
+/// The columns of one group, as far as its blocks have come.
+pub(super) struct Assembly {
+    types: Vec<ColumnType>,
+    slices: Vec<Slice>,
+    /// The first slice that has not been gathered.
+    next: usize,
+    /// Wanted columns of the blocks that came and are needed, and how many slices need each block.
+    blocks: Vec<(Option<Vec<ArrayRef>>, usize)>,
+    /// A column each; none before the first rows are gathered.
+    columns: Vec<Gather>,
+    rows: usize,
+    rows_left: usize,
 }
 
+/// Consecutive rows of the result.
+#[derive(Clone, Copy)]
 enum Slice {
     Missing(usize),
     Rows { block: usize, start: usize, len: usize },
 }
 
-fn slices(plan: &GroupPlan) -> Result<Vec<Slice>> {
+impl Slice {
+    fn len(self) -> usize {
+        match self {
+            Self::Missing(rows) | Self::Rows { len: rows, .. } => rows,
+        }
+    }
+
+    fn block(self) -> Option<usize> {
+        match self {
+            Self::Missing(_) => None,
+            Self::Rows { block, .. } => Some(block),
+        }
+    }
+}
+
+impl Assembly {
+    /// The wanted columns of a group have these types.
+    pub(super) fn new(plan: &GroupPlan, types: Vec<ColumnType>) -> Self {
+        let slices = slices(plan);
+        let mut blocks = vec![(None, 0); plan.blocks.len()];
+        for block in slices.iter().filter_map(|slice| slice.block()) {
+            if let Some((_, uses)) = blocks.get_mut(block) {
+                *uses += 1;
+            }
+        }
+        Self { types, slices, next: 0, blocks, columns: Vec::new(), rows: plan.rows.len(), rows_left: plan.rows.len() }
+    }
+
+    /// The blocks in the order in which their rows come out.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let mut seen = vec![false; self.blocks.len()];
+        let mut first = |block: &usize| seen.get_mut(*block).is_some_and(|seen| !std::mem::replace(seen, true));
+        self.slices.iter().filter_map(|slice| slice.block()).filter(|block| first(block)).collect()
+    }
+
+    /// Takes the wanted columns of a block.
+    pub(super) fn add(&mut self, block: usize, columns: Vec<ArrayRef>) -> Result<()> {
+        let place = self.blocks.get_mut(block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+        place.0 = Some(columns);
+        Ok(())
+    }
+
+    /// Gathers what can be: up to the first row whose block has not come.
+    pub(super) fn gather(&mut self) -> Result<()> {
+        if self.columns.is_empty() {
+            self.columns = self.types.iter().map(|ty| Gather::new(&ty.arrow(), self.rows)).collect::<Result<_>>()?;
+        }
+        let began = self.rows_left == self.rows;
+        while let Some(slice) = self.slices.get(self.next) {
+            match *slice {
+                Slice::Missing(rows) => self.columns.iter_mut().for_each(|column| column.append_nulls(rows)),
+                Slice::Rows { block, start, len } => {
+                    let Some((arrays, uses)) = self.blocks.get_mut(block) else { break };
+                    let Some(found) = arrays else { break };
+                    for (column, array) in self.columns.iter_mut().zip(found) {
+                        column.append(&array.to_data(), start, len)?;
+                    }
+                    *uses -= 1;
+                    if *uses == 0 {
+                        *arrays = None;
+                    }
+                }
+            }
+            self.rows_left -= slice.len();
+            self.next += 1;
+        }
+        if began {
+            self.columns.iter_mut().for_each(|column| column.expect(self.rows_left));
+        }
+        Ok(())
+    }
+
+    /// The wanted columns, once every block came.
+    ///
+    /// A result that is exactly one block is that block's arrays, without copying; any other one is copied, so that a few rows never
+    /// keep a large buffer alive.
+    ///
+    /// # Errors
+    /// `Unsupported` where the rows do not fit one Arrow array.
+    pub(super) fn finish(mut self) -> Result<Vec<ArrayRef>> {
+        if let [Slice::Rows { block, start: 0, len }] = self.slices.as_slice()
+            && let Some((Some(arrays), _)) = self.blocks.get_mut(*block)
+            && arrays.iter().all(|array| array.len() == *len)
+        {
+            return Ok(std::mem::take(arrays));
+        }
+        if self.rows == 0 {
+            return Ok(self.types.iter().map(|ty| new_null_array(&ty.arrow(), 0)).collect());
+        }
+        self.gather()?;
+        if self.rows_left > 0 {
+            return Err(Error::internal(format!("{} of {} rows without their blocks", self.rows_left, self.rows)));
+        }
+        self.columns.into_iter().map(Gather::finish).collect()
+    }
+}
+
+fn slices(plan: &GroupPlan) -> Vec<Slice> {
     let mut slices: Vec<Slice> = Vec::new();
     for row in &plan.rows {
         match (slices.last_mut(), row) {
@@ -55,5 +136,5 @@ fn slices(plan: &GroupPlan) -> Result<Vec<Slice>> {
             (_, Some((block, row))) => slices.push(Slice::Rows { block: *block, start: *row, len: 1 }),
         }
     }
-    Ok(slices)
+    slices
 }

@@ -1,5 +1,7 @@
 //! Stored blocks to Arrow arrays: every directory and every wanted page is verified before it is decoded.
 
+use std::collections::BTreeMap;
+
 use arrow_array::ArrayRef;
 use bytes::Bytes;
 
@@ -20,7 +22,7 @@ pub(super) struct GroupTypes {
     pub(super) name: String,
 }
 
-/// The wanted pages of one block as arrays; `ranges` are the fetched ranges of the group.
+/// The wanted pages of one block as arrays; `ranges` are the ranges that hold it, by number.
 ///
 /// # Errors
 /// `Corrupt`, naming the block, its chunk and range.
@@ -29,7 +31,7 @@ pub(super) fn decode_block(
     types: &GroupTypes,
     chains: &[Chain],
     block: &BlockRead,
-    ranges: &[Bytes],
+    ranges: &BTreeMap<usize, Bytes>,
 ) -> Result<Vec<ArrayRef>> {
     let decoded = match &block.bytes {
         BlockBytes::Block(stretch) => bytes_of(stretch, ranges).and_then(|bytes| whole(group, types, chains, block, &bytes)),
@@ -51,8 +53,8 @@ pub(super) fn decode_block(
     })
 }
 
-fn bytes_of(stretch: &Stretch, ranges: &[Bytes]) -> Result<Bytes> {
-    let range = ranges.get(stretch.range).ok_or_else(|| Error::internal("a range that was not fetched"))?;
+fn bytes_of(stretch: &Stretch, ranges: &BTreeMap<usize, Bytes>) -> Result<Bytes> {
+    let range = ranges.get(&stretch.range).ok_or_else(|| Error::internal("a range that was not fetched"))?;
     let bytes = range.get(stretch.within.clone()).map(|bytes| range.slice_ref(bytes));
     bytes.ok_or_else(|| Error::internal("a block outside its range"))
 }

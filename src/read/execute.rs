@@ -1,16 +1,20 @@
 //! Executes a plan: fetches its ranges, decodes every block once, assembles the columns.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
 };
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
-use futures::future::try_join_all;
+use futures::{
+    StreamExt, TryStreamExt,
+    future::try_join_all,
+    stream,
+};
 
 use super::{
-    assemble::assemble,
+    assemble::Assembly,
     decode::{GroupTypes, decode_block},
     layout::Layout,
     plan::{GroupPlan, RangeRead, ReadPlan},
@@ -18,12 +22,15 @@ use super::{
 use crate::{
     codec::Chain,
     error::{Error, ErrorKind, Result},
-    schema::{ColumnId, ColumnType, Schema},
+    schema::{ColumnId, Schema},
     store::{RangeRequest, Store},
 };
 
-/// Stored bytes above which decoding is shared among threads.
+/// Stored bytes above which reading and decoding are shared among threads.
 const PARALLEL_ABOVE: u64 = 2 << 20;
+/// Stored bytes of a group that a thread takes on at a time: enough to be worth waking it, few enough to stay in its cache
+/// from the read to the copy.
+const PIECE: u64 = 1 << 20;
 
 /// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives each wanted column with its rows.
 ///
@@ -35,89 +42,186 @@ pub async fn execute(
     layouts: &[Arc<Layout>],
     plan: ReadPlan,
 ) -> Result<Vec<(ColumnId, ArrayRef)>> {
-    let mut requests: BTreeMap<u32, Vec<RangeRequest>> = BTreeMap::new();
-    for range in plan.groups.iter().flat_map(|group| &group.ranges) {
-        let request = RangeRequest::new(range.chunk.object_name(), range.chunk_bytes, range.range.clone());
-        requests.entry(range.owner).or_default().push(request);
-    }
-    let reads = requests.iter().map(|(owner, requests)| async move {
-        let store = stores.get(owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))?;
-        let fetched = store.read(requests).await.map_err(|error| match error.kind() {
-            // The layout says it is there: somebody took it away.
-            ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),
-            _ => error,
-        })?;
-        Ok::<_, Error>((*owner, fetched.into_iter()))
-    });
-    let mut fetched: BTreeMap<u32, std::vec::IntoIter<Bytes>> = try_join_all(reads).await?.into_iter().collect();
+    let bytes: u64 = plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
+    // Files are read piece by piece, by those who decode the pieces. Everything else is asked for at once.
+    let by_piece = bytes > PARALLEL_ABOVE && stores.values().all(Store::is_local);
+    let mut fetched = match by_piece {
+        true => None,
+        false => Some(fetch(stores, &plan).await?.into_iter()),
+    };
     let mut columns = Vec::new();
     for (group, layout) in plan.groups.into_iter().zip(layouts) {
-        let mut next = |range: &RangeRead| fetched.get_mut(&range.owner).and_then(Iterator::next);
-        let ranges = group.ranges.iter().map(|range| next(range).ok_or_else(|| Error::internal("a range without an answer")));
-        let ranges = ranges.collect::<Result<Vec<Bytes>>>()?;
         let described =
             schema.groups().get(group.group).ok_or_else(|| Error::internal(format!("no column group {}", group.group)))?;
         let types = described.columns.iter().filter_map(|id| schema.column(*id)).map(|column| column.ty.clone()).collect();
-        let types = GroupTypes { types, name: described.name.clone() };
         let ids: Vec<Option<ColumnId>> = group.pages.iter().map(|page| described.columns.get(*page).copied()).collect();
-        let arrays = read_group(group, types, Arc::clone(layout), ranges).await?;
+        let ranges = match &mut fetched {
+            Some(fetched) => Ranges::Fetched(fetched.by_ref().take(group.ranges.len()).collect()),
+            None => Ranges::Files(stores.clone()),
+        };
+        let types = GroupTypes { types, name: described.name.clone() };
+        let arrays = GroupRead { group, types, layout: Arc::clone(layout), ranges }.read().await?;
         columns.extend(ids.into_iter().flatten().zip(arrays));
     }
     Ok(columns)
 }
 
-/// Decodes the blocks of one group and assembles its wanted columns.
-async fn read_group(group: GroupPlan, types: GroupTypes, layout: Arc<Layout>, ranges: Vec<Bytes>) -> Result<Vec<ArrayRef>> {
-    let bytes: u64 = ranges.iter().map(|range| range.len() as u64).sum();
-    let threads = threads();
-    let decoded = if bytes < PARALLEL_ABOVE || threads == 1 || group.blocks.len() < 2 {
-        decode_blocks(&group, &types, &layout, &ranges, 0..group.blocks.len())?
-    } else {
-        let shared = Arc::new((group.clone(), types, layout, ranges));
-        let share = group.blocks.len().div_ceil(threads);
-        let jobs = (0..threads).map(|thread| {
-            let shared = Arc::clone(&shared);
-            let part = (thread * share).min(shared.0.blocks.len())..((thread + 1) * share).min(shared.0.blocks.len());
-            tokio::task::spawn_blocking(move || {
-                let (group, types, layout, ranges) = &*shared;
-                decode_blocks(group, types, layout, ranges, part)
-            })
+/// The ranges of all groups, in their order.
+async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Bytes>> {
+    let mut requests: BTreeMap<u32, Vec<RangeRequest>> = BTreeMap::new();
+    for range in plan.groups.iter().flat_map(|group| &group.ranges) {
+        requests.entry(range.owner).or_default().push(range.request());
+    }
+    let reads = requests.iter().map(|(owner, requests)| async move {
+        Ok::<_, Error>((*owner, store_of(stores, *owner)?.read(requests).await.map_err(lost)?.into_iter()))
+    });
+    let mut fetched: BTreeMap<u32, std::vec::IntoIter<Bytes>> = try_join_all(reads).await?.into_iter().collect();
+    let mut next = |range: &RangeRead| fetched.get_mut(&range.owner).and_then(Iterator::next);
+    let ranges = plan.groups.iter().flat_map(|group| &group.ranges);
+    ranges.map(|range| next(range).ok_or_else(|| Error::internal("a range without an answer"))).collect()
+}
+
+fn store_of(stores: &BTreeMap<u32, Store>, owner: u32) -> Result<&Store> {
+    stores.get(&owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))
+}
+
+/// What the layout says is there is not: somebody took it away.
+fn lost(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),
+        _ => error,
+    }
+}
+
+/// One group of a plan, and where its bytes come from.
+struct GroupRead {
+    group: GroupPlan,
+    types: GroupTypes,
+    layout: Arc<Layout>,
+    ranges: Ranges,
+}
+
+enum Ranges {
+    /// All of them, in the order of the plan.
+    Fetched(Vec<Bytes>),
+    /// To be read from local files.
+    Files(BTreeMap<u32, Store>),
+}
+
+/// Blocks that are decoded together, and the ranges they lie in.
+#[derive(Default)]
+struct Piece {
+    blocks: Vec<usize>,
+    ranges: BTreeSet<usize>,
+}
+
+impl GroupRead {
+    /// Decodes every block once and assembles the wanted columns.
+    async fn read(self) -> Result<Vec<ArrayRef>> {
+        let wanted = self.group.pages.iter().map(|page| {
+            self.types.types.get(*page).cloned().ok_or_else(|| Error::internal(format!("no column {page}")))
         });
-        let parts = try_join_all(jobs).await.map_err(|error| Error::internal(format!("decoding: {error}")))?;
-        let decoded = parts.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-        return assemble_all(&group, &shared.1.types, decoded);
-    };
-    assemble_all(&group, &types.types, decoded)
+        let mut assembly = Assembly::new(&self.group, wanted.collect::<Result<_>>()?);
+        let pieces = self.pieces(&assembly.order());
+        let threads = threads();
+        if pieces.len() < 2 || threads == 1 {
+            for piece in pieces {
+                for (block, columns) in self.decode(&piece)? {
+                    assembly.add(block, columns)?;
+                }
+            }
+            return assembly.finish();
+        }
+        let shared = Arc::new(self);
+        let jobs = pieces.into_iter().map(|piece| {
+            let shared = Arc::clone(&shared);
+            async move {
+                let decoded = tokio::task::spawn_blocking(move || shared.decode(&piece)).await;
+                decoded.map_err(|error| Error::internal(format!("decoding: {error}")))?
+            }
+        });
+        let mut decoded = stream::iter(jobs).buffered(2 * threads);
+        while let Some(blocks) = decoded.try_next().await? {
+            for (block, columns) in blocks {
+                assembly.add(block, columns)?;
+            }
+            assembly.gather()?;
+        }
+        drop(decoded);
+        assembly.finish()
+    }
+
+    /// The blocks in this order, cut into pieces. Files: a range is in one piece, and so are all blocks that lie in it.
+    fn pieces(&self, order: &[usize]) -> Vec<Piece> {
+        let stretches = |block: usize| self.group.blocks.get(block).map_or(&[][..], |block| block.bytes.stretches());
+        let bytes = |block: usize| stretches(block).iter().map(|stretch| stretch.within.len() as u64).sum::<u64>();
+        let files = matches!(self.ranges, Ranges::Files(_));
+        let total: u64 = order.iter().map(|block| bytes(*block)).sum();
+        if total <= PARALLEL_ABOVE && !files {
+            return vec![Piece { blocks: order.to_vec(), ranges: (0..self.group.ranges.len()).collect() }];
+        }
+        let mut in_range: Vec<Vec<usize>> = vec![Vec::new(); if files { self.group.ranges.len() } else { 0 }];
+        for block in 0..self.group.blocks.len() {
+            for stretch in stretches(block) {
+                if let Some(blocks) = in_range.get_mut(stretch.range).filter(|blocks| blocks.last() != Some(&block)) {
+                    blocks.push(block);
+                }
+            }
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut held = PIECE;
+        let mut taken = vec![false; self.group.blocks.len()];
+        for first in order {
+            if taken.get(*first) == Some(&true) {
+                continue;
+            }
+            if held >= PIECE {
+                pieces.push(Piece::default());
+                held = 0;
+            }
+            let Some(piece) = pieces.last_mut() else { continue };
+            let mut open = vec![*first];
+            while let Some(block) = open.pop() {
+                if taken.get_mut(block).is_none_or(|taken| std::mem::replace(taken, true)) {
+                    continue;
+                }
+                held += bytes(block);
+                piece.blocks.push(block);
+                for stretch in stretches(block) {
+                    if piece.ranges.insert(stretch.range) {
+                        open.extend(in_range.get(stretch.range).into_iter().flatten());
+                    }
+                }
+            }
+        }
+        pieces
+    }
+
+    /// The wanted columns of each block of a piece.
+    fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
+        let ranges = piece.ranges.iter().map(|range| Ok((*range, self.range(*range)?))).collect::<Result<BTreeMap<_, _>>>()?;
+        let decode = |block: &usize| {
+            let read = self.group.blocks.get(*block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+            let chains: &[Chain] = &self.layout.run(read.place)?.chains;
+            Ok((*block, decode_block(&self.group, &self.types, chains, read, &ranges)?))
+        };
+        piece.blocks.iter().map(decode).collect()
+    }
+
+    fn range(&self, number: usize) -> Result<Bytes> {
+        let unknown = || Error::internal(format!("no range {number}"));
+        match &self.ranges {
+            Ranges::Fetched(ranges) => ranges.get(number).cloned().ok_or_else(unknown),
+            Ranges::Files(stores) => {
+                let range = self.group.ranges.get(number).ok_or_else(unknown)?;
+                store_of(stores, range.owner)?.read_now(&range.request()).ok_or_else(unknown)?.map_err(lost)
+            }
+        }
+    }
 }
 
 /// How many threads decode; asking the system reads files, which takes as long as reading a small row.
 fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))
-}
-
-fn decode_blocks(
-    group: &GroupPlan,
-    types: &GroupTypes,
-    layout: &Layout,
-    ranges: &[Bytes],
-    part: std::ops::Range<usize>,
-) -> Result<Vec<Vec<ArrayRef>>> {
-    let blocks = group.blocks.get(part).unwrap_or_default();
-    let decode = |block| -> Result<Vec<ArrayRef>> {
-        let block: &super::plan::BlockRead = block;
-        let chains: &[Chain] = &layout.run(block.place)?.chains;
-        decode_block(group, types, chains, block, ranges)
-    };
-    blocks.iter().map(decode).collect()
-}
-
-fn assemble_all(group: &GroupPlan, types: &[ColumnType], decoded: Vec<Vec<ArrayRef>>) -> Result<Vec<ArrayRef>> {
-    let mut columns = Vec::with_capacity(group.pages.len());
-    for (wanted, page) in group.pages.iter().enumerate() {
-        let ty = types.get(*page).ok_or_else(|| Error::internal(format!("no column {page}")))?;
-        let blocks: Vec<&ArrayRef> = decoded.iter().filter_map(|block| block.get(wanted)).collect();
-        columns.push(assemble(group, ty, &blocks)?);
-    }
-    Ok(columns)
 }

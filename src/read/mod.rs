@@ -8,6 +8,7 @@ mod assemble;
 mod cover;
 mod decode;
 mod execute;
+mod gather;
 mod layout;
 mod plan;
 mod times;

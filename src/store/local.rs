@@ -1,20 +1,19 @@
 //! Local files, read directly: a positioned read on a cached handle, without a hop through a runtime.
 //!
 //! A handle is opened once and kept among the last 256 used. Objects are immutable, so a handle never goes stale; a file
-//! cut short after it was opened shows as a short read. The buffer of a positioned read must be zeroed first, which costs a
-//! quarter of a read of 1 MiB from the page cache (172 us, 130 us without); so a long range is read through the handle's own
-//! position while nobody else uses that, which fills fresh memory. Only regular files under the root are opened: a link that leads out
-//! of the root, a device or a pipe is refused.
+//! cut short after it was opened shows as a short read. Long ranges go to [`buffers`] that were filled before. Only regular
+//! files under the root are opened: a link that leads out of the root, a device or a pipe is refused.
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use super::buffers::{self, Lent};
 use super::failure::{self, Doing};
 use super::name;
 use super::ranges::RangeRequest;
@@ -22,8 +21,6 @@ use crate::{Error, Result};
 
 /// How many handles are kept open.
 const HANDLES: usize = 256;
-/// From so many bytes on, zeroing a buffer costs more than moving the handle's position.
-const LONG: u64 = 64 << 10;
 
 /// A directory whose files are read directly.
 pub(super) struct LocalFiles {
@@ -35,10 +32,6 @@ pub(super) struct LocalFiles {
 struct Handle {
     file: File,
     bytes: u64,
-    /// Held while the file's position is in use.
-    position: Mutex<()>,
-    /// The process that opened it: a forked child shares the position and must leave it alone.
-    opened_by: u32,
 }
 
 #[derive(Default)]
@@ -63,21 +56,14 @@ impl LocalFiles {
             return Err(request.short_object(&self.url, handle.bytes));
         }
         let short = |found| request.wrong_answer(&self.url, &request.range, found);
-        let range = request.range.clone();
-        if request.bytes() >= LONG
-            && handle.opened_by == std::process::id()
-            && let Ok(_position) = handle.position.try_lock()
-        {
-            return read_through(&handle.file, &request.name, &self.url, range, short);
-        }
-        read_at(&handle.file, &request.name, &self.url, range, short)
+        read_at(&handle.file, &request.name, &self.url, request.range.clone(), short)
     }
 
     /// The whole of an object, whose size `accept` has seen before any of it is read. Not cached.
     pub(super) fn read_whole(&self, name: &str, accept: impl FnOnce(u64) -> Result<()>) -> Result<Bytes> {
         let handle = self.open(name)?;
         accept(handle.bytes)?;
-        read_through(&handle.file, name, &self.url, 0..handle.bytes, |found| {
+        read_at(&handle.file, name, &self.url, 0..handle.bytes, |found| {
             failure::length(name, &self.url, "the file was cut short while it was read", handle.bytes, found)
         })
     }
@@ -139,7 +125,7 @@ impl LocalFiles {
         }
         let file = File::open(&real).map_err(disk)?;
         let metadata = file.metadata().map_err(disk)?;
-        Ok(Handle { bytes: metadata.len(), file, position: Mutex::new(()), opened_by: std::process::id() })
+        Ok(Handle { bytes: metadata.len(), file })
     }
 }
 
@@ -174,28 +160,48 @@ pub(super) fn read_part(file: &File, name: &str, url: &str, range: Range<u64>) -
 
 fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl FnOnce(u64) -> Error) -> Result<Bytes> {
     let bytes = range.end - range.start;
-    let mut buffer = failure::reserve(bytes, name, url)?;
-    buffer.resize(usize::try_from(bytes).unwrap_or(buffer.capacity()), 0);
-    let mut done = 0;
-    while done < buffer.len() {
-        match read_some(file, &mut buffer[done..], range.start + done as u64) {
-            Ok(0) => return Err(short(done as u64)),
-            Ok(read) => done += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failure::disk(&error, Doing::Reading, name, url)),
+    let (read, lent) = match usize::try_from(bytes).ok().and_then(buffers::take) {
+        Some(mut kept) => (fill(&range, |done, at| read_some(file, &mut kept.as_mut()[done..], at)), kept),
+        None => {
+            let mut buffer = failure::reserve(bytes, name, url)?;
+            let read = fill(&range, |_, at| read_new(file, &mut buffer, at));
+            buffer.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
+            (read, Lent::new(buffer))
         }
+    };
+    match read.map_err(|error| failure::disk(&error, Doing::Reading, name, url))? {
+        read if read < bytes => Err(short(read)),
+        _ => Ok(Bytes::from_owner(lent)),
     }
-    Ok(Bytes::from(buffer))
 }
 
-/// As [`read_at`], but moves the file's position and fills memory that was not zeroed.
-fn read_through(mut file: &File, name: &str, url: &str, range: Range<u64>, short: impl FnOnce(u64) -> Error) -> Result<Bytes> {
-    let bytes = range.end - range.start;
-    let mut buffer = failure::reserve(bytes, name, url)?;
-    let disk = |error: io::Error| failure::disk(&error, Doing::Reading, name, url);
-    file.seek(SeekFrom::Start(range.start)).map_err(disk)?;
-    let read = file.take(bytes).read_to_end(&mut buffer).map_err(disk)? as u64;
-    if read == bytes { Ok(Bytes::from(buffer)) } else { Err(short(read)) }
+/// Reads until the range is there or the file ends; `some` is given what is there already and the place in the file.
+fn fill(range: &Range<u64>, mut some: impl FnMut(usize, u64) -> io::Result<usize>) -> io::Result<u64> {
+    let mut done = 0_usize;
+    while range.start + (done as u64) < range.end {
+        match some(done, range.start + done as u64) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done as u64)
+}
+
+/// Appends to a buffer, up to its capacity, without clearing its memory first.
+#[cfg(unix)]
+fn read_new(file: &File, buffer: &mut Vec<u8>, offset: u64) -> io::Result<usize> {
+    Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(buffer), offset)?)
+}
+
+#[cfg(windows)]
+fn read_new(file: &File, buffer: &mut Vec<u8>, offset: u64) -> io::Result<usize> {
+    let done = buffer.len();
+    buffer.resize(buffer.capacity(), 0);
+    let read = read_some(file, &mut buffer[done..], offset);
+    buffer.truncate(done + *read.as_ref().unwrap_or(&0));
+    read
 }
 
 #[cfg(unix)]

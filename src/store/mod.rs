@@ -12,6 +12,7 @@ mod options;
 mod profile;
 mod ranges;
 
+mod buffers;
 mod fetch;
 mod local;
 mod remote;

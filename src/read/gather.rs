@@ -1,0 +1,191 @@
+//! Rows of many blocks, appended one after another to what becomes one Arrow array: a block can be let go of as soon as its
+//! rows are here, so that neither all blocks nor all they were read from are held beside the result.
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{BooleanBufferBuilder, MutableBuffer, NullBufferBuilder};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+
+use crate::error::{Error, Result};
+
+/// The rows so far of one column, or of one part of a nested column.
+pub(super) struct Gather {
+    ty: DataType,
+    rows: usize,
+    valid: NullBufferBuilder,
+    values: Values,
+}
+
+/// The values as Arrow lays them out, for the types that columns have: 64-bit offsets everywhere.
+enum Values {
+    Bits(BooleanBufferBuilder),
+    Fixed { width: usize, bytes: MutableBuffer },
+    Bytes { ends: Ends, bytes: MutableBuffer },
+    List { ends: Ends, items: Box<Gather> },
+    FixedList { size: usize, items: Box<Gather> },
+    Struct(Vec<Gather>),
+}
+
+impl Gather {
+    /// Room for `rows` rows of an Arrow type that a column has.
+    pub(super) fn new(ty: &DataType, rows: usize) -> Result<Self> {
+        let values = match ty {
+            DataType::Boolean => Values::Bits(BooleanBufferBuilder::new(rows)),
+            DataType::LargeUtf8 | DataType::LargeBinary => Values::Bytes { ends: Ends::new(rows), bytes: MutableBuffer::new(0) },
+            DataType::LargeList(item) => {
+                Values::List { ends: Ends::new(rows), items: Box::new(Self::new(item.data_type(), 0)?) }
+            }
+            DataType::FixedSizeList(item, size) => {
+                let size = usize::try_from(*size).map_err(|_| Error::internal(format!("lists of {size} items")))?;
+                Values::FixedList { size, items: Box::new(Self::new(item.data_type(), rows.saturating_mul(size))?) }
+            }
+            DataType::Struct(fields) => {
+                Values::Struct(fields.iter().map(|field| Self::new(field.data_type(), rows)).collect::<Result<_>>()?)
+            }
+            other => {
+                let width = other.primitive_width().ok_or_else(|| Error::internal(format!("a column of type {other}")))?;
+                Values::Fixed { width, bytes: MutableBuffer::new(rows.saturating_mul(width)) }
+            }
+        };
+        Ok(Self { ty: ty.clone(), rows: 0, valid: NullBufferBuilder::new(rows), values })
+    }
+
+    /// Appends rows `start..start + rows` of an array of this type.
+    pub(super) fn append(&mut self, array: &ArrayData, start: usize, rows: usize) -> Result<()> {
+        let outside = || Error::internal(format!("rows {start}..{} of {} of type {}", start + rows, array.len(), array.data_type()));
+        if start + rows > array.len() || *array.data_type() != self.ty {
+            return Err(outside());
+        }
+        let buffer = |number: usize| array.buffers().get(number).ok_or_else(outside);
+        let child = |number: usize| array.child_data().get(number).ok_or_else(outside);
+        match array.nulls() {
+            Some(nulls) => self.valid.append_buffer(&nulls.slice(start, rows)),
+            None => self.valid.append_n_non_nulls(rows),
+        }
+        self.rows += rows;
+        let start = array.offset() + start;
+        match &mut self.values {
+            Values::Bits(bits) => bits.append_packed_range(start..start + rows, buffer(0)?),
+            Values::Fixed { width, bytes } => {
+                let stored = buffer(0)?.get(start * *width..(start + rows) * *width).ok_or_else(outside)?;
+                bytes.extend_from_slice(stored);
+            }
+            Values::Bytes { ends, bytes } => {
+                let taken = ends.append(buffer(0)?.typed_data(), start, rows).ok_or_else(outside)?;
+                bytes.extend_from_slice(buffer(1)?.get(taken).ok_or_else(outside)?);
+            }
+            Values::List { ends, items } => {
+                let taken = ends.append(buffer(0)?.typed_data(), start, rows).ok_or_else(outside)?;
+                items.append(child(0)?, taken.start, taken.len())?;
+            }
+            Values::FixedList { size, items } => items.append(child(0)?, start * *size, rows * *size)?,
+            Values::Struct(fields) => {
+                for (number, field) in fields.iter_mut().enumerate() {
+                    field.append(child(number)?, start, rows)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends null rows.
+    pub(super) fn append_nulls(&mut self, rows: usize) {
+        self.valid.append_n_nulls(rows);
+        self.append_blank(rows);
+    }
+
+    /// Values below a null: zero, or empty.
+    fn append_blank(&mut self, rows: usize) {
+        self.rows += rows;
+        let blank = |part: &mut Self, rows: usize| {
+            part.valid.append_n_non_nulls(rows);
+            part.append_blank(rows);
+        };
+        match &mut self.values {
+            Values::Bits(bits) => bits.append_n(rows, false),
+            Values::Fixed { width, bytes } => bytes.extend_zeros(rows * *width),
+            Values::Bytes { ends, .. } | Values::List { ends, .. } => ends.append_empty(rows),
+            Values::FixedList { size, items } => blank(items, rows * *size),
+            Values::Struct(fields) => fields.iter_mut().for_each(|field| blank(field, rows)),
+        }
+    }
+
+    /// Makes room for so many rows more, if they are as long as those so far and a little longer.
+    pub(super) fn expect(&mut self, rows: usize) {
+        let Some(so_far) = std::num::NonZero::new(self.rows) else { return };
+        let more = |held: usize| held.saturating_mul(rows) / so_far;
+        match &mut self.values {
+            Values::Bits(_) | Values::Fixed { .. } => {}
+            Values::Bytes { bytes, .. } => bytes.reserve(more(bytes.len() + bytes.len() / 32)),
+            Values::List { items, .. } => {
+                let rows = more(items.rows + items.rows / 32);
+                items.reserve(rows);
+                items.expect(rows);
+            }
+            Values::FixedList { size, items } => items.expect(rows.saturating_mul(*size)),
+            Values::Struct(fields) => fields.iter_mut().for_each(|field| field.expect(rows)),
+        }
+    }
+
+    fn reserve(&mut self, rows: usize) {
+        match &mut self.values {
+            Values::Bits(bits) => bits.reserve(rows),
+            Values::Fixed { width, bytes } => bytes.reserve(rows.saturating_mul(*width)),
+            Values::Bytes { ends, .. } | Values::List { ends, .. } => ends.0.reserve(rows.saturating_mul(size_of::<i64>())),
+            Values::FixedList { size, items } => items.reserve(rows.saturating_mul(*size)),
+            Values::Struct(fields) => fields.iter_mut().for_each(|field| field.reserve(rows)),
+        }
+    }
+
+    /// All rows as one array.
+    ///
+    /// # Errors
+    /// `Unsupported` where they do not fit one.
+    pub(super) fn finish(self) -> Result<ArrayRef> {
+        self.data().map(make_array)
+    }
+
+    fn data(mut self) -> Result<ArrayData> {
+        let data = ArrayData::builder(self.ty.clone()).len(self.rows).nulls(self.valid.finish());
+        let data = match self.values {
+            Values::Bits(mut bits) => data.add_buffer(bits.finish().into_inner()),
+            Values::Fixed { bytes, .. } => data.add_buffer(bytes.into()),
+            Values::Bytes { ends, bytes } => data.add_buffer(ends.0.into()).add_buffer(bytes.into()),
+            Values::List { ends, items } => data.add_buffer(ends.0.into()).add_child_data(items.data()?),
+            Values::FixedList { items, .. } => data.add_child_data(items.data()?),
+            Values::Struct(fields) => {
+                fields.into_iter().try_fold(data, |data, field| Ok::<_, Error>(data.add_child_data(field.data()?)))?
+            }
+        };
+        data.build().map_err(|error| Error::unsupported(format!("{} rows of type {} in one array: {error}", self.rows, self.ty)))
+    }
+}
+
+/// Offsets of Arrow: 0, and where each value ends.
+struct Ends(MutableBuffer);
+
+impl Ends {
+    fn new(rows: usize) -> Self {
+        let mut ends = MutableBuffer::new(rows.saturating_add(1).saturating_mul(size_of::<i64>()));
+        ends.push(0_i64);
+        Self(ends)
+    }
+
+    /// Appends the ends of values `start..start + rows` among `offsets`; gives what lies between them.
+    fn append(&mut self, offsets: &[i64], start: usize, rows: usize) -> Option<std::ops::Range<usize>> {
+        let offsets = offsets.get(start..=start + rows)?;
+        let (first, last) = (*offsets.first()?, *offsets.last()?);
+        let shift = self.last() - first;
+        self.0.extend(offsets.iter().skip(1).map(|end| end + shift));
+        Some(usize::try_from(first).ok()?..usize::try_from(last).ok()?)
+    }
+
+    fn append_empty(&mut self, rows: usize) {
+        let last = self.last();
+        self.0.extend(std::iter::repeat_n(last, rows));
+    }
+
+    fn last(&self) -> i64 {
+        self.0.typed_data::<i64>().last().copied().unwrap_or(0)
+    }
+}
