@@ -203,6 +203,20 @@ fn it_reads_two_segments_with_a_sequence_across_them_and_the_version_before() {
 }
 
 #[test]
+fn it_reads_a_group_that_lost_a_column_and_the_version_before() {
+    let Some(python) = plain::python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (schema, mut rng) = (tables::sensors(), Rng(common::seed()));
+    let written = rows_of(&schema, &mut rng, &[("a", 9), ("b", 14)], Taste::SMALL);
+    let path = folder.path().join("table");
+    let table = write(&path, &schema, cut_by(tiny_cuts()), std::slice::from_ref(&written));
+    let shrunk = block_on(table.edit().drop_columns(&["camera.pose", "labels.names"]).commit()).unwrap();
+    let path = path.to_str().unwrap();
+    assert_printed(&plain::printed(&python, "read_table.py", &[path, "--values"]), shrunk.schema(), &written);
+    assert_printed(&plain::printed(&python, "read_table.py", &[path, "--values", "--version", "1"]), &schema, &written);
+}
+
+#[test]
 fn it_refuses_every_flipped_byte() {
     let Some(python) = plain::python() else { return };
     let folder = tempfile::tempdir().unwrap();
