@@ -339,7 +339,8 @@ fn a_group_that_loses_a_column_is_written_anew_and_no_other() {
         let alone = alone.group("camera", [("camera.jpeg", "binary")]).build().unwrap();
         let options = WriteOptions { segment_rows: 1, ..options() };
         let store = Store::open(folder.path().join("alone").to_str().unwrap()).unwrap();
-        let alone = tables::write(store, alone, options, &two_partitions(61).1).await.unwrap();
+        let parts: Vec<RecordBatch> = two_partitions(61).1.iter().map(|part| part.project(&[0, 1, 3]).unwrap()).collect();
+        let alone = tables::write(store, alone, options, &parts).await.unwrap();
         let hashes =
             |table: &Table| table.manifest().segments.iter().map(|segment| segment.groups[0].hashes.clone()).collect::<Vec<_>>();
         assert_eq!(hashes(&alone), hashes(&second));
@@ -391,7 +392,7 @@ fn a_dropped_column_and_rows_of_it_written_meanwhile_are_a_conflict() {
         let rest = rows_of(&sensors(), &mut Rng(65), &[("y", 2)], Taste::SMALL);
         assert_eq!(append(&newest, &rest).await.unwrap_err().kind(), ErrorKind::Conflict);
         let mut late = newest.replace_group("camera", options()).await.unwrap();
-        late.write(&concat_batches(&rows.schema(), [&rows, &more]).unwrap()).await.unwrap();
+        late.write(&concat_batches(&rows.schema(), [&more, &rows]).unwrap()).await.unwrap();
         assert_eq!(late.commit().await.unwrap_err().kind(), ErrorKind::Conflict);
     });
 }
