@@ -15,7 +15,7 @@ use crate::{
     format::{
         ColumnBytes, GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, SequenceTracker, index_reader, read_hashes, read_layout,
     },
-    id::{ChunkId, Hash},
+    id::{ChunkId, Hash, ObjectRef},
     schema::ColumnGroup,
     write::{Gathered, Gatherer, Locality, WriteOptions, WrittenGroup},
 };
@@ -100,7 +100,10 @@ impl Table {
                     (Some(group), parts) if moved || parts.len() > 1 => {
                         let identity = (1..=self.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
                         let stored: GroupSegment = commit::put_group(self.store(), group, &identity).await?;
-                        bytes += stored.layout.bytes + stored.hashes.bytes;
+                        // Blocks that moved have the hashes that they had.
+                        let is_new = |object: &&ObjectRef| parts.iter().all(|part| part.groups[number].hashes != **object);
+                        bytes +=
+                            [&stored.layout, &stored.hashes].into_iter().filter(is_new).map(|object| object.bytes).sum::<u64>();
                         stored
                     }
                     (_, parts) => parts[0].groups[number].clone(),
