@@ -24,11 +24,11 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The frame has the key, which finds the rows, and the columns whose values change, all of one column group. Blocks without such rows stay where they are; the others are cut and stored anew. The table before stays as the version it was.
+    after_help = "The frame has the key, which finds the rows, and the columns whose values change, all of one column group. Blocks without such rows stay where they are; the others are cut and stored anew. The frame is held in memory. The table before stays as the version it was.
 
 Examples:
   tetrys patch drives relabelled.parquet --on log_id,timestamp
-  tetrys patch drives masks.arrow --on log_id,timestamp --blob camera.mask=path --drop reviewer"
+  tetrys patch drives masks.arrow --on log_id,timestamp --blob camera.mask=path --drop path,reviewer"
 )]
 pub(crate) struct Patch {
     #[command(flatten)]
@@ -57,7 +57,7 @@ pub(crate) struct ReplaceGroup {
 
 Examples:
   tetrys add-group drives depth depth.parquet --on log_id,timestamp
-  tetrys add-group drives thumbs frames.parquet --blob camera.thumb=thumb_path --drop log_id,timestamp"
+  tetrys add-group drives thumbs frames.parquet --blob camera.thumb=thumb_path --drop log_id,timestamp,thumb_path"
 )]
 pub(crate) struct AddGroup {
     #[command(flatten)]
