@@ -172,13 +172,15 @@ class Parquet:
 
     def write(self, history: History) -> None:
         plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-        with pq.ParquetWriter(self.path, SCHEMA, use_content_defined_chunking=self.cdc, **plain) as writer:
-            for batch in batches(history.rows):
-                writer.write_batch(batch)
+        # All at once: every call of the writer would begin a row group, and a page ends where a group ends.
+        table = pa.Table.from_batches(list(batches(history.rows)), SCHEMA).combine_chunks()
+        pq.write_table(table, self.path, use_content_defined_chunking=self.cdc, **plain)
         size = self.path.stat().st_size
         self.total += size
+        metadata = pq.read_metadata(self.path)
+        assert (metadata.num_rows, metadata.num_row_groups) == (len(history.rows), 1)
         with open(self.path, "rb") as file:
-            for start, end in pages(file, pq.read_metadata(self.path)):
+            for start, end in pages(file, metadata):
                 file.seek(start)
                 digest = hashlib.blake2b(file.read(end - start), digest_size=16).digest()
                 if digest in self.seen:
@@ -244,6 +246,7 @@ def main() -> None:
     parser.add_argument("--versions", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--only", default="", help="engines whose name has this text")
     given = parser.parse_args()
     made = [
         LanceOverwrite,
@@ -258,7 +261,10 @@ def main() -> None:
     for make in made:
         folder = Path(tempfile.mkdtemp(prefix="sharing-", dir=given.folder))
         try:
-            engine, history = make(folder), History(given.rows, given.seed)
+            engine = make(folder)
+            if given.only not in engine.name:
+                continue
+            history = History(given.rows, given.seed)
             engine.write(history)
             for _ in range(1, given.versions):
                 history.next()

@@ -94,8 +94,11 @@ async fn ranges(table: &Table, group: usize) -> Vec<usize> {
     let count = |row: u64| {
         let end = sequences.around(row).unwrap().end.min(row + 8);
         let places: BTreeSet<_> = (row..end).map(place).collect();
-        let touch = |(a, b): (&(u32, ChunkId, u64, u64), &(u32, ChunkId, u64, u64))| (a.0, a.1, a.3) == (b.0, b.1, b.2);
-        places.len() - places.iter().zip(places.iter().skip(1)).filter(|pair| touch(*pair)).count()
+        let touch = |(before, next): &(_, &(u32, ChunkId, u64, u64))| {
+            let (owner, chunk, _, end): &(u32, ChunkId, u64, u64) = before;
+            (*owner, *chunk, *end) == (next.0, next.1, next.2)
+        };
+        places.len() - places.iter().zip(places.iter().skip(1)).filter(touch).count()
     };
     (0..table.rows()).map(count).collect()
 }
