@@ -82,11 +82,14 @@ async fn assert_reads(table: &Table, written: &RecordBatch) {
     assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
+/// Owner, chunk, and where a block begins and ends in it.
+type Place = (u32, ChunkId, u64, u64);
+
 /// Ranges of the window of eight rows that begins at each row, no gap read: blocks that touch in one chunk are one.
 async fn ranges(table: &Table, group: usize) -> Vec<usize> {
     let layout = table.layout(group).await.unwrap();
     let sequences = table.sequences().await.unwrap();
-    let place = |row: u64| -> (u32, ChunkId, u64, u64) {
+    let place = |row: u64| -> Place {
         let place = layout.locate(row).unwrap().block;
         let (run, bytes) = (layout.run(place).unwrap(), layout.byte_range(place).unwrap());
         (run.owner, run.chunk, bytes.start, bytes.end)
@@ -94,10 +97,7 @@ async fn ranges(table: &Table, group: usize) -> Vec<usize> {
     let count = |row: u64| {
         let end = sequences.around(row).unwrap().end.min(row + 8);
         let places: BTreeSet<_> = (row..end).map(place).collect();
-        let touch = |(before, next): &(_, &(u32, ChunkId, u64, u64))| {
-            let (owner, chunk, _, end): &(u32, ChunkId, u64, u64) = before;
-            (*owner, *chunk, *end) == (next.0, next.1, next.2)
-        };
+        let touch = |(before, next): &(&Place, &Place)| (before.0, before.1, before.3) == (next.0, next.1, next.2);
         places.len() - places.iter().zip(places.iter().skip(1)).filter(touch).count()
     };
     (0..table.rows()).map(count).collect()
