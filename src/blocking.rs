@@ -19,6 +19,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod changes;
+
+pub use changes::{GroupReplacer, PartitionWriter, TableWriter};
+
 use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
@@ -62,7 +66,7 @@ impl Table {
     }
 
     /// Writes all batches as one partition of a new table and commits it. For several partitions, and for batches that come one
-    /// by one, there is [`crate::Table::create`].
+    /// by one, there is [`Table::create`].
     ///
     /// # Errors
     /// As [`crate::Table::create`], [`crate::PartitionWriter::write`] and [`crate::TableWriter::commit`].

@@ -203,6 +203,46 @@ fn it_reads_two_segments_with_a_sequence_across_them_and_the_version_before() {
 }
 
 #[test]
+fn it_reads_a_group_that_lost_a_column_and_the_version_before() {
+    let Some(python) = plain::python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (schema, mut rng) = (tables::sensors(), Rng(common::seed()));
+    let written = rows_of(&schema, &mut rng, &[("a", 9), ("b", 14)], Taste::SMALL);
+    let path = folder.path().join("table");
+    let table = write(&path, &schema, cut_by(tiny_cuts()), std::slice::from_ref(&written));
+    let shrunk = block_on(table.edit().drop_columns(&["camera.pose", "labels.names"]).commit()).unwrap();
+    let path = path.to_str().unwrap();
+    assert_printed(&plain::printed(&python, "read_table.py", &[path, "--values"]), shrunk.schema(), &written);
+    assert_printed(&plain::printed(&python, "read_table.py", &[path, "--values", "--version", "1"]), &schema, &written);
+}
+
+#[test]
+fn it_reads_a_table_whose_scattered_blocks_were_put_side_by_side() {
+    let Some(python) = plain::python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (schema, mut rng) = (tables::sensors(), Rng(common::seed()));
+    let written = rows_of(&schema, &mut rng, &[("a", 24)], Taste::SMALL);
+    let path = folder.path().join("table");
+    let cuts = Cuts { block_min: 16, block_target: 32, block_max: 64, ..Cuts::default() };
+    let mut table = write(&path, &schema, cut_by(cuts), &[written.slice(0, 4)]);
+    for row in (4..24).step_by(4) {
+        table = block_on(async {
+            let writer = table.append(cut_by(cuts)).await?;
+            let mut partition = writer.partition()?;
+            partition.write(&written.slice(row, 4)).await?;
+            writer.commit([partition.finish().await?]).await
+        })
+        .unwrap();
+    }
+    let bound = tetrys::write::Locality { extra_ranges: 0, ..Default::default() };
+    let (next, moved) = block_on(table.compact_runs(1 << 20, bound)).unwrap();
+    assert!(moved.blocks > 20 && moved.chunks == 3, "{moved:?}");
+    assert_eq!(next.manifest().segments.len(), 1);
+    let path = path.to_str().unwrap();
+    assert_printed(&plain::printed(&python, "read_table.py", &[path, "--values"]), &schema, &written);
+}
+
+#[test]
 fn it_refuses_every_flipped_byte() {
     let Some(python) = plain::python() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -69,6 +69,10 @@ const FILES: &[(&str, Check)] = &[
     ("join.json", join),
     ("pin.bin", pin),
     ("pin.json", pin),
+    ("pin_second.bin", pin_second),
+    ("pin_second.json", pin_second),
+    ("manifest_tags.bin", manifest_tags),
+    ("manifest_tags.json", manifest_tags),
     ("manifest_view.bin", view),
     ("manifest_view.json", view),
     ("lists.parquet", lists),
@@ -618,4 +622,31 @@ fn pin(folder: &Folder) {
     let pin = Pin::parse(&bytes, text(&file["name"])).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
     assert_eq!((pin.to_bytes().unwrap(), pin.name()), (bytes, text(&file["name"]).to_owned()));
+}
+
+fn pin_second(folder: &Folder) {
+    let (bytes, file) = (folder.bytes("pin_second.bin"), folder.json("pin_second.json"));
+    let pin = Pin::parse(&bytes, text(&file["name"])).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
+    assert_eq!(pin.commit().to_string(), text(&file["commit"]));
+    assert_ne!(pin.commit(), pin.commit_id);
+    assert_eq!((pin.to_bytes().unwrap(), pin.name()), (bytes, text(&file["name"]).to_owned()));
+}
+
+fn manifest_tags(folder: &Folder) {
+    let (bytes, file) = (folder.bytes("manifest_tags.bin"), folder.json("manifest_tags.json"));
+    let version = number(&file["version"]);
+    let (manifest, found) = Manifest::parse(&bytes, version).unwrap();
+    assert_eq!((found, manifest_name(version).as_str()), (hash(&file["blake3"]), text(&file["name"])));
+    assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
+    assert_eq!(
+        (json!(manifest.tags), json!(manifest.schema.next_id())),
+        (file["members"]["tags"].clone(), file["members"]["next_column"].clone())
+    );
+    assert_eq!(manifest.to_bytes().unwrap(), (bytes, found));
+    for case in list(&file["refused"]) {
+        let signed = text(&case["signed"]);
+        let bytes = format!("{signed},\"blake3\":\"{}\"}}\n", Hash::of(signed.as_bytes()));
+        assert!(Manifest::parse(bytes.as_bytes(), version).is_err(), "{}", case["why"]);
+    }
 }

@@ -293,12 +293,107 @@ fn names_properties_and_tags_change_without_payload() {
             (first.edit().tag("far", 9), "the table has 1 to 1"),
             (first.edit().untag("gone"), "no tag `gone`"),
             (first.edit().drop_columns(&["log"]), "is in sequence_by and stays"),
-            (first.edit().drop_columns(&["camera.pose"]), "shares the column group `camera`"),
             (first.edit().rename_column("log", "time"), "there twice"),
         ] {
             let error = edit.commit().await.unwrap_err();
             assert!(error.to_string().contains(said), "{error}: expected {said}");
         }
+    });
+}
+
+/// Bytes of everything below the table's root that was not there before.
+async fn added(table: &Table, before: &[(String, Vec<u8>)]) -> u64 {
+    let now = tables::objects(table.store()).await;
+    now.iter().filter(|object| !before.contains(object)).map(|(_, bytes)| bytes.len() as u64).sum()
+}
+
+#[test]
+fn a_group_that_loses_a_column_is_written_anew_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (first, rows) = table(folder.path(), 61).await;
+        let before = tables::objects(first.store()).await;
+        let edit = first.edit().drop_columns(&["labels.names", "camera.pose"]).rename_column("labels.count", "labels.number");
+        let second = edit.commit().await.unwrap();
+        let groups: Vec<usize> = second.schema().groups().iter().map(|group| group.columns.len()).collect();
+        assert_eq!(groups, [1, 1, 2]);
+        let schema = rows.schema();
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        for (field, column) in schema.fields().iter().zip(rows.columns()) {
+            match field.name().as_str() {
+                "labels.names" | "camera.pose" => continue,
+                "labels.count" => fields.push(field.as_ref().clone().with_name("labels.number")),
+                _ => fields.push(field.as_ref().clone()),
+            }
+            columns.push(column.clone());
+        }
+        assert_reads(&second, &RecordBatch::try_new(arrow_schema::Schema::new(fields).into(), columns).unwrap()).await;
+        for (before, after) in first.manifest().segments.iter().zip(&second.manifest().segments) {
+            assert_eq!((&before.index, &before.groups[1]), (&after.index, &after.groups[1]));
+        }
+        let manifest = tetrys::format::manifest_name(2);
+        let manifest = second.store().size(&manifest).await.unwrap();
+        assert_eq!(second.manifest().lineage["bytes_added"], added(&second, &before).await - manifest);
+        // What is left is cut and stored as if there had never been more: a table of these columns shares every block.
+        let alone = tetrys::Schema::builder().index("log", "utf8").index("time", "i64").sequence_by(["log"]);
+        let alone = alone.group("camera", [("camera.jpeg", "binary")]).build().unwrap();
+        let options = WriteOptions { segment_rows: 1, ..options() };
+        let store = Store::open(folder.path().join("alone").to_str().unwrap()).unwrap();
+        let parts: Vec<RecordBatch> = two_partitions(61).1.iter().map(|part| part.project(&[0, 1, 3]).unwrap()).collect();
+        let alone = tables::write(store, alone, options, &parts).await.unwrap();
+        let hashes =
+            |table: &Table| table.manifest().segments.iter().map(|segment| segment.groups[0].hashes.clone()).collect::<Vec<_>>();
+        assert_eq!(hashes(&alone), hashes(&second));
+        assert_reads(&first, &rows).await;
+
+        // The same columns again: new ids, and nothing of the old ones.
+        let third = second.edit().drop_columns(&["camera.jpeg"]).commit().await.unwrap();
+        assert_eq!((third.schema().groups().len(), chunks(&third).await), (2, chunks(&second).await));
+    });
+}
+
+#[test]
+fn a_copy_that_is_not_valid_any_more_goes_with_the_column_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let schema = tetrys::Schema::builder().index("log", "utf8").index("time", "i64").sequence_by(["log"]);
+        let schema = schema.group("all", [("speed", "f32"), ("gear", "u8"), ("brake", "u8")]).group("car", [("gear", "u8")]);
+        let schema = schema.build().unwrap();
+        let rows = rows_of(&schema, &mut Rng(62), &[("a", 12)], Taste::SMALL);
+        let first = tables::write(store(folder.path()), schema, options(), std::slice::from_ref(&rows)).await.unwrap();
+        let gears: ArrayRef = Arc::new(arrow_array::UInt8Array::from(vec![3; 12]));
+        let changed = with_column(&rows, "gear", gears);
+        let mut writer = first.replace_group("car", options()).await.unwrap();
+        writer.write(&changed).await.unwrap();
+        let second = writer.commit().await.unwrap();
+        assert!(second.schema().has_masked_copies());
+        let third = second.edit().drop_columns(&["brake"]).commit().await.unwrap();
+        let names = |group: usize| third.schema().groups()[group].columns.len();
+        assert_eq!((names(0), names(1), third.schema().has_masked_copies()), (1, 1, false));
+        assert_reads(&third, &changed.project(&[0, 1, 2, 3]).unwrap()).await;
+        let fourth = third.edit().drop_columns(&["speed"]).commit().await.unwrap();
+        assert_eq!(fourth.schema().groups().len(), 1);
+    });
+}
+
+#[test]
+fn a_dropped_column_and_rows_of_it_written_meanwhile_are_a_conflict() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (first, rows) = table(folder.path(), 63).await;
+        let more = rows_of(&sensors(), &mut Rng(64), &[("x", 2)], Taste::SMALL);
+        append(&first, &more).await.unwrap();
+        let error = first.edit().drop_columns(&["camera.pose"]).commit().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        assert!(error.to_string().contains("column group `camera` in segment 2"), "{error}");
+        let newest = Table::open_store(first.store().clone()).await.unwrap();
+        newest.edit().drop_columns(&["camera.pose"]).commit().await.unwrap();
+        // And the other way round: rows of both columns come too late.
+        let rest = rows_of(&sensors(), &mut Rng(65), &[("y", 2)], Taste::SMALL);
+        assert_eq!(append(&newest, &rest).await.unwrap_err().kind(), ErrorKind::Conflict);
+        let mut late = newest.replace_group("camera", options()).await.unwrap();
+        late.write(&concat_batches(&rows.schema(), [&more, &rows]).unwrap()).await.unwrap();
+        assert_eq!(late.commit().await.unwrap_err().kind(), ErrorKind::Conflict);
     });
 }
 

@@ -78,6 +78,8 @@ struct Moved {
     schema: Schema,
     /// Numbers of the group in base, ours and theirs.
     groups: Vec<[Option<usize>; 3]>,
+    /// Whether it has the same columns there: else what is stored of it there does not fit.
+    fits: Vec<[bool; 3]>,
 }
 
 impl Moved {
@@ -100,12 +102,15 @@ impl Moved {
         let group = |schema: &Schema, name: &str| schema.groups().iter().position(|group| group.name == name);
         let mut names: Vec<&String> = theirs.groups().iter().map(|group| &group.name).collect();
         names.extend(ours.groups().iter().map(|group| &group.name).filter(|name| group(theirs, name).is_none()));
-        let (mut groups, mut numbers): (Vec<ColumnGroup>, Vec<[Option<usize>; 3]>) = Default::default();
+        let (mut groups, mut numbers, mut fits): (Vec<ColumnGroup>, Vec<_>, Vec<_>) = Default::default();
         for name in names {
             let found = [group(base, name), group(&ours, name), group(theirs, name)];
             let at = |schema: &Schema, number: Option<usize>| number.and_then(|number| schema.groups().get(number)).cloned();
             let (before, mine, other) = (at(base, found[0]), at(&ours, found[1]), at(theirs, found[2]));
             if let Some(kept) = pick(&format!("column group `{name}`"), &before, &mine, &other)? {
+                fits.push(
+                    [&before, &mine, &other].map(|group| group.as_ref().is_some_and(|group| group.columns == kept.columns)),
+                );
                 groups.push(kept.clone());
                 numbers.push(found);
             }
@@ -125,7 +130,7 @@ impl Moved {
         let [index, sequence_by, order_by] = <[Vec<ColumnId>; 3]>::try_from(lists).unwrap_or_default();
         let schema = Schema::from_parts(columns, groups, index, sequence_by, order_by)
             .map_err(|error| conflict(format_args!("the columns ({error})")).with_source(error))?;
-        Ok(Self { schema: schema.with_next_id(next), groups: numbers })
+        Ok(Self { schema: schema.with_next_id(next), groups: numbers, fits })
     }
 }
 
@@ -193,15 +198,15 @@ fn segments(base: &Manifest, ours: &Manifest, theirs: &Manifest, moved: &Moved) 
 fn merged_segment(number: usize, [base, ours, theirs]: [Option<&Segment>; 3], moved: &Moved) -> Result<Segment> {
     let whole = theirs.or(ours).ok_or_else(|| Error::internal("a segment of nobody"))?;
     let mut groups: Vec<GroupSegment> = Vec::new();
-    for (group, numbers) in moved.schema.groups().iter().zip(&moved.groups) {
+    for ((group, numbers), fits) in moved.schema.groups().iter().zip(&moved.groups).zip(&moved.fits) {
         let [before, mine, other] = [(base, numbers[0]), (ours, numbers[1]), (theirs, numbers[2])]
             .map(|(segment, group)| segment.zip(group).and_then(|(segment, group)| segment.groups.get(group)));
         let what = format!("column group `{}` in segment {number}", group.name);
         let found = match (ours, theirs) {
             (Some(_), Some(_)) => *pick(&what, &before, &mine, &other)?,
-            _ => mine.or(other),
+            _ => mine.filter(|_| fits[1]).or(other.filter(|_| fits[2])),
         };
-        // Rows that one writer appended have no values in a group that the other one added.
+        // Rows that one writer appended have no values in a group that the other one added or made of other columns.
         groups.push(found.ok_or_else(|| conflict(format_args!("{what}: it has no values for rows appended meanwhile")))?.clone());
     }
     Ok(Segment { groups, ..whole.clone() })
@@ -310,6 +315,21 @@ mod tests {
         let ids: BTreeSet<u32> = rebased.schema.columns().iter().map(|column| column.id.0).collect();
         assert_eq!(ids.len(), 4, "{ids:?}");
         assert_eq!(rebased.schema.column_named("boxes.x").unwrap().id, rebased.schema.groups()[2].columns[0]);
+    }
+
+    #[test]
+    fn rows_do_not_come_under_other_columns_than_they_were_written_for() {
+        // The labels are dropped and come back as another column; rows of the old one were appended meanwhile.
+        let base = two(&["r0 c0 l0"]);
+        let (without, kept) = base.schema.without(&["labels.x"]).unwrap();
+        assert_eq!(kept, [0]);
+        let other = without.with_group("labels", [("labels.x".to_owned(), "i64".parse().unwrap())]).unwrap();
+        let theirs = manifest(other, &["r0 c0 other"]);
+        let ours = two(&["r0 c0 l0", "r1 c1 l1"]);
+        for (ours, theirs) in [(&ours, &theirs), (&theirs, &ours)] {
+            let error = rebase(&base, ours, theirs).unwrap_err();
+            assert!(error.to_string().contains("no values for rows appended meanwhile"), "{error}");
+        }
     }
 
     #[test]

@@ -52,6 +52,12 @@ impl EncodedPage {
         &self.0
     }
 
+    /// Bytes of the values when decoded.
+    pub fn values_len(&self) -> u64 {
+        let length = self.0.get(8..12).and_then(<[u8]>::first_chunk::<4>);
+        length.map_or(0, |length| u64::from(u32::from_le_bytes(*length)))
+    }
+
     /// A page from what [`EncodedPage::unsigned`] gave.
     pub fn from_unsigned(bytes: Vec<u8>) -> Self {
         Self(bytes)
@@ -235,18 +241,33 @@ pub struct PagePlace<'a> {
     pub chain: &'a Chain,
 }
 
+/// Verifies the checksum of page `page` of a stored block, number `ordinal` of its chunk, and gives the page as it is, to be
+/// stored elsewhere.
+///
+/// # Errors
+/// `Corrupt` where the checksum differs.
+pub fn stored_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> Result<EncodedPage> {
+    Ok(EncodedPage(signed_page(stored, seed, ordinal, page)?.to_vec()))
+}
+
+/// A stored page without its checksum, which is that of its bytes.
+fn signed_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> Result<&[u8]> {
+    let Some((signed, checksum)) = stored.split_last_chunk::<CHECKSUM>() else {
+        return Err(Error::corrupt(format!("page of {} bytes, too short", stored.len())));
+    };
+    let (found, expected) = (u64::from_le_bytes(*checksum), seed.of_page(ordinal, page, signed));
+    if expected != found {
+        return Err(Error::corrupt(format!("page {page}: checksum {found:016x}, computed {expected:016x}")));
+    }
+    Ok(signed)
+}
+
 /// Verifies and decodes a stored page.
 ///
 /// # Errors
 /// `Corrupt` where the checksum differs or the content does not fit the type.
 pub fn decode_page(stored: Bytes, place: PagePlace<'_>) -> Result<DecodedPage> {
-    let Some((signed, checksum)) = stored.split_last_chunk::<CHECKSUM>() else {
-        return Err(Error::corrupt(format!("page of {} bytes, too short", stored.len())));
-    };
-    let (found, expected) = (u64::from_le_bytes(*checksum), place.seed.of_page(place.ordinal, place.page, signed));
-    if expected != found {
-        return Err(Error::corrupt(format!("page {}: checksum {found:016x}, computed {expected:016x}", place.page)));
-    }
+    let signed = signed_page(&stored, place.seed, place.ordinal, place.page)?;
     let mut cursor = Cursor::new(signed, "page");
     let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
     let flags = cursor.u32()?;

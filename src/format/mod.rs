@@ -27,6 +27,7 @@ mod view;
 
 pub use block::{
     BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PagePlace, decode_page, directory_len, encode_page, page_range,
+    stored_page,
 };
 pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
 pub use checksum::{ChunkSeed, chunk_seed};

@@ -83,12 +83,12 @@ impl Schema {
 
     /// The schema without some columns, and the groups of this one that are left.
     ///
-    /// A group goes with its last column; a column cannot be taken out of a group that keeps others, since blocks know
-    /// positions: it is then masked where another group has a copy, and refused where none has.
+    /// A group goes with its last column. One that keeps others has other columns than before: since blocks know positions and
+    /// nothing else, what is stored of it fits no more and has to be written anew. Copies in it that are not valid, because
+    /// another group has the valid ones, are left out on that occasion.
     ///
     /// # Errors
-    /// `NotFound` where there is no such column; `Unsupported` for a column that shares its group with others; `Invalid` for
-    /// the last index column, or one that sequences or their order need.
+    /// `NotFound` where there is no such column; `Invalid` for the last index column, or one that sequences or their order need.
     pub fn without(&self, columns: &[&str]) -> Result<(Self, Vec<usize>)> {
         let mut parts = Parts::of(self);
         let mut gone = Vec::new();
@@ -106,24 +106,21 @@ impl Schema {
         if parts.index.is_empty() {
             return Err(Error::invalid("a table keeps at least one index column"));
         }
-        let mut kept = Vec::new();
+        let (mut groups, mut kept) = (Vec::new(), Vec::new());
         for (number, group) in self.groups().iter().enumerate() {
-            let left: Vec<&ColumnId> = group.columns.iter().filter(|id| !gone.contains(id)).collect();
-            if left.is_empty() {
+            if !group.columns.iter().any(|id| gone.contains(id)) {
+                groups.push(group.clone());
+                kept.push(number);
                 continue;
             }
-            if let Some(id) = group.columns.iter().find(|id| gone.contains(id)) {
-                return Err(Error::unsupported(format!(
-                    "column `{}` shares the column group `{}` with `{}`, whose blocks hold both: drop all of the group, or write it \
-                     anew",
-                    name(id),
-                    group.name,
-                    left.first().map_or("", |id| name(id))
-                )));
+            let stays = |id: &&ColumnId| !gone.contains(id) && !group.masked.contains(id);
+            let left: Vec<ColumnId> = group.columns.iter().filter(stays).copied().collect();
+            if !left.is_empty() {
+                groups.push(ColumnGroup { name: group.name.clone(), columns: left, masked: Vec::new() });
+                kept.push(number);
             }
-            kept.push(number);
         }
-        parts.groups = kept.iter().filter_map(|number| self.groups().get(*number).cloned()).collect();
+        parts.groups = groups;
         parts.columns.retain(|column| !gone.contains(&column.id));
         Ok((parts.build()?, kept))
     }
@@ -168,11 +165,28 @@ mod tests {
     }
 
     #[test]
+    fn a_group_keeps_its_other_columns_and_goes_with_the_last_valid_one() {
+        let (rest, kept) = schema().without(&["pose"]).unwrap();
+        let jpeg = schema().column_named("jpeg").unwrap().id;
+        assert_eq!((kept, rest.groups()[0].columns.as_slice()), (vec![0, 1], [jpeg].as_slice()));
+        assert!(rest.column_named("pose").is_none());
+
+        let copied = Schema::builder().index("log", "utf8").group("all", [("jpeg", "binary"), ("pose", "f64[3]")]);
+        let copied = copied.group("camera", [("jpeg", "binary")]).build().unwrap().with_group_valid(1).unwrap();
+        assert_eq!(copied.groups()[0].masked, [jpeg_of(&copied)]);
+        let (rest, kept) = copied.without(&["pose"]).unwrap();
+        assert_eq!((kept, rest.groups().len(), rest.has_masked_copies()), (vec![1], 1, false));
+    }
+
+    fn jpeg_of(schema: &Schema) -> ColumnId {
+        schema.column_named("jpeg").unwrap().id
+    }
+
+    #[test]
     fn what_cannot_go_is_named() {
         let message = |columns: &[&str]| schema().without(columns).unwrap_err().to_string();
         assert_eq!(message(&["log"]), "column `log` is in sequence_by and stays");
         assert_eq!(message(&["nothing"]), "no column `nothing`");
-        assert!(message(&["pose"]).starts_with("column `pose` shares the column group `camera` with `jpeg`"));
         assert!(schema().with_name("jpeg", "pose").unwrap_err().to_string().contains("there twice"));
     }
 }

@@ -17,18 +17,27 @@ use crate::{
     format::Manifest,
     read::Sequences,
     schema::{ColumnType, Schema},
-    write::{GroupsWriter, Sharing, WriteOptions, WrittenGroup},
+    store::Store,
+    write::{GroupsWriter, Known, Sharing, WriteOptions, WrittenGroup},
 };
 
 /// Writes one column group of every row of a table, in table order.
 #[derive(Debug)]
 pub struct GroupReplacer {
     session: Session,
+    rows: GroupRows,
+    operation: &'static str,
+}
+
+/// The rows of one column group on their way into the segments of a table.
+#[derive(Debug)]
+pub(super) struct GroupRows {
     base: Table,
+    store: Store,
+    known: Option<Arc<Known>>,
     schema: Schema,
     /// Number of the group in the new schema.
     group: usize,
-    operation: &'static str,
     options: WriteOptions,
     sequences: Arc<Sequences>,
     /// The next row, and the sequence that starts at it or behind it.
@@ -100,26 +109,9 @@ impl Table {
 
 impl GroupReplacer {
     async fn new(base: &Table, schema: Schema, group: usize, operation: &'static str, options: WriteOptions) -> Result<Self> {
-        let options = WriteOptions { cuts: base.manifest().cuts, ..options };
         let mut session = Session::change(base, true).await?;
-        session.know(&[], &options).await?;
-        let sequences = base.sequences().await?;
-        let (written, sharing) = Default::default();
-        let base = base.clone();
-        Ok(Self {
-            session,
-            base,
-            schema,
-            group,
-            operation,
-            options,
-            sequences,
-            row: 0,
-            sequence: 0,
-            open: None,
-            written,
-            sharing,
-        })
+        let rows = GroupRows::new(&mut session, base, schema, group, options).await?;
+        Ok(Self { session, rows, operation })
     }
 
     /// Writes the next rows of the table: the columns of the group, found by name.
@@ -128,42 +120,7 @@ impl GroupReplacer {
     /// `Invalid` for more rows than the table has, missing and ill-typed columns; errors of the store. After an error nothing
     /// can be committed.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        if self.row + batch.num_rows() as u64 > self.base.rows() {
-            return Err(Error::invalid(format!(
-                "{} rows behind row {}, the table has {}",
-                batch.num_rows(),
-                self.row,
-                self.base.rows()
-            )));
-        }
-        let mut taken = 0;
-        while taken < batch.num_rows() {
-            // A block ends where a segment ends.
-            let segments = &self.base.manifest().segments;
-            let segment = segments.get(self.written.len()).ok_or_else(|| Error::internal("no segment for a row"))?;
-            let end = segment.first_row + segment.rows;
-            let rows = usize::try_from(end - self.row).unwrap_or(usize::MAX).min(batch.num_rows() - taken);
-            let starts: Vec<bool> = (0..rows as u64).map(|row| self.starts(self.row + row)).collect();
-            let mut writer = match self.open.take() {
-                Some(open) => open,
-                None => {
-                    let known = self.session.known.clone();
-                    GroupsWriter::new(self.session.store.clone(), &self.schema, [self.group], &self.options, known)?
-                }
-            };
-            let place = |error: Error| error.at(format!("rows from {}", self.row));
-            writer.append(&batch.slice(taken, rows), &starts).await.map_err(place)?;
-            self.row += rows as u64;
-            taken += rows;
-            if self.row == end {
-                let (written, sharing) = writer.finish().await?;
-                self.written.extend(written);
-                self.sharing = std::mem::take(&mut self.sharing).and(sharing);
-            } else {
-                self.open = Some(writer);
-            }
-        }
-        Ok(())
+        self.rows.write(batch).await
     }
 
     /// Writes every row of the table at once: each is found in `batch`, which has the columns of the group and of the key, by
@@ -173,12 +130,13 @@ impl GroupReplacer {
     /// `Invalid` after other rows were written, for keys that the table does not have, or has twice; as
     /// [`GroupReplacer::write`].
     pub async fn write_keyed(&mut self, on: &[&str], batch: &RecordBatch) -> Result<()> {
-        if self.row > 0 {
-            return Err(Error::invalid(format!("{} rows were written before; rows by key come all at once", self.row)));
+        let GroupRows { base, schema, group, row, .. } = &self.rows;
+        if *row > 0 {
+            return Err(Error::invalid(format!("{row} rows were written before; rows by key come all at once")));
         }
-        let rows = self.base.aligned(on, batch).await?;
+        let rows = base.aligned(on, batch).await?;
         // Rows that are not there are nulls, also where the batch has none.
-        let group = self.schema.groups()[self.group].columns.iter().filter_map(|id| self.schema.column(*id));
+        let group = schema.groups()[*group].columns.iter().filter_map(|id| schema.column(*id));
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for column in group {
             let name = &column.name;
@@ -197,23 +155,15 @@ impl GroupReplacer {
         Ok(())
     }
 
-    fn starts(&mut self, row: u64) -> bool {
-        while self.sequences.rows(self.sequence).is_some_and(|rows| rows.start < row) {
-            self.sequence += 1;
-        }
-        self.sequences.rows(self.sequence).is_some_and(|rows| rows.start == row)
-    }
-
     /// Makes the version exist.
     ///
     /// # Errors
     /// `Invalid` where rows are missing; `Conflict` where another writer changed the same group or the rows; errors of the
     /// store.
     pub async fn commit(self) -> Result<Table> {
-        let Self { mut session, base, schema, group, operation, row, open, written, sharing, .. } = self;
-        if row != base.rows() || open.is_some() {
-            return Err(Error::invalid(format!("{row} rows were written, the table has {}", base.rows())));
-        }
+        let Self { mut session, rows, operation } = self;
+        let (schema, group) = (rows.schema.clone(), rows.group);
+        let (written, sharing) = rows.finish()?;
         let used: Vec<u32> = written.iter().flat_map(WrittenGroup::owners).collect();
         let owners = session.settle_owners(used, true).await;
         let mut manifest = session.child()?;
@@ -230,5 +180,91 @@ impl GroupReplacer {
         let said = BTreeMap::from([("group".to_owned(), Value::from(name)), ("bytes_added".to_owned(), bytes.into())]);
         let manifest = Manifest { schema, lineage: lineage(operation, said)?, ..manifest };
         session.publish(manifest).await
+    }
+}
+
+impl GroupRows {
+    /// Rows of group `group` of `schema` for every row of `base`. What is stored already is not stored again.
+    pub(super) async fn new(
+        session: &mut Session,
+        base: &Table,
+        schema: Schema,
+        group: usize,
+        options: WriteOptions,
+    ) -> Result<Self> {
+        let options = WriteOptions { cuts: base.manifest().cuts, ..options };
+        if session.known.is_none() {
+            session.know(&[], &options).await?;
+        }
+        let (written, sharing) = Default::default();
+        Ok(Self {
+            base: base.clone(),
+            store: session.store.clone(),
+            known: session.known.clone(),
+            schema,
+            group,
+            options,
+            sequences: base.sequences().await?,
+            row: 0,
+            sequence: 0,
+            open: None,
+            written,
+            sharing,
+        })
+    }
+
+    /// As [`GroupReplacer::write`].
+    pub(super) async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        if self.row + batch.num_rows() as u64 > self.base.rows() {
+            return Err(Error::invalid(format!(
+                "{} rows behind row {}, the table has {}",
+                batch.num_rows(),
+                self.row,
+                self.base.rows()
+            )));
+        }
+        let mut taken = 0;
+        while taken < batch.num_rows() {
+            // A block ends where a segment ends.
+            let segments = &self.base.manifest().segments;
+            let segment = segments.get(self.written.len()).ok_or_else(|| Error::internal("no segment for a row"))?;
+            let end = segment.first_row + segment.rows;
+            let rows = usize::try_from(end - self.row).unwrap_or(usize::MAX).min(batch.num_rows() - taken);
+            let starts: Vec<bool> = (0..rows as u64).map(|row| self.starts(self.row + row)).collect();
+            let mut writer = match self.open.take() {
+                Some(open) => open,
+                None => GroupsWriter::new(self.store.clone(), &self.schema, [self.group], &self.options, self.known.clone())?,
+            };
+            let place = |error: Error| error.at(format!("rows from {}", self.row));
+            writer.append(&batch.slice(taken, rows), &starts).await.map_err(place)?;
+            self.row += rows as u64;
+            taken += rows;
+            if self.row == end {
+                let (written, sharing) = writer.finish().await?;
+                self.written.extend(written);
+                self.sharing = std::mem::take(&mut self.sharing).and(sharing);
+            } else {
+                self.open = Some(writer);
+            }
+        }
+        Ok(())
+    }
+
+    fn starts(&mut self, row: u64) -> bool {
+        while self.sequences.rows(self.sequence).is_some_and(|rows| rows.start < row) {
+            self.sequence += 1;
+        }
+        self.sequences.rows(self.sequence).is_some_and(|rows| rows.start == row)
+    }
+
+    /// What was written, one for each segment.
+    ///
+    /// # Errors
+    /// `Invalid` where rows are missing.
+    pub(super) fn finish(self) -> Result<(Vec<WrittenGroup>, Sharing)> {
+        match self.row == self.base.rows() && self.open.is_none() {
+            true => Ok((self.written, self.sharing)),
+            false => Err(Error::invalid(format!("{} rows were written, the table has {}", self.row, self.base.rows()))),
+        }
     }
 }

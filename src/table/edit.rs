@@ -1,19 +1,23 @@
-//! A version that says other things of the same rows: names, properties, tags, fewer columns. No payload is written.
+//! A version that says other things of the same rows: names, properties, tags, fewer columns. No payload is written, but for
+//! groups that lose some of their columns and keep others.
 
 use std::collections::BTreeMap;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
+use futures::StreamExt;
 use serde_json::Value;
 
 use super::{
+    columns::GroupRows,
     session::{Session, lineage},
     version::Table,
 };
 use crate::{
-    commit::SegmentIndex,
+    commit::{self, SegmentIndex},
     error::{Error, Result},
     format::{Manifest, SequenceTracker, index_arrow_schema, index_reader, is_tag},
-    schema::Schema,
+    schema::{ColumnId, Schema},
+    write::{WriteOptions, WrittenGroup},
 };
 
 /// Changes that are committed together by [`Edit::commit`].
@@ -77,7 +81,10 @@ impl Edit {
         })
     }
 
-    /// Leaves columns out. A column group goes with its last column.
+    /// Leaves columns out. A column group goes with its last column, and nothing is written. A group that keeps other columns is
+    /// read and **written anew** without these, since its blocks hold all of them: that takes the time and the bytes of what is
+    /// left of this group, in bounded memory (batches of about 16 MiB, and chunks as any writer); other groups are not touched.
+    /// Versions before keep the columns.
     pub fn drop_columns(self, columns: &[&str]) -> Self {
         self.change(format!("drop {}", columns.join(", ")), |manifest| {
             let (schema, kept) = manifest.schema.without(columns)?;
@@ -141,7 +148,8 @@ impl Edit {
         })
     }
 
-    /// Makes the version exist. Only where index columns were renamed or dropped, the index is written anew.
+    /// Makes the version exist. Only where index columns were renamed or dropped, the index is written anew; only column groups
+    /// that lost some of their columns are.
     ///
     /// # Errors
     /// `Invalid`, `NotFound`, `Unsupported` for the first change that cannot be made; `Conflict` where another writer changed
@@ -151,11 +159,11 @@ impl Edit {
         if let Some((kind, message)) = failed {
             return Err(Error::new(kind, message).at(base.url()));
         }
-        let session = Session::change(&base, true).await?;
+        let mut session = Session::change(&base, true).await?;
         let names = |schema: &Schema| schema.index().map(|column| column.name.clone()).collect::<Vec<_>>();
-        let mut bytes = 0;
+        let mut bytes = shrink_groups(&mut session, &base, &mut manifest).await?;
         if names(&manifest.schema) != names(base.schema()) {
-            bytes = rewrite_index(&base, &mut manifest).await?;
+            bytes += rewrite_index(&base, &mut manifest).await?;
         }
         let said = BTreeMap::from([("changes".to_owned(), Value::from(done)), ("bytes_added".to_owned(), bytes.into())]);
         let child = session.child()?;
@@ -163,6 +171,62 @@ impl Edit {
         let manifest = Manifest { schema, segments, properties, tags, lineage: lineage("edit", said)?, ..child };
         session.publish(manifest).await
     }
+}
+
+/// Logical bytes of the rows that are copied at a time.
+const COPIED: u64 = 16 << 20;
+
+/// Writes the groups anew that have fewer columns than in the version before. Gives their bytes.
+async fn shrink_groups(session: &mut Session, base: &Table, manifest: &mut Manifest) -> Result<u64> {
+    let before = |name: &str| base.schema().groups().iter().position(|group| group.name == name);
+    let mut written = Vec::new();
+    for (number, group) in manifest.schema.groups().iter().enumerate() {
+        let held = before(&group.name).ok_or_else(|| Error::internal(format!("column group `{}` from nowhere", group.name)))?;
+        if base.schema().groups()[held].columns == group.columns {
+            continue;
+        }
+        let preset = base.manifest().preset.parse().unwrap_or_default();
+        let options = WriteOptions { preset, ..WriteOptions::default() };
+        let mut rows = GroupRows::new(session, base, manifest.schema.clone(), number, options).await?;
+        let columns = base.manifest().segments.iter().flat_map(|segment| &segment.groups[held].columns);
+        let row_bytes = columns.map(|column| column.logical).sum::<u64>() / base.rows().max(1);
+        let batch_rows = usize::try_from((COPIED / row_bytes.max(1)).clamp(1, 1 << 14)).unwrap_or(1);
+        let mut batches = std::pin::pin!(base.row_loader().only(&group.columns).scan(batch_rows));
+        while let Some(batch) = batches.next().await {
+            rows.write(&under_new_names(batch?.batch(), &group.columns, base.schema(), &manifest.schema)?).await?;
+        }
+        let (groups, sharing) = rows.finish()?;
+        written.push((number, groups, sharing.new_bytes));
+    }
+    if written.is_empty() {
+        return Ok(0);
+    }
+    let used: Vec<u32> = written.iter().flat_map(|(_, groups, _)| groups).flat_map(WrittenGroup::owners).collect();
+    let owners = session.settle_owners(used, true).await;
+    let mut bytes = 0;
+    for (number, groups, new_bytes) in written {
+        bytes += new_bytes;
+        for (segment, group) in manifest.segments.iter_mut().zip(groups) {
+            let stored = commit::put_group(&session.store, group, &owners).await?;
+            bytes += stored.layout.bytes + stored.hashes.bytes;
+            segment.groups[number] = stored;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Some columns of a batch by the names that they have in the new schema.
+fn under_new_names(batch: &RecordBatch, ids: &[ColumnId], before: &Schema, now: &Schema) -> Result<RecordBatch> {
+    let columns = ids.iter().map(|id| {
+        let found = before
+            .column(*id)
+            .zip(now.column(*id))
+            .and_then(|(before, now)| Some((&now.name, batch.column_by_name(&before.name)?)));
+        found.map(|(name, array)| (name, ArrayRef::clone(array))).ok_or_else(|| Error::internal(format!("no column {}", id.0)))
+    });
+    let columns: Vec<_> = columns.collect::<Result<_>>()?;
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
+        .map_err(|error| Error::internal(error.to_string()))
 }
 
 /// Writes the index segments anew, with the columns and names that the new schema has. Gives their bytes.

@@ -18,7 +18,7 @@ use crate::{
     format::{BlockDirectory, CanonicalPage, DecodedPage, PagePlace, decode_page, page_range},
     id::ChunkId,
     schema::ColumnType,
-    store::RangeRequest,
+    store::{RangeRequest, Store},
 };
 
 /// Requests for known blocks on their way at a time, and bytes that one of them asks for at most.
@@ -52,7 +52,7 @@ impl Adopter {
     ) -> Result<()> {
         let unproven = chunk.take_unproven();
         let places: Vec<Place> = unproven.iter().filter_map(|(number, _)| chunk.place(*number).cloned()).collect();
-        let fetched = fetch(known, &places).await?;
+        let fetched = fetch(known.stores(), &places).await?;
         for (((number, pages), place), bytes) in unproven.into_iter().zip(&places).zip(fetched) {
             let same = bytes.and_then(|bytes| {
                 let (lengths, found) = decode(&bytes, place, types)?;
@@ -125,7 +125,7 @@ impl Adopter {
         let again: Vec<usize> = again.into_iter().map(|number| number - fixed).collect();
         for numbers in again.chunks(AT_ONCE) {
             let places: Vec<Place> = numbers.iter().filter_map(|number| chunk.place(*number).cloned()).collect();
-            for ((number, place), bytes) in numbers.iter().zip(&places).zip(fetch(known, &places).await?) {
+            for ((number, place), bytes) in numbers.iter().zip(&places).zip(fetch(known.stores(), &places).await?) {
                 let pages = bytes.and_then(|bytes| {
                     let (_, pages) = decode(&bytes, place, types)?;
                     Ok(pages.iter().map(DecodedPage::to_canonical).collect::<Vec<_>>())
@@ -142,7 +142,7 @@ impl Adopter {
 }
 
 /// The stored bytes of known blocks, in order; neighbours come in one request.
-async fn fetch(known: &Known, places: &[Place]) -> Result<Vec<Result<Bytes>>> {
+pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, places: &[Place]) -> Result<Vec<Result<Bytes>>> {
     let end = |place: &Place| place.offset + 8 * u64::from(place.length);
     let mut requests: Vec<(Range<usize>, Range<u64>)> = Vec::new();
     for (number, place) in places.iter().enumerate() {
@@ -159,7 +159,7 @@ async fn fetch(known: &Known, places: &[Place]) -> Result<Vec<Result<Bytes>>> {
     }
     let reads = requests.into_iter().map(|(numbers, range)| async move {
         let first = &places[numbers.start];
-        let store = known.store(first.owner)?;
+        let store = stores.get(&first.owner).ok_or_else(|| Error::internal(format!("no store of owner {}", first.owner)))?;
         let start = range.start;
         let request = RangeRequest::new(first.chunk.object_name(), first.chunk_bytes, range);
         let bytes = match store.read_now(&request) {
@@ -180,7 +180,7 @@ async fn fetch(known: &Known, places: &[Place]) -> Result<Vec<Result<Bytes>>> {
 }
 
 /// The pages of a stored block, its checksums verified, and their stored lengths in units of 8.
-fn decode(bytes: &Bytes, place: &Place, types: &[ColumnType]) -> Result<(Vec<u32>, Vec<DecodedPage>)> {
+pub(super) fn decode(bytes: &Bytes, place: &Place, types: &[ColumnType]) -> Result<(Vec<u32>, Vec<DecodedPage>)> {
     let directory = BlockDirectory::parse(bytes, place.seed, place.ordinal, types.len())?;
     if directory.rows != place.rows {
         return Err(Error::corrupt(format!("{} rows, the layout says {}", directory.rows, place.rows)));

@@ -80,10 +80,23 @@ impl OpenChunk {
         hash: Hash,
     ) -> Result<()> {
         let block = self.encode(preset, types, rows, pages)?;
+        self.push_encoded(block, starts, hash);
+        Ok(())
+    }
+
+    /// The codec chain of each column; those of `offered` where no block was encoded yet.
+    pub(super) fn chains_or(&mut self, types: &[ColumnType], offered: &[Chain]) -> &[(ColumnType, Chain)] {
+        if self.columns.is_empty() {
+            self.columns = types.iter().cloned().zip(offered.iter().cloned()).collect();
+        }
+        &self.columns
+    }
+
+    /// Appends a block that is encoded already, by the chains of this chunk.
+    pub(super) fn push_encoded(&mut self, block: EncodedBlock, starts: bool, hash: Hash) {
         self.stored += block.stored_len();
         self.in_memory += block.stored_len();
-        self.entries.push(Entry { hash, rows, starts, body: Body::Memory(block) });
-        Ok(())
+        self.entries.push(Entry { hash, rows: block.rows, starts, body: Body::Memory(block) });
     }
 
     /// Appends a block that is stored already; `pages` where it has to be compared.

@@ -51,6 +51,29 @@ pub(super) struct Place {
     pub(super) is_own: bool,
 }
 
+impl Place {
+    /// Of a block of a run.
+    pub(super) fn of(run: &LayoutRun, block: usize, is_own: bool) -> Option<Self> {
+        let lengths = |page: usize| {
+            let range = run.page_range(block, page)?;
+            u32::try_from((range.end - range.start) / 8).ok()
+        };
+        Some(Self {
+            owner: run.owner,
+            chunk: run.chunk,
+            chunk_bytes: run.chunk_bytes,
+            seed: run.seed,
+            chains: Arc::clone(&run.chains),
+            ordinal: run.first_block.checked_add(u32::try_from(block).ok()?)?,
+            offset: run.first_offset + 8 * run.lengths.sum_of_first(block),
+            length: run.lengths.get(block),
+            rows: run.block_rows.get(block),
+            pages: (0..run.chains.len()).map(lengths).collect(),
+            is_own,
+        })
+    }
+}
+
 /// Collects what is known before anything is written.
 #[derive(Debug)]
 pub struct KnownBuilder {
@@ -174,9 +197,9 @@ impl KnownBuilder {
 }
 
 impl Known {
-    /// The store of an owner.
-    pub(super) fn store(&self, owner: u32) -> Result<&Store> {
-        self.stores.get(&owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))
+    /// The store of each owner.
+    pub(super) fn stores(&self) -> &BTreeMap<u32, Store> {
+        &self.stores
     }
 }
 
@@ -253,25 +276,7 @@ impl Set {
         if !*source.wanted.get(run_number)? || (!condemned.is_empty() && condemned.contains(&(run.owner, run.chunk))) {
             return None;
         }
-        let lengths = |page: usize| {
-            let range = run.page_range(block, page)?;
-            u32::try_from((range.end - range.start) / 8).ok()
-        };
-        let length = run.lengths.get(block);
-        let pages = (0..run.chains.len()).map(lengths).collect();
-        Some(Place {
-            owner: run.owner,
-            chunk: run.chunk,
-            chunk_bytes: run.chunk_bytes,
-            seed: run.seed,
-            chains: Arc::clone(&run.chains),
-            ordinal: run.first_block + u32::try_from(block).ok()?,
-            offset: run.first_offset + 8 * run.lengths.sum_of_first(block),
-            length,
-            rows: run.block_rows.get(block),
-            pages,
-            is_own: source.is_own,
-        })
+        Place::of(run, block, source.is_own)
     }
 }
 

@@ -9,6 +9,7 @@
 mod adopt;
 mod chunk;
 mod flat;
+mod gather;
 mod group;
 mod groups;
 mod known;
@@ -18,6 +19,7 @@ mod partition;
 mod receipt;
 
 pub use flat::canonical_array;
+pub use gather::{Gathered, Gatherer};
 pub use groups::{GroupsWriter, WrittenGroup};
 pub use known::{Known, KnownBuilder, Reuse};
 pub use locality::{Locality, Worst, worst_windows};

@@ -9,7 +9,7 @@ import sys
 
 import xxhash
 
-from judge import judged
+from judge import judged, with_hash
 from read_table import (
     LAYOUT,
     Schema,
@@ -255,6 +255,23 @@ def joins_and_pins():
     file, data = says("pin.json"), stored("pin.bin")
     same(parse_pin(data, file["name"]), (file["members"], file["blake3"]), "pin.bin")
     refused("the pin of another commit", parse_pin, data, "pins/00000000-0000-0000-0000-000000000000.json")
+    file, data = says("pin_second.json"), stored("pin_second.bin")
+    same(parse_pin(data, file["name"]), (file["members"], file["blake3"]), "pin_second.bin")
+    same(file["members"]["of_commit"], file["commit"], "pin_second.bin")
+
+
+def tags():
+    file = says("manifest_tags.json")
+    members, digest = parse_manifest(stored("manifest_tags.bin"), file["version"])
+    same((digest, members, name_of(file["version"])), (file["blake3"], file["members"], file["name"]), "manifest_tags.bin")
+    check_segments(members, Schema(members["schema"]))
+    for case in file["refused"]:
+        refused(case["why"], later, case["signed"], file["version"])
+
+
+def later(signed, version):
+    manifest, _ = parse_manifest(with_hash(signed), version)
+    check_segments(manifest, Schema(manifest["schema"]))
 
 
 def views():
@@ -272,7 +289,7 @@ def views():
 
 
 def main():
-    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, views):
+    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, views):
         check()
     print("\n".join(sorted(read)))
 

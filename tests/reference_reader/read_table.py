@@ -98,7 +98,10 @@ FEATURES = (
     ("masked-copies", ("read_features",), lambda manifest: any(group.get("masked") for group in manifest["schema"]["groups"])),
     ("condemned", ("write_features",), lambda manifest: manifest["condemned"]),
     ("views", ("read_features",), lambda manifest: "view" in manifest),
+    ("tags", ("write_features",), lambda manifest: manifest.get("tags")),
+    ("next-column", ("write_features",), lambda manifest: manifest.get("next_column") is not None),
 )
+TAG = re.compile(r"(?![0-9]+\Z)[A-Za-z0-9._-]{1,64}\Z")
 CONDEMNED_IN = {"attachments": "", "chunks": "", "hashes": ".parquet", "index": ".parquet", "joins": ".parquet", "layout": ".parquet"}
 
 
@@ -200,6 +203,10 @@ def parse_manifest(data, version):
         require(1 <= len(name.encode()) <= 1_024, f"{what}: property `{name[:40]}`")
     require(manifest["rows"] <= 1 << 48 and len(manifest["segments"]) <= 1 << 20, f"{what}: too long")
     check_stores(manifest, what)
+    tags = manifest.get("tags", {})
+    require(isinstance(tags, dict), f"{what}: tags {tags}")
+    for tag, tagged in tags.items():
+        require(TAG.match(tag) and type(tagged) is int and 1 <= tagged < version, f"{what}: tag `{tag[:80]}` of version {tagged}")
     for entry in manifest["condemned"]:
         members(entry, {"folder": str, "blake3": str, "bytes": int}, f"{what}: condemned")
         require(entry["folder"] in CONDEMNED_IN and HASH.fullmatch(entry["blake3"]), f"{what}: condemned {entry}")
@@ -268,6 +275,8 @@ class Schema:
 def check_segments(manifest, schema):
     """That the segments fit the schema and add up to what the manifest says."""
     check_use_of_features(manifest, "manifest")
+    following, above = manifest.get("next_column"), max(schema.columns, default=-1) + 1
+    require(following is None or type(following) is int and above < following < 1 << 32, f"manifest: next column {following}, columns below {above}")
     if "view" in manifest:
         check_view(manifest, schema)
     rows, sequences, sizes = 0, 0, sum(entry["bytes"] for entry in [*manifest["attachments"].values(), *manifest["condemned"]])

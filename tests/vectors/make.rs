@@ -54,6 +54,13 @@ pub(crate) fn vectors(folder: &Path) {
     let members: Value = serde_json::from_slice(&bytes).unwrap();
     json("pin.json", json!({"name": pin.name(), "blake3": members["blake3"], "members": members}));
     fs::write(folder.join("pin.bin"), bytes).unwrap();
+    // The pin of the second version of one owner: named by an id of its own.
+    let second = Pin { commit_id: TABLE.parse().unwrap(), of_commit: Some(commit_id), ..pin };
+    let bytes = second.to_bytes().unwrap();
+    let members: Value = serde_json::from_slice(&bytes).unwrap();
+    let says = json!({"name": second.name(), "commit": second.commit(), "blake3": members["blake3"], "members": members});
+    json("pin_second.json", says);
+    fs::write(folder.join("pin_second.bin"), bytes).unwrap();
 }
 
 fn wide(number: u64) -> String {
@@ -668,7 +675,58 @@ fn shared(folder: &Path) {
     fs::write(folder.join("manifest_shared.bin"), bytes).unwrap();
     json("manifest_shared.json", says);
     views(folder, &manifest, &store);
+    tagged(folder, &empty);
     json("manifests.json", manifests(Manifest { table: TABLE.parse().unwrap(), commit_id: COMMIT.parse().unwrap(), ..empty }));
+}
+
+/// The third manifest of an empty table, with tags, and with ids of columns that were dropped; others with one change to refuse.
+fn tagged(folder: &Path, empty: &Manifest) {
+    let (schema, _) = empty.schema.without(&["z"]).unwrap();
+    let manifest = Manifest {
+        table: TABLE.parse().unwrap(),
+        version: 3,
+        parent: Some(Parent { version: 2, blake3: Hash::of(b"parent") }),
+        commit_id: COMMIT.parse().unwrap(),
+        schema,
+        tags: [("gold".to_owned(), 2), ("v1.0_b-1".to_owned(), 1), ("first".to_owned(), 1)].into(),
+        ..empty.clone()
+    };
+    let (bytes, hash) = manifest.to_bytes().unwrap();
+    let plain = std::str::from_utf8(&bytes[..bytes.len() - 78]).unwrap().to_owned();
+    let with = |old: &str, new: &str| {
+        assert_eq!(plain.matches(old).count(), 1, "{old} in {plain}");
+        plain.replace(old, new)
+    };
+    let next = format!("\"next_column\":{}", schema_next(&manifest));
+    let refused = [
+        ("tags that are not announced", with("[\"next-column\",\"tags\"]", "[\"next-column\"]")),
+        ("a next column that is not announced", with("[\"next-column\",\"tags\"]", "[\"tags\"]")),
+        ("announced tags that are not there", with("\"tags\":{\"first\":1,\"gold\":2,\"v1.0_b-1\":1},", "")),
+        ("an announced next column that is not there", with(&format!("{next},"), "")),
+        ("a tag of the version itself", with("\"gold\":2", "\"gold\":3")),
+        ("a tag of version 0", with("\"gold\":2", "\"gold\":0")),
+        ("a tag of digits alone", with("\"gold\"", "\"12\"")),
+        ("a tag without a name", with("\"gold\"", "\"\"")),
+        ("a tag with a slash", with("\"gold\"", "\"g/d\"")),
+        ("a tag of 65 letters", with("\"gold\"", &format!("\"{}\"", "g".repeat(65)))),
+        ("a tag twice", with("\"gold\":2", "\"gold\":2,\"gold\":2")),
+        ("tags in a list", with("{\"first\":1,\"gold\":2,\"v1.0_b-1\":1}", "[\"gold\"]")),
+        ("a next column that is in use", with(&next, "\"next_column\":2")),
+        ("a next column that follows anyhow", with(&next, &format!("\"next_column\":{}", schema_next(&manifest) - 1))),
+        ("a next column beyond 32 bits", with(&next, "\"next_column\":4294967296")),
+    ];
+    let refused: Vec<Value> = refused.iter().map(|(why, signed)| json!({"why": why, "signed": signed})).collect();
+    let says = json!({
+        "version": 3, "name": manifest_name(3), "blake3": hash.to_string(), "refused": refused,
+        "members": serde_json::from_slice::<Value>(&bytes).unwrap(),
+    });
+    fs::write(folder.join("manifest_tags.bin"), bytes).unwrap();
+    fs::write(folder.join("manifest_tags.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+}
+
+/// The id of the next new column of a table that dropped its last one.
+fn schema_next(manifest: &Manifest) -> u32 {
+    manifest.schema.columns().iter().map(|column| column.id.0).max().unwrap() + 2
 }
 
 /// The manifest of a view, others with one change to refuse, and lists of rows.

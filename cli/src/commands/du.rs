@@ -1,21 +1,31 @@
 //! `tetrys du`: what a table takes, version by version, and what versions share.
 
-use std::io::Write;
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use tetrys::{Store, Table};
 
-use super::write_json;
+use super::{layout::draw_owners, write_json};
 use crate::{
     failure::{Failure, Outcome},
     text,
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys du sample\n  tetrys du sample --json")]
+#[command(
+    after_help = "The picture is of one version, TABLE@3 or the newest: rows from left to right, blocks as high as they have bytes a row, coloured by who owns them: the version alone, other versions of the table too, or each of the tables that it refers to.
+
+Examples:
+  tetrys du sample
+  tetrys du sample --json
+  tetrys du sample --plot owners.png"
+)]
 pub(crate) struct Du {
     /// The table: a path or file:// URL
     table: String,
+    /// Draw who owns the blocks of the version into this file, as PNG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -26,6 +36,13 @@ impl Du {
         let table = crate::opening::table(&self.table).await?;
         let store: &Store = table.store();
         let usage = Table::usage(store).await?;
+        let owners = match &self.plot {
+            Some(file) => {
+                let versions: Vec<u64> = usage.versions.iter().map(|version| version.version).collect();
+                Some((file, draw_owners(file, &table, &versions).await?))
+            }
+            None => None,
+        };
         if self.json {
             write_json(out, &usage)?;
             return Ok(Outcome::Done);
@@ -55,6 +72,12 @@ impl Du {
             text::bytes(usage.unnamed_bytes),
             text::counted(usage.pins, "pin"),
         )?;
+        if let Some((file, owners)) = owners {
+            writeln!(out, "\n{}: version {}", file.display(), table.version())?;
+            for entry in owners.entries() {
+                writeln!(out, "  {}", entry.said())?;
+            }
+        }
         Ok(Outcome::Done)
     }
 }

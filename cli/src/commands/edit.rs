@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "All changes are one new version; no payload is written.\n\nExamples:\n  tetrys edit drives --rename points=lidar.points --set license=CC0\n  tetrys edit drives --drop labels.draft --tag gold\n  tetrys edit drives --tag gold=3 && tetrys info drives@gold"
+    after_help = "All changes are one new version. No payload is written, but where a column is dropped whose group keeps others: that group is written anew without it, and costs the bytes of what is left of it.\n\nExamples:\n  tetrys edit drives --rename points=lidar.points --set license=CC0\n  tetrys edit drives --drop labels.draft --tag gold\n  tetrys edit drives --tag gold=3 && tetrys info drives@gold"
 )]
 pub(crate) struct EditCommand {
     /// The table: a path or file:// URL
@@ -17,7 +17,7 @@ pub(crate) struct EditCommand {
     /// Give a column another name
     #[arg(long, value_name = "OLD=NEW", value_parser = pair)]
     rename: Vec<(String, String)>,
-    /// Leave columns out; a column group goes with its last column
+    /// Leave columns out; a column group goes with its last column, and one that keeps others is written anew
     #[arg(long, value_name = "C,..", value_delimiter = ',')]
     drop: Vec<String>,
     /// Say something of the table; JSON, or else text

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod columns;
 mod compact;
 mod completions;
 mod delete;
@@ -65,9 +66,15 @@ pub(crate) enum Command {
     Du(du::Du),
     /// Say other things of the same rows: names, properties, tags, fewer columns
     Edit(edit::EditCommand),
+    /// Give some rows other values in columns of one group, from a frame and by key
+    Patch(columns::Patch),
+    /// Give a column group other values, from a frame, in order or by key
+    ReplaceGroup(columns::ReplaceGroup),
+    /// Add a column group from a frame, in order or by key
+    AddGroup(columns::AddGroup),
     /// Make a version without some rows
     Delete(delete::Delete),
-    /// Put small segments together; payload stays where it is
+    /// Put small segments together and, on request, blocks that lie scattered
     Compact(compact::Compact),
     /// Copy what a table uses of other tables, and cut the ties
     Materialize(compact::Materialize),
@@ -111,6 +118,9 @@ impl Command {
             Self::Gc(command) => command.run(out).await,
             Self::Edit(command) => command.run(out).await,
             Self::Delete(command) => command.run(out).await,
+            Self::Patch(command) => command.run(out).await,
+            Self::ReplaceGroup(command) => command.run(out).await,
+            Self::AddGroup(command) => command.run(out).await,
             Self::Compact(command) => command.run(out).await,
             Self::Materialize(command) => command.run(out).await,
             Self::Generate(command) => command.run(out).await,

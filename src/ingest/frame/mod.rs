@@ -17,11 +17,13 @@
 //! ```
 
 mod blobs;
+mod changes;
 mod columns;
 mod settings;
 mod source;
 mod table;
 
+pub use changes::{add_group, patch, replace_group};
 pub use settings::{Blob, FrameSettings, Missing};
 pub use source::Frame;
 pub use table::{ingest, write_partition};

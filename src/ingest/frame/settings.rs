@@ -182,6 +182,15 @@ impl FrameSettings {
 }
 
 impl FrameSettings {
+    /// The columns of the frame that are not left out and whose names no file takes.
+    pub(super) fn kept(&self, columns: &[FrameColumn]) -> Result<Vec<FrameColumn>> {
+        self.check_blobs(columns)?;
+        let dropped = select(&self.drop, columns.iter().map(|column| column.name.as_str()), "drop")?;
+        let is_blob = |name: &str| self.blobs.iter().any(|blob| blob.column == name);
+        let stays = |column: &&FrameColumn| !dropped.contains(column.name.as_str()) && !is_blob(&column.name);
+        Ok(columns.iter().filter(stays).cloned().collect())
+    }
+
     /// Each blob names one column of text, and takes no other column's name.
     fn check_blobs(&self, columns: &[FrameColumn]) -> Result<()> {
         for blob in &self.blobs {

@@ -50,7 +50,7 @@ pub async fn ingest(
 }
 
 /// What is read of each row: columns, and the files that columns of paths name.
-fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
+pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
     let root = settings.root.as_deref().or_else(|| frame.path().parent()).filter(|root| !root.as_os_str().is_empty());
     let files = Files::new(root.unwrap_or(Path::new(".")), &settings.blobs, settings.missing)?;
     let of_blob = |paths: &str| frame.columns().iter().find(|column| column.name == paths).cloned();
@@ -145,7 +145,7 @@ fn of_columns(columns: &[FrameColumn], batch: &RecordBatch) -> Result<RecordBatc
 }
 
 /// What is read of each row.
-struct Plan {
+pub(super) struct Plan {
     columns: Vec<FrameColumn>,
     /// The paths of each blob.
     paths: Vec<FrameColumn>,
@@ -153,14 +153,14 @@ struct Plan {
 }
 
 impl Plan {
-    fn rows(self: &Arc<Self>, frame: &Frame, range: Range<u64>) -> Result<Rows> {
+    pub(super) fn rows(self: &Arc<Self>, frame: &Frame, range: Range<u64>) -> Result<Rows> {
         let roots: Vec<&str> = self.columns.iter().chain(&self.paths).map(|column| column.root.as_str()).collect();
         Ok(Rows { plan: Arc::clone(self), batches: frame.batches(range.clone(), &roots)?, first: range.start, held: None })
     }
 }
 
 /// Batches as the table's schema has them.
-struct Rows {
+pub(super) struct Rows {
     plan: Arc<Plan>,
     batches: Batches,
     /// The frame's row at the start of the batch that is held, or of the next.

@@ -54,18 +54,25 @@ pub(crate) struct Choices {
     /// A column group and what it holds; may be given several times
     #[arg(long, value_name = "NAME=P,..", value_parser = group)]
     group: Vec<(String, Vec<String>)>,
-    /// A new column whose values are the files that a text column names; may be given several times
-    #[arg(long, value_name = "COLUMN=PATHS", value_parser = blob)]
-    blob: Vec<Blob>,
-    /// Columns to leave out
-    #[arg(long, value_name = "P,..", value_delimiter = ',')]
-    drop: Vec<String>,
+    #[command(flatten)]
+    files: Files,
     /// Rows with equal values of these columns make a sequence (a log, a scene); they must stand together in the frame
     #[arg(long, value_name = "C,..", value_delimiter = ',')]
     sequence_by: Vec<String>,
     /// Columns that order the rows of a sequence; they may not fall
     #[arg(long, value_name = "C,..", value_delimiter = ',')]
     order_by: Vec<String>,
+}
+
+/// Which columns are left out, and which files are read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Files {
+    /// A new column whose values are the files that a text column names; may be given several times
+    #[arg(long, value_name = "COLUMN=PATHS", value_parser = blob)]
+    blob: Vec<Blob>,
+    /// Columns to leave out
+    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    drop: Vec<String>,
     /// Where relative paths begin; files outside are not read [default: the folder of the frame]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -74,19 +81,22 @@ pub(crate) struct Choices {
     missing: Missing,
 }
 
+impl Files {
+    /// The same, for the library.
+    pub(crate) fn settings(self) -> FrameSettings {
+        FrameSettings { blobs: self.blob, drop: self.drop, root: self.root, missing: self.missing, ..FrameSettings::default() }
+    }
+}
+
 impl Choices {
     /// The same, for the library.
     pub(crate) fn settings(self) -> FrameSettings {
         FrameSettings {
             index: self.index,
             groups: self.group,
-            blobs: self.blob,
-            drop: self.drop,
             sequence_by: self.sequence_by,
             order_by: self.order_by,
-            root: self.root,
-            missing: self.missing,
-            ..FrameSettings::default()
+            ..self.files.settings()
         }
     }
 }

@@ -3,7 +3,7 @@
 mod frame;
 mod l5;
 
-pub(crate) use frame::Choices;
+pub(crate) use frame::{Choices, Files};
 
 use std::io::Write;
 
@@ -32,12 +32,26 @@ pub(crate) enum Ingest {
     Arrow(frame::FrameCommand),
 }
 
-/// How the table is written.
+/// How rows are stored.
 #[derive(Args, Debug)]
-pub(crate) struct Writing {
+pub(crate) struct Storing {
     /// How much time to spend on size
     #[arg(long, default_value = "balanced", value_parser = preset())]
     preset: Preset,
+}
+
+impl Storing {
+    /// The same, for the library.
+    pub(crate) fn options(&self) -> WriteOptions {
+        WriteOptions { preset: self.preset, ..WriteOptions::default() }
+    }
+}
+
+/// How the table is written.
+#[derive(Args, Debug)]
+pub(crate) struct Writing {
+    #[command(flatten)]
+    storing: Storing,
     /// Partitions written at once [default: as many as the machine has threads]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     workers: Option<u16>,
@@ -108,7 +122,7 @@ impl Writing {
         if version.is_some_and(|version| !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit())) {
             return Err(Error::invalid(format!("{table}: expected a new table, found the name of a version")));
         }
-        Ok(WriteOptions { preset: self.preset, cuts, reuse: self.reuse, ..WriteOptions::default() })
+        Ok(WriteOptions { cuts, reuse: self.reuse, ..self.storing.options() })
     }
 
     fn target(&self) -> Target {

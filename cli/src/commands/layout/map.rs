@@ -28,6 +28,8 @@ pub(crate) struct Block {
     pub(crate) bytes: u64,
     /// The number of its chunk among those of the group, in the order in which rows begin one.
     pub(crate) chunk: u64,
+    /// The table that holds it: 0 for this one, k for the k-th that its manifest names.
+    pub(crate) owner: u32,
     /// Whether the read takes it.
     pub(crate) lit: bool,
 }
@@ -55,15 +57,21 @@ impl GroupMap {
                         rows: row.max(rows.start)..end.min(rows.end),
                         bytes: 8 * u64::from(length),
                         chunk: names.len() as u64 - 1,
+                        owner: run.owner,
                         lit: lit.contains(&BlockPlace { run: number, block }),
                     });
                 }
                 row = end;
             }
         }
-        let used = |block: &Block| usize::try_from(block.chunk).ok().and_then(|chunk| names.get(chunk)).copied();
-        let chunks = blocks.iter().map(used).collect::<BTreeSet<_>>().len() as u64;
-        Ok(Self { name: name.to_owned(), blocks, chunks, names })
+        let map = Self { name: name.to_owned(), blocks, chunks: 0, names };
+        let chunks = map.blocks.iter().map(|block| map.chunk_of(block)).collect::<BTreeSet<_>>().len() as u64;
+        Ok(Self { chunks, ..map })
+    }
+
+    /// The name of a block's chunk.
+    pub(crate) fn chunk_of(&self, block: &Block) -> Option<ChunkId> {
+        usize::try_from(block.chunk).ok().and_then(|chunk| self.names.get(chunk)).copied()
     }
 
     /// The rows at which its chunks begin, but the first.

@@ -3,6 +3,7 @@
 
 mod canvas;
 mod map;
+mod owners;
 mod picture;
 
 use std::{fs::File, io::BufWriter, io::Write, ops::Range, path::Path, path::PathBuf};
@@ -11,7 +12,11 @@ use clap::Args;
 use serde_json::{Value, json};
 use tetrys::{Error, Explain, RowLoader, Table};
 
-use self::map::{Block, GroupMap};
+use self::{
+    map::{Block, GroupMap},
+    owners::Owners,
+    picture::Tint,
+};
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
@@ -141,9 +146,29 @@ pub(crate) async fn maps(table: &Table, lit: Option<&Lit>, rows: &Range<u64>) ->
 
 /// Writes the picture.
 pub(crate) fn draw(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>, lit: Option<&Lit>) -> Result<(), Error> {
+    let said = lit.map(Lit::said);
+    draw_tinted(file, table, maps, rows, said.as_deref().map_or(Tint::Groups, Tint::Lit))
+}
+
+/// Writes the picture of who owns which block of a version, `versions` being all that the table has; gives the owners.
+pub(crate) async fn draw_owners(file: &Path, table: &Table, versions: &[u64]) -> Result<Owners, Error> {
+    let rows = 0..table.rows();
+    let maps = maps(table, None, &rows).await?;
+    let urls: Vec<String> = table.manifest().stores.iter().map(|store| store.urls.first().cloned().unwrap_or_default()).collect();
+    let owners = Owners::of(&maps, &urls, &owners::shared(&maps, table, versions).await?);
+    draw_tinted(file, table, &maps, &rows, Tint::Owners(&owners))?;
+    Ok(owners)
+}
+
+fn draw_tinted(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>, tint: Tint<'_>) -> Result<(), Error> {
     let name = table.url().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let title = format!("{name}: {}", said_of(table, rows).split_once(": ").map_or("", |(_, said)| said));
-    let canvas = picture::picture(&title, maps, rows, lit.map(Lit::said).as_deref());
+    let said = said_of(table, rows);
+    let said = said.split_once(": ").map_or("", |(_, said)| said);
+    let title = match tint {
+        Tint::Owners(_) => format!("{name} version {}: {said}; colours: who owns the blocks", table.version()),
+        _ => format!("{name}: {said}"),
+    };
+    let canvas = picture::picture(&title, maps, rows, tint);
     let place = |error: Error| error.at(file.display());
     let out = File::create(file).map_err(|error| place(error.into()))?;
     canvas.write(BufWriter::new(out)).map_err(|error| place(Error::unavailable(error.to_string())))

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{
     canvas::{Canvas, Colour, LETTER},
     map::{Block, GroupMap, seams},
+    owners::Owners,
 };
 use crate::text;
 
@@ -26,12 +27,24 @@ const LIT: Colour = [255, 214, 64];
 const PIECES: [Colour; 7] =
     [[0, 168, 180], [60, 110, 220], [220, 130, 40], [70, 170, 70], [160, 80, 200], [210, 70, 80], [150, 150, 60]];
 
-/// Draws the blocks of `maps` in `rows`; `lit` says what is lit.
-pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, lit: Option<&str>) -> Canvas {
+/// What the colours of blocks say.
+#[derive(Clone, Copy)]
+pub(super) enum Tint<'a> {
+    /// Which column group they are of.
+    Groups,
+    /// That, and which of them a read takes, in words.
+    Lit(&'a str),
+    /// Who owns them.
+    Owners(&'a Owners),
+}
+
+/// Draws the blocks of `maps` in `rows`.
+pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, tint: Tint<'_>) -> Canvas {
     let inner = WIDTH - 2 * MARGIN;
     let top = MARGIN + LETTER + 12;
     let bottom = top + maps.len() * (LABEL + BAND + 8);
-    let mut canvas = Canvas::new(WIDTH, bottom + 3 * (LETTER + 6) + MARGIN, GROUND);
+    let more = if let Tint::Owners(owners) = tint { owners.entries().len() } else { 1 };
+    let mut canvas = Canvas::new(WIDTH, bottom + (2 + more) * (LETTER + 6) + MARGIN, GROUND);
     let most = inner / LETTER;
     canvas.text(MARGIN, MARGIN, &cut(title, most), INK);
     let count = rows.end.saturating_sub(rows.start).max(1);
@@ -58,9 +71,10 @@ pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, lit: Op
                 let (left, right) = (x_of(block.rows.start), x_of(block.rows.end));
                 let width = (right - left).max(if drawn { 2 } else { 1 });
                 let height = ((a_row(block) / highest * BAND as f64).round() as usize).clamp(2, BAND);
-                let colour = match (drawn, lit.is_some()) {
+                let colour = match (drawn, tint) {
                     (true, _) => LIT,
-                    (false, dimmed) => shade(piece, block.chunk, dimmed),
+                    (false, Tint::Owners(owners)) => shade(owners.colour(map, block), block.chunk, false),
+                    (false, tint) => shade(piece, block.chunk, matches!(tint, Tint::Lit(_))),
                 };
                 // A gap on the right parts blocks that are wide enough to have one.
                 let gap = usize::from(width >= 4);
@@ -75,8 +89,16 @@ pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, lit: Op
     canvas.text(MARGIN, bottom, &first, FAINT);
     canvas.text((MARGIN + inner).saturating_sub(last.len() * LETTER), bottom, &last, FAINT);
     canvas.text(MARGIN, bottom + LETTER + 6, &cut(LEGEND, most), FAINT);
-    if let Some(lit) = lit {
-        canvas.text(MARGIN, bottom + 2 * (LETTER + 6), &cut(lit, most), LIT);
+    let line = |number: usize| bottom + (2 + number) * (LETTER + 6);
+    match tint {
+        Tint::Groups => {}
+        Tint::Lit(said) => canvas.text(MARGIN, line(0), &cut(said, most), LIT),
+        Tint::Owners(owners) => {
+            for (number, entry) in owners.entries().iter().enumerate() {
+                canvas.fill(MARGIN, line(number), 2 * LETTER, LETTER, entry.colour);
+                canvas.text(MARGIN + 3 * LETTER, line(number), &cut(&entry.said(), most - 3), INK);
+            }
+        }
     }
     canvas
 }
@@ -100,17 +122,39 @@ fn cut(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn lit_blocks_are_bright_and_as_high_as_they_are_wide_in_bytes() {
-        let block = |row: u64, bytes, lit| Block { rows: row..row + 1, bytes, chunk: row / 2, lit };
-        let blocks = vec![block(0, 50, false), block(1, 100, true), block(2, 100, false), block(3, 100, false)];
-        let map = GroupMap { name: "lidar".to_owned(), blocks, chunks: 2, names: Vec::new() };
-        let canvas = picture("t", &[map], &(0..4), Some("row 1"));
+    fn pixels(canvas: &Canvas) -> Vec<u8> {
         let mut png = Vec::new();
         canvas.write(&mut png).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         reader.next_frame(&mut pixels).unwrap();
+        pixels
+    }
+
+    #[test]
+    fn blocks_have_the_colour_of_their_owner_and_the_legend_has_it_too() {
+        let block = |row: u64, owner| Block { rows: row..row + 1, bytes: 100, chunk: 0, owner, lit: false };
+        let names = vec![tetrys::id::ChunkId(tetrys::id::Hash([1; 32]))];
+        let map = GroupMap { name: "lidar".to_owned(), blocks: vec![block(0, 0), block(1, 2)], chunks: 1, names };
+        let maps = [map];
+        let owners = Owners::of(&maps, &["../first".to_owned(), "../second".to_owned()], &Default::default());
+        let names: Vec<String> = owners.entries().iter().map(|entry| entry.said()).collect();
+        assert_eq!(names, ["this version alone: 1 block, 100 B", "in ../second: 1 block, 100 B"]);
+        let pixels = pixels(&picture("t", &maps, &(0..2), Tint::Owners(&owners)));
+        let at = |x: usize, y: usize| &pixels[3 * (y * WIDTH + x)..][..3];
+        let floor = MARGIN + LETTER + 12 + LABEL + BAND;
+        let found = [at(WIDTH / 4, floor - 9), at(3 * WIDTH / 4, floor - 9)];
+        let legend = [0, 1].map(|line| at(MARGIN + 2, floor + 8 + (2 + line) * (LETTER + 6) + 2));
+        assert_eq!(found, legend);
+        assert_ne!(found[0], found[1]);
+    }
+
+    #[test]
+    fn lit_blocks_are_bright_and_as_high_as_they_are_wide_in_bytes() {
+        let block = |row: u64, bytes, lit| Block { rows: row..row + 1, bytes, chunk: row / 2, owner: 0, lit };
+        let blocks = vec![block(0, 50, false), block(1, 100, true), block(2, 100, false), block(3, 100, false)];
+        let map = GroupMap { name: "lidar".to_owned(), blocks, chunks: 2, names: Vec::new() };
+        let pixels = pixels(&picture("t", &[map], &(0..4), Tint::Lit("row 1")));
         let at = |x: usize, y: usize| &pixels[3 * (y * WIDTH + x)..][..3];
         let floor = MARGIN + LETTER + 12 + LABEL + BAND;
         let middle = |row: usize| MARGIN + (WIDTH - 2 * MARGIN) * (2 * row + 1) / 8;

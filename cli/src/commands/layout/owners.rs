@@ -1,0 +1,106 @@
+//! Who owns the blocks of a version: the version alone, other versions of the table as well, or tables that it refers to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tetrys::{Error, Table, id::ChunkId};
+
+use super::{
+    canvas::Colour,
+    map::{Block, GroupMap},
+};
+use crate::text;
+
+/// Own, shared, and the tables referred to by turns.
+const ALONE: Colour = [0, 168, 180];
+const SHARED: Colour = [60, 110, 220];
+const OTHERS: [Colour; 6] = [[230, 140, 40], [190, 80, 200], [215, 70, 80], [110, 180, 60], [200, 190, 70], [150, 110, 80]];
+
+/// The owners of some blocks.
+pub(crate) struct Owners {
+    entries: Vec<Entry>,
+    /// Own chunks that other versions name too.
+    shared: BTreeSet<ChunkId>,
+    places: BTreeMap<Kind, usize>,
+}
+
+/// One of them, and what it has.
+pub(crate) struct Entry {
+    pub(super) colour: Colour,
+    /// `this version alone`, `in ../sensors`.
+    pub(crate) name: String,
+    pub(crate) blocks: u64,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Alone,
+    Shared,
+    Other(u32),
+}
+
+impl Owners {
+    /// Of the blocks of a version: `urls` has the tables that it refers to, `shared` its chunks that other versions name too.
+    pub(super) fn of(maps: &[GroupMap], urls: &[String], shared: &BTreeSet<ChunkId>) -> Self {
+        let mut owners = Self { entries: Vec::new(), shared: shared.clone(), places: BTreeMap::new() };
+        let mut sums: BTreeMap<Kind, (u64, u64)> = BTreeMap::new();
+        for map in maps {
+            for block in &map.blocks {
+                let (blocks, bytes) = sums.entry(owners.kind(map, block)).or_default();
+                (*blocks, *bytes) = (*blocks + 1, *bytes + block.bytes);
+            }
+        }
+        for (kind, (blocks, bytes)) in sums {
+            let (name, colour) = match kind {
+                Kind::Alone => ("this version alone".to_owned(), ALONE),
+                Kind::Shared => ("this table, other versions too".to_owned(), SHARED),
+                Kind::Other(owner) => {
+                    let place = owner as usize - 1;
+                    let url = urls.get(place).map_or("another table", String::as_str);
+                    (format!("in {}", text::printable(url)), OTHERS[place % OTHERS.len()])
+                }
+            };
+            owners.places.insert(kind, owners.entries.len());
+            owners.entries.push(Entry { colour, name, blocks, bytes });
+        }
+        owners
+    }
+
+    /// Those that have a block, the version itself first.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The colour of a block.
+    pub(super) fn colour(&self, map: &GroupMap, block: &Block) -> Colour {
+        let entry = self.places.get(&self.kind(map, block)).and_then(|place| self.entries.get(*place));
+        entry.map_or(ALONE, |entry| entry.colour)
+    }
+
+    fn kind(&self, map: &GroupMap, block: &Block) -> Kind {
+        match block.owner {
+            0 if map.chunk_of(block).is_some_and(|chunk| self.shared.contains(&chunk)) => Kind::Shared,
+            0 => Kind::Alone,
+            owner => Kind::Other(owner),
+        }
+    }
+}
+
+impl Entry {
+    /// `in ../sensors: 120 blocks, 9.60 MB`.
+    pub(crate) fn said(&self) -> String {
+        format!("{}: {}, {}", self.name, text::counted(self.blocks, "block"), text::bytes(self.bytes))
+    }
+}
+
+/// The chunks of a version that these others name too.
+pub(super) async fn shared(maps: &[GroupMap], table: &Table, versions: &[u64]) -> Result<BTreeSet<ChunkId>, Error> {
+    let mut named = BTreeSet::new();
+    for version in versions.iter().filter(|version| **version != table.version()) {
+        let other = Table::open_version(table.store().clone(), *version).await?;
+        named.extend(other.objects().await?.into_keys());
+    }
+    let chunks =
+        maps.iter().flat_map(|map| map.blocks.iter().filter(|block| block.owner == 0).filter_map(|block| map.chunk_of(block)));
+    Ok(chunks.filter(|chunk| named.contains(&chunk.object_name())).collect())
+}

@@ -1,0 +1,113 @@
+//! A frame as a change of a table that is there: other values of some rows, of a column group, or a group more.
+//!
+//! Rows find their places by key, index columns of the table that the frame has too; or, where no key is given, the frame has the
+//! rows of the table in its order, which then stream through bounded memory. By key the frame is held in memory whole.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema as ArrowSchema;
+use arrow_select::concat::concat_batches;
+
+use super::{
+    columns::FrameColumn,
+    settings::FrameSettings,
+    source::Frame,
+    table::{Plan, plan},
+};
+use crate::{
+    error::{Error, Result},
+    schema::ColumnType,
+    table::{GroupReplacer, Table},
+};
+
+/// A version of `table` in which the rows of the frame, found by the index columns `on`, have other values in the other columns
+/// of the frame, which are of one column group. Of the settings, what is left out, the files and how to write count.
+///
+/// ```no_run
+/// # async fn example() -> tetrys::Result<()> {
+/// use tetrys::{Table, ingest::frame::{Frame, FrameSettings, patch}};
+/// // log_id, timestamp, labels.boxes: the rows that were labelled again.
+/// let frame = Frame::parquet("relabelled.parquet")?;
+/// let table = patch(&frame, &Table::open("drives").await?, &["log_id", "timestamp"], &FrameSettings::default()).await?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// As [`Table::patch`] and [`super::ingest`].
+pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSettings) -> Result<Table> {
+    let taken = Taken::of(frame, settings, |_| true)?;
+    let place = |error: Error| error.at(frame.path().display());
+    table.patch(on, &taken.all(frame)?, settings.write.clone()).await.map_err(place)
+}
+
+/// A version of `table` in which a column group has the values of the frame, in every row: found by the index columns `on`, or
+/// where there are none in the order of the table. A row that is not in the frame gets nulls.
+///
+/// # Errors
+/// As [`Table::replace_group`], [`GroupReplacer::write`], [`GroupReplacer::write_keyed`] and [`super::ingest`].
+pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
+    let writer = table.replace_group(name, settings.write.clone()).await?;
+    let group = table.schema().groups().iter().find(|group| group.name == name);
+    let ids = group.iter().flat_map(|group| &group.columns);
+    let names: BTreeSet<&str> = ids.filter_map(|id| table.schema().column(*id)).map(|column| column.name.as_str()).collect();
+    let taken = Taken::of(frame, settings, |column| names.contains(column) || on.contains(&column))?;
+    taken.write(frame, writer, on).await
+}
+
+/// A version of `table` with one more column group: the columns of the frame but those of `on`, which find its rows as for
+/// [`replace_group`].
+///
+/// # Errors
+/// As [`Table::add_group`] and [`replace_group`]; `Unsupported` for a column whose type has no column type.
+pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
+    let taken = Taken::of(frame, settings, |_| true)?;
+    let columns = taken.columns.iter().filter(|(name, _)| !on.contains(&name.as_str()));
+    let columns: Vec<(String, ColumnType)> = columns.cloned().collect();
+    let writer = table.add_group(name, columns, settings.write.clone()).await?;
+    taken.write(frame, writer, on).await
+}
+
+/// What is taken of the frame.
+struct Taken {
+    plan: Arc<Plan>,
+    columns: Vec<(String, ColumnType)>,
+}
+
+impl Taken {
+    /// The columns that are wanted and not left out, and those of files.
+    fn of(frame: &Frame, settings: &FrameSettings, is_wanted: impl Fn(&str) -> bool) -> Result<Self> {
+        let kept = settings.kept(frame.columns())?;
+        let kept: Vec<FrameColumn> = kept.into_iter().filter(|column| is_wanted(&column.name)).collect();
+        let typed = kept.iter().map(|column| {
+            let ty = column.ty.clone().ok_or_else(|| {
+                let (name, arrow) = (&column.name, &column.arrow);
+                Error::unsupported(format!("column `{name}`: no column type for the frame's {arrow}; leave it out with drop"))
+            })?;
+            Ok((column.name.clone(), ty))
+        });
+        let mut columns = typed.collect::<Result<Vec<_>>>()?;
+        columns.extend(settings.blobs.iter().map(|blob| (blob.column.clone(), ColumnType::Binary)));
+        Ok(Self { plan: plan(frame, settings, kept)?, columns })
+    }
+
+    /// All rows at once.
+    fn all(&self, frame: &Frame) -> Result<RecordBatch> {
+        let batches = self.plan.rows(frame, 0..frame.rows())?.collect::<Result<Vec<_>>>()?;
+        let none = || RecordBatch::new_empty(Arc::new(ArrowSchema::empty()));
+        let Some(first) = batches.first() else { return Ok(none()) };
+        concat_batches(&first.schema(), &batches).map_err(|error| Error::invalid(error.to_string()).at(frame.path().display()))
+    }
+
+    async fn write(&self, frame: &Frame, mut writer: GroupReplacer, on: &[&str]) -> Result<Table> {
+        let place = |error: Error| error.at(frame.path().display());
+        if on.is_empty() {
+            for batch in self.plan.rows(frame, 0..frame.rows())? {
+                writer.write(&batch?).await.map_err(place)?;
+            }
+        } else {
+            writer.write_keyed(on, &self.all(frame)?).await.map_err(place)?;
+        }
+        writer.commit().await.map_err(place)
+    }
+}

@@ -1,0 +1,290 @@
+//! Blocks of one column group that lie scattered over many chunks and owners, put side by side in chunks of the table's own.
+//!
+//! [`Gatherer::plan`] is pure: it finds the blocks that have to move so that every window of neighbouring rows keeps the bound, by
+//! the same rules that writers keep it. [`Gatherer::write`] copies those and no others: the pages as they are stored, with new
+//! checksums, where the new chunk has their codec chains; decoded and encoded where it has not. What lies in another table is
+//! decoded and compared with its logical hash on the way.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::{
+    adopt::{decode, fetch},
+    chunk::OpenChunk,
+    groups::WrittenGroup,
+    known::Place,
+    locality::{Locality, Spot, Worst, keep_within},
+};
+use crate::{
+    error::{Error, Result},
+    format::{
+        BlockDirectory, CanonicalPage, ColumnBytes, Cuts, DecodedPage, EncodedBlock, EncodedPage, LayoutRun, encode_page,
+        logical_block_hash, page_range, stored_page,
+    },
+    id::{ChunkId, Hash},
+    schema::ColumnType,
+    store::Store,
+};
+
+/// Bytes of blocks that are fetched at a time.
+const FETCHED: u64 = 16 << 20;
+/// Blocks that stay where they are and wait for a chunk to end, at most.
+const WAITING: usize = 1 << 14;
+
+/// What was moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Gathered {
+    /// Blocks that were copied into new chunks.
+    pub blocks: u64,
+    /// Those of them that were encoded again, as their codecs were others than those of the new chunk.
+    pub encoded: u64,
+    /// New chunks.
+    pub chunks: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What the worst windows cost before.
+    pub before: Worst,
+    /// What they cost now.
+    pub after: Worst,
+}
+
+impl Gathered {
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            blocks: self.blocks + other.blocks,
+            encoded: self.encoded + other.encoded,
+            chunks: self.chunks + other.chunks,
+            bytes: self.bytes + other.bytes,
+            before: self.before.or(other.before),
+            after: self.after.or(other.after),
+        }
+    }
+}
+
+/// Gathers the blocks of one column group, segment by segment.
+#[derive(Debug)]
+pub struct Gatherer {
+    types: Vec<ColumnType>,
+    cuts: Cuts,
+    bound: Locality,
+    write_memory: usize,
+    /// Numbers of the chunks that hold blocks.
+    chunks: BTreeMap<(u32, ChunkId), u64>,
+    /// The last blocks of the segment before, as many as a window may touch.
+    tail: Vec<Spot>,
+    stretch: u64,
+    gathered: Gathered,
+}
+
+/// The open chunk, and logical bytes in it, of its last sequence, and the hash of its last block.
+#[derive(Debug, Default)]
+struct Open {
+    chunk: OpenChunk,
+    bytes: u64,
+    sequence_bytes: u64,
+    last_hash: u64,
+}
+
+impl Gatherer {
+    /// Of a group with columns of these types. New chunks are cut by `cuts`, as far as what is copied allows; past
+    /// `write_memory` bytes the open one is held in a temporary file.
+    pub fn new(types: Vec<ColumnType>, cuts: Cuts, bound: Locality, write_memory: usize) -> Self {
+        let (chunks, tail, stretch, gathered) = Default::default();
+        Self { types, cuts, bound, write_memory, chunks, tail, stretch, gathered }
+    }
+
+    /// What was moved so far.
+    pub fn gathered(&self) -> Gathered {
+        self.gathered
+    }
+
+    /// The numbers of the blocks of the next segment that have to move; `starts` says of a row of it whether it starts a sequence.
+    ///
+    /// A window may take a range for each full chunk that it ends and another one that it begins, as in a table that shares
+    /// nothing. Small chunks side by side are no such chunks: they are what many small appends leave.
+    pub fn plan(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) -> Vec<usize> {
+        let fixed = self.tail.len();
+        let mut spots = std::mem::take(&mut self.tail);
+        self.stretch += 1;
+        let (mut row, mut before) = (0, None);
+        for run in &group.runs {
+            let next = self.chunks.len() as u64;
+            let chunk = *self.chunks.entry((run.owner, run.chunk)).or_insert(next);
+            if before.is_some_and(|before| ends_full_chunk(before, self.cuts, &group.columns)) && run.first_block == 0 {
+                self.stretch += 1;
+            }
+            before = Some(run);
+            let mut offset = run.first_offset;
+            for (length, rows) in run.lengths.iter().zip(run.block_rows.iter()) {
+                let bytes = 8 * u64::from(length);
+                spots.push(Spot { rows, starts: starts(row), bytes, stretch: self.stretch, shared: Some((chunk, offset)) });
+                offset += bytes;
+                row += u64::from(rows);
+            }
+        }
+        let held = spots.len();
+        let (_, before) = keep_within(&mut spots, held, self.bound);
+        let (again, after) = keep_within(&mut spots, fixed, self.bound);
+        self.gathered.before = self.gathered.before.or(before);
+        self.gathered.after = self.gathered.after.or(after);
+        let mut rows = 0;
+        let near = spots.iter().rev().take_while(|spot| {
+            let is_near = rows < self.bound.window;
+            rows += u64::from(spot.rows);
+            is_near
+        });
+        let near = near.count();
+        self.tail = spots.split_off(spots.len() - near);
+        again.into_iter().filter_map(|number| number.checked_sub(fixed)).collect()
+    }
+
+    /// The segment with these blocks (as [`Gatherer::plan`] gave them) in new chunks, and all others where they are. `stores` are
+    /// those of the owners that the blocks are copied from.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming block, chunk and owner, where one is damaged or another than its hash says; errors of the stores.
+    pub async fn write(
+        &mut self,
+        store: &Store,
+        stores: &BTreeMap<u32, Store>,
+        group: WrittenGroup,
+        again: &[usize],
+        starts: impl Fn(u64) -> bool,
+    ) -> Result<WrittenGroup> {
+        let WrittenGroup { runs, hashes, columns } = group;
+        let mut out = WrittenGroup { columns, ..WrittenGroup::default() };
+        let (mut open, mut hashes) = (Open::default(), hashes.into_iter());
+        let (mut number, mut row, mut moved) = (0, 0, 0);
+        let mut fetched: std::vec::IntoIter<(Place, Result<Bytes>)> = Vec::new().into_iter();
+        for (run_number, run) in runs.iter().enumerate() {
+            for block in 0..run.lengths.len() {
+                let hash = hashes.next().ok_or_else(|| Error::corrupt("fewer logical hashes than blocks"))?;
+                let rows = u64::from(run.block_rows.get(block));
+                if again.get(moved) == Some(&number) {
+                    if fetched.len() == 0 {
+                        let places = places_of(&runs[run_number..], number - block, &again[moved..])?;
+                        let bytes = fetch(stores, &places).await?;
+                        fetched = places.into_iter().zip(bytes).collect::<Vec<_>>().into_iter();
+                    }
+                    let (place, bytes) = fetched.next().ok_or_else(|| Error::internal("a block that was not fetched"))?;
+                    let at = |error: Error| {
+                        error.at(format!("block {} of chunk {} of owner {}", place.ordinal, place.chunk, place.owner))
+                    };
+                    self.copy(&mut open, store, &mut out, (&place, bytes.map_err(at)?), (starts(row), hash)).await.map_err(at)?;
+                    moved += 1;
+                } else {
+                    let place = Place::of(run, block, true).ok_or_else(|| Error::internal("a block without a place"))?;
+                    open.chunk.push_known(place, starts(row), hash, None);
+                }
+                (number, row) = (number + 1, row + rows);
+            }
+            if open.bytes == 0 && open.chunk.entries.len() >= WAITING {
+                self.end(&mut open, store, &mut out).await?;
+            }
+        }
+        self.end(&mut open, store, &mut out).await?;
+        Ok(out)
+    }
+
+    /// Appends a stored block to the open chunk.
+    async fn copy(
+        &mut self,
+        open: &mut Open,
+        store: &Store,
+        out: &mut WrittenGroup,
+        (place, bytes): (&Place, Bytes),
+        (starts, hash): (bool, Hash),
+    ) -> Result<()> {
+        let directory = BlockDirectory::parse(&bytes, place.seed, place.ordinal, self.types.len())?;
+        let mut pages = Vec::new();
+        for (page, number) in (0..self.types.len()).zip(0_u16..) {
+            pages.push(stored_page(&bytes[page_range(&directory, page)?], place.seed, place.ordinal, number)?);
+        }
+        let logical = pages.iter().map(EncodedPage::values_len).sum();
+        let ended = starts.then_some((open.sequence_bytes, open.last_hash));
+        if open.bytes > 0 && self.cuts.chunk_ends_before(open.bytes, logical, ended) {
+            self.end(open, store, out).await?;
+        }
+        let chains = open.chunk.chains_or(&self.types, &place.chains);
+        let is_same = chains.iter().map(|(_, chain)| chain).eq(place.chains.iter());
+        if !is_same || place.owner > 0 {
+            let (_, decoded) = decode(&bytes, place, &self.types)?;
+            let canonical: Vec<CanonicalPage> = decoded.iter().map(DecodedPage::to_canonical).collect();
+            let texts: Vec<String> = self.types.iter().map(ToString::to_string).collect();
+            let found = logical_block_hash(place.rows, texts.iter().map(String::as_str).zip(&canonical));
+            if found != hash {
+                return Err(Error::corrupt(format!("it has the logical hash {found}, the version says {hash}")));
+            }
+            if !is_same {
+                let encoded = chains.iter().zip(&canonical).map(|((_, chain), page)| encode_page(chain, page));
+                let encoded = encoded.collect::<Result<Vec<_>>>()?;
+                for ((sum, before), now) in out.columns.iter_mut().zip(&pages).zip(&encoded) {
+                    sum.stored = (sum.stored + now.stored_len() as u64).saturating_sub(before.stored_len() as u64);
+                }
+                pages = encoded;
+                self.gathered.encoded += 1;
+            }
+        } else if directory.rows != place.rows {
+            return Err(Error::corrupt(format!("{} rows, the layout says {}", directory.rows, place.rows)));
+        }
+        open.chunk.push_encoded(EncodedBlock { rows: place.rows, pages }, starts, hash);
+        self.gathered.blocks += 1;
+        if starts {
+            open.sequence_bytes = 0;
+        }
+        // A block of nulls has no values, and is there all the same.
+        open.bytes += logical.max(1);
+        (open.sequence_bytes, open.last_hash) = (open.sequence_bytes + logical, hash.first_u64());
+        if self.cuts.chunk_ends_after(open.bytes, logical, open.last_hash) {
+            self.end(open, store, out).await?;
+        } else if open.chunk.in_memory() > self.write_memory {
+            open.chunk.spill()?;
+        }
+        Ok(())
+    }
+
+    /// Ends and stores the open chunk.
+    async fn end(&mut self, open: &mut Open, store: &Store, out: &mut WrittenGroup) -> Result<()> {
+        let cut = std::mem::take(open).chunk.finish(self.types.len())?;
+        if let Some(chunk) = cut.chunk {
+            self.gathered.chunks += 1;
+            self.gathered.bytes += chunk.bytes.len() as u64;
+            store.put_content(&chunk.id.object_name(), chunk.bytes.into()).await?;
+        }
+        out.runs.extend(cut.runs);
+        out.hashes.extend(cut.hashes);
+        Ok(())
+    }
+}
+
+/// Whether a run ends with its chunk, and that is no smaller than writers make them.
+fn ends_full_chunk(run: &LayoutRun, cuts: Cuts, columns: &[ColumnBytes]) -> bool {
+    // Behind the last block lie two numbers for each block, a checksum, and the trailer (`format-spec/chunk.md#directory`).
+    let blocks = u64::from(run.first_block) + run.lengths.len() as u64;
+    let ends = run.first_offset + run.stored_bytes() + 8 * blocks + 8 + 24 == run.chunk_bytes;
+    let sum = |of: fn(&ColumnBytes) -> u64| columns.iter().map(of).map(u128::from).sum::<u128>();
+    let (stored, logical) = (sum(|column| column.stored).max(1), sum(|column| column.logical));
+    ends && u128::from(run.chunk_bytes) * logical >= u128::from(cuts.chunk_min) * stored
+}
+
+/// The places of the first of these blocks, up to some bytes; `first` is the number of the first block of these runs.
+fn places_of(runs: &[LayoutRun], first: usize, numbers: &[usize]) -> Result<Vec<Place>> {
+    let (mut places, mut bytes) = (Vec::new(), 0);
+    let (mut runs, mut first) = (runs.iter().peekable(), first);
+    for number in numbers {
+        while let Some(run) = runs.next_if(|run| first + run.lengths.len() <= *number) {
+            first += run.lengths.len();
+        }
+        let run = runs.peek().ok_or_else(|| Error::internal(format!("no block {number}")))?;
+        let place = Place::of(run, number - first, true).ok_or_else(|| Error::internal("a block without a place"))?;
+        bytes += 8 * u64::from(place.length);
+        if bytes > FETCHED && !places.is_empty() {
+            break;
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
