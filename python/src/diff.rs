@@ -9,10 +9,10 @@ use crate::table::to_python;
 
 /// What differs between two tables, by `Table.diff`: no payload is read.
 ///
-///     >>> table = tt.Table("drives")
-///     >>> found = table.delete([3, 4]).diff(table)
-///     >>> found.removed.tolist(), found.unchanged, found.groups["camera"]
-///     ([3, 4], 18, (0, True))
+///     >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
+///     >>> found = old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"])
+///     >>> found.added.tolist(), found.unchanged, found.groups["lidar"][0]
+///     ([2], 2, 0)
 #[pyclass(frozen, module = "tetrys")]
 pub(crate) struct Diff(pub(crate) tetrys::table::Diff);
 

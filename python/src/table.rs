@@ -223,9 +223,9 @@ impl Table {
     /// What differs between this table and one that was before it, told by index columns and hashes; no payload is read. Rows are
     /// matched by the index columns `on`, else by those of sequence and order, else by their numbers.
     ///
-    ///     >>> table = tt.Table("drives")
-    ///     >>> print(table.delete(range(3)).diff(table))
-    ///     20 rows -> 17: 0 added, 3 removed, 0 changed, 17 unchanged
+    ///     >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
+    ///     >>> print(old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"]))
+    ///     2 rows -> 3: 1 added, 0 removed, 0 changed, 2 unchanged
     ///
     /// Raises `NotFound` for a key that is no index column of both, `Invalid` for one of different types.
     #[pyo3(signature = (before, on = Vec::new()))]
