@@ -48,7 +48,7 @@ def rewritten(stubs: str) -> str:
         is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and first.value.value is not Ellipsis
         is_dots = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and first.value.value is Ellipsis
         quoted = textwrap.indent(f'"""{said}\n"""' if "\n" in said else f'"""{said}"""', indent, lambda line: bool(line.strip()))
-        start = first.lineno - 1
+        start = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", []))]) - 1
         before = lines[start][: first.col_offset].rstrip() if is_text or is_dots else ""
         rest = lines[(first.end_lineno or first.lineno) :] if is_text or is_dots else lines[start:]
         if not said:
