@@ -350,10 +350,10 @@ pub(crate) struct TableWriter(Mutex<Option<tetrys::TableWriter>>);
 
 type Named = Vec<(String, String)>;
 
-/// Index columns, groups, `sequence_by`, `order_by`, and the units of columns.
-type Described = (Named, Vec<(String, Named)>, Vec<String>, Vec<String>, Named);
+/// Index columns, groups, `sequence_by`, `order_by`, and what is said of columns: column, property, JSON.
+type Described = (Named, Vec<(String, Named)>, Vec<String>, Vec<String>, Vec<(String, String, String)>);
 
-fn schema_of((index, groups, sequence_by, order_by, units): Described) -> PyResult<Schema> {
+fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> PyResult<Schema> {
     let mut builder = Schema::builder().sequence_by(sequence_by).order_by(order_by);
     for (name, ty) in index {
         builder = builder.index(name, ty);
@@ -361,8 +361,10 @@ fn schema_of((index, groups, sequence_by, order_by, units): Described) -> PyResu
     for (name, columns) in groups {
         builder = builder.group(name, columns);
     }
-    for (column, unit) in units {
-        builder = builder.property(column, "unit", unit);
+    for (column, key, value) in properties {
+        let value: serde_json::Value =
+            serde_json::from_str(&value).map_err(|error| Invalid::new_err(format!("property `{key}` of `{column}`: {error}")))?;
+        builder = builder.property(column, key, value);
     }
     builder.build().py()
 }

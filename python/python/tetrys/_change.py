@@ -43,6 +43,8 @@ def overwrite(
     sequence_by: Sequence[str] = (),
     order_by: Sequence[str] = (),
     units: Mapping[str, str] | None = None,
+    presets: Mapping[str, str] | None = None,
+    required: Sequence[str] = (),
     reference: str | Table | Iterable[str | Table] = (),
     reuse: str = "any",
     preset: str | None = None,
@@ -51,7 +53,7 @@ def overwrite(
     progress: Callable[[int], object] | None = None,
 ) -> Table:
     parts, rest, found = first_of(data, schema or {})
-    plan = described(found, index, groups, sequence_by, order_by, units)
+    plan = described(found, index, groups, sequence_by, order_by, units, presets, required)
     said = json.dumps(dict(properties or {}))
     native = _tetrys.TableWriter.overwrite(table, plan, _preset(table, preset), said, write_memory, opened(reference), reuse)
     tell(native.untold())

@@ -166,6 +166,8 @@ class Table:
         sequence_by: Sequence[str] = (),
         order_by: Sequence[str] = (),
         units: Mapping[str, str] | None = None,
+        presets: Mapping[str, str] | None = None,
+        required: Sequence[str] = (),
         reference: str | Table | Iterable[str | Table] = (),
         reuse: str = "any",
         preset: str | None = None,

@@ -50,6 +50,8 @@ class Writer:
         order_by: Sequence[str] = (),
         units: Mapping[str, str] | None = None,
         preset: str = "balanced",
+        presets: Mapping[str, str] | None = None,
+        required: Sequence[str] = (),
         properties: Mapping[str, Any] | None = None,
         write_memory: int | None = None,
         reference: str | Table | Iterable[str | Table] = (),
@@ -57,7 +59,7 @@ class Writer:
     ) -> None:
         """`schema` has the type of each column (`"i64"`, `"utf8"`, `"f32[?,4]"`), `index` the columns held in memory, `groups` those
         stored and read together (by default the columns of one prefix: `lidar.points` and `lidar.times` in `lidar`). Any column may
-        be null. `preset` is fast, balanced or compact; `write_memory` bytes are what a partition holds before it spills to a file.
+        be null but those in `required`. `preset` is fast, balanced or compact, `presets` has columns with another one; `write_memory` bytes are what a partition holds before it spills to a file.
 
         Blocks that one of the tables `reference` has (URLs or tables) are neither encoded nor stored again, but referred to where
         they lie: all of them, those of the `same-preset`, or `none`, as `reuse` says. Partitions of other processes (`task`) look
@@ -72,7 +74,7 @@ class Writer:
         Raises `Exists` where there is a table already, `Invalid` for a broken rule, `Unsupported` for an unknown type.
         """
         self.schema = dict(schema)
-        plan = described(self.schema, index, groups, sequence_by, order_by, units)
+        plan = described(self.schema, index, groups, sequence_by, order_by, units, presets, required)
         self._made_by = (str(url), plan, preset, json.dumps(dict(properties or {})), write_memory)
         self._native = _tetrys.TableWriter(*self._made_by, None, opened(reference), reuse)
         tell(self._native.untold())
@@ -242,8 +244,15 @@ def described(
     sequence_by: Sequence[str],
     order_by: Sequence[str],
     units: Mapping[str, str] | None,
+    presets: Mapping[str, str] | None,
+    required: Sequence[str],
 ) -> tuple[Any, ...]:
     """The parts of a schema, as the native side takes them."""
+    said = [
+        *((column, "unit", json.dumps(unit)) for column, unit in (units or {}).items()),
+        *((column, "tetrys.preset", json.dumps(preset)) for column, preset in (presets or {}).items()),
+        *((column, "tetrys.nullable", "false") for column in required),
+    ]
     if missing := [name for name in index if name not in schema]:
         raise Invalid(f"index columns that are not there: {', '.join(missing)}")
     named = _groups(schema, index, groups)
@@ -252,7 +261,7 @@ def described(
         [(group, [(name, schema[name]) for name in columns]) for group, columns in named.items()],
         list(sequence_by),
         list(order_by),
-        list((units or {}).items()),
+        said,
     )
 
 
