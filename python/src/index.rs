@@ -136,7 +136,7 @@ impl Index {
         url: String,
         properties: Option<&Bound<'_, PyDict>>,
         update: bool,
-    ) -> PyResult<(Table, Vec<(String, String)>)> {
+    ) -> PyResult<(Table, Untold)> {
         check_frames().py()?;
         let mut writer = self.0.view_writer();
         if let Some(properties) = properties {
@@ -190,13 +190,12 @@ pub(crate) fn concat(py: Python<'_>, indexes: Vec<Py<Index>>, fill: bool) -> PyR
     with_frames(py, || if fill { tetrys::Index::concat_filling(indexes) } else { tetrys::Index::concat(indexes) }).map(Index)
 }
 
+/// Tables that could not be told that they are needed: URL and why.
+type Untold = Vec<(String, String)>;
+
 /// Makes the views of a recipe: of a text in TOML, or of a dict with the same words.
 #[pyfunction]
-pub(crate) fn run<'py>(
-    py: Python<'py>,
-    recipe: &Bound<'_, PyAny>,
-    dry_run: bool,
-) -> PyResult<(Bound<'py, PyAny>, Vec<(String, String)>)> {
+pub(crate) fn run<'py>(py: Python<'py>, recipe: &Bound<'_, PyAny>, dry_run: bool) -> PyResult<(Bound<'py, PyAny>, Untold)> {
     check_frames().py()?;
     let recipe = match recipe.extract::<String>() {
         Ok(text) => tetrys::Recipe::parse(&text),
