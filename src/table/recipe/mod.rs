@@ -100,6 +100,7 @@ pub enum Source {
         /// The URL.
         table: String,
         /// The conditions.
+        #[serde(default)]
         filter: Several,
     },
 }
@@ -234,8 +235,18 @@ impl Recipe {
     pub fn from_value(value: Value) -> Result<Self> {
         check_words(&value, "the recipe", WORDS)?;
         for (name, source) in members(&value, "sources") {
-            if source.is_object() {
-                check_words(source, &format!("[sources.{name}]"), SOURCE_WORDS)?;
+            let place = format!("[sources.{name}]");
+            match source {
+                Value::String(_) => {}
+                Value::Object(_) => check_words(source, &place, SOURCE_WORDS)?,
+                _ => {
+                    return Err(Error::invalid(format!(
+                        "recipe: {place} is {source}, expected a URL or a table of: table, filter"
+                    )));
+                }
+            }
+            if source.is_object() && !source.get("table").is_some_and(Value::is_string) {
+                return Err(Error::invalid(format!("recipe: {place} has no `table`: the URL of the source")));
             }
         }
         for join in value.get("join").and_then(Value::as_array).into_iter().flatten() {
