@@ -1,7 +1,7 @@
 //! The library without `async`: the same tables, indexes and loaders, whose calls wait.
 //!
-//! One runtime serves the whole process; it is made by the first call. These types must not be used inside asynchronous code:
-//! a call there panics, as waiting would block the runtime itself.
+//! One runtime serves the whole process; it is made by the first call. Inside asynchronous code a call does the same, and holds
+//! up the thread of the runtime that it is made on until it is done: the asynchronous types are better there.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -23,11 +23,11 @@ mod changes;
 
 pub use changes::{GroupReplacer, PartitionWriter, TableWriter};
 
-use std::sync::OnceLock;
+use std::{panic::resume_unwind, sync::OnceLock, thread};
 
 use arrow_array::RecordBatch;
 use futures::StreamExt;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 #[cfg(feature = "frame")]
 use crate::table::{Index, SavedView, ViewWriter};
@@ -47,9 +47,17 @@ fn runtime() -> Result<&'static Runtime> {
     Ok(RUNTIME.get_or_init(|| made))
 }
 
-/// Waits for work.
-fn wait<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    runtime()?.block_on(work)
+/// Waits for work. A thread of a runtime may not wait for another runtime, so a thread of its own does.
+fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    let runtime = runtime()?;
+    if Handle::try_current().is_err() {
+        return runtime.block_on(work);
+    }
+    thread::scope(|scope| {
+        let started = thread::Builder::new().name("tetrys-wait".to_owned()).spawn_scoped(scope, || runtime.block_on(work));
+        let started = started.map_err(|error| Error::from(error).at("starting a thread"))?;
+        started.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
 /// One version of a table; see [`crate::Table`].
@@ -76,15 +84,12 @@ impl Table {
         options: WriteOptions,
         batches: impl IntoIterator<Item = RecordBatch>,
     ) -> Result<Self> {
-        let written = async {
-            let writer = table::Table::create(url, schema, options).await?;
-            let mut partition = writer.partition()?;
-            for batch in batches {
-                partition.write(&batch).await?;
-            }
-            writer.commit([partition.finish().await?]).await
-        };
-        wait(written).map(Self)
+        let writer = wait(table::Table::create(url, schema, options))?;
+        let mut partition = writer.partition()?;
+        for batch in batches {
+            wait(partition.write(&batch))?;
+        }
+        wait(async { writer.commit([partition.finish().await?]).await }).map(Self)
     }
 
     /// The table for asynchronous use.
@@ -111,6 +116,7 @@ impl Table {
     /// # Errors
     /// As there.
     pub fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
+        let on: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
         wait(self.0.diff(&before.0, on))
     }
 
@@ -119,6 +125,7 @@ impl Table {
     /// # Errors
     /// As there.
     pub fn rebind<U: AsRef<str>>(&self, urls: impl IntoIterator<Item = U>) -> Result<Self> {
+        let urls: Vec<String> = urls.into_iter().map(|url| url.as_ref().to_owned()).collect();
         wait(self.0.rebind(urls)).map(Self)
     }
 
@@ -216,7 +223,8 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
-        wait(self.0.get_rows(position, window))
+        let window = Window::try_from(window)?;
+        wait(self.0.get_rows::<&Window>(position, &window))
     }
 
     /// As [`crate::RowLoader::get_windows`].
@@ -228,7 +236,8 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
-        wait(self.0.get_windows(positions, window))
+        let window = Window::try_from(window)?;
+        wait(self.0.get_windows::<&Window>(positions, &window))
     }
 
     /// As [`crate::RowLoader::get_parts`].
@@ -240,7 +249,9 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
-        wait(self.0.get_parts(position, parts))
+        let parts = parts.into_iter().map(|(pattern, window)| Ok((pattern.as_ref().to_owned(), Window::try_from(window)?)));
+        let parts = parts.collect::<Result<Vec<(String, Window)>>>()?;
+        wait(self.0.get_parts::<String, Window>(position, parts))
     }
 
     /// As [`crate::RowLoader::take`].
@@ -256,9 +267,9 @@ impl RowLoader {
     /// # Errors
     /// `Unavailable` where no thread can be started.
     pub fn scan(&self, batch_rows: usize) -> Result<impl Iterator<Item = Result<Rows>> + use<>> {
-        let runtime = runtime()?;
-        let mut batches = Box::pin(self.0.scan(batch_rows));
-        Ok(std::iter::from_fn(move || runtime.block_on(batches.next())))
+        runtime()?;
+        let mut batches = self.0.scan(batch_rows).boxed();
+        Ok(std::iter::from_fn(move || wait(async { batches.next().await.transpose() }).transpose()))
     }
 
     /// As [`crate::RowLoader::explain`].
@@ -270,6 +281,7 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
-        wait(self.0.explain(position, window))
+        let window = Window::try_from(window)?;
+        wait(self.0.explain::<&Window>(position, &window))
     }
 }

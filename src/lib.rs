@@ -24,6 +24,6 @@ pub use read::{Coalesce, Edge, Explain, Offsets, Pick, TimeOffsets, Window};
 pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};
 pub use store::{Store, StoreOptions};
 #[cfg(feature = "frame")]
-pub use table::{Index, SavedView, ViewWriter};
+pub use table::{Index, Recipe, SavedView, ViewWriter};
 pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows};
 pub use write::{PartitionWriter, Receipt, WriteOptions};

@@ -436,23 +436,41 @@ fn a_window_over_a_view_of_three_tables_costs_the_ranges_of_its_groups() {
     assert_eq!((seen.lists, folders), (1, vec!["manifests", "index", "joins", "joins"]));
     let loader = RowLoader::new(&opened).unwrap().columns(["*.bytes"]).unwrap();
     let offsets = Offsets::try_from(-9..=0).unwrap();
+    let here = loader.get_rows(50, 0..=0);
+    let row = block_on(here).unwrap().table_rows()[0].unwrap();
     block_on(loader.get_rows(40, &offsets)).unwrap();
-    tables.iter().for_each(|(_, counting)| drop(counting.reset()));
     let explained = block_on(loader.explain(50, &offsets)).unwrap();
+    // What each table alone asks its store for, for its rows of the window: they are the same ones in all three.
+    let chunks = |counting: &CountingStore| -> Vec<(String, std::ops::Range<u64>)> {
+        let gets = counting.reset().gets.into_iter();
+        gets.inspect(|get| assert!(get.path.starts_with("chunks/"), "{}", get.path)).map(|get| (get.path, get.range)).collect()
+    };
+    let alone: Vec<_> = tables
+        .iter()
+        .map(|(table, counting)| {
+            let alone = table.row_loader().columns(["*.bytes"]).unwrap();
+            let cost = block_on(alone.explain(row, &offsets)).unwrap();
+            counting.reset();
+            block_on(alone.get_rows(row, &offsets)).unwrap();
+            (cost, chunks(counting))
+        })
+        .collect();
     block_on(loader.get_rows(50, &offsets)).unwrap();
-    let mut requests = 0;
-    for (table, counting) in &tables {
-        // What the table alone would be asked for the same rows.
-        let row = block_on(RowLoader::new(&opened).unwrap().get_row(50)).unwrap().as_rows().table_rows()[0].unwrap();
-        let seen = counting.reset();
-        let alone = table.row_loader().columns(["*.bytes"]).unwrap();
-        let cost = block_on(alone.explain(row, &offsets)).unwrap();
-        counting.reset();
-        let seen: Vec<_> = seen.gets.iter().filter(|get| get.path.starts_with("chunks/")).collect();
-        assert!(seen.len() >= cost.requests && cost.requests >= 1, "{seen:?}");
-        requests += cost.requests;
+    for ((_, counting), ((cost, wanted), group)) in tables.iter().zip(alone.iter().zip(&explained.groups)) {
+        let seen = chunks(counting);
+        assert_eq!(&seen, wanted);
+        // And that is what was explained before, group by group: one column group of each store.
+        let bytes: u64 = seen.iter().map(|(_, range)| range.end - range.start).sum();
+        assert_eq!((seen.len(), bytes), (group.requests, group.bytes));
+        assert_eq!((cost.ranges, cost.requests, cost.bytes), (group.ranges, group.requests, group.bytes));
     }
-    assert_eq!((explained.requests, explained.groups.len()), (requests, 3));
+    let sum = |of: fn(&tetrys::Explain) -> u64| alone.iter().map(|(cost, _)| of(cost)).sum::<u64>();
+    assert_eq!(
+        (explained.ranges as u64, explained.requests as u64),
+        (sum(|cost| cost.ranges as u64), sum(|cost| cost.requests as u64))
+    );
+    assert_eq!((explained.bytes, explained.payload_bytes), (sum(|cost| cost.bytes), sum(|cost| cost.payload_bytes)));
+    assert_eq!(explained.groups.len(), 3);
     assert_eq!(counting.reset().requests(), 0);
 }
 

@@ -13,7 +13,6 @@ mod output;
 mod pictures;
 mod progress;
 mod reading;
-mod recipe;
 mod staging;
 mod text;
 mod times;

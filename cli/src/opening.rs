@@ -13,7 +13,8 @@ pub(crate) fn keep(options: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-fn options() -> StoreOptions {
+/// The options of this command.
+pub(crate) fn options() -> StoreOptions {
     OPTIONS.get().cloned().unwrap_or_else(StoreOptions::from_env)
 }
 

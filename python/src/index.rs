@@ -1,130 +1,20 @@
-//! Tables and their indexes.
+//! Indexes: frames, merges, splits, and the views that are saved of them.
 
 use std::collections::BTreeMap;
 
 use polars::prelude::{BooleanChunked, NewChunkedArray};
-use pyo3::{prelude::*, types::PyCapsule};
-use tetrys::{Merge, Pick};
+use pyo3::{
+    prelude::*,
+    types::{PyCapsule, PyDict},
+};
+use tetrys::{Merge, Pick, StoreOptions};
 
 use crate::{
     capsule,
     error::{IntoPython, Invalid},
     runtime::{check_frames, wait_long, with_frames},
+    table::{Table, from_python, to_python},
 };
-
-/// One version of a table; immutable.
-#[pyclass(frozen, module = "tetrys")]
-pub(crate) struct Table(pub(crate) tetrys::Table);
-
-#[pymethods]
-impl Table {
-    /// Opens the newest version of the table at `url`, or the one that `url@VERSION` names.
-    #[new]
-    fn new(py: Python<'_>, url: String) -> PyResult<Self> {
-        wait_long(py, async move { tetrys::Table::open(&url).await }).map(Self)
-    }
-
-    /// Where the table lies.
-    #[getter]
-    fn url(&self) -> &str {
-        self.0.url()
-    }
-
-    /// The number of this version.
-    #[getter]
-    fn version(&self) -> u64 {
-        self.0.version()
-    }
-
-    /// The table, the same in all versions.
-    #[getter]
-    fn uuid(&self) -> String {
-        self.0.manifest().table.to_string()
-    }
-
-    /// The index columns and their types.
-    #[getter]
-    fn index_columns(&self) -> Vec<(String, String)> {
-        self.0.schema().index().map(|column| (column.name.clone(), column.ty.to_string())).collect()
-    }
-
-    /// The column groups, each with its columns and their types.
-    #[getter]
-    fn groups(&self) -> Vec<(String, Vec<(String, String)>)> {
-        let schema = self.0.schema();
-        let column = |id| schema.column(id).map(|column| (column.name.clone(), column.ty.to_string()));
-        let columns = |group: &tetrys::ColumnGroup| group.columns.iter().filter_map(|id| column(*id)).collect();
-        schema.groups().iter().map(|group| (group.name.clone(), columns(group))).collect()
-    }
-
-    /// Stored bytes, and bytes of the values, of each column group: {group: (stored, decoded)}.
-    #[getter]
-    fn group_sizes(&self) -> BTreeMap<String, (u64, u64)> {
-        let segments = &self.0.manifest().segments;
-        let sizes = |(number, group): (usize, &tetrys::ColumnGroup)| {
-            let of = segments.iter().filter_map(|segment| segment.groups.get(number));
-            let logical = of.clone().flat_map(|group| &group.columns).map(|column| column.logical).sum();
-            (group.name.clone(), (of.map(|group| group.stored_bytes).sum(), logical))
-        };
-        self.0.schema().groups().iter().enumerate().map(sizes).collect()
-    }
-
-    /// What the table is, in numbers: what `tetrys info --json` prints, as a dict. Loads the layouts.
-    ///
-    ///     >>> info = tt.Table("drives").info()
-    ///     >>> info["rows"], info["sequences"], info["preset"]
-    ///     (20, 2, 'balanced')
-    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let table = self.0.clone();
-        let info = wait_long(py, async move { table.info().await })?;
-        let json = serde_json::to_string(&info).map_err(|error| Invalid::new_err(error.to_string()))?;
-        py.import("json")?.call_method1("loads", (json,))
-    }
-
-    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("tetrys._html")?.call_method1("of_table", (this,))
-    }
-
-    /// What the table says of itself.
-    #[getter]
-    fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let json = serde_json::to_string(&self.0.manifest().properties).map_err(|error| Invalid::new_err(error.to_string()))?;
-        py.import("json")?.call_method1("loads", (json,))
-    }
-
-    /// The content of an attachment.
-    fn attachment<'py>(&self, py: Python<'py>, name: String) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
-        let table = self.0.clone();
-        let content = wait_long(py, async move { table.attachment(&name).await })?;
-        Ok(pyo3::types::PyBytes::new(py, &content))
-    }
-
-    /// The index, or those of its columns that match any of the patterns.
-    #[pyo3(signature = (columns = None))]
-    fn _index(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Index> {
-        check_frames().py()?;
-        let table = self.0.clone();
-        let open = async move {
-            match columns {
-                None => table.index().await,
-                Some(columns) => table.index_columns(columns).await,
-            }
-        };
-        wait_long(py, open).map(Index)
-    }
-
-    fn __len__(&self) -> usize {
-        usize::try_from(self.0.rows()).unwrap_or(usize::MAX)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Table {} version {}: {} rows", self.0.url(), self.0.version(), self.0.rows())
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        Ok((py.get_type::<Self>().into_any(), (format!("{}@{}", self.0.url(), self.0.version()),)))
-    }
-}
 
 /// A frame whose rows can be read; `tetrys.Index` is the face of it.
 #[pyclass(frozen, module = "tetrys._tetrys")]
@@ -133,7 +23,7 @@ pub(crate) struct Index(pub(crate) tetrys::Index);
 #[pymethods]
 impl Index {
     fn tables(&self) -> Vec<Table> {
-        self.0.tables().cloned().map(Table).collect()
+        self.0.tables().cloned().map(Table::from).collect()
     }
 
     fn column_names(&self) -> Vec<String> {
@@ -184,39 +74,91 @@ impl Index {
         .map(Self)
     }
 
-    #[pyo3(signature = (right, on, right_on, left, by_time, right_time, pick, tolerance, first, suffix))]
     #[expect(clippy::too_many_arguments, reason = "the options of a merge, named on the Python side")]
     fn merge(
         &self,
         py: Python<'_>,
         right: &Self,
-        on: Vec<String>,
-        right_on: Vec<String>,
-        left: bool,
-        by_time: Option<String>,
-        right_time: Option<String>,
-        pick: &str,
+        on: Vec<(String, String)>,
+        times: Option<(String, String)>,
+        direction: &str,
         tolerance: Option<String>,
+        keep_left: bool,
         first: bool,
+        group_to_list: bool,
         suffix: String,
     ) -> PyResult<Self> {
-        if on.len() != right_on.len() {
-            return Err(Invalid::new_err(format!("{} keys on the left, {} on the right", on.len(), right_on.len())));
-        }
-        let mut merge = Merge::on_pairs(on.into_iter().zip(right_on)).suffix(suffix);
-        if let Some(time) = by_time {
-            merge = merge.as_of_pair(time.clone(), right_time.unwrap_or(time), parse_pick(pick)?);
+        let mut merge = Merge::on_pairs(on).suffix(suffix);
+        if let Some((left, right)) = times {
+            let pick = match direction {
+                "backward" => Pick::Before,
+                "forward" => Pick::After,
+                "nearest" => Pick::Nearest,
+                other => return Err(Invalid::new_err(format!("direction `{other}`: expected backward, forward or nearest"))),
+            };
+            merge = merge.as_of_pair(left, right, pick);
         }
         if let Some(tolerance) = tolerance {
             merge = merge.tolerance(tolerance).py()?;
         }
-        if left {
+        if keep_left {
             merge = merge.left();
         }
         if first {
             merge = merge.first();
         }
+        if group_to_list {
+            merge = merge.group_to_list();
+        }
         with_frames(py, || self.0.merge(&right.0, &merge)).map(Self)
+    }
+
+    fn with_sources(&self, py: Python<'_>) -> PyResult<Self> {
+        check_frames().py()?;
+        let index = self.0.clone();
+        wait_long(py, async move { index.with_sources().await }).map(Self)
+    }
+
+    fn split(&self, py: Python<'_>, keys: Vec<String>, shares: Vec<(String, f64)>, salt: &str) -> PyResult<Vec<(String, Self)>> {
+        let parts = with_frames(py, || self.0.split(keys, shares, salt))?;
+        Ok(parts.into_iter().map(|(name, part)| (name, Self(part))).collect())
+    }
+
+    /// The rows of one of its tables that stand in the frame.
+    fn rows_of(&self, table: &Table) -> PyResult<Vec<u64>> {
+        self.0.rows_of(&table.table).py()
+    }
+
+    /// Saves it as a view, or as the next version of one; gives the view, and who could not be told that it is needed.
+    fn save(
+        &self,
+        py: Python<'_>,
+        url: String,
+        properties: Option<&Bound<'_, PyDict>>,
+        update: bool,
+    ) -> PyResult<(Table, Untold)> {
+        check_frames().py()?;
+        let mut writer = self.0.view_writer();
+        if let Some(properties) = properties {
+            for (key, value) in from_python::<BTreeMap<String, serde_json::Value>>("properties", properties)? {
+                writer = writer.property(key, value);
+            }
+        }
+        let saved = wait_long(py, async move {
+            match update {
+                true => writer.save_over(&tetrys::Table::open(&url).await?).await,
+                false => writer.save(&url).await,
+            }
+        })?;
+        let untold = saved.unpinned.into_iter().map(|owner| (owner.url, owner.why)).collect();
+        Ok((Table::from(saved.table), untold))
+    }
+
+    /// What a view of it would take.
+    fn view_size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        check_frames().py()?;
+        let writer = self.0.view_writer();
+        to_python(py, &wait_long(py, async move { writer.size().await })?)
     }
 
     fn __arrow_c_stream__<'py>(
@@ -246,6 +188,23 @@ impl Index {
 pub(crate) fn concat(py: Python<'_>, indexes: Vec<Py<Index>>, fill: bool) -> PyResult<Index> {
     let indexes: Vec<&tetrys::Index> = indexes.iter().map(|index| &index.get().0).collect();
     with_frames(py, || if fill { tetrys::Index::concat_filling(indexes) } else { tetrys::Index::concat(indexes) }).map(Index)
+}
+
+/// Tables that could not be told that they are needed: URL and why.
+type Untold = Vec<(String, String)>;
+
+/// Makes the views of a recipe: of a text in TOML, or of a dict with the same words.
+#[pyfunction]
+pub(crate) fn run<'py>(py: Python<'py>, recipe: &Bound<'_, PyAny>, dry_run: bool) -> PyResult<(Bound<'py, PyAny>, Untold)> {
+    check_frames().py()?;
+    let recipe = match recipe.extract::<String>() {
+        Ok(text) => tetrys::Recipe::parse(&text),
+        Err(_) => tetrys::Recipe::from_value(from_python("recipe", recipe)?),
+    };
+    let recipe = recipe.py()?;
+    let made = wait_long(py, async move { recipe.run(&StoreOptions::from_env(), dry_run).await })?;
+    let untold = made.iter().flat_map(|view| &view.unpinned).map(|owner| (owner.url.clone(), owner.why.clone())).collect();
+    Ok((to_python(py, &made)?, untold))
 }
 
 pub(crate) fn parse_pick(pick: &str) -> PyResult<Pick> {

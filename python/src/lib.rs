@@ -3,10 +3,13 @@
 
 mod arrays;
 mod capsule;
+mod change;
+mod diff;
 mod error;
 mod index;
 mod loader;
 mod runtime;
+mod table;
 mod write;
 
 use pyo3::prelude::*;
@@ -19,7 +22,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<index::Table>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<diff::Diff>()?;
     module.add_class::<index::Index>()?;
     module.add_class::<loader::RowLoader>()?;
     module.add_class::<loader::Rows>()?;
@@ -30,7 +34,10 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<write::Receipt>()?;
     module.add_class::<write::TableWriter>()?;
     module.add_class::<write::Partition>()?;
+    module.add_class::<change::GroupReplacer>()?;
     module.add_function(wrap_pyfunction!(index::concat, module)?)?;
+    module.add_function(wrap_pyfunction!(index::run, module)?)?;
+    module.add_function(wrap_pyfunction!(change::patch, module)?)?;
     module.add_function(wrap_pyfunction!(write::columns_of, module)?)?;
     module.add_function(wrap_pyfunction!(loader::ingest_l5, module)?)?;
     Ok(())

@@ -15,8 +15,9 @@ use tetrys::{Edge, Explain, Offsets, TimeOffsets, Window};
 use crate::{
     arrays, capsule,
     error::{Internal, IntoPython, Invalid},
-    index::{Index, Table, parse_pick},
+    index::{Index, parse_pick},
     runtime::{wait, wait_long},
+    table::Table,
 };
 
 /// Reads of so many rows leave the thread that waits for them, so that it sees Ctrl-C.
@@ -395,5 +396,5 @@ pub(crate) fn ingest_l5(
         };
         tetrys::ingest::l5::ingest(&dataset, tetrys::Store::open(&url)?, &settings, report).await
     };
-    wait_long(py, work).map(Table)
+    wait_long(py, work).map(Table::from)
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeListArray, Int32Array, LargeBinaryArray, LargeListArray, LargeStringArray,
+    Array, ArrayRef, BinaryArray, FixedSizeListArray, Int32Array, LargeBinaryArray, LargeListArray, LargeStringArray, ListArray,
     RecordBatch, RecordBatchOptions, StructArray, cast::AsArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
@@ -12,13 +12,13 @@ use pyo3::{
     prelude::*,
     pybacked::{PyBackedBytes, PyBackedStr},
 };
-use tetrys::{ColumnType, Preset, Primitive, Schema, WriteOptions};
+use tetrys::{ColumnType, Preset, Primitive, Schema, WriteOptions, write::Reuse};
 
 use crate::{
     arrays, capsule,
     error::{IntoPython, Invalid},
-    index::Table,
     runtime::{wait, wait_long},
+    table::Table,
 };
 
 /// Values of a column on their way into a table, and the type that they suggest.
@@ -157,18 +157,23 @@ pub(crate) fn columns_of(frame: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<(String, 
 
 /// The type that a schema would give a column of this field.
 fn type_of(field: &Field) -> PyResult<ColumnType> {
+    let unknown = || Invalid::new_err(format!("column `{}`: no column type for Arrow's {}", field.name(), field.data_type()));
+    known_type(field).ok_or_else(unknown)
+}
+
+/// As [`type_of`]; none where there is no such type.
+fn known_type(field: &Field) -> Option<ColumnType> {
     let unit = |unit: &TimeUnit| match unit {
         TimeUnit::Second => tetrys::TimeUnit::Second,
         TimeUnit::Millisecond => tetrys::TimeUnit::Millisecond,
         TimeUnit::Microsecond => tetrys::TimeUnit::Microsecond,
         TimeUnit::Nanosecond => tetrys::TimeUnit::Nanosecond,
     };
-    let unknown = || Invalid::new_err(format!("column `{}`: no column type for Arrow's {}", field.name(), field.data_type()));
     let scalar = |ty: &DataType| Primitive::ALL.into_iter().find(|one| *one != Primitive::Bf16 && one.arrow() == *ty);
     if let Some(element) = scalar(field.data_type()) {
-        return Ok(ColumnType::Scalar(element));
+        return Some(ColumnType::Scalar(element));
     }
-    Ok(match field.data_type() {
+    Some(match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 => ColumnType::Utf8,
         DataType::Dictionary(_, values) if matches!(**values, DataType::Utf8 | DataType::LargeUtf8) => ColumnType::Categorical,
         DataType::Binary | DataType::LargeBinary => ColumnType::Binary,
@@ -176,7 +181,7 @@ fn type_of(field: &Field) -> PyResult<ColumnType> {
         DataType::Timestamp(found, zone) => ColumnType::Timestamp(unit(found), zone.as_deref().map(str::to_owned)),
         DataType::Duration(found) => ColumnType::Duration(unit(found)),
         // A list of numbers, or of tensors of numbers, is a tensor whose first extent each row chooses.
-        DataType::List(item) | DataType::LargeList(item) => match type_of(item)? {
+        DataType::List(item) | DataType::LargeList(item) => match known_type(item)? {
             ColumnType::Scalar(element) => ColumnType::tensor(element, [None]),
             ColumnType::Tensor { element, shape } if shape.iter().all(Option::is_some) => {
                 ColumnType::tensor(element, [vec![None], shape].concat())
@@ -188,22 +193,22 @@ fn type_of(field: &Field) -> PyResult<ColumnType> {
             [data, shape] if (data.name().as_str(), shape.name().as_str()) == ("data", "shape") => {
                 let (DataType::LargeList(item), DataType::FixedSizeList(extent, rank)) = (data.data_type(), shape.data_type())
                 else {
-                    return Err(unknown());
+                    return None;
                 };
-                let element = scalar(item.data_type()).filter(|_| *extent.data_type() == DataType::Int32).ok_or_else(unknown)?;
-                ColumnType::tensor(element, vec![None; usize::try_from(*rank).map_err(|_| unknown())?])
+                let element = scalar(item.data_type()).filter(|_| *extent.data_type() == DataType::Int32)?;
+                ColumnType::tensor(element, vec![None; usize::try_from(*rank).ok()?])
             }
-            _ => return Err(unknown()),
+            _ => return None,
         },
         DataType::FixedSizeList(item, size) => {
-            let size = u32::try_from(*size).map_err(|_| unknown())?;
-            match type_of(item)? {
+            let size = u32::try_from(*size).ok()?;
+            match known_type(item)? {
                 ColumnType::Scalar(element) => ColumnType::tensor(element, shape_of(field, size)),
                 ColumnType::Tensor { element, shape } => ColumnType::tensor(element, [vec![Some(size)], shape].concat()),
-                _ => return Err(unknown()),
+                _ => return None,
             }
         }
-        _ => return Err(unknown()),
+        _ => return None,
     })
 }
 
@@ -223,12 +228,41 @@ fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
     Ok(match array.data_type() {
         DataType::Utf8View => Arc::new(array.as_string_view().iter().collect::<LargeStringArray>()),
         DataType::BinaryView => Arc::new(array.as_binary_view().iter().collect::<LargeBinaryArray>()),
-        DataType::LargeList(_) => {
+        DataType::List(item) => {
+            let list = array.as_list::<i32>();
+            let items = plain(list.values())?;
+            let item = Arc::new(Field::clone(item).with_data_type(items.data_type().clone()));
+            let list = ListArray::try_new(item, list.offsets().clone(), items, list.nulls().cloned());
+            Arc::new(list.map_err(|error| malformed(&error))?)
+        }
+        DataType::LargeList(item) => {
             let list = array.as_list::<i64>();
             let items = plain(list.values())?;
-            let field = Arc::new(Field::new("item", items.data_type().clone(), true));
-            let list = LargeListArray::try_new(field, list.offsets().clone(), items, list.nulls().cloned());
+            let item = Arc::new(Field::clone(item).with_data_type(items.data_type().clone()));
+            let list = LargeListArray::try_new(item, list.offsets().clone(), items, list.nulls().cloned());
             Arc::new(list.map_err(|error| malformed(&error))?)
+        }
+        DataType::FixedSizeList(item, size) => {
+            let list = array.as_fixed_size_list();
+            let items = plain(list.values())?;
+            let item = Arc::new(Field::clone(item).with_data_type(items.data_type().clone()));
+            let is_fixed = match known_type(&item) {
+                Some(ty @ (ColumnType::Scalar(_) | ColumnType::Tensor { .. })) => ty.fixed_elements().is_some(),
+                _ => false,
+            };
+            let nulls = list.nulls().cloned();
+            match is_fixed {
+                true => {
+                    let list = FixedSizeListArray::try_new_with_length(item, *size, items, nulls, list.len());
+                    Arc::new(list.map_err(|error| malformed(&error))?)
+                }
+                // A tensor of things of no fixed size is a list that happens to have one length.
+                false => {
+                    let offsets =
+                        OffsetBuffer::<i64>::from_repeated_length(usize::try_from(*size).unwrap_or_default(), list.len());
+                    Arc::new(LargeListArray::try_new(item, offsets, items, nulls).map_err(|error| malformed(&error))?)
+                }
+            }
         }
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
@@ -244,6 +278,36 @@ fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
 
 fn malformed(error: &arrow_schema::ArrowError) -> PyErr {
     Invalid::new_err(format!("Arrow: {error}"))
+}
+
+/// Columns by name.
+pub(crate) type Columns = Vec<(String, Py<Column>)>;
+
+/// Columns as a record batch.
+pub(crate) fn batch_of(columns: &[(String, Py<Column>)]) -> PyResult<RecordBatch> {
+    let rows = columns.first().map_or(0, |(_, column)| column.get().array.len());
+    if let Some((name, column)) = columns.iter().find(|(_, column)| column.get().array.len() != rows) {
+        let found = column.get().array.len();
+        return Err(Invalid::new_err(format!("column `{name}` has {found} rows, the first column {rows}")));
+    }
+    let field = |(name, column): &(String, Py<Column>)| Field::new(name, column.get().array.data_type().clone(), true);
+    let schema = Arc::new(ArrowSchema::new(columns.iter().map(field).collect::<Vec<_>>()));
+    let arrays = columns.iter().map(|(_, column)| ArrayRef::clone(&column.get().array)).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| malformed(&error))
+}
+
+/// How much is written again of what is known: options of every writer.
+pub(crate) fn options_of(preset: &str, write_memory: Option<usize>, reuse: &str) -> PyResult<WriteOptions> {
+    let mut options = WriteOptions { preset: parse_preset(preset)?, ..WriteOptions::default() };
+    options.write_memory = write_memory.unwrap_or(options.write_memory);
+    options.reuse = match reuse {
+        "any" => Reuse::Any,
+        "same-preset" => Reuse::SamePreset,
+        "none" => Reuse::None,
+        other => return Err(Invalid::new_err(format!("reuse `{other}`: expected any, same-preset or none"))),
+    };
+    Ok(options)
 }
 
 /// What a finished partition hands to the commit; small, and picklable.
@@ -286,49 +350,89 @@ pub(crate) struct TableWriter(Mutex<Option<tetrys::TableWriter>>);
 
 type Named = Vec<(String, String)>;
 
+/// Index columns, groups, `sequence_by`, `order_by`, and what is said of columns: column, property, JSON.
+type Described = (Named, Vec<(String, Named)>, Vec<String>, Vec<String>, Vec<(String, String, String)>);
+
+fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> PyResult<Schema> {
+    let mut builder = Schema::builder().sequence_by(sequence_by).order_by(order_by);
+    for (name, ty) in index {
+        builder = builder.index(name, ty);
+    }
+    for (name, columns) in groups {
+        builder = builder.group(name, columns);
+    }
+    for (column, key, value) in properties {
+        let value: serde_json::Value =
+            serde_json::from_str(&value).map_err(|error| Invalid::new_err(format!("property `{key}` of `{column}`: {error}")))?;
+        builder = builder.property(column, key, value);
+    }
+    builder.build().py()
+}
+
 #[pymethods]
 impl TableWriter {
     /// A new session, or with `session` one that was begun in another process.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "a schema in parts, named on the Python side")]
+    #[pyo3(signature = (url, schema, preset, properties, write_memory, session, references = Vec::new(), reuse = "any"))]
+    #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
     fn new(
         py: Python<'_>,
         url: String,
-        index: Named,
-        groups: Vec<(String, Named)>,
-        sequence_by: Vec<String>,
-        order_by: Vec<String>,
-        units: Named,
+        schema: Described,
         preset: &str,
         properties: &str,
         write_memory: Option<usize>,
         session: Option<&str>,
+        references: Vec<Py<Table>>,
+        reuse: &str,
     ) -> PyResult<Self> {
-        let mut builder = Schema::builder().sequence_by(sequence_by).order_by(order_by);
-        for (name, ty) in index {
-            builder = builder.index(name, ty);
-        }
-        for (name, columns) in groups {
-            builder = builder.group(name, columns);
-        }
-        for (column, unit) in units {
-            builder = builder.property(column, "unit", unit);
-        }
-        let schema = builder.build().py()?;
-        let mut options = WriteOptions { preset: parse_preset(preset)?, ..Default::default() };
-        options.write_memory = write_memory.unwrap_or(options.write_memory);
         if let Some(session) = session {
             let ticket = tetrys::Ticket::from_json(session).py()?;
             let joined = tetrys::TableWriter::join(tetrys::Store::open(&url).py()?, &ticket);
             return Ok(Self(Mutex::new(Some(joined.py()?))));
         }
-        let properties: std::collections::BTreeMap<String, serde_json::Value> =
-            serde_json::from_str(properties).map_err(|error| Invalid::new_err(format!("properties: {error}")))?;
-        let writer = wait_long(py, async move { tetrys::Table::create(&url, schema, options).await })?;
-        for (key, value) in properties {
-            writer.set_property(key, value);
-        }
-        Ok(Self(Mutex::new(Some(writer))))
+        let (schema, options) = (schema_of(schema)?, options_of(preset, write_memory, reuse)?);
+        Self::begun(py, properties, references, async move { tetrys::Table::create(&url, schema, options).await })
+    }
+
+    /// A session that adds rows to a table.
+    #[staticmethod]
+    fn append(
+        py: Python<'_>,
+        table: &Table,
+        preset: &str,
+        properties: &str,
+        write_memory: Option<usize>,
+        references: Vec<Py<Table>>,
+        reuse: &str,
+    ) -> PyResult<Self> {
+        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse)?);
+        Self::begun(py, properties, references, async move { table.append(options).await })
+    }
+
+    /// A session that gives a table other rows.
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
+    fn overwrite(
+        py: Python<'_>,
+        table: &Table,
+        schema: Described,
+        preset: &str,
+        properties: &str,
+        write_memory: Option<usize>,
+        references: Vec<Py<Table>>,
+        reuse: &str,
+    ) -> PyResult<Self> {
+        let (table, schema, options) = (table.table.clone(), schema_of(schema)?, options_of(preset, write_memory, reuse)?);
+        Self::begun(py, properties, references, async move { table.overwrite(schema, options).await })
+    }
+
+    /// Tables whose chunks may be used and that could not be told: URL and why.
+    fn untold(&self) -> PyResult<Vec<(String, String)>> {
+        let writer = self.take()?;
+        let untold = writer.unpinned().iter().map(|owner| (owner.url.clone(), owner.why.clone())).collect();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(untold)
     }
 
     fn partition(&self) -> PyResult<Partition> {
@@ -364,11 +468,27 @@ impl TableWriter {
     fn commit(&self, py: Python<'_>, receipts: Vec<Py<Receipt>>) -> PyResult<Table> {
         let writer = self.take()?;
         let receipts: Vec<tetrys::Receipt> = receipts.iter().map(|receipt| receipt.get().0.clone()).collect();
-        wait_long(py, writer.commit(receipts)).map(Table)
+        wait_long(py, writer.commit(receipts)).map(Table::from)
     }
 }
 
 impl TableWriter {
+    fn begun(
+        py: Python<'_>,
+        properties: &str,
+        references: Vec<Py<Table>>,
+        writer: impl Future<Output = tetrys::Result<tetrys::TableWriter>> + Send + 'static,
+    ) -> PyResult<Self> {
+        let properties: std::collections::BTreeMap<String, serde_json::Value> =
+            serde_json::from_str(properties).map_err(|error| Invalid::new_err(format!("properties: {error}")))?;
+        let references: Vec<tetrys::Table> = references.iter().map(|table| table.get().table.clone()).collect();
+        let writer = wait_long(py, async move { writer.await?.references(&references).await })?;
+        for (key, value) in properties {
+            writer.set_property(key, value);
+        }
+        Ok(Self(Mutex::new(Some(writer))))
+    }
+
     /// Nothing stays locked while the GIL is not held.
     fn take(&self) -> PyResult<tetrys::TableWriter> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -382,19 +502,9 @@ pub(crate) struct Partition(Mutex<Option<tetrys::PartitionWriter>>);
 
 #[pymethods]
 impl Partition {
-    fn write(&self, py: Python<'_>, columns: Vec<(String, Py<Column>)>) -> PyResult<()> {
+    fn write(&self, py: Python<'_>, columns: Columns) -> PyResult<()> {
+        let batch = batch_of(&columns)?;
         let mut writer = self.take()?;
-        let rows = columns.first().map_or(0, |(_, column)| column.get().array.len());
-        if let Some((name, column)) = columns.iter().find(|(_, column)| column.get().array.len() != rows) {
-            let found = column.get().array.len();
-            *self.held() = Some(writer);
-            return Err(Invalid::new_err(format!("column `{name}` has {found} rows, the first column {rows}")));
-        }
-        let field = |(name, column): &(String, Py<Column>)| Field::new(name, column.get().array.data_type().clone(), true);
-        let schema = Arc::new(ArrowSchema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        let arrays = columns.iter().map(|(_, column)| ArrayRef::clone(&column.get().array)).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| malformed(&error))?;
         let (writer, done) = wait_long(py, async move {
             let done = writer.write(&batch).await;
             Ok((writer, done))

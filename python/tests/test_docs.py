@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import inspect
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +67,14 @@ def test_every_public_name_is_documented_and_the_main_ones_by_example() -> None:
     assert [name for name, text in documented() if not text and not name.startswith("Ragged.")] == []
     shown = {"Index", "Index.filter", "RowLoader.get_row", "RowLoader.get_rows", "RowLoader.take", "RowLoader.scan", "Writer.__init__"}
     assert shown <= EXAMPLES.keys()
+
+
+def test_the_merge_script_does_what_it_asserts(tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / "examples" / "merge.py"
+    assert len(script.read_text().splitlines()) < 100
+    ran = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "busy rows of 1000" in ran.stdout
 
 
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:

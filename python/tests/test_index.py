@@ -138,14 +138,14 @@ def test_a_left_merge_keeps_rows_without_a_partner(index: tt.Index, labels: tt.I
     merged = index.merge(labels, on="timestamp", how="left")
     assert len(merged) == 20
     assert tt.row_loader(merged).get_row(1)["labels.boxes"] is None
-    with pytest.raises(tt.Invalid, match="expected inner or left"):
+    with pytest.raises(tt.Invalid, match="expected inner, left or asof"):
         index.merge(labels, on="timestamp", how="outer")
     with pytest.raises(tt.NotFound):
         index.merge(labels, on="no such key")
 
 
 def test_a_merge_by_time_takes_the_nearest_row(index: tt.Index, labels: tt.Index) -> None:
-    merged = tt.merge(index, labels, on=[], by_time=("timestamp", "seen"), pick="nearest", tolerance="30")
+    merged = tt.merge(index, labels, on="timestamp", right_on="seen", how="asof", direction="nearest", tolerance="30")
     assert list(merged["timestamp"]) == [row * 100 for row in range(0, 20, 2)]
 
 

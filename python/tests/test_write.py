@@ -228,3 +228,17 @@ def test_a_level_5_data_set_is_taken_in(tmp_path: Path) -> None:
     assert history.mask.sum() == 3
     centroid = history["agents.pose.centroid"]
     assert centroid.values.shape == (centroid.offsets[-1], 2)
+
+
+def test_columns_have_presets_of_their_own_and_may_be_declared_without_nulls(tmp_path: Path) -> None:
+    rows = {"i": np.arange(4000), "a.x": np.arange(4000) * 0.5, "a.y": np.arange(4000) * 0.5}
+    options: dict[str, Any] = {"index": ["i"], "preset": "compact", "presets": {"a.x": "fast"}, "required": ["a.y"]}
+    table = tt.write_table(str(tmp_path / "t"), rows, **options)
+    fast = tt.write_table(str(tmp_path / "fast"), rows, index=["i"], preset="fast")
+    (own,), (all_fast,) = (one.info()["column_groups"] for one in (table, fast))
+    assert own["codecs"][0] == all_fast["codecs"][0] and own["codecs"][1] != all_fast["codecs"][1]
+    assert table.column_properties("a.y") == {"tetrys.nullable": False}
+    with pytest.raises(tt.Invalid, match="column `a.y`: row 1 of the batch is null"):
+        table.append({"i": [1, 2], "a.x": [1.0, None], "a.y": [1.0, None]})
+    with pytest.raises(tt.Invalid, match="column `a.x`: its property `tetrys.preset`"):
+        tt.write_table(str(tmp_path / "wrong"), rows, index=["i"], presets={"a.x": "quick"})

@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::frame::internal;
+use super::{aside::collect, frame::internal};
 use crate::{
     error::{Error, Result},
     read::{Pick, TimeSpan, Times},
@@ -246,15 +246,12 @@ impl Merge {
             .drop_nulls(None)
             .group_by_stable(names.clone())
             .agg([col(ROW).first()])
-            .with_row_index(GROUP, None)
-            .collect()
-            .map_err(internal)?;
+            .with_row_index(GROUP, None);
+        let firsts = collect(firsts).map_err(internal)?;
         let group_of = |frame: DataFrame, height: usize| -> Result<Vec<Option<u32>>> {
-            let found = frame
-                .lazy()
-                .join(firsts.clone().lazy().drop(cols([ROW])), names.clone(), names.clone(), JoinArgs::new(JoinType::Inner))
-                .collect()
-                .map_err(internal)?;
+            let firsts = firsts.clone().lazy().drop(cols([ROW]));
+            let found = frame.lazy().join(firsts, names.clone(), names.clone(), JoinArgs::new(JoinType::Inner));
+            let found = collect(found).map_err(internal)?;
             let rows = found.column(ROW).map_err(internal)?.idx().map_err(internal)?.clone();
             let groups = found.column(GROUP).map_err(internal)?.idx().map_err(internal)?.clone();
             let mut out = vec![None; height];

@@ -26,6 +26,18 @@ pub struct Column {
     pub properties: BTreeMap<String, serde_json::Value>,
 }
 
+/// The property of a column that has the name of its own preset: writers choose its codecs by that one.
+pub const PRESET: &str = "tetrys.preset";
+/// The property of a column that is `false` where writers refuse nulls.
+pub const NULLABLE: &str = "tetrys.nullable";
+
+impl Column {
+    /// Whether writers take nulls.
+    pub fn is_nullable(&self) -> bool {
+        self.properties.get(NULLABLE) != Some(&serde_json::Value::Bool(false))
+    }
+}
+
 /// Columns stored and read together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnGroup {
@@ -333,6 +345,29 @@ impl SchemaBuilder {
     pub fn property(mut self, column: impl Into<String>, key: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
         self.properties.push((column.into(), key.into(), value.into()));
         self
+    }
+
+    /// Gives a column a preset of its own (`fast`, `balanced`, `compact`), by which its codecs are chosen in every later write: a
+    /// column that is read most, or one that is noise, among others that had better be small.
+    ///
+    /// ```
+    /// use tetrys::{Preset, Schema};
+    /// let schema = Schema::builder()
+    ///     .index("time", "i64")
+    ///     .group("lidar", [("lidar.points", "f32[?,4]"), ("lidar.raw", "binary")])
+    ///     .preset("lidar.points", Preset::Fast)
+    ///     .required("time")
+    ///     .build()?;
+    /// assert!(!schema.column_named("time").unwrap().is_nullable());
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    pub fn preset(self, column: impl Into<String>, preset: impl ToString) -> Self {
+        self.property(column, PRESET, preset.to_string())
+    }
+
+    /// Declares a column without nulls: writing one is an error that names column and row.
+    pub fn required(self, column: impl Into<String>) -> Self {
+        self.property(column, NULLABLE, false)
     }
 
     /// Checks and builds. A column named in several groups is one column stored several times.

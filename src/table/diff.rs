@@ -2,7 +2,10 @@
 //! No payload is read: a row's blocks are known by their hashes (`format-spec/canonical.md#logical-block-hash`), whatever codec,
 //! chunk or table they are stored in.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use futures::future::{try_join, try_join_all};
@@ -51,6 +54,34 @@ pub struct ColumnDiff {
     pub name: String,
     /// Rows with equal keys in which it differs.
     pub changed: u64,
+}
+
+impl fmt::Display for Diff {
+    /// A line on rows, and one for each column and group that differs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [before, now] = self.rows;
+        let Self { added, removed, changed, unchanged, .. } = self;
+        let (added, removed, changed) = (added.len(), removed.len(), changed.len());
+        write!(f, "{before} rows -> {now}: {added} added, {removed} removed, {changed} changed, {unchanged} unchanged")?;
+        for column in self.index.iter().filter(|column| column.changed > 0) {
+            write!(f, "\nindex column {}: {} changed", column.name, column.changed)?;
+        }
+        for group in &self.groups {
+            match group.changed {
+                Some(0) => {}
+                Some(changed) => {
+                    write!(f, "\ncolumn group {}: {}{changed} changed", group.name, if group.exact { "" } else { "at most " })?;
+                }
+                None => write!(f, "\ncolumn group {}: other columns", group.name)?,
+            }
+        }
+        for (what, columns) in [("new column", &self.columns_added), ("column gone", &self.columns_removed)] {
+            for (name, ty) in columns {
+                write!(f, "\n{what} {name}: {ty}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How a column group differs.

@@ -145,6 +145,8 @@ impl Index {
     }
 
     /// The frame as a lazy one; what it becomes is an index again by [`Index::with_frame`].
+    ///
+    /// `collect` of polars panics inside a tokio runtime of one thread, and in a `LocalSet`; the methods here do not.
     pub fn lazy(&self) -> LazyFrame {
         self.frame.clone().lazy()
     }
@@ -235,9 +237,12 @@ impl Index {
     /// # Errors
     /// `Invalid` where polars refuses the query.
     pub fn query(&self, sql: &str) -> Result<DataFrame> {
-        let mut context = SQLContext::new();
-        context.register("t", self.lazy());
-        let found = context.execute(sql).and_then(LazyFrame::collect);
+        let frame = self.lazy();
+        let found = index::aside(|| {
+            let mut context = SQLContext::new();
+            context.register("t", frame);
+            context.execute(sql).and_then(LazyFrame::collect)
+        });
         found.map_err(|error| refused(&format!("`{sql}`"), &error))
     }
 
@@ -309,7 +314,7 @@ impl Index {
     }
 
     fn collect(&self, what: &str, frame: LazyFrame) -> Result<Self> {
-        self.keep(frame.collect().map_err(|error| refused(what, &error))?)
+        self.keep(index::collect(frame).map_err(|error| refused(what, &error))?)
     }
 
     /// A frame made by something that keeps locators, if it was not told to overwrite them.

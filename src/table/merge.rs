@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    index::{Merge, NO_PARTNER, is_locator, locate, locator_column, retag, without_locators},
+    index::{Merge, NO_PARTNER, collect, is_locator, locate, locator_column, retag, without_locators},
     schema::ColumnId,
 };
 
@@ -148,7 +148,7 @@ impl Index {
         let frame = self.frame.sort([locator.as_str()], SortMultipleOptions::default()).map_err(internal)?;
         let frame = frame.drop_nulls(Some(&names)).map_err(internal)?.lazy();
         let frame = frame.group_by_stable(keys.iter().map(|key| col(*key)).collect::<Vec<_>>()).agg(columns);
-        let frame = frame.collect().map_err(internal)?;
+        let frame = collect(frame).map_err(internal)?;
         let rows = usize::try_from(source.table.rows()).map_err(|_| Error::unsupported("rows in lists"))?;
         let mut firsts: Vec<Option<u64>> = vec![None; rows];
         let lists = frame.column(ROWS).map_err(internal)?.as_materialized_series().list().map_err(internal)?;

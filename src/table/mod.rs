@@ -6,6 +6,7 @@ mod compact;
 mod diff;
 mod edit;
 mod gc;
+mod history;
 #[cfg(feature = "frame")]
 mod index;
 mod info;
@@ -15,6 +16,8 @@ mod loader;
 #[cfg(feature = "frame")]
 mod merge;
 mod rebind;
+#[cfg(feature = "frame")]
+pub mod recipe;
 mod rows;
 #[cfg(feature = "frame")]
 mod saving;
@@ -38,10 +41,13 @@ pub use columns::GroupReplacer;
 pub use diff::{ColumnDiff, Diff, GroupDiff};
 pub use edit::Edit;
 pub use gc::{GcPlan, GcSettings};
+pub use history::VersionInfo;
 #[cfg(feature = "frame")]
 pub use index::Index;
 pub use info::{GroupInfo, SourceInfo, TableInfo};
 pub use loader::RowLoader;
+#[cfg(feature = "frame")]
+pub use recipe::{MadeView, Recipe};
 pub use rows::{Element, Row, Rows, Tensor};
 #[cfg(feature = "frame")]
 pub use saving::{SavedView, ViewSize, ViewWriter};

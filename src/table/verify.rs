@@ -98,7 +98,9 @@ impl Table {
     /// Join maps, and the sources as far as their manifests: each is a table that can be verified by itself.
     async fn verify_view(&self, found: &mut Verification) -> Result<()> {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
-        for object in sources.iter().flat_map(|source| source.join.iter().chain(&source.lists)) {
+        // Collected: a future that holds this iterator could not be sent to another thread.
+        let joins: Vec<_> = sources.iter().flat_map(|source| source.join.iter().chain(&source.lists)).collect();
+        for object in joins {
             let bytes = self.object("joins", object).await;
             if let Some(bytes) = found.note(&format!("joins/{}.parquet", object.blake3), bytes)? {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);

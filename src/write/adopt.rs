@@ -48,7 +48,7 @@ impl Adopter {
         known: &Known,
         chunk: &mut OpenChunk,
         types: &[ColumnType],
-        preset: Preset,
+        presets: &[Preset],
     ) -> Result<()> {
         let unproven = chunk.take_unproven();
         let places: Vec<Place> = unproven.iter().filter_map(|(number, _)| chunk.place(*number).cloned()).collect();
@@ -71,7 +71,7 @@ impl Adopter {
                     self.sharing.first_refused.get_or_insert_with(|| {
                         format!("block {} of chunk {} of owner {}: {error}", place.ordinal, place.chunk, place.owner)
                     });
-                    chunk.store_again(number, preset, types, &pages)?;
+                    chunk.store_again(number, presets, types, &pages)?;
                 }
             }
         }
@@ -84,11 +84,11 @@ impl Adopter {
         known: Option<&Known>,
         mut chunk: OpenChunk,
         types: &[ColumnType],
-        preset: Preset,
+        presets: &[Preset],
     ) -> Result<CutChunk> {
         if let Some(known) = known {
-            self.prove(known, &mut chunk, types, preset).await?;
-            self.bring_together(known, &mut chunk, types, preset).await?;
+            self.prove(known, &mut chunk, types, presets).await?;
+            self.bring_together(known, &mut chunk, types, presets).await?;
         }
         let cut = chunk.finish(types.len())?;
         let own = cut.chunk.as_ref().map(|chunk| chunk.id);
@@ -101,7 +101,13 @@ impl Adopter {
         Ok(cut)
     }
 
-    async fn bring_together(&mut self, known: &Known, chunk: &mut OpenChunk, types: &[ColumnType], preset: Preset) -> Result<()> {
+    async fn bring_together(
+        &mut self,
+        known: &Known,
+        chunk: &mut OpenChunk,
+        types: &[ColumnType],
+        presets: &[Preset],
+    ) -> Result<()> {
         self.stretch += 1;
         let chunks = &mut self.chunks;
         let spots = chunk.spots(self.stretch, |place| {
@@ -134,7 +140,7 @@ impl Adopter {
                     error.at(format!("block {} of chunk {}, which is known and stored again", place.ordinal, place.chunk))
                 })?;
                 self.sharing.stored_again += 1;
-                chunk.store_again(*number, preset, types, &pages)?;
+                chunk.store_again(*number, presets, types, &pages)?;
             }
         }
         Ok(())

@@ -73,13 +73,13 @@ impl OpenChunk {
     /// Encodes and appends a block.
     pub(super) fn push(
         &mut self,
-        preset: Preset,
+        presets: &[Preset],
         types: &[ColumnType],
         (rows, starts): (u32, bool),
         pages: &[CanonicalPage],
         hash: Hash,
     ) -> Result<()> {
-        let block = self.encode(preset, types, rows, pages)?;
+        let block = self.encode(presets, types, rows, pages)?;
         self.push_encoded(block, starts, hash);
         Ok(())
     }
@@ -106,12 +106,13 @@ impl OpenChunk {
     }
 
     /// Encodes a block; the first one chooses the codec chains.
-    fn encode(&mut self, preset: Preset, types: &[ColumnType], rows: u32, pages: &[CanonicalPage]) -> Result<EncodedBlock> {
+    fn encode(&mut self, presets: &[Preset], types: &[ColumnType], rows: u32, pages: &[CanonicalPage]) -> Result<EncodedBlock> {
         if self.columns.is_empty() {
             self.columns = types
                 .iter()
+                .zip(presets)
                 .zip(pages)
-                .map(|(ty, page)| Ok((ty.clone(), preset.choose(ty, &page.values)?)))
+                .map(|((ty, preset), page)| Ok((ty.clone(), preset.choose(ty, &page.values)?)))
                 .collect::<Result<Vec<_>>>()?;
         }
         let pages =
@@ -123,12 +124,12 @@ impl OpenChunk {
     pub(super) fn store_again(
         &mut self,
         number: usize,
-        preset: Preset,
+        presets: &[Preset],
         types: &[ColumnType],
         pages: &[CanonicalPage],
     ) -> Result<()> {
         let Some(rows) = self.entries.get(number).map(|entry| entry.rows) else { return Ok(()) };
-        let block = self.encode(preset, types, rows, pages)?;
+        let block = self.encode(presets, types, rows, pages)?;
         self.stored += block.stored_len();
         self.in_memory += block.stored_len();
         self.entries[number].body = Body::Memory(block);

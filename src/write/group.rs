@@ -17,7 +17,8 @@ use crate::{
 pub(super) struct GroupWriter {
     types: Vec<ColumnType>,
     type_texts: Vec<String>,
-    preset: Preset,
+    /// One for each column.
+    presets: Vec<Preset>,
     cuts: Cuts,
     finder: Option<Finder>,
     pages: Vec<PageBuilder>,
@@ -33,13 +34,13 @@ pub(super) struct GroupWriter {
 }
 
 impl GroupWriter {
-    pub(super) fn new(types: Vec<ColumnType>, preset: Preset, cuts: Cuts, finder: Option<Finder>) -> Self {
+    pub(super) fn new(types: Vec<ColumnType>, presets: Vec<Preset>, cuts: Cuts, finder: Option<Finder>) -> Self {
         Self {
             pages: types.iter().map(PageBuilder::new).collect(),
             type_texts: types.iter().map(ToString::to_string).collect(),
             logical: vec![0; types.len()],
             types,
-            preset,
+            presets,
             cuts,
             finder,
             block: (0, 0, false),
@@ -102,9 +103,9 @@ impl GroupWriter {
         &self.logical
     }
 
-    /// The types of the columns, and the preset.
-    pub(super) fn types(&self) -> (&[ColumnType], Preset) {
-        (&self.types, self.preset)
+    /// The types of the columns, and their presets.
+    pub(super) fn types(&self) -> (&[ColumnType], &[Preset]) {
+        (&self.types, &self.presets)
     }
 
     /// Encoded bytes in memory.
@@ -141,7 +142,7 @@ impl GroupWriter {
                 let is_clear = place.is_own && (place.pages.is_some() || self.types.len() == 1);
                 self.chunk.push_known(place, starts, hash, (!is_clear).then_some(pages));
             }
-            None => self.chunk.push(self.preset, &self.types, (rows, starts), &pages, hash)?,
+            None => self.chunk.push(&self.presets, &self.types, (rows, starts), &pages, hash)?,
         }
         self.chunk_bytes += bytes;
         self.sequence_bytes += bytes;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 
 use super::{
     adopt::Adopter,
@@ -14,10 +14,11 @@ use super::{
     receipt::Sharing,
 };
 use crate::{
+    codec::Preset,
     error::{Error, Result},
     format::{ColumnBytes, LayoutRun},
     id::Hash,
-    schema::{ColumnType, Schema},
+    schema::{Column, ColumnType, NULLABLE, PRESET, Schema},
     store::Store,
 };
 
@@ -39,7 +40,7 @@ struct GroupState {
     adopter: Adopter,
     /// Chunks that are cut and not stored.
     cut: Vec<OpenChunk>,
-    names: Vec<(String, ColumnType)>,
+    columns: Vec<Column>,
     written: WrittenGroup,
 }
 
@@ -71,7 +72,7 @@ impl GroupsWriter {
     /// A writer of these column groups (numbers in the schema).
     ///
     /// # Errors
-    /// `Invalid` for impossible cuts.
+    /// `Invalid` for impossible cuts, and for a column with a preset that is none.
     pub fn new(
         store: Store,
         schema: &Schema,
@@ -81,19 +82,19 @@ impl GroupsWriter {
     ) -> Result<Self> {
         let cuts = options.cuts.check()?;
         let groups = groups.into_iter().filter_map(|group| schema.groups().get(group)).map(|group| {
-            let columns = group.columns.iter().filter_map(|id| schema.column(*id));
-            let names: Vec<_> = columns.map(|column| (column.name.clone(), column.ty.clone())).collect();
-            let types: Vec<ColumnType> = names.iter().map(|(_, ty)| ty.clone()).collect();
+            let columns: Vec<Column> = group.columns.iter().filter_map(|id| schema.column(*id)).cloned().collect();
+            let types: Vec<ColumnType> = columns.iter().map(|column| column.ty.clone()).collect();
+            let presets = columns.iter().map(|column| preset_of(column, options.preset)).collect::<Result<Vec<Preset>>>()?;
             let finder = known.as_ref().and_then(|known| Finder::new(known, &types));
-            GroupState {
+            Ok(GroupState {
                 written: WrittenGroup { columns: vec![ColumnBytes::default(); types.len()], ..WrittenGroup::default() },
-                writer: GroupWriter::new(types, options.preset, cuts, finder),
+                writer: GroupWriter::new(types, presets, cuts, finder),
                 adopter: Adopter::new(options.locality),
                 cut: Vec::new(),
-                names,
-            }
+                columns,
+            })
         });
-        Ok(Self { store, groups: groups.collect(), known, write_memory: options.write_memory })
+        Ok(Self { store, groups: groups.collect::<Result<_>>()?, known, write_memory: options.write_memory })
     }
 
     /// Appends the rows of a batch, its columns found by name; `starts` says of each row whether it starts a sequence.
@@ -158,16 +159,16 @@ impl GroupsWriter {
     async fn prove(&mut self, number: usize) -> Result<()> {
         let Some(known) = &self.known else { return Ok(()) };
         let GroupState { writer, adopter, .. } = &mut self.groups[number];
-        let (types, preset) = writer.types();
-        let types = types.to_vec();
-        adopter.prove(known, writer.open(), &types, preset).await
+        let (types, presets) = writer.types();
+        let (types, presets) = (types.to_vec(), presets.to_vec());
+        adopter.prove(known, writer.open(), &types, &presets).await
     }
 
     async fn store_cut(&mut self, number: usize) -> Result<()> {
         for chunk in std::mem::take(&mut self.groups[number].cut) {
             let GroupState { writer, adopter, written, .. } = &mut self.groups[number];
-            let (types, preset) = writer.types();
-            let cut = adopter.finish(self.known.as_deref(), chunk, types, preset).await?;
+            let (types, presets) = writer.types();
+            let cut = adopter.finish(self.known.as_deref(), chunk, types, presets).await?;
             if let Some(chunk) = cut.chunk {
                 adopter.sharing.new_bytes += chunk.bytes.len() as u64;
                 self.store.put_content(&chunk.id.object_name(), chunk.bytes.into()).await?;
@@ -190,10 +191,37 @@ impl GroupsWriter {
 
 impl GroupState {
     fn flatten(&self, batch: &RecordBatch) -> Result<Vec<FlatColumn>> {
-        let flat = self.names.iter().map(|(name, ty)| {
+        let flat = self.columns.iter().map(|described| {
+            let Column { name, ty, .. } = described;
             let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
+            check_nulls(described, column)?;
             FlatColumn::new(ty, column).map_err(|error| error.at(format!("column `{name}`")))
         });
         flat.collect()
+    }
+}
+
+/// The preset of a column: its own where it has one.
+fn preset_of(column: &Column, preset: Preset) -> Result<Preset> {
+    let Some(own) = column.properties.get(PRESET) else { return Ok(preset) };
+    let named = own.as_str().map_or_else(|| Err(Error::invalid(format!("{own}: expected text"))), str::parse);
+    named.map_err(|error: Error| error.at(format!("column `{}`: its property `{PRESET}`", column.name)))
+}
+
+/// A column that is declared without nulls has none.
+///
+/// # Errors
+/// `Invalid` naming column and row.
+pub(super) fn check_nulls(described: &Column, column: &ArrayRef) -> Result<()> {
+    if described.is_nullable() {
+        return Ok(());
+    }
+    let nulls = column.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    match nulls.and_then(|nulls| (0..nulls.len()).find(|row| nulls.is_null(*row))) {
+        Some(row) => Err(Error::invalid(format!(
+            "column `{}`: row {row} of the batch is null, and the column is declared without nulls (property `{NULLABLE}`)",
+            described.name
+        ))),
+        None => Ok(()),
     }
 }

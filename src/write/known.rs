@@ -25,7 +25,8 @@ pub enum Reuse {
     /// All, whatever codecs they are stored with.
     #[default]
     Any,
-    /// Those stored with codecs that the writer's preset could have chosen.
+    /// Those stored with codecs that the writer's preset could have chosen, that of the table: columns with a preset of their own
+    /// are judged by it too.
     SamePreset,
     /// None: everything is stored again.
     None,

@@ -8,7 +8,7 @@ use arrow_select::take::take;
 use uuid::Uuid;
 
 use super::{
-    groups::GroupsWriter,
+    groups::{GroupsWriter, check_nulls},
     known::Known,
     options::WriteOptions,
     receipt::{PartGroup, PartObjects, Receipt, Sharing},
@@ -158,6 +158,7 @@ impl PartitionWriter {
         let column = |described: &Column| {
             let (name, ty) = (&described.name, &described.ty);
             let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
+            check_nulls(described, column)?;
             index_column(column, &ty.arrow()).ok_or_else(|| {
                 let (expected, found) = (ty.arrow(), column.data_type());
                 Error::invalid(format!("column `{name}`: expected {ty} (in Arrow {expected}), found {found}"))

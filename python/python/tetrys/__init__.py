@@ -12,12 +12,13 @@ Every error is a `tetrys.Error`; its subclass says what can be done about it.
 """
 
 from ._images import decode
-from ._index import Index, concat, merge, read_index
+from ._index import Index, concat, merge, open_table, read_index, run
 from ._rows import RowLoader, row_loader, times
 from ._tetrys import (
     Conflict,
     Corrupt,
     Denied,
+    Diff,
     Error,
     Exists,
     Internal,
@@ -38,6 +39,7 @@ __all__ = [
     "Conflict",
     "Corrupt",
     "Denied",
+    "Diff",
     "Error",
     "Exists",
     "Index",
@@ -60,8 +62,10 @@ __all__ = [
     "decode",
     "ingest_l5",
     "merge",
+    "open_table",
     "read_index",
     "row_loader",
+    "run",
     "times",
     "write_table",
 ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -105,6 +108,47 @@ class Index:
         """As `tetrys.merge(self, right, on, ...)`."""
         return merge(self, right, on, **options)
 
+    def with_sources(self) -> Index:
+        """The same index, which may be merged again: one with all rows of its tables may be at once, that of a view with some of
+        them after the indexes of those tables were loaded, which this does.
+        """
+        return Index(self._native.with_sources(), (_with_sources, (self._remake,)))
+
+    def split(self, by: str | Sequence[str], shares: Mapping[str, float], *, salt: str = "") -> dict[str, Index]:
+        """Parts of about these shares, by the hash of the index columns `by`: all rows with equal keys are in one part, and stay
+        there whatever rows come later. Shares that add up to less than 1 leave rows out. Another `salt` makes other parts.
+
+            >>> parts = tt.read_index("drives").split("timestamp", {"train": 0.8, "val": 0.2})
+            >>> sum(len(part) for part in parts.values()), list(parts)
+            (20, ['train', 'val'])
+
+        Raises `NotFound` for a key that is not there, `Invalid` for one of floats and for shares past 1.
+        """
+        parts = self._native.split([by] if isinstance(by, str) else list(by), list(shares.items()), salt)
+        return {name: self._of(part) for name, part in parts}
+
+    def save(self, url: str, *, properties: Mapping[str, Any] | None = None, update: bool = False) -> Table:
+        """Saves the index as a view: a table with these rows, in this order, that copies no payload. It is opened, read and merged
+        like every table, and bound to the versions of the tables behind it, which are told; one that cannot be told is a
+        `UserWarning`. With `update` it is the next version of a view that is there.
+
+            >>> busy = tt.read_index("drives").filter(pl.col("pedestrians") > 3).save("busy")
+            >>> len(busy), busy.is_view, [len(source) for source in busy.sources()]
+            (4, True, [20])
+            >>> tt.row_loader(busy).get_rows(0, ["labels.*"], offsets=[-1, 0])["labels.text"].tolist()
+            ['row 3', 'row 4']
+
+        Raises `Exists` where there is a table, `Invalid` for a column that an index cannot hold, `Conflict` where a table behind it
+        was collected in the meantime.
+        """
+        table, untold = self._native.save(str(url), None if properties is None else dict(properties), update)
+        tell(untold)
+        return table
+
+    def view_size(self) -> dict[str, Any]:
+        """What `save` would store: `rows`, `columns`, `index_bytes`, `join_bytes`, `payload_bytes` (always 0), `sources`."""
+        return self._native.view_size()
+
     def to_polars(self) -> pl.DataFrame:
         """The frame, locators included. Numbers are not copied."""
         return pl.DataFrame(self)
@@ -175,6 +219,45 @@ def read_index(url: str | Table, columns: Iterable[str] | None = None) -> Index:
     return Index(table._index(columns), (read_index, (table, columns)))
 
 
+def tell(untold: Iterable[tuple[str, str]]) -> None:
+    """Warns of tables that do not know that they are needed."""
+    for url, why in untold:
+        warnings.warn(f"{url} could not be told that it is needed: expiring versions there may break this table ({why})", stacklevel=3)
+
+
+def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index:
+    return remake[0](*remake[1]).with_sources()
+
+
+def open_table(url: str, *, allow: Iterable[str] = ()) -> Table:
+    """The newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to tables that are no
+    neighbours of it are followed below the URLs of `allow` alone.
+
+        >>> tt.open_table("drives@1").version
+        1
+
+    Raises `NotFound` where there is no table, no such version or tag; `Corrupt` where its bytes are not what was written.
+    """
+    return Table(str(url), allow=list(allow))
+
+
+def run(recipe: str | os.PathLike[str] | Mapping[str, Any], *, dry_run: bool = False) -> list[dict[str, Any]]:
+    """Makes the views of a recipe: of a TOML file (`tetrys run --help` shows one), or of a dict with the same words. The answer has
+    a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0), `written`, and
+    `version` and `uuid` of what was saved. A dry run writes nothing.
+
+        >>> recipe = {"from": "drives", "filter": "pedestrians > 3", "sources": {"drives": "drives"}, "output": {"view": "busy"}}
+        >>> [(view["rows"], view["payload_bytes"], view["written"]) for view in tt.run(recipe, dry_run=True)]
+        [(4, 0, False)]
+
+    Raises `Invalid` for a word that recipes do not have, naming the nearest; what the tables raise, naming the source.
+    """
+    said = dict(recipe) if isinstance(recipe, Mapping) else Path(recipe).read_text()
+    made, untold = _tetrys.run(said, dry_run)
+    tell(untold)
+    return made
+
+
 def merge(
     left: Index,
     right: Index,
@@ -182,30 +265,46 @@ def merge(
     *,
     how: str = "inner",
     right_on: str | Sequence[str] | None = None,
-    by_time: str | tuple[str, str] | None = None,
-    pick: str = "before",
+    direction: str = "backward",
     tolerance: str | None = None,
+    keep_left: bool = False,
     first: bool = False,
+    group_to_list: bool = False,
     suffix: str = "_right",
 ) -> Index:
-    """Puts the columns of `right` beside those of `left` where the keys `on` are equal; no payload is read or copied.
+    """Puts the columns of `right` beside those of `left` where the keys `on` are equal; no payload is read or copied. `right_on` has
+    the names of the keys on the right, where they are others. Windows then follow the rows of the left table through both.
 
-    Windows then follow the rows of the left table through both. `how="inner"` keeps rows with a partner, `how="left"` all.
-    `by_time` names a time column (or a pair of left and right): of the rows with equal keys the one that is nearest, the last
-    before or the first after (`pick`), no further than `tolerance` (`"50ms"`). `first` takes the first of several partners,
-    which are an error otherwise.
+    `how="inner"` keeps rows with a partner, `how="left"` all. With `how="asof"` the last key is a time: of the rows whose other
+    keys are equal, the last before (`direction="backward"`), the first after (`"forward"`) or the `"nearest"` is taken, no further
+    away than `tolerance` (`"50ms"`; a plain number counts in units of the column); rows without a partner go, unless `keep_left`.
+
+    Several rows on the right with equal keys are an error, unless the `first` is taken or they become a list (`group_to_list`).
+    Names that are on the left too get the `suffix`.
 
         >>> index = tt.read_index("drives")
         >>> merged = tt.merge(index, index[:5], on=["log_id", "timestamp"])
         >>> len(merged), tt.row_loader(merged).get_row(4, ["labels.*"])
         (5, {'labels.text': 'row 4', 'labels.text_right': 'row 4'})
+        >>> near = tt.merge(index, index[::2], on=["log_id", "timestamp"], how="asof", tolerance="100ms")
+        >>> len(near), tt.row_loader(near).get_row(3, ["labels.text_right"])
+        (20, {'labels.text_right': 'row 2'})
+
+    Raises `NotFound` for a key that is not there, `Invalid` for keys of different types and several partners.
     """
-    if how not in ("inner", "left"):
-        raise Invalid(f"how `{how}`: expected inner or left")
+    if how not in ("inner", "left", "asof"):
+        raise Invalid(f"how `{how}`: expected inner, left or asof")
     names = [on] if isinstance(on, str) else list(on)
     right_names = names if right_on is None else [right_on] if isinstance(right_on, str) else list(right_on)
-    time, right_time = by_time if isinstance(by_time, tuple) else (by_time, None)
-    options = (names, right_names, how == "left", time, right_time, pick, tolerance, first, suffix)
+    if len(names) != len(right_names):
+        raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right")
+    if how != "asof" and tolerance is not None:
+        raise Invalid("a tolerance goes with how=\"asof\"")
+    if how == "asof" and not names:
+        raise Invalid("`on` is empty: name the keys, and the time as the last of them")
+    pairs = list(zip(names, right_names, strict=True))
+    times = pairs.pop() if how == "asof" else None
+    options = (pairs, times, direction, tolerance, keep_left or how == "left", first, group_to_list, suffix)
     merged = left._native.merge(right._native, *options)
     return Index(merged, (_merge_whole, (left._remake, right, options)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from . import _tetrys
-from ._index import ArrowStream
+from ._index import ArrowStream, tell
 from ._tetrys import Invalid, Receipt, Table
 
 Data = Mapping[str, Any] | ArrowStream
@@ -49,12 +50,20 @@ class Writer:
         order_by: Sequence[str] = (),
         units: Mapping[str, str] | None = None,
         preset: str = "balanced",
+        presets: Mapping[str, str] | None = None,
+        required: Sequence[str] = (),
         properties: Mapping[str, Any] | None = None,
         write_memory: int | None = None,
+        reference: str | Table | Iterable[str | Table] = (),
+        reuse: str = "any",
     ) -> None:
         """`schema` has the type of each column (`"i64"`, `"utf8"`, `"f32[?,4]"`), `index` the columns held in memory, `groups` those
         stored and read together (by default the columns of one prefix: `lidar.points` and `lidar.times` in `lidar`). Any column may
-        be null. `preset` is fast, balanced or compact; `write_memory` bytes are what a partition holds before it spills to a file.
+        be null but those in `required`. `preset` is fast, balanced or compact, `presets` has columns with another one; `write_memory` bytes are what a partition holds before it spills to a file.
+
+        Blocks that one of the tables `reference` has (URLs or tables) are neither encoded nor stored again, but referred to where
+        they lie: all of them, those of the `same-preset`, or `none`, as `reuse` says. Partitions of other processes (`task`) look
+        at no reference. A reference that cannot be told that it is needed is a `UserWarning`.
 
             >>> writer = tt.Writer("lidars", schema={"time": "i64", "lidar.points": "f32[?,4]"}, index=["time"])
             >>> partition = writer.partition()
@@ -65,21 +74,10 @@ class Writer:
         Raises `Exists` where there is a table already, `Invalid` for a broken rule, `Unsupported` for an unknown type.
         """
         self.schema = dict(schema)
-        if missing := [name for name in index if name not in self.schema]:
-            raise Invalid(f"index columns that are not there: {', '.join(missing)}")
-        named = _groups(self.schema, index, groups)
-        self._made_by = (
-            str(url),
-            [(name, self.schema[name]) for name in index],
-            [(group, [(name, self.schema[name]) for name in columns]) for group, columns in named.items()],
-            list(sequence_by),
-            list(order_by),
-            list((units or {}).items()),
-            preset,
-            json.dumps(dict(properties or {})),
-            write_memory,
-        )
-        self._native = _tetrys.TableWriter(*self._made_by, None)
+        plan = described(self.schema, index, groups, sequence_by, order_by, units, presets, required)
+        self._made_by = (str(url), plan, preset, json.dumps(dict(properties or {})), write_memory)
+        self._native = _tetrys.TableWriter(*self._made_by, None, opened(reference), reuse)
+        tell(self._native.untold())
 
     def partition(self) -> Partition:
         """The next partition; partitions follow each other in the table in the order in which they were asked for."""
@@ -122,7 +120,7 @@ class Partition:
 
     def write(self, data: Data) -> None:
         """Appends rows: a mapping of columns, or a frame."""
-        for batch in _batches(data, self._schema):
+        for batch in parts_of(data, self._schema):
             self._native.write(batch)
 
     def finish(self) -> Receipt:
@@ -186,31 +184,85 @@ def write_table(
         >>> tt.write_table("sweeps", columns, index=["time"]).groups
         [('lidar', [('lidar.points', 'f32[?,4]')])]
     """
+    parts, rest, found = first_of(data, schema or {})
+    writer = Writer(url, schema=found, index=index, **options)
+    return written(writer._native, rest, found, progress, parts)
+
+
+Parts = list[list[tuple[str, _tetrys.Column]]]
+
+
+def first_of(data: Data | Iterable[Data], schema: Mapping[str, str]) -> tuple[Parts, Iterator[Data], dict[str, str]]:
+    """The first batch, those behind it, and the types of all columns."""
     alone = isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__")
     batches: Iterator[Data] = iter([cast("Data", data)] if alone else cast("Iterable[Data]", data))
     first = next(batches, None)
     if first is None:
         raise Invalid("no batch of rows: their columns are not known")
-    parts = list(_batches(first, schema or {}))
+    parts = list(parts_of(first, schema))
     if not parts:
         raise Invalid("a frame without batches: its columns are not known")
-    found = {name: column.type for name, column in parts[0]} | dict(schema or {})
-    writer = Writer(url, schema=found, index=index, **options)
-    partition, rows = writer.partition(), 0
+    found = {name: column.type for name, column in parts[0]}
+    return parts, batches, found | dict(schema)
 
-    def write(parts: Iterable[list[tuple[str, _tetrys.Column]]]) -> int:
-        done = rows
+
+def written(
+    native: _tetrys.TableWriter,
+    data: Data | Iterable[Data],
+    schema: Mapping[str, str],
+    progress: Callable[[int], object] | None,
+    before: Parts | None = None,
+) -> Table:
+    """Writes all batches as one partition, and commits."""
+    partition, rows = native.partition(), 0
+    alone = isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__")
+    batches = [cast("Data", data)] if alone else cast("Iterable[Data]", data)
+    for parts in itertools.chain([before or []], (parts_of(batch, schema) for batch in batches)):
         for part in parts:
-            partition._native.write(part)
-            done += len(part[0][1]) if part else 0
+            partition.write(part)
+            rows += len(part[0][1]) if part else 0
             if progress is not None:
-                progress(done)
-        return done
+                progress(rows)
+    return native.commit([partition.finish()])
 
-    rows = write(parts)
-    for batch in batches:
-        rows = write(_batches(batch, found))
-    return writer.commit([partition.finish()])
+
+def opened(reference: str | Table | Iterable[str | Table]) -> list[Table]:
+    """The tables that are referred to."""
+    named = [reference] if isinstance(reference, (str, Table)) else list(reference)
+    return [one if isinstance(one, Table) else Table(str(one)) for one in named]
+
+
+def types_of(table: Table) -> dict[str, str]:
+    """The type of each column."""
+    return dict(table.index_columns) | {name: ty for _, columns in table.groups for name, ty in columns}
+
+
+def described(
+    schema: Mapping[str, str],
+    index: Sequence[str],
+    groups: Mapping[str, Sequence[str]] | None,
+    sequence_by: Sequence[str],
+    order_by: Sequence[str],
+    units: Mapping[str, str] | None,
+    presets: Mapping[str, str] | None,
+    required: Sequence[str],
+) -> tuple[Any, ...]:
+    """The parts of a schema, as the native side takes them."""
+    said = [
+        *((column, "unit", json.dumps(unit)) for column, unit in (units or {}).items()),
+        *((column, "tetrys.preset", json.dumps(preset)) for column, preset in (presets or {}).items()),
+        *((column, "tetrys.nullable", "false") for column in required),
+    ]
+    if missing := [name for name in index if name not in schema]:
+        raise Invalid(f"index columns that are not there: {', '.join(missing)}")
+    named = _groups(schema, index, groups)
+    return (
+        [(name, schema[name]) for name in index],
+        [(group, [(name, schema[name]) for name in columns]) for group, columns in named.items()],
+        list(sequence_by),
+        list(order_by),
+        said,
+    )
 
 
 def ingest_l5(
@@ -235,7 +287,7 @@ def _groups(
     return named
 
 
-def _batches(data: Data, schema: Mapping[str, str]) -> Iterable[list[tuple[str, _tetrys.Column]]]:
+def parts_of(data: Data, schema: Mapping[str, str]) -> Iterable[list[tuple[str, _tetrys.Column]]]:
     if isinstance(data, Mapping):
         return [[(name, _column(name, values, schema.get(name))) for name, values in data.items()]]
     return _tetrys.columns_of(data)

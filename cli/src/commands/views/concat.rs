@@ -3,12 +3,10 @@
 use std::io::Write;
 
 use clap::Args;
+use tetrys::table::recipe::{Recipe, Source};
 
 use super::{Target, make};
-use crate::{
-    failure::{Failure, Outcome},
-    recipe::{Recipe, Source},
-};
+use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(

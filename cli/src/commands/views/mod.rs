@@ -8,13 +8,11 @@ mod select;
 use std::io::Write;
 
 use clap::Args;
-use serde_json::json;
-use tetrys::{Error, Index, Result, index::is_locator};
+use tetrys::{Recipe, table::recipe::Output};
 
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome, say},
-    recipe::{Output, Recipe},
     text,
 };
 
@@ -52,62 +50,30 @@ impl Target {
 
 /// Makes the views of a recipe, and says what they are.
 async fn make(recipe: Recipe, how: How, out: &mut dyn Write) -> Result<Outcome, Failure> {
-    let output = recipe.output.clone().ok_or_else(|| Error::invalid("recipe: no [output] with a `view`"))?;
-    let mut said = Vec::new();
-    for (part, index) in recipe.execute().await? {
-        let url = part.as_ref().map_or_else(|| output.view.clone(), |part| format!("{}/{part}", output.view));
-        let index = storable(index)?;
-        let mut writer = index.view_writer().lineage("recipe", recipe.lineage());
-        if let Some(part) = &part {
-            writer = writer.lineage("part", part.as_str());
+    let made = recipe.run(&crate::opening::options(), how.dry_run).await?;
+    for view in &made {
+        if !view.left_out.is_empty() {
+            say(format_args!("note: left out of the view's index, being lists of rows: {}", view.left_out.join(", ")));
         }
-        let size = writer.size().await?;
-        let mut view = json!({
-            "view": url, "rows": size.rows, "columns": size.columns, "sources": size.sources, "index_bytes": size.index_bytes,
-            "join_bytes": size.join_bytes, "payload_bytes": size.payload_bytes, "written": !how.dry_run,
-        });
-        let mut version = None;
-        if !how.dry_run {
-            let saved = match output.update {
-                true => writer.save_over(&crate::opening::table(&url).await?).await?,
-                false => writer.save_in(crate::opening::store(&url)?).await?,
-            };
-            for owner in &saved.unpinned {
-                say(format_args!(
-                    "note: {} could not be told that this view needs it; expiring versions there may break the view ({})",
-                    owner.url, owner.why
-                ));
-            }
-            version = Some(saved.table.version());
-            view["version"] = saved.table.version().into();
-            view["uuid"] = saved.table.manifest().table.to_string().into();
+        for owner in &view.unpinned {
+            say(format_args!(
+                "note: {} could not be told that this view needs it; expiring versions there may break the view ({})",
+                owner.url, owner.why
+            ));
         }
         if !how.json {
-            let tables = text::counted(size.sources.len() as u64, "table");
-            let bytes = text::bytes(size.index_bytes + size.join_bytes);
-            let state = version.map_or_else(|| "would be".to_owned(), |version| format!("version {version}:"));
-            writeln!(out, "{url} {state} {} of {tables}, {bytes}, no payload copied", text::counted(size.rows, "row"))?;
+            let tables = text::counted(view.size.sources.len() as u64, "table");
+            let bytes = text::bytes(view.size.index_bytes + view.size.join_bytes);
+            let state = view.version.map_or_else(|| "would be".to_owned(), |version| format!("version {version}:"));
+            let rows = text::counted(view.size.rows, "row");
+            writeln!(out, "{} {state} {rows} of {tables}, {bytes}, no payload copied", view.view)?;
         }
-        said.push(view);
     }
     if how.json {
-        match (recipe.split.is_some(), said.pop()) {
-            (false, Some(view)) => write_json(out, &view)?,
-            (_, last) => write_json(out, &said.into_iter().chain(last).collect::<Vec<_>>())?,
+        match made.as_slice() {
+            [view] if recipe.split.is_none() => write_json(out, view)?,
+            all => write_json(out, &all)?,
         }
     }
     Ok(Outcome::Done)
-}
-
-/// The index without lists, which an index of a table cannot hold: they stay where they are, in the tables.
-fn storable(index: Index) -> Result<Index> {
-    let frame = index.frame();
-    let is_list = |column: &&polars::prelude::Column| matches!(column.dtype(), polars::prelude::DataType::List(_));
-    let lists: Vec<&str> = frame.columns().iter().filter(is_list).map(|column| column.name().as_str()).collect();
-    if lists.is_empty() {
-        return Ok(index);
-    }
-    say(format_args!("note: left out of the view's index, being lists of rows: {}", lists.join(", ")));
-    let kept = frame.columns().iter().filter(|column| !is_locator(column.name()) && !is_list(column));
-    index.select(kept.map(|column| polars::prelude::col(column.name().clone())))
 }

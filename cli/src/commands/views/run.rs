@@ -3,13 +3,10 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use tetrys::Error;
+use tetrys::{Error, Recipe};
 
 use super::{How, make};
-use crate::{
-    failure::{Failure, Outcome},
-    recipe::Recipe,
-};
+use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(

@@ -3,12 +3,10 @@
 use std::{collections::BTreeMap, io::Write};
 
 use clap::Args;
+use tetrys::table::recipe::{Recipe, Several, Source, Split};
 
 use super::{Target, make};
-use crate::{
-    failure::{Failure, Outcome},
-    recipe::{Recipe, Several, Source, Split},
-};
+use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(

@@ -1,97 +1,166 @@
-//! Recipes: which tables are put together, filtered, split and saved, as a TOML file says. The one-line commands make one too, so
-//! that all views are made one way and tell how.
+//! Recipes: which tables are put together, filtered, split and saved, as a TOML file says. The commands of the command line make one
+//! too, so that all views are made one way and tell how. What is made of one: `make.rs`.
+
+mod make;
 
 use std::collections::BTreeMap;
 
-use polars::prelude::col;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tetrys::{ColumnPattern, Error, Index, Merge, Pick, Result};
 
-use crate::hints;
+pub use make::MadeView;
 
-/// What a recipe says.
+use crate::{
+    error::{Error, Result},
+    index::Merge,
+    read::Pick,
+};
+
+/// How views are made of tables: sources are opened and joined, columns computed, rows filtered, sorted and sampled, columns kept,
+/// parts made and views saved, in this order.
+///
+/// ```
+/// use tetrys::{Recipe, Schema, StoreOptions, Table, WriteOptions};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+/// # let folder = tempfile::tempdir()?; let url = |name: &str| folder.path().join(name).display().to_string();
+/// # let schema = Schema::builder().index("id", "i64").group("square", [("square.side", "i64")]).build()?;
+/// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
+/// # let writer = Table::create(&url("sensors"), schema, WriteOptions::default()).await?;
+/// # let mut partition = writer.partition()?;
+/// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("square.side", column())])?).await?;
+/// # writer.commit([partition.finish().await?]).await?;
+/// # let text =
+/// r#"
+///     from = "sensors"
+///     filter = "id > 3"
+///     sources = { sensors = "FOLDER/sensors" }
+///     columns = { twice = "id * 2" }
+///     output = { view = "FOLDER/late" }
+/// "#;
+/// # let text = format!("from = 'sensors'\nfilter = 'id > 3'\nsources = {{ sensors = '{}' }}\ncolumns = {{ twice = 'id * 2' }}\noutput = {{ view = '{}' }}", url("sensors"), url("late"));
+/// let made = Recipe::parse(&text)?.run(&StoreOptions::from_env(), false).await?;
+/// assert_eq!((made[0].size.rows, made[0].size.payload_bytes), (6, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub(crate) struct Recipe {
-    pub(crate) sources: BTreeMap<String, Source>,
+pub struct Recipe {
+    /// The tables, under the names by which the others call them.
+    pub sources: BTreeMap<String, Source>,
+    /// The source whose rows it starts with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) from: Option<String>,
+    pub from: Option<String>,
+    /// Or several sources, one below the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) concat: Vec<String>,
+    pub concat: Vec<String>,
+    /// Whether columns that some of those do not have are null there, and no error.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) fill: bool,
+    pub fill: bool,
+    /// What is merged into it, one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) join: Vec<Join>,
+    pub join: Vec<Join>,
+    /// More index columns, computed in SQL.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) columns: BTreeMap<String, String>,
+    pub columns: BTreeMap<String, String>,
+    /// Conditions in SQL, all of which are true of the rows that stay.
     #[serde(default, skip_serializing_if = "Several::is_empty")]
-    pub(crate) filter: Several,
+    pub filter: Several,
+    /// The index columns that order the rows.
     #[serde(default, skip_serializing_if = "Several::is_empty")]
-    pub(crate) sort: Several,
+    pub sort: Several,
+    /// Whether the greatest come first.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) descending: bool,
+    pub descending: bool,
+    /// So many rows, drawn at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) sample: Option<usize>,
+    pub sample: Option<usize>,
+    /// What they are drawn by.
     #[serde(default)]
-    pub(crate) seed: u64,
+    pub seed: u64,
+    /// The index columns that stay, as patterns; all of them without any.
     #[serde(default, skip_serializing_if = "Several::is_empty")]
-    pub(crate) keep: Several,
+    pub keep: Several,
+    /// Parts, each a view of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) split: Option<Split>,
+    pub split: Option<Split>,
+    /// Where the view goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) output: Option<Output>,
+    pub output: Option<Output>,
 }
 
 /// A table, or some rows of it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Source {
+pub enum Source {
+    /// Its URL.
     Table(String),
-    Some { table: String, filter: Several },
+    /// Its URL, and conditions in SQL that all of its rows have to meet.
+    Some {
+        /// The URL.
+        table: String,
+        /// The conditions.
+        #[serde(default)]
+        filter: Several,
+    },
 }
 
 /// What is merged, and how.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub(crate) struct Join {
-    pub(crate) with: String,
-    pub(crate) on: Several,
+pub struct Join {
+    /// The source on the right.
+    pub with: String,
+    /// The keys, `left=right` where their names differ; the last one of a join by time is the time.
+    pub on: Several,
+    /// `inner` (the default), `left` or `asof`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) how: Option<String>,
+    pub how: Option<String>,
+    /// Of a join by time, which row is taken: `backward` (the default), `forward` or `nearest`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) pick: Option<String>,
+    pub pick: Option<String>,
+    /// Of a join by time, how far away it may be: `50ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) tolerance: Option<String>,
+    pub tolerance: Option<String>,
+    /// Of a join by time, whether rows without a partner stay.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) keep: bool,
+    pub keep: bool,
+    /// Of several rows with the same keys the first is taken.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) first: bool,
+    pub first: bool,
+    /// Several rows with the same keys become lists.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) lists: bool,
+    pub lists: bool,
+    /// What is put behind names that are there on the left too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) suffix: Option<String>,
+    pub suffix: Option<String>,
 }
 
 /// Shares by the hash of a key.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Split {
-    pub(crate) by: Several,
+pub struct Split {
+    /// The index columns whose hash decides.
+    pub by: Several,
+    /// Another salt makes other parts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) salt: String,
-    pub(crate) shares: BTreeMap<String, f64>,
+    pub salt: String,
+    /// The parts and their shares; they stand in the order train, val, test, then by name.
+    pub shares: BTreeMap<String, f64>,
 }
 
 /// Where the view goes.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Output {
-    pub(crate) view: String,
+pub struct Output {
+    /// The URL of the view; of parts, each lies below it.
+    pub view: String,
+    /// Whether it is the next version of a view that is there.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) update: bool,
+    pub update: bool,
 }
 
 /// One text, or several.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(from = "OneOrMany", into = "Vec<String>")]
-pub(crate) struct Several(pub(crate) Vec<String>);
+pub struct Several(pub Vec<String>);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -151,13 +220,33 @@ const HOW: &[&str] = &["inner", "left", "asof"];
 const PICKS: &[&str] = &["backward", "forward", "nearest"];
 
 impl Recipe {
-    /// Reads a recipe.
-    pub(crate) fn parse(text: &str) -> Result<Self> {
-        let value: Value = toml::from_str(text).map_err(|error| Error::invalid(format!("recipe: {error}")))?;
+    /// Reads a recipe from the text of a TOML file.
+    ///
+    /// # Errors
+    /// `Invalid` for what is no TOML; as [`Recipe::from_value`].
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::from_value(toml::from_str(text).map_err(|error| Error::invalid(format!("recipe: {error}")))?)
+    }
+
+    /// The recipe that the same words make as JSON.
+    ///
+    /// # Errors
+    /// `Invalid` for unknown words, naming the nearest known one, for values of other types, and for sources that are not there.
+    pub fn from_value(value: Value) -> Result<Self> {
         check_words(&value, "the recipe", WORDS)?;
         for (name, source) in members(&value, "sources") {
-            if source.is_object() {
-                check_words(source, &format!("[sources.{name}]"), SOURCE_WORDS)?;
+            let place = format!("[sources.{name}]");
+            match source {
+                Value::String(_) => {}
+                Value::Object(_) => check_words(source, &place, SOURCE_WORDS)?,
+                _ => {
+                    return Err(Error::invalid(format!(
+                        "recipe: {place} is {source}, expected a URL or a table of: table, filter"
+                    )));
+                }
+            }
+            if source.is_object() && !source.get("table").is_some_and(Value::is_string) {
+                return Err(Error::invalid(format!("recipe: {place} has no `table`: the URL of the source")));
             }
         }
         for join in value.get("join").and_then(Value::as_array).into_iter().flatten() {
@@ -187,68 +276,14 @@ impl Recipe {
         Ok(())
     }
 
-    /// The index that the recipe makes: one, or one for each part of its split.
-    pub(crate) async fn execute(&self) -> Result<Vec<(Option<String>, Index)>> {
-        let mut opened: BTreeMap<&str, Index> = BTreeMap::new();
-        for name in self.from.iter().chain(&self.concat).chain(self.join.iter().map(|join| &join.with)) {
-            if !opened.contains_key(name.as_str()) {
-                opened.insert(name, self.open(name).await.map_err(|error| error.at(format!("source `{name}`")))?);
-            }
-        }
-        let source = |name: &str| opened.get(name).ok_or_else(|| Error::internal(format!("source `{name}` is not open")));
-        let mut index = match &self.from {
-            Some(name) => source(name)?.clone(),
-            None => {
-                let all = self.concat.iter().map(|name| source(name)).collect::<Result<Vec<_>>>()?;
-                if self.fill { Index::concat_filling(all)? } else { Index::concat(all)? }
-            }
-        };
-        if !self.join.is_empty() {
-            index = index.with_sources().await?;
-        }
-        for join in &self.join {
-            index = index
-                .merge(source(&join.with)?, &join.merge()?)
-                .map_err(|error| error.at(format!("join with `{}`", join.with)))?;
-        }
-        if !self.columns.is_empty() {
-            let columns = self.columns.iter().map(|(name, sql)| format!("({sql}) AS \"{}\"", name.replace('"', "\"\"")));
-            index = sql(&index, &format!("SELECT *, {} FROM t", columns.collect::<Vec<_>>().join(", ")))?;
-        }
-        index = filtered(index, &self.filter)?;
-        if !self.sort.is_empty() {
-            index = index.sort(self.sort.0.iter().map(String::as_str), self.descending)?;
-        }
-        if let Some(rows) = self.sample {
-            index = index.sample(rows, self.seed)?;
-        }
-        if !self.keep.is_empty() {
-            index = keep(&index, &self.keep.0)?;
-        }
-        match &self.split {
-            None => Ok(vec![(None, index)]),
-            Some(split) => {
-                let parts = index.split(&split.by.0, split.ordered(), &split.salt)?;
-                Ok(parts.into_iter().map(|(name, part)| (Some(name), part)).collect())
-            }
-        }
-    }
-
-    async fn open(&self, name: &str) -> Result<Index> {
-        let source = self.sources.get(name).ok_or_else(|| unknown("source", name, "[sources]", []))?;
-        match source {
-            Source::Table(table) => crate::opening::table(table).await?.index().await,
-            Source::Some { table, filter } => filtered(crate::opening::table(table).await?.index().await?, filter),
-        }
-    }
-
     /// What is kept of it in the lineage of a view.
-    pub(crate) fn lineage(&self) -> Value {
+    fn lineage(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 }
 
 impl Join {
+    /// How the index on the left and the one on the right become one.
     fn merge(&self) -> Result<Merge> {
         let how = self.how.as_deref().unwrap_or("inner");
         if !HOW.contains(&how) {
@@ -299,47 +334,6 @@ impl Split {
     }
 }
 
-fn filtered(index: Index, filters: &Several) -> Result<Index> {
-    filters.0.iter().try_fold(index, |index, filter| sql(&index, &format!("SELECT * FROM t WHERE {filter}")))
-}
-
-/// The rows that a query gives.
-fn sql(index: &Index, query: &str) -> Result<Index> {
-    // Over some queries polars panics; nothing is half done then.
-    let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| index.sql(query)));
-    let answer = answer.map_err(|_| Error::unsupported(format!("`{query}`: polars gave up over it")))?;
-    answer.map_err(|error| {
-        let said = error.to_string();
-        // Behind it come the columns, with locators among them, and the plan.
-        let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
-        let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
-        let near = missing.and_then(|column| hints::nearest(column, index.column_names()));
-        let hint = match near {
-            Some(near) => format!("nearest: `{near}`"),
-            None => format!("index columns: {}", hints::listed(index.column_names())),
-        };
-        Error::invalid(format!("{said}\n  hint: {hint}"))
-    })
-}
-
-/// The index columns that match any of the patterns.
-fn keep(index: &Index, patterns: &[String]) -> Result<Index> {
-    let mut kept: Vec<String> = Vec::new();
-    for text in patterns {
-        let pattern: ColumnPattern = text.parse()?;
-        let found: Vec<&str> = index.column_names().filter(|name| pattern.matches(name)).collect();
-        if found.is_empty() {
-            return Err(unknown("column", text, "the index", index.column_names()));
-        }
-        for name in found {
-            if !kept.iter().any(|held| held == name) {
-                kept.push(name.to_owned());
-            }
-        }
-    }
-    index.select(kept.into_iter().map(col))
-}
-
 fn members<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
     value.get(name).and_then(Value::as_object).into_iter().flatten()
 }
@@ -356,6 +350,24 @@ fn check_words(value: &Value, place: &str, words: &[&str]) -> Result<()> {
 
 fn unknown<'a>(what: &str, name: &str, place: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
     let known: Vec<&str> = known.into_iter().collect();
-    let near = hints::nearest(name, known.iter().copied()).map(|near| format!("; nearest: `{near}`")).unwrap_or_default();
-    Error::invalid(format!("recipe: no {what} `{name}` in {place}{near}; there are: {}", hints::listed(known)))
+    let near = nearest(name, known.iter().copied()).map(|near| format!("; nearest: `{near}`")).unwrap_or_default();
+    Error::invalid(format!("recipe: no {what} `{name}` in {place}{near}; there are: {}", listed(known)))
+}
+
+/// The nearest of some names, if any is near enough to have been meant.
+fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
+    let named = names.into_iter().map(|name| (likeness(name), name));
+    named.filter(|(likeness, _)| *likeness > 0.7).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+}
+
+/// Some names, and how many more there are.
+fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 20;
+    let names: Vec<&str> = names.into_iter().collect();
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }

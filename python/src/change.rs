@@ -1,0 +1,96 @@
+//! Versions with other values: groups that are replaced or added, rows that are patched.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+
+use crate::{
+    error::{IntoPython, Invalid},
+    runtime::wait_long,
+    table::Table,
+    write::{Columns, batch_of, options_of},
+};
+
+/// Writes one column group of every row of a table.
+#[pyclass(frozen, module = "tetrys._tetrys")]
+pub(crate) struct GroupReplacer(Mutex<Option<tetrys::table::GroupReplacer>>);
+
+#[pymethods]
+impl GroupReplacer {
+    /// Other values of the columns of a group.
+    #[staticmethod]
+    fn replace(
+        py: Python<'_>,
+        table: &Table,
+        name: String,
+        preset: &str,
+        write_memory: Option<usize>,
+        reuse: &str,
+    ) -> PyResult<Self> {
+        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse)?);
+        let writer = wait_long(py, async move { table.replace_group(&name, options).await })?;
+        Ok(Self(Mutex::new(Some(writer))))
+    }
+
+    /// One group more, with columns of these names and types.
+    #[staticmethod]
+    fn add(
+        py: Python<'_>,
+        table: &Table,
+        name: String,
+        columns: Vec<(String, String)>,
+        preset: &str,
+        write_memory: Option<usize>,
+        reuse: &str,
+    ) -> PyResult<Self> {
+        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse)?);
+        let writer = wait_long(py, async move { table.add_group(&name, columns, options).await })?;
+        Ok(Self(Mutex::new(Some(writer))))
+    }
+
+    /// The next rows of the table; or, with `on`, all rows, found by key.
+    fn write(&self, py: Python<'_>, columns: Columns, on: Option<Vec<String>>) -> PyResult<()> {
+        let batch = batch_of(&columns)?;
+        let mut writer = self.take()?;
+        let (writer, done) = wait_long(py, async move {
+            let done = match &on {
+                Some(on) => writer.write_keyed(&on.iter().map(String::as_str).collect::<Vec<_>>(), &batch).await,
+                None => writer.write(&batch).await,
+            };
+            Ok((writer, done))
+        })?;
+        done.py()?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(())
+    }
+
+    fn commit(&self, py: Python<'_>) -> PyResult<Table> {
+        let writer = self.take()?;
+        wait_long(py, writer.commit()).map(Table::from)
+    }
+}
+
+impl GroupReplacer {
+    /// Nothing stays locked while the GIL is not held.
+    fn take(&self) -> PyResult<tetrys::table::GroupReplacer> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        held.ok_or_else(|| Invalid::new_err("the group is committed, or a write failed"))
+    }
+}
+
+/// A version with other values in the rows that the columns `on` find.
+#[pyfunction]
+pub(crate) fn patch(
+    py: Python<'_>,
+    table: &Table,
+    on: Vec<String>,
+    columns: Columns,
+    preset: &str,
+    write_memory: Option<usize>,
+    reuse: &str,
+) -> PyResult<Table> {
+    let (batch, options) = (batch_of(&columns)?, options_of(preset, write_memory, reuse)?);
+    let table = table.table.clone();
+    let work = async move { table.patch(&on.iter().map(String::as_str).collect::<Vec<_>>(), &batch, options).await };
+    wait_long(py, work).map(Table::from)
+}

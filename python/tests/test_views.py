@@ -1,0 +1,212 @@
+"""Merges of every kind, splits, views of them and recipes, against plain lists of rows."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import tetrys as tt
+from hypothesis import given
+from hypothesis import strategies as st
+
+Row = tuple[str, int]
+"""A log and a time."""
+
+
+def table_of(url: str, name: str, rows: list[Row], unit: str = "ms") -> tt.Table:
+    return tt.write_table(
+        url,
+        {
+            "log": [log for log, _ in rows],
+            "time": np.array([time for _, time in rows], np.int64),
+            f"{name}_id": np.arange(len(rows)),
+            f"{name}.value": np.arange(len(rows)) * 10,
+        },
+        index=["log", "time", f"{name}_id"],
+        units={"time": unit},
+    )
+
+
+def ids(index: tt.Index, name: str) -> list[Any]:
+    """What the payload says, in the order of the frame."""
+    rows = tt.row_loader(index).take(range(len(index)), [f"{name}.value"])
+    return [int(value) // 10 if there else None for value, there in zip(rows[f"{name}.value"], rows.column_mask(f"{name}.value"), strict=True)]
+
+
+def partner(row: Row, right: list[Row], how: str, direction: str, tolerance: int | None) -> int | None:
+    """By brute force: the number of the right row."""
+    log, time = row
+    if how != "asof":
+        return next((number for number, other in enumerate(right) if other == row), None)
+    found = [(abs(at - time), at, number) for number, (other, at) in enumerate(right) if other == log]
+    found = [one for one in found if direction == "nearest" or (one[1] <= time if direction == "backward" else one[1] >= time)]
+    found = [one for one in found if tolerance is None or one[0] <= tolerance]
+    # Equally near: the earlier; at the same time: the last one for backward, else the first.
+    found.sort(key=lambda one: (one[0], one[1], -one[2] if direction == "backward" else one[2]))
+    return found[0][2] if found else None
+
+
+rows_of = st.lists(st.tuples(st.sampled_from("xyz"), st.integers(0, 12)), min_size=1, max_size=12)
+
+
+@given(left=rows_of, right=rows_of, how=st.sampled_from(["inner", "left", "asof"]), keep=st.booleans(), data=st.data())
+def test_merges_equal_brute_force(
+    tmp_path_factory: pytest.TempPathFactory, left: list[Row], right: list[Row], how: str, keep: bool, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("merge")
+    direction = data.draw(st.sampled_from(["backward", "forward", "nearest"]))
+    tolerance = data.draw(st.none() | st.integers(0, 4)) if how == "asof" else None
+    a, b = (tt.read_index(table_of(str(folder / name), name, rows)) for name, rows in (("a", left), ("b", right)))
+    options: dict[str, Any] = {"direction": direction, "keep_left": keep} if how == "asof" else {"first": True}
+    merged = tt.merge(a, b, ["log", "time"], how=how, tolerance=None if tolerance is None else f"{tolerance}ms", **options)
+    wanted = [(number, partner(row, right, how, direction, tolerance)) for number, row in enumerate(left)]
+    if how == "inner" or (how == "asof" and not keep):
+        wanted = [one for one in wanted if one[1] is not None]
+    assert list(zip(ids(merged, "a"), ids(merged, "b"), strict=True)) == wanted
+    # Saved, and opened anew, it is the same.
+    merged.save(str(folder / "view"))
+    view = tt.read_index(str(folder / "view"))
+    assert view.to_polars().select(merged.columns).equals(merged.to_polars().select(merged.columns))
+    assert list(zip(ids(view, "a"), ids(view, "b"), strict=True)) == wanted
+
+
+def test_rows_of_one_key_are_an_error_the_first_or_a_list(tmp_path: Path) -> None:
+    a = tt.read_index(table_of(str(tmp_path / "a"), "a", [("x", 1), ("y", 1)]))
+    b = tt.read_index(table_of(str(tmp_path / "b"), "b", [("x", 1), ("x", 1), ("x", 2)]))
+    with pytest.raises(tt.Invalid, match="same log, time"):
+        a.merge(b, ["log", "time"])
+    assert ids(a.merge(b, ["log", "time"], first=True), "b") == [0]
+    lists = a.merge(b, ["log", "time"], how="left", group_to_list=True)
+    assert [row["b.value"] if row["b.value"] is None else list(row["b.value"]) for row in map(tt.row_loader(lists).get_row, range(2))] == [[0, 10], None]
+    renamed = a.merge(a, ["log", "time"], suffix="_again")
+    assert renamed.columns == ["log", "time", "a_id", "a_id_again"]
+    for wrong, message in [
+        ({"how": "asof", "direction": "before"}, "expected backward, forward or nearest"),
+        ({"tolerance": "1s"}, "a tolerance goes with"),
+        ({"how": "asof", "tolerance": "1 parsec"}, "parsec"),
+        ({"right_on": ["log"]}, "2 keys on the left, 1 on the right"),
+    ]:
+        with pytest.raises(tt.Invalid, match=message):
+            a.merge(b, ["log", "time"], **wrong)
+
+
+def test_a_view_is_a_table_of_its_own(index: tt.Index, drives: str, tmp_path: Path) -> None:
+    busy = index.filter(pl.col("pedestrians") > 3).with_frame(
+        index.to_polars().filter(pl.col("pedestrians") > 3).with_columns(twice=pl.col("pedestrians") * 2)
+    )
+    size = busy.view_size()
+    assert (size["rows"], size["payload_bytes"], size["columns"]) == (4, 0, busy.columns)
+    view = busy.save(str(tmp_path / "busy"), properties={"who": "me", "of": [1, 2]})
+    assert (len(view), view.is_view, view.properties) == (4, True, {"who": "me", "of": [1, 2]})
+    (source,) = view.sources()
+    assert (source.url, source.version, source.sources()) == (f"file://{drives}", 1, [])
+    assert not (tmp_path / "busy" / "chunks").exists()
+    opened = tt.read_index(str(tmp_path / "busy"))
+    assert opened["twice"].to_list() == [8] * 4
+    # Windows reach rows that the view does not have; so do merges, once the others are loaded.
+    window = tt.row_loader(view).get_rows(1, ["labels.text"], offsets=range(-2, 1))
+    assert window["labels.text"].tolist() == ["row 7", "row 8", "row 9"]
+    with pytest.raises(tt.Invalid, match="with_sources"):
+        opened.merge(index, on=["log_id", "timestamp"])
+    merged = pickle.loads(pickle.dumps(opened.with_sources())).merge(index, on=["log_id", "timestamp"])
+    assert tt.row_loader(merged).get_row(0, ["labels.*"]) == {"labels.text": "row 4", "labels.text_right": "row 4"}
+    # It is there once, and has versions.
+    with pytest.raises(tt.Exists, match="next version"):
+        busy.save(str(tmp_path / "busy"))
+    assert busy[:2].save(str(tmp_path / "busy"), update=True).version == 2
+    assert (len(tt.open_table(str(tmp_path / "busy"))), len(tt.open_table(f"{tmp_path}/busy@1"))) == (2, 4)
+    with pytest.raises(tt.Unsupported, match="is a view"):
+        view.append({"log_id": ["x"]})
+
+
+def test_a_table_that_moved_is_bound_again_and_another_one_refused(tmp_path: Path) -> None:
+    table_of(str(tmp_path / "a"), "a", [("x", 1), ("x", 2)])
+    other = table_of(str(tmp_path / "b"), "b", [("x", 1)])
+    tt.read_index(str(tmp_path / "a")).save(str(tmp_path / "view"))
+    shutil.move(tmp_path / "a", tmp_path / "moved")
+    with pytest.raises(tt.NotFound, match="rebind"):
+        tt.read_index(str(tmp_path / "view"))
+    view = tt.open_table(str(tmp_path / "view"))
+    with pytest.raises(tt.Error, match="expected"):
+        view.rebind(other.url)
+    assert view.rebind(str(tmp_path / "moved")).version == 2
+    assert ids(tt.read_index(str(tmp_path / "view")), "a") == [0, 1]
+
+
+def test_an_absolute_reference_is_followed_where_it_is_allowed(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    far = tmp_path_factory.mktemp("far") / "a"
+    table_of(str(far), "a", [("x", 1), ("x", 2)])
+    tt.read_index(str(far)).save(str(tmp_path / "view"))
+    shutil.move(far, tmp_path / "elsewhere")
+    tt.open_table(str(tmp_path / "view")).rebind(str(tmp_path / "elsewhere"))
+    allowed = tt.open_table(str(tmp_path / "view"), allow=[f"file://{tmp_path}"])
+    again = pickle.loads(pickle.dumps(allowed))
+    assert ids(tt.read_index(again), "a") == ids(tt.read_index(allowed), "a") == [0, 1]
+
+
+def test_parts_go_by_a_key_and_stay_when_rows_are_appended(tmp_path: Path) -> None:
+    logs = [f"log {number}" for number in range(60)]
+    table = table_of(str(tmp_path / "t"), "a", [(log, time) for log in logs[:40] for time in range(2)])
+    shares = {"train": 0.7, "val": 0.2, "test": 0.1}
+    before = tt.read_index(table).split("log", shares)
+    assert [len(part) for part in before.values()] == [len(set(part["log"])) * 2 for part in before.values()]
+    assert sum(map(len, before.values())) == len(table)
+    longer = table.append({"log": [log for log in logs[40:]], "time": [0] * 20, "a_id": [0] * 20, "a.value": [0] * 20})
+    after = tt.read_index(longer).split(["log"], shares)
+    for name in shares:
+        assert set(before[name]["log"]) == set(after[name]["log"]) & set(logs[:40])
+    assert set(tt.read_index(longer).split("log", shares, salt="2")["val"]["log"]) != set(after["val"]["log"])
+    for wrong, error in [({"train": 1.2}, tt.Invalid), ({}, tt.Invalid), ({"train": -1.0}, tt.Invalid)]:
+        with pytest.raises(error, match="shares"):
+            tt.read_index(table).split("log", wrong)
+    with pytest.raises(tt.NotFound, match="no column `logs`"):
+        tt.read_index(table).split("logs", shares)
+
+
+def test_a_recipe_makes_what_the_calls_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    a = tt.read_index(table_of("a", "a", [("x", time) for time in range(0, 40, 2)]))
+    b = tt.read_index(table_of("b", "b", [("x", time) for time in range(0, 40, 5)]))
+    Path("merge.toml").write_text(
+        """
+        from = "a"
+        filter = "a_id > 2"
+        sources = { a = "a", b = "b" }
+        columns = { twice = "a_id * 2" }
+        output = { view = "view" }
+
+        [[join]]
+        with = "b"
+        on = ["log", "time"]
+        how = "asof"
+        pick = "nearest"
+        tolerance = "1ms"
+        """
+    )
+    (planned,) = tt.run("merge.toml", dry_run=True)
+    assert (planned["written"], planned["payload_bytes"], (tmp_path / "view").exists()) == (False, 0, False)
+    (made,) = tt.run(Path("merge.toml"))
+    assert (made["written"], made["version"], made["rows"]) == (True, 1, planned["rows"])
+    calls = tt.merge(a, b, ["log", "time"], how="asof", direction="nearest", tolerance="1ms").filter(pl.col("a_id") > 2)
+    view = tt.read_index("view")
+    assert (ids(view, "a"), ids(view, "b")) == (ids(calls, "a"), ids(calls, "b"))
+    assert view["twice"].to_list() == [2 * row for row in ids(view, "a")]
+    assert tt.open_table("view").lineage["recipe"]["join"][0]["with"] == "b"
+    # The same as a dict, in parts.
+    recipe = {"concat": ["a", "b"], "fill": True, "sources": {"a": "a", "b": "b"}, "output": {"view": "parts"}}
+    parts = tt.run(recipe | {"split": {"by": "time", "shares": {"test": 0.5, "train": 0.5}}})
+    assert [part["part"] for part in parts] == ["train", "test"]
+    assert sum(len(tt.open_table(part["view"])) for part in parts) == len(a) + len(b)
+    with pytest.raises(tt.Invalid, match="no word `fillter`.*nearest: `filter`"):
+        tt.run(recipe | {"fillter": "time > 3"})
+    for source, said in [(3, r"\[sources.b\] is 3, expected a URL"), ({"filter": "time > 3"}, r"\[sources.b\] has no `table`")]:
+        with pytest.raises(tt.Invalid, match=said):
+            tt.run(recipe | {"sources": {"a": "a", "b": source}})
+    assert tt.run(recipe | {"sources": {"a": "a", "b": {"table": "b"}}}, dry_run=True)[0]["rows"] == len(a) + len(b)
+    with pytest.raises(tt.NotFound, match="source `b`"):
+        tt.run(recipe | {"sources": {"a": "a", "b": "nowhere"}})
