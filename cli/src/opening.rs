@@ -13,7 +13,8 @@ pub(crate) fn keep(options: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-fn options() -> StoreOptions {
+/// How stores are reached by this command.
+pub(crate) fn options() -> StoreOptions {
     OPTIONS.get().cloned().unwrap_or_else(StoreOptions::from_env)
 }
 
