@@ -207,6 +207,7 @@ fn peers(server: &Server) -> Result<(), Box<dyn Error>> {
     };
     server.set_latency(Latency::default());
     run("write")?;
+    server.put("data", "rows.parquet", std::fs::read(folder.path().join("rows.parquet.groups"))?);
     server.set_latency(FAR);
     for what in ["lance", "parquet"] {
         server.take_requests();
