@@ -3,8 +3,8 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cache="${TETRYS_CACHE:-$HOME/.cache/tetrys}"
-export TETRYS_CACHE="$cache"
+cache="${TETRYS_BUILDS:-$HOME/.cache/tetrys}"
+export TETRYS_BUILDS="$cache"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
 scratch="$(mktemp -d)"

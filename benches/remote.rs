@@ -1,7 +1,8 @@
 //! Reading from a store that is 30 ms and 90 MB/s a stream away: the S3 server of the tests with that latency, on the loopback.
 //! What is measured is how much of the latency model's limit is reached; the model knows the waits and the bytes, nothing else.
 //!
-//! `cargo bench -p tetrys --no-default-features --bench remote`
+//! `cargo bench -p tetrys --no-default-features --bench remote`; `TETRYS_PEERS` names a python with pylance and pyarrow, which
+//! then read the same rows on the same server (`remote_peers.py`).
 
 use std::{
     error::Error,
@@ -12,11 +13,13 @@ use std::{
 use arrow_array::{ArrayRef, FixedSizeListArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use arrow_schema::{DataType, Field};
 use futures::{StreamExt, TryStreamExt, stream};
-use tetrys::{Cuts, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions};
+use tetrys::{Cuts, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions, store::CacheFolder};
 use tetrys_s3_server::{Latency, Server, dependent};
 
 const ROWS: u64 = 100_000;
 const SAMPLES: usize = 2_000;
+/// Of those that take long for each.
+const PEER_SAMPLES: usize = 500;
 const IN_FLIGHT: usize = 16;
 const FAR: Latency = Latency { per_request: Duration::from_millis(30), bytes_per_second: Some(90_000_000) };
 
@@ -31,8 +34,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{ROWS} rows written in {:.1} s", begun.elapsed().as_secs_f64());
         server.set_latency(FAR);
         first_row(&server, &options).await?;
-        samples(&server, &options).await
-    })
+        samples(&server, &options).await?;
+        kept(&server).await
+    })?;
+    peers(&server)
 }
 
 /// Rows of a picture of 1 to 3 kB, intrinsics and a pose; one row a block, as wide rows have it.
@@ -139,6 +144,77 @@ async fn samples(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn 
             100.0 * rate / limit,
             seen.len()
         );
+    }
+    Ok(())
+}
+
+/// The same random rows three times through a cache on disk: read, kept and read again by a table that was opened anew.
+async fn kept(server: &Server) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let cache = [("cache".to_owned(), folder.path().display().to_string()), ("cache_memory".to_owned(), "0".to_owned())];
+    let options = StoreOptions::only(server.options().into_iter().chain(cache));
+    let held = CacheFolder::of(&options)?.ok_or("no cache")?;
+    let plain = StoreOptions::only(server.options());
+    for (name, options) in [("without a cache", &plain), ("into the cache", &options), ("from the cache", &options)] {
+        let loader = Table::open_with("s3://data/drives", options).await?.row_loader().columns(["camera.*"])?;
+        loader.get_rows(0, 0..=0).await?;
+        server.take_requests();
+        let mut random = fastrand::Rng::with_seed(7);
+        let begun = Instant::now();
+        let reads = stream::iter((0..SAMPLES).map(|_| random.u64(0..ROWS)).collect::<Vec<_>>());
+        let reads = reads.map(|row| {
+            let loader = loader.clone();
+            tokio::spawn(async move { loader.get_row(row).await })
+        });
+        let rows: Vec<_> = reads.buffer_unordered(IN_FLIGHT).try_collect().await?;
+        let rate = SAMPLES as f64 / begun.elapsed().as_secs_f64();
+        for row in rows {
+            row?;
+        }
+        let stats = held.stats()?;
+        println!(
+            "{SAMPLES} random rows {name}: {rate:.0} /s, {} requests; {} entries, {} bytes kept",
+            server.take_requests().len(),
+            stats.entries,
+            stats.bytes
+        );
+    }
+    Ok(())
+}
+
+/// Lance and Parquet with the same rows on the same server.
+fn peers(server: &Server) -> Result<(), Box<dyn Error>> {
+    let Some(python) = std::env::var_os("TETRYS_PEERS") else {
+        println!("no peers: TETRYS_PEERS names no python");
+        return Ok(());
+    };
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("rows.parquet");
+    let first = batch(0..1_000)?;
+    let mut writer = parquet::arrow::ArrowWriter::try_new(std::fs::File::create(&path)?, first.schema(), None)?;
+    writer.write(&first)?;
+    for start in (1_000..ROWS).step_by(1_000) {
+        writer.write(&batch(start..start + 1_000)?)?;
+    }
+    writer.close()?;
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/remote_peers.py");
+    let run = |what: &str| -> Result<(), Box<dyn Error>> {
+        let mut command = std::process::Command::new(&python);
+        command.arg(script).arg(what).arg(&path).env("PEERS_ENDPOINT", server.endpoint()).env("PEERS_KEY", "tester");
+        command.env("PEERS_SECRET", server.secret()).env("PEERS_SAMPLES", PEER_SAMPLES.to_string());
+        let status = command.env("PEERS_IN_FLIGHT", IN_FLIGHT.to_string()).env("AWS_EC2_METADATA_DISABLED", "true").status()?;
+        if status.success() { Ok(()) } else { Err(format!("{what}: {status}").into()) }
+    };
+    server.set_latency(Latency::default());
+    run("write")?;
+    server.put("data", "rows.parquet", std::fs::read(folder.path().join("rows.parquet.groups"))?);
+    server.set_latency(FAR);
+    for what in ["lance", "parquet"] {
+        server.take_requests();
+        run(what)?;
+        let seen = server.take_requests();
+        let bytes: u64 = seen.iter().filter_map(|request| request.range).map(|(first, last)| last - first + 1).sum();
+        println!("{what}: {} requests for {bytes} bytes, the opening included", seen.len());
     }
     Ok(())
 }

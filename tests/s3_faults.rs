@@ -182,3 +182,33 @@ fn a_body_cut_again_and_again_goes_on_where_it_was_cut() {
     let seen = server.take_requests();
     assert!(seen.windows(2).all(|pair| pair[0].range.unwrap().0 < pair[1].range.unwrap().0), "{seen:?}");
 }
+
+#[test]
+fn a_listing_cut_again_and_again_goes_on_where_it_was_cut() {
+    let server = s3::server();
+    let names: Vec<String> = (0..2_500).map(|number| format!("a/{number:05}")).collect();
+    names.iter().for_each(|name| server.put("data", &format!("t/{name}"), name.clone()));
+    let store = s3::store(&server, "t");
+    // Two of three answers break off: in the middle of a name, before the first one, and as XML that is whole by its length.
+    server.on_request(|request| match request.number % 3 {
+        0 => Some(Fault::Cut(1_000 * (request.number as usize % 5))),
+        1 => Some(Fault::Short(40)),
+        _ => None,
+    });
+    block_on(async {
+        let listed = store.list("a").await.unwrap();
+        assert!(listed.iter().map(|(name, _)| name).eq(&names), "{} names", listed.len());
+        assert!(server.take_requests().len() >= 7);
+        assert_eq!(store.list_first("a", 3).await.unwrap(), names[..3]);
+        // Not for ever, and not where it is told not to.
+        server.on_request(|_| Some(Fault::Cut(100)));
+        for retries in ["0", "2"] {
+            let hasty = Store::open_with("s3://data/t", &s3::options_and(&server, &[("max_retries", retries)])).unwrap();
+            server.take_requests();
+            let error = hasty.list("a").await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+            assert!(error.to_string().contains("listing a in s3://data/t"), "{error}");
+            assert_eq!(server.take_requests().len(), retries.parse::<usize>().unwrap() + 1);
+        }
+    });
+}

@@ -3,7 +3,7 @@
 # `venv.sh requirements.txt`. Exit status 3: there is no python3 of 3.10 or later with venv and pip here.
 set -eu
 requirements="$1"
-cache="${TETRYS_CACHE:-$HOME/.cache/tetrys}"
+cache="${TETRYS_BUILDS:-$HOME/.cache/tetrys}"
 venv="$cache/venv-$(cksum <"$requirements" | cut -d' ' -f1)"
 if [ ! -e "$venv/complete" ]; then
     command -v python3 >/dev/null || exit 3

@@ -13,7 +13,7 @@ pub(crate) fn keep(options: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The options of this command.
+/// How stores are reached by this command.
 pub(crate) fn options() -> StoreOptions {
     OPTIONS.get().cloned().unwrap_or_else(StoreOptions::from_env)
 }

@@ -176,3 +176,59 @@ fn nothing_that_is_printed_holds_a_secret() {
         assert!(!text.contains(canary) && !text.contains(server.secret()), "{text}");
     }
 }
+
+#[test]
+fn a_cache_is_used_shown_and_emptied() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 2);
+    run(&server, folder, &format!("ingest parquet all.parquet s3://data/drives {CHOICES} -q")).ok();
+    assert!(run(&server, folder, "cache stats").fails(1).contains("TETRYS_CACHE"));
+    let cached = |arguments: &str| {
+        let mut command = command(&server, folder, arguments);
+        command.env("TETRYS_CACHE", folder.join("cache")).env("TETRYS_CACHE_SIZE", "64MiB");
+        ended(command.spawn().unwrap())
+    };
+    assert_eq!(cached("cache stats --json").json()["entries"], 0);
+    assert!(!folder.join("cache").exists(), "looking at it does not make it");
+    server.take_requests();
+    let first = cached("get s3://data/drives 70 --offsets=-10..=0 --json").ok();
+    assert!(server.take_requests().len() > 2);
+    assert_eq!(cached("get s3://data/drives 70 --offsets=-10..=0 --json").ok(), first);
+    assert_eq!(server.take_requests().len(), 2, "a listing and a manifest");
+    let by_option = format!("--option cache={} --option cache_size=64MiB", folder.join("cache").display());
+    assert_eq!(run(&server, folder, &format!("get s3://data/drives@1 70 --offsets=-10..=0 --json {by_option}")).ok(), first);
+    assert_eq!(server.take_requests().len(), 1, "a manifest");
+
+    let path = folder.join("cache").display().to_string();
+    assert_eq!(cached("cache path").ok().trim_end(), path);
+    let stats = cached("cache stats --json").json();
+    assert_eq!((&stats["path"], &stats["at_most"], &stats["writers"]), (&path.into(), &(64 << 20).into(), &0.into()));
+    assert!(stats["entries"].as_u64().unwrap() >= 3 && stats["bytes"].as_u64().unwrap() >= 3 * 4096, "{stats}");
+    assert!(cached("cache stats").ok().contains("at most 67.1 MB, 0 writers now"));
+    assert_eq!(cached("cache clear --json").json()["entries"], stats["entries"]);
+    assert_eq!(cached("cache stats --json").json()["bytes"], 0);
+    assert!(run(&server, folder, "cache path --option cache=c --option cache_size=lots").fails(1).contains("cache_size"));
+}
+
+#[test]
+fn a_view_is_told_of_a_moved_table_with_the_options_of_the_command() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 2);
+    // Nothing of the server stands in the environment.
+    let reached = format!(
+        "--option endpoint={} --option access_key_id=tester --option secret_access_key={} --option region=us-east-1",
+        server.endpoint(),
+        server.secret()
+    );
+    let plain = |arguments: &str| tetrys(folder, &format!("{arguments} {reached}"));
+    plain(&format!("ingest parquet all.parquet s3://data/drives {CHOICES} -q")).ok();
+    plain("select s3://data/drives --where time=100 --out s3://data/some").ok();
+    // It moved.
+    for name in server.names("data").into_iter().filter(|name| name.starts_with("drives/")) {
+        server.put("data", &name.replacen("drives/", "moved/", 1), server.get("data", &name).unwrap());
+    }
+    let said = plain("rebind s3://data/some s3://data/moved --json").json();
+    assert_eq!((&said["version"], &said["stores"][0]["urls"][0]), (&2.into(), &"../moved".into()), "{said}");
+}

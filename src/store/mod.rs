@@ -3,7 +3,7 @@
 //! that nothing is ever overwritten, and that every failure names the object and the store. It knows nothing of what the
 //! bytes mean.
 //!
-//! [`Store`] is what the floors above hold. The wrappers ([`CountingStore`], [`LatencyStore`], [`FaultyStore`]) stand
+//! [`Store`] is what the floors above hold; what it reads of remote stores it may keep near (`cache/`). The wrappers ([`CountingStore`], [`LatencyStore`], [`FaultyStore`]) stand
 //! between it and a backend, to measure and to break things.
 
 mod failure;
@@ -13,7 +13,9 @@ mod profile;
 mod ranges;
 
 mod buffers;
+mod cache;
 mod fetch;
+mod listing;
 mod local;
 mod remote;
 #[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
@@ -27,6 +29,7 @@ mod faulty;
 mod latency;
 mod selftest;
 
+pub use cache::{CacheFolder, CacheStats};
 pub use counting::{CountingStore, Counts, Get};
 pub use faulty::{Fault, Faults, FaultyStore};
 pub use latency::{Latency, LatencyStore};

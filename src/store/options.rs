@@ -14,7 +14,7 @@ use object_store::gcp::GoogleConfigKey;
 use crate::{Error, Result};
 
 /// Values under these names may be shown; every other one is taken out of messages.
-const PUBLIC: [&str; 11] = [
+const PUBLIC: [&str; 14] = [
     "aws_region",
     "aws_default_region",
     "aws_endpoint",
@@ -26,9 +26,12 @@ const PUBLIC: [&str; 11] = [
     "google_bucket",
     "google_base_url",
     "aws_profile",
+    "tetrys_cache",
+    "tetrys_cache_size",
+    "tetrys_cache_memory",
 ];
 /// Names of this library's own and of the AWS files, beside those of the backends.
-const OWN: [&str; 8] = [
+const OWN: [&str; 14] = [
     "aws_ec2_metadata_disabled",
     "profile",
     "aws_profile",
@@ -37,6 +40,12 @@ const OWN: [&str; 8] = [
     "max_retries",
     "retry_timeout",
     "single_writer",
+    "cache",
+    "tetrys_cache",
+    "cache_size",
+    "tetrys_cache_size",
+    "cache_memory",
+    "tetrys_cache_memory",
 ];
 /// A value shorter than this (`true`, `30s`, `443`) is a setting, not a secret.
 const SHORTEST_SECRET: usize = 6;
@@ -46,6 +55,11 @@ const SHORTEST_SECRET: usize = 6;
 /// Names are those of `object_store`, in any case, with or without the prefix of their service; `Debug` shows names alone.
 /// Beside them: `aws_profile` chooses a profile of `~/.aws/config` and `~/.aws/credentials`; `max_retries` and
 /// `retry_timeout` bound how long a request is tried again; `single_writer` promises that nobody else writes; `timeout`, `connect_timeout` and `read_timeout` are deadlines.
+///
+/// `cache` (in the environment `TETRYS_CACHE`) is a folder in which what is read of remote stores is kept; there is none unless
+/// it is named. Processes may share it. It holds at most `cache_size` (`TETRYS_CACHE_SIZE`; 10 GiB), and beside it small
+/// answers stay in memory, at most `cache_memory` of them (`TETRYS_CACHE_MEMORY`; 64 MiB, 0 without a folder). Sizes are
+/// written `512MiB` or `20GB`.
 ///
 /// ```
 /// use tetrys::store::StoreOptions;
@@ -73,7 +87,7 @@ pub(super) enum Service {
 }
 
 impl StoreOptions {
-    /// These options on top of what the environment says (`AWS_*`, `GOOGLE_*`, `AZURE_*`).
+    /// These options on top of what the environment says (`AWS_*`, `GOOGLE_*`, `AZURE_*`, `TETRYS_CACHE*`).
     pub fn new<K: Into<String>, V: Into<String>>(options: impl IntoIterator<Item = (K, V)>) -> Self {
         Self { env: environment(), alone: false, ..Self::only(options) }
     }
@@ -111,9 +125,18 @@ impl StoreOptions {
         self.given.is_empty()
     }
 
-    /// The same environment without what was given for one store.
+    /// The same environment, and the same cache, without what was given for one store.
     pub(super) fn ambient(&self) -> Self {
-        Self { given: BTreeMap::new(), ..self.clone() }
+        // Where this machine keeps what it read is no secret of a store, and serves all of them.
+        let cache = |name: &&String| name.starts_with("cache") || name.starts_with("tetrys_cache");
+        let given = self.given.iter().filter(|(name, _)| cache(name)).map(|(name, value)| (name.clone(), value.clone()));
+        Self { given: given.collect(), ..self.clone() }
+    }
+
+    /// What is said of the cache under one of its names, `tetrys_cache` and those that begin so.
+    pub(super) fn of_cache(&self, name: &str) -> Option<&str> {
+        let alias = name.trim_start_matches("tetrys_");
+        self.given.get(name).or_else(|| self.given.get(alias)).or_else(|| self.env.get(name)).map(String::as_str)
     }
 
     /// The options of one service by their canonical names: what was given, on top of the environment.
@@ -190,7 +213,11 @@ pub(super) fn secrets(options: &BTreeMap<String, String>) -> Vec<String> {
 /// The canonical name of an option of a service.
 fn canonical(service: Service, name: &str) -> Option<String> {
     if OWN.contains(&name) {
-        return Some(if name == "profile" { "aws_profile" } else { name }.to_owned());
+        return Some(match name {
+            "profile" => "aws_profile".to_owned(),
+            _ if name.starts_with("cache") => format!("tetrys_{name}"),
+            _ => name.to_owned(),
+        });
     }
     let key = match service {
         Service::S3 => AmazonS3ConfigKey::from_str(name).ok()?.as_ref().to_owned(),
@@ -206,7 +233,7 @@ fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?.to_ascii_lowercase(), value.into_string().ok()?))
     };
-    let ours = |name: &str| ["aws_", "google_", "azure_"].iter().any(|service| name.starts_with(service));
+    let ours = |name: &str| ["aws_", "google_", "azure_", "tetrys_cache"].iter().any(|service| name.starts_with(service));
     let variables = std::env::vars_os().filter_map(text);
     // An empty variable is an unset one, as the AWS tools have it.
     variables.filter(|(name, value)| ours(name) && !value.is_empty()).collect()

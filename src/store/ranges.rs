@@ -19,7 +19,7 @@ pub const SPLIT_ABOVE: u64 = 12 << 20;
 const PART: u64 = 12 << 20;
 
 /// What a reader takes upon itself at most, for people to read; `tetrys limits` prints it.
-pub const READ_LIMITS: [(&str, &str); 8] = [
+pub const READ_LIMITS: [(&str, &str); 10] = [
     ("one range, in bytes", "4 GiB; it is refused before memory is taken for it"),
     ("a range in one request", "12 MiB; a longer one goes in parts of about that size, side by side"),
     ("requests on their way, of one call", "64"),
@@ -33,6 +33,11 @@ pub const READ_LIMITS: [(&str, &str); 8] = [
     ),
     ("tries of a request", "16, at growing intervals, within 3 minutes (options max_retries, retry_timeout)"),
     ("an answer", "exactly as long as asked: longer or shorter ones are errors, and no memory is taken beyond it"),
+    (
+        "bytes kept on this machine",
+        "none, unless a cache is named (options cache, cache_size: 10 GiB); all processes together, each file rounded up to 4 KiB",
+    ),
+    ("bytes kept in memory, of one process", "none; beside a cache 64 MiB (option cache_memory), of answers up to 256 KiB"),
     ("rows of a window", "16,777,216"),
 ];
 

@@ -30,9 +30,12 @@ pub(super) struct Remote {
     /// The place of the root in the backend.
     pub(super) prefix: Path,
     pub(super) service: Service,
+    pub(super) retry: RetryConfig,
     pub(super) wire: Wire,
     /// Values that no message may hold, longest first.
     pub(super) secrets: Vec<String>,
+    /// What tells this bucket from all others; no secret.
+    pub(super) identity: String,
     /// The caller promises that nobody else writes.
     pub(super) single_writer: bool,
 }
@@ -85,7 +88,7 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
         None => PATIENCE,
     };
     let wire = Wire::new(patience);
-    let retry = retry(&values)?;
+    let (retry, identity) = (retry(&values)?, identity(service, &parsed, &values));
     // Deadlines that cover a whole body cut off large ones on slow lines; `timeout` brings one back.
     let client = ClientOptions::new().with_timeout_disabled();
     let allow_http = ["aws_endpoint", "aws_endpoint_url_s3", "azure_storage_endpoint", "google_base_url"];
@@ -99,21 +102,21 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
             let builder = AmazonS3Builder::new().with_client_options(client);
             let known = for_backend.filter_map(|(name, value)| Some((AmazonS3ConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
-            let builder = builder.with_bucket_name(host).with_retry(retry).with_http_connector(wire.clone());
+            let builder = builder.with_bucket_name(host).with_retry(retry.clone()).with_http_connector(wire.clone());
             Arc::new(builder.build().map_err(clean)?)
         }
         Service::Gcs => {
             let builder = GoogleCloudStorageBuilder::new().with_client_options(client);
             let known = for_backend.filter_map(|(name, value)| Some((GoogleConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
-            let builder = builder.with_bucket_name(host).with_retry(retry).with_http_connector(wire.clone());
+            let builder = builder.with_bucket_name(host).with_retry(retry.clone()).with_http_connector(wire.clone());
             Arc::new(builder.build().map_err(clean)?)
         }
         Service::Azure => {
             let builder = MicrosoftAzureBuilder::new().with_client_options(client);
             let known = for_backend.filter_map(|(name, value)| Some((AzureConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value)).with_url(url);
-            Arc::new(builder.with_retry(retry).with_http_connector(wire.clone()).build().map_err(clean)?)
+            Arc::new(builder.with_retry(retry.clone()).with_http_connector(wire.clone()).build().map_err(clean)?)
         }
         Service::Http => {
             let mut origin = parsed.clone();
@@ -121,11 +124,39 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
             let builder = HttpBuilder::new().with_url(origin).with_client_options(client);
             let known = for_backend.filter_map(|(name, value)| Some((ClientConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
-            Arc::new(builder.with_retry(retry).with_http_connector(wire.clone()).build().map_err(clean)?)
+            Arc::new(builder.with_retry(retry.clone()).with_http_connector(wire.clone()).build().map_err(clean)?)
         }
     };
     let single_writer = values.get("single_writer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    Ok(Remote { objects, prefix, service, wire, secrets, single_writer })
+    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer })
+}
+
+/// What tells a bucket from all others, whoever reads it: the service, where it is reached, and the bucket.
+fn identity(service: Service, url: &Url, values: &BTreeMap<String, String>) -> String {
+    const PLACES: [&str; 8] = [
+        "aws_endpoint",
+        "aws_endpoint_url_s3",
+        "aws_region",
+        "aws_default_region",
+        "azure_storage_account_name",
+        "azure_storage_endpoint",
+        "azure_storage_use_emulator",
+        "google_base_url",
+    ];
+    let own = match service {
+        Service::S3 => "aws_",
+        Service::Gcs => "google_",
+        Service::Azure => "azure_",
+        Service::Http => "http",
+    };
+    let places = PLACES.iter().filter(|name| name.starts_with(own));
+    let said =
+        places.filter_map(|name| Some(format!("{name}={}", failure::public_url(values.get(*name)?).trim_end_matches('/'))));
+    // Schemes may be aliases of one service; a web server's is a place of its own.
+    let scheme = if service == Service::Http { url.scheme() } else { "" };
+    let port = url.port().map(|port| port.to_string()).unwrap_or_default();
+    let bucket = [scheme, url.username(), url.host_str().unwrap_or_default(), &port].map(str::to_owned);
+    [format!("{service:?}")].into_iter().chain(bucket).chain(said).collect::<Vec<_>>().join("\n")
 }
 
 /// The options of S3: given ones, then the environment, then a profile. Keys, secret and token come from one source, never mixed.

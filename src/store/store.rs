@@ -4,20 +4,20 @@
 //! goes to the backend per range (long ranges in parallel parts); ranges are never merged here, since that is the planner's
 //! decision. Plain local directories are read without going through the backend.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
-use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
 use tokio::sync::OnceCell;
 
+use super::cache::{Cache, Trial};
 use super::failure::{self, Doing};
 use super::local::{self, LocalFiles};
 use super::name;
@@ -54,27 +54,35 @@ pub enum Put {
 /// ```
 #[derive(Clone)]
 pub struct Store {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
+    /// Present where reads go through the cache.
+    trial: Option<Arc<Trial>>,
 }
 
 pub(super) struct Inner {
     pub(super) objects: Arc<dyn ObjectStore>,
-    prefix: Path,
+    pub(super) prefix: Path,
     pub(super) url: String,
     /// Present where the objects are plain files of this machine.
     pub(super) files: Option<LocalFiles>,
     /// Present where a URL of a remote service was opened.
-    remote: Option<Reached>,
+    pub(super) remote: Option<Reached>,
+    /// Keeps what is read of a remote store, where that is asked for.
+    cache: Option<Arc<Cache>>,
     /// How other stores are reached from here; what was given for this one is not passed on to them.
     options: StoreOptions,
 }
 
 /// How a remote store is reached.
 #[derive(Clone)]
-struct Reached {
-    service: Service,
+pub(super) struct Reached {
+    pub(super) service: Service,
+    /// How often, and how long, a request is tried again.
+    pub(super) retry: RetryConfig,
     wire: Wire,
     secrets: Arc<[String]>,
+    /// The bucket among all buckets.
+    identity: Arc<str>,
     /// The caller promises that nobody else writes.
     single_writer: bool,
     /// Set once the store was seen to keep create-only puts.
@@ -135,7 +143,7 @@ impl Store {
             }
             "memory" => Ok(Self::new(memory(rest), Path::default(), url)),
             _ => match remote::service(scheme) {
-                Some(service) => Ok(Self::of_remote(remote::open(url, service, options)?, url, options)),
+                Some(service) => Self::of_remote(remote::open(url, service, options)?, url, options),
                 None => Err(Error::unsupported(format!(
                     "scheme `{}`: expected a path, or a URL that begins with file://, s3://, gs://, az://, abfss://, http://, \
                      https:// or memory://",
@@ -145,12 +153,16 @@ impl Store {
         }
     }
 
-    fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Self {
-        let Remote { objects, prefix, service, wire, secrets, single_writer } = remote;
-        let keeps_conditions = Arc::default();
-        let remote = Some(Reached { service, wire, secrets: secrets.into(), single_writer, keeps_conditions });
-        let url = failure::public_url(url.trim_end_matches('/'));
-        Self { inner: Arc::new(Inner { objects, prefix, url, files: None, remote, options: options.clone() }) }
+    fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner), trial: None }
+    }
+
+    fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Result<Self> {
+        let Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer } = remote;
+        let (keeps_conditions, identity) = (Arc::default(), identity.into());
+        let remote = Some(Reached { service, retry, wire, secrets: secrets.into(), identity, single_writer, keeps_conditions });
+        let (url, cache) = (failure::public_url(url.trim_end_matches('/')), Cache::of(options)?);
+        Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options: options.clone() }))
     }
 
     /// Another store, as seen from this one: in the same bucket or on the same host it is reached as this one is, over the
@@ -183,9 +195,9 @@ impl Store {
             && root == inner.prefix
         {
             let objects = Arc::clone(&inner.objects);
-            let (remote, options) = (inner.remote.clone(), inner.options.clone());
+            let (remote, cache, options) = (inner.remote.clone(), inner.cache.clone(), inner.options.clone());
             let url = failure::public_url(url.trim_end_matches('/'));
-            return Ok(Self { inner: Arc::new(Inner { objects, prefix, url, files: None, remote, options }) });
+            return Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options }));
         }
         Self::open_with(url, &inner.options.ambient())
     }
@@ -203,7 +215,7 @@ impl Store {
     /// ```
     pub fn new(objects: Arc<dyn ObjectStore>, prefix: Path, url: impl Into<String>) -> Self {
         let (url, options) = (failure::public_url(&url.into()), StoreOptions::from_env());
-        Self { inner: Arc::new(Inner { objects, prefix, url, files: None, remote: None, options }) }
+        Self::of(Inner { objects, prefix, url, files: None, remote: None, cache: None, options })
     }
 
     fn open_path(path: &FilePath, options: &StoreOptions) -> Result<Self> {
@@ -224,7 +236,7 @@ impl Store {
         let prefix = Path::parse(missing.join("/")).map_err(|error| backend(error.into()))?;
         let files = Some(LocalFiles::new(root, url.clone()));
         let (objects, options) = (Arc::new(objects), options.ambient());
-        Ok(Self { inner: Arc::new(Inner { objects, prefix, url, files, remote: None, options }) })
+        Ok(Self::of(Inner { objects, prefix, url, files, remote: None, cache: None, options }))
     }
 
     /// The URL of the root, without secrets.
@@ -292,6 +304,66 @@ impl Store {
         self.inner.files.is_some()
     }
 
+    /// This store read through its cache, on trial: the answers are to be checked by whoever asks, who then says
+    /// [`Store::keep`] or [`Store::reject`] of all answers of this handle. Only objects that are named by the hash of their
+    /// content are ever kept. Without a cache ([`StoreOptions`]) this is the store itself.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// use tetrys::store::Store;
+    /// let store = Store::open("memory://")?; // local stores have no cache
+    /// store.put_new("chunks/aa/one", "sensor bytes".into()).await?;
+    /// let trial = store.on_trial();
+    /// let bytes = match trial.get_exact("chunks/aa/one", 12).await? {
+    ///     good if good == "sensor bytes" => { trial.keep().await; good }
+    ///     _ if trial.reject().await => store.get_exact("chunks/aa/one", 12).await?,
+    ///     _ => panic!("damage in the store itself"),
+    /// };
+    /// assert_eq!(bytes, "sensor bytes");
+    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
+    /// ```
+    pub fn on_trial(&self) -> Self {
+        let trial = self.inner.cache.as_ref().and_then(Trial::new).map(Arc::new);
+        Self { inner: Arc::clone(&self.inner), trial }
+    }
+
+    /// Whether this store has a cache, so that [`Store::on_trial`] differs from it.
+    pub fn is_cached(&self) -> bool {
+        self.inner.cache.is_some()
+    }
+
+    /// The same store without its cache: what it answers is what is stored there.
+    ///
+    /// ```
+    /// # let store = tetrys::Store::open("memory://")?;
+    /// assert!(!store.uncached().is_cached());
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    pub fn uncached(&self) -> Self {
+        let Inner { objects, prefix, url, files: None, remote, cache: Some(_), options } = &*self.inner else {
+            return self.clone();
+        };
+        let (objects, prefix, url) = (Arc::clone(objects), prefix.clone(), url.clone());
+        let (remote, options) = (remote.clone(), options.clone());
+        Self::of(Inner { objects, prefix, url, files: None, remote, cache: None, options })
+    }
+
+    /// Keeps what this handle has fetched: it was found to be right.
+    pub async fn keep(&self) {
+        if let Some(trial) = &self.trial {
+            trial.keep().await;
+        }
+    }
+
+    /// Drops what this handle has taken from the cache; true if that was anything, so that reading from the store itself may
+    /// help.
+    pub async fn reject(&self) -> bool {
+        match &self.trial {
+            Some(trial) => trial.reject().await,
+            None => false,
+        }
+    }
+
     /// HTTP requests sent over this store's connections so far, retries included; `None` where the store is not remote.
     pub fn requests_sent(&self) -> Option<u64> {
         self.inner.remote.as_ref().map(|remote| remote.wire.sent())
@@ -320,12 +392,14 @@ impl Store {
     pub async fn get_exact(&self, name: &str, bytes: u64) -> Result<Bytes> {
         let url = self.inner.url.clone();
         let owned = name.to_owned();
-        self.inner
-            .whole(name, move |found| match found == bytes {
-                true => Ok(()),
-                false => Err(failure::length(&owned, &url, "the whole object", bytes, found)),
-            })
-            .await
+        let fetch = self.inner.whole(name, move |found| match found == bytes {
+            true => Ok(()),
+            false => Err(failure::length(&owned, &url, "the whole object", bytes, found)),
+        });
+        match &self.trial {
+            Some(trial) => trial.whole(&self.inner, RangeRequest::new(name, bytes, 0..bytes), fetch).await,
+            None => fetch.await,
+        }
     }
 
     /// How many bytes an object holds.
@@ -360,7 +434,11 @@ impl Store {
         for request in requests {
             request.check(&self.inner.url)?;
         }
-        if self.inner.files.is_some() { self.inner.read_files(requests).await } else { self.inner.read_objects(requests).await }
+        match &self.trial {
+            Some(trial) => trial.read(&self.inner, requests).await,
+            None if self.inner.files.is_some() => self.inner.read_files(requests).await,
+            None => self.inner.read_objects(requests).await,
+        }
     }
 
     /// The bytes of one request, read on this thread; `None` where objects are not plain local files.
@@ -476,39 +554,6 @@ impl Store {
         self.inner.upload(name, &location, &file, bytes).await.map(|()| Put::Created)
     }
 
-    /// Every object of a folder (`""` is the root) and below it: names relative to the root, sizes in bytes, sorted by name.
-    ///
-    /// A folder that is not there is an empty one.
-    ///
-    /// # Errors
-    /// `Denied`, `Unavailable` as the store answers.
-    pub async fn list(&self, folder: &str) -> Result<Vec<(String, u64)>> {
-        let mut names: Vec<_> = self.inner.listing(folder)?.try_collect().await?;
-        names.sort_unstable();
-        Ok(names)
-    }
-
-    /// The `count` names of a folder and below it that sort first, in order. Memory is bounded by `count`.
-    ///
-    /// # Errors
-    /// As [`Store::list`].
-    pub async fn list_first(&self, folder: &str, count: usize) -> Result<Vec<String>> {
-        let mut first = BTreeSet::new();
-        let mut listing = self.inner.listing(folder)?;
-        // Not every backend promises an order; without one the listing is read to its end.
-        let ordered = self.inner.lists_in_order();
-        while let Some((name, _)) = listing.try_next().await? {
-            first.insert(name);
-            if ordered && first.len() == count {
-                break;
-            }
-            if first.len() > count {
-                first.pop_last();
-            }
-        }
-        Ok(first.into_iter().collect())
-    }
-
     /// Deletes an object; one that is not there is fine.
     ///
     /// # Errors
@@ -541,6 +586,11 @@ impl Inner {
         name::locate(&self.prefix, name).map_err(|error| error.at(&self.url))
     }
 
+    /// What tells this store's bucket from all others.
+    pub(super) fn identity(&self) -> Option<&str> {
+        self.remote.as_ref().map(|remote| &*remote.identity)
+    }
+
     pub(super) fn fail(&self, error: object_store::Error, doing: Doing, name: &str) -> Error {
         let secrets = self.remote.as_ref().map(|remote| &*remote.secrets).unwrap_or_default();
         failure::backend(error, doing, name, &self.url, secrets)
@@ -554,19 +604,8 @@ impl Inner {
         Ok(self.objects.head(&location).await.map_err(|error| self.fail(error, Doing::Reading, name))?.size)
     }
 
-    /// True where the service documents that names come in their order, so that the first ones are the first page.
-    fn lists_in_order(&self) -> bool {
-        let service = self.remote.as_ref().map(|remote| remote.service);
-        match service {
-            // A directory bucket (S3 Express) promises no order.
-            Some(Service::S3) => !self.url.split('/').nth(2).is_some_and(|bucket| bucket.ends_with("--x-s3")),
-            Some(Service::Gcs | Service::Azure) => true,
-            Some(Service::Http) | None => false,
-        }
-    }
-
     /// Refuses what a web server cannot do.
-    fn beyond_http(&self, doing: Doing) -> Result<()> {
+    pub(super) fn beyond_http(&self, doing: Doing) -> Result<()> {
         match self.remote.as_ref().map(|remote| remote.service) {
             Some(Service::Http) => Err(Error::unsupported(match doing {
                 Doing::Listing => format!("{}: a web server does not list its objects; name the version, as in URL@7", self.url),
@@ -574,21 +613,6 @@ impl Inner {
             })),
             _ => Ok(()),
         }
-    }
-
-    fn listing(&self, folder: &str) -> Result<stream::BoxStream<'_, Result<(String, u64)>>> {
-        self.beyond_http(Doing::Listing)?;
-        let folder_name = folder.to_owned();
-        let location = name::locate_folder(&self.prefix, folder).map_err(|error| error.at(&self.url))?;
-        let prefix = (!location.as_ref().is_empty()).then_some(&location);
-        Ok(self
-            .objects
-            .list(prefix)
-            .map_err(move |error| self.fail(error, Doing::Listing, &folder_name))
-            .try_filter_map(move |object| async move {
-                Ok(name::relative(&self.prefix, &object.location).map(|name| (name, object.size)))
-            })
-            .boxed())
     }
 
     /// An object another writer made: as durable as our own before we build on it.

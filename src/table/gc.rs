@@ -255,7 +255,7 @@ async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(BTreeSet<u6
 /// Whether the pinning version is known not to exist: its commit failed, or it was deleted. What cannot be reached exists.
 async fn is_gone(store: &Store, pin: &Pin) -> bool {
     for url in pin.urls.iter().filter(|url| !url.contains("://")) {
-        let Ok(other) = store.neighbour(url).and_then(|url| Store::open(&url)) else { continue };
+        let Ok(other) = store.neighbour(url).and_then(|url| store.open_other(&url)) else { continue };
         let Ok(Some(newest)) = commit::newest_version(&other).await else { continue };
         match commit::load(&other, newest).await {
             Ok((manifest, _)) if manifest.table == pin.table => {}

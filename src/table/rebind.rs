@@ -8,7 +8,7 @@ use crate::{
     commit::{self, Borrower, Owners},
     error::{Error, ErrorKind, Result},
     format::{ForeignTable, Manifest, Parent},
-    store::Store,
+    store::{Store, StoreOptions},
 };
 
 /// More places than anybody keeps a table at (`format-spec/manifest.md#limits`).
@@ -31,6 +31,23 @@ impl Table {
     /// `NotFound` for a URL with none of the versions that this table uses, naming what is there and what is wanted; `Invalid`
     /// where it uses no other table; `Conflict` where it has a newer version; errors of the stores.
     pub async fn rebind<U: AsRef<str>>(&self, urls: impl IntoIterator<Item = U>) -> Result<Self> {
+        self.rebind_with(urls, &StoreOptions::from_env()).await
+    }
+
+    /// As [`Table::rebind`], the stores at these URLs being reached as `options` say.
+    ///
+    /// # Errors
+    /// As [`Table::rebind`]; `Invalid` for options that cannot be.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{StoreOptions, Table};
+    /// let options = StoreOptions::new([("endpoint", "http://127.0.0.1:9000"), ("aws_profile", "minio")]);
+    /// let busy = Table::open_with("s3://bucket/busy", &options).await?;
+    /// let busy = busy.rebind_with(["s3://archive/sensors"], &options).await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn rebind_with<U: AsRef<str>>(&self, urls: impl IntoIterator<Item = U>, options: &StoreOptions) -> Result<Self> {
         let before = self.manifest();
         if before.stores.is_empty() {
             return Err(Error::invalid(format!("{}: it uses no other table", self.url())));
@@ -40,7 +57,7 @@ impl Table {
         }
         let (mut stores, mut owners) = (before.stores.clone(), Owners::new(self.store().clone()));
         for url in urls {
-            let store = Store::open(url.as_ref())?;
+            let store = Store::open_with(url.as_ref(), options)?;
             let mut found = false;
             for foreign in &mut stores {
                 if !is_at(&store, foreign).await? {

@@ -7,14 +7,15 @@ use std::{
 };
 
 use arrow_array::ArrayRef;
-use futures::future::try_join_all;
+use futures::future::{join_all, try_join_all};
 
 use super::{lists::Lists, version::Table};
 use crate::{
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     format::{PageLengths, Segment},
     read::{Coalesce, Explain, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, plan},
     schema::{ColumnId, ColumnType},
+    store::Store,
 };
 
 /// A row of a table; −1 stands for none.
@@ -192,7 +193,8 @@ impl Source {
         let SourcePlan { plan, layouts, spans } = planned;
         let stores = self.table.stores_of(&plan).await?;
         let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
-        let found = execute(&stores, self.table.schema(), &layouts, plan)
+        let found = self
+            .execute(&stores, &layouts, plan)
             .await
             .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
         let mut found = found.into_iter();
@@ -206,6 +208,34 @@ impl Source {
             }
         }
         Ok(arrays)
+    }
+
+    /// Executes a plan, through the caches of the stores where there are any: answers are kept once every page that was wanted
+    /// of them has passed its checksum, and where one has not, what the cache had is dropped and the stores themselves are read.
+    async fn execute(
+        &self,
+        stores: &BTreeMap<u32, Store>,
+        layouts: &[Arc<Layout>],
+        plan: ReadPlan,
+    ) -> Result<Vec<(ColumnId, ArrayRef)>> {
+        let schema = self.table.schema();
+        if !stores.values().any(Store::is_cached) {
+            return execute(stores, schema, layouts, plan).await;
+        }
+        let trials: BTreeMap<u32, Store> = stores.iter().map(|(owner, store)| (*owner, store.on_trial())).collect();
+        let found = execute(&trials, schema, layouts, plan.clone()).await;
+        match &found {
+            Ok(_) => {
+                join_all(trials.values().map(Store::keep)).await;
+            }
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                if join_all(trials.values().map(Store::reject)).await.contains(&true) {
+                    return execute(stores, schema, layouts, plan).await;
+                }
+            }
+            Err(_) => {}
+        }
+        found
     }
 
     /// What a plan costs.

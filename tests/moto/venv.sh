@@ -2,7 +2,7 @@
 # Makes (once) a virtual environment with moto's server in a cache folder outside the checkout and prints its python.
 # Exit status 3: there is no python3 with venv and pip here.
 set -eu
-cache="${TETRYS_CACHE:-$HOME/.cache/tetrys}"
+cache="${TETRYS_BUILDS:-$HOME/.cache/tetrys}"
 venv="$cache/moto-5"
 if [ ! -e "$venv/complete" ]; then
     command -v python3 >/dev/null || exit 3

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod cache;
 mod columns;
 mod compact;
 mod completions;
@@ -104,6 +105,9 @@ pub(crate) enum Command {
     Selftest(selftest::Selftest),
     /// What a table may hold, and what a reader takes upon itself
     Limits(limits::Limits),
+    /// What was read of remote stores and is kept on this machine
+    #[command(subcommand)]
+    Cache(cache::Cache),
     /// The script by which a shell completes commands and options
     Completions(completions::Completions),
     /// The manual: a page for every command
@@ -145,6 +149,7 @@ impl Command {
             Self::Selftest(command) => command.run(out).await,
             Self::Session(command) => command.run(out).await,
             Self::Limits(command) => command.run(out),
+            Self::Cache(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
         }

@@ -5,7 +5,10 @@ use std::io::Write;
 use clap::Args;
 
 use super::write_json;
-use crate::failure::{Failure, Outcome};
+use crate::{
+    failure::{Failure, Outcome},
+    opening,
+};
 
 #[derive(Args, Debug)]
 #[command(
@@ -27,7 +30,7 @@ pub(crate) struct Rebind {
 
 impl Rebind {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let table = crate::opening::table(&self.table).await?.rebind(&self.moved).await?;
+        let table = opening::table(&self.table).await?.rebind_with(&self.moved, &opening::options()).await?;
         let stores = &table.manifest().stores;
         if self.json {
             let said = serde_json::json!({"url": table.url(), "version": table.version(), "stores": stores});

@@ -1,0 +1,241 @@
+//! The cache on disk: finding what there is of a range, adding what was fetched, dropping what turned out wrong.
+//!
+//! An entry is written beside and renamed into place, so there is never half an entry under its name; nothing is synced, since
+//! what a power cut leaves behind fails its checksum and is dropped. The entries of a frame are found by their names: first the
+//! one that is exactly the range, else those that overlap it.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use bytes::{Bytes, BytesMut};
+
+use super::entry::{FrameKey, HEADER, ObjectKey, cost_of, parse_file};
+use super::folder;
+use super::space::Space;
+use super::warn;
+
+/// The time of an entry's last use is written at most so often.
+const TOUCH: Duration = Duration::from_secs(10);
+
+/// A cache on disk.
+pub(super) struct Disk {
+    folder: PathBuf,
+    space: Space,
+    warned: AtomicBool,
+}
+
+/// What a cache has of a range: pieces that do not overlap, in order.
+pub(super) struct Found {
+    range: Range<u64>,
+    pieces: Vec<(u64, Bytes)>,
+}
+
+impl Found {
+    /// Nothing of it.
+    pub(super) fn nothing(range: Range<u64>) -> Self {
+        Self { range, pieces: Vec::new() }
+    }
+
+    /// Whether any of it is there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// What has to be fetched: from the first byte that is missing to the last one. Empty where all is there.
+    pub(super) fn missing(&self) -> Range<u64> {
+        let Range { mut start, mut end } = self.range;
+        for (first, bytes) in &self.pieces {
+            if *first == start {
+                start += bytes.len() as u64;
+            }
+        }
+        for (first, bytes) in self.pieces.iter().rev() {
+            if start < end && *first + bytes.len() as u64 == end {
+                end = (*first).max(start);
+            }
+        }
+        start..end
+    }
+
+    /// The whole range, from what is there and what was `fetched` for [`Found::missing`].
+    pub(super) fn join(self, fetched: Bytes) -> Bytes {
+        let missing = self.missing();
+        if missing == self.range {
+            return fetched;
+        }
+        if let ([(_, only)], true) = (self.pieces.as_slice(), fetched.is_empty()) {
+            return only.clone();
+        }
+        let length = usize::try_from(self.range.end - self.range.start).unwrap_or_default();
+        let mut whole = BytesMut::with_capacity(length);
+        for (first, bytes) in &self.pieces {
+            if *first < missing.start {
+                whole.extend_from_slice(bytes);
+            }
+        }
+        whole.extend_from_slice(&fetched);
+        for (first, bytes) in &self.pieces {
+            if *first >= missing.end {
+                whole.extend_from_slice(bytes);
+            }
+        }
+        whole.freeze()
+    }
+}
+
+impl Disk {
+    pub(super) fn new(folder: PathBuf, bound: u64) -> Self {
+        let space = Space::new(&folder, bound);
+        Self { folder, space, warned: AtomicBool::new(false) }
+    }
+
+    /// What there is of a range of an object.
+    pub(super) fn find(&self, object: ObjectKey, range: Range<u64>) -> Found {
+        let mut found = Found::nothing(range.clone());
+        for (frame, first, part) in object.frames(range) {
+            let pieces = self.pieces(frame, part);
+            found.pieces.extend(pieces.into_iter().map(|(start, bytes)| (first + u64::from(start), bytes)));
+        }
+        found
+    }
+
+    /// Adds bytes of an object, as far as there is room.
+    pub(super) fn add(&self, object: ObjectKey, start: u64, bytes: &[u8]) {
+        let mut rest = bytes;
+        for (frame, _, part) in object.frames(start..start + bytes.len() as u64) {
+            let length = usize::try_from(part.end - part.start).unwrap_or_default();
+            let Some((content, behind)) = rest.split_at_checked(length) else { return };
+            rest = behind;
+            match self.write(frame, &part, content) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    self.space.rest();
+                    if !self.warned.swap(true, Ordering::Relaxed) {
+                        warn(&self.folder, &format!("writing: {error}"));
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Drops every entry that has any byte of a range.
+    pub(super) fn drop_range(&self, object: ObjectKey, range: Range<u64>) {
+        for (frame, _, part) in object.frames(range) {
+            for held in self.overlapping(frame, &part) {
+                folder::remove(&self.path(frame, &held));
+            }
+        }
+    }
+
+    fn path(&self, frame: FrameKey, part: &Range<u32>) -> PathBuf {
+        self.folder.join(frame.shard()).join(frame.file(part))
+    }
+
+    /// What there is of a part of a frame.
+    fn pieces(&self, frame: FrameKey, part: Range<u32>) -> Vec<(u32, Bytes)> {
+        if !folder::is_folder(&self.folder.join(frame.shard())) {
+            return Vec::new();
+        }
+        if let Some(content) = self.read(frame, &part) {
+            return vec![(part.start, content)];
+        }
+        let (mut pieces, mut at) = (Vec::new(), part.start);
+        for held in self.overlapping(frame, &part) {
+            let wanted = at.max(held.start)..part.end.min(held.end);
+            if wanted.is_empty() || held == part {
+                continue;
+            }
+            let Some(content) = self.read(frame, &held) else { continue };
+            let within = |place: u32| usize::try_from(place - held.start).unwrap_or_default();
+            // A copy: a small answer does not keep a large entry in memory.
+            let piece = Bytes::copy_from_slice(content.get(within(wanted.start)..within(wanted.end)).unwrap_or_default());
+            at = wanted.end;
+            pieces.push((wanted.start, piece));
+        }
+        pieces
+    }
+
+    /// The entries that overlap a part of a frame, by their beginnings, longer ones first.
+    fn overlapping(&self, frame: FrameKey, part: &Range<u32>) -> Vec<Range<u32>> {
+        let stem = frame.stem();
+        let names = folder::files(&self.folder.join(frame.shard()));
+        let parts = names.filter_map(|(name, _)| parse_file(&name).filter(|(own, _)| *own == stem).map(|(_, part)| part));
+        let mut held: Vec<Range<u32>> = parts.filter(|held| held.start < part.end && part.start < held.end).collect();
+        held.sort_unstable_by_key(|held| (held.start, std::cmp::Reverse(held.end)));
+        held
+    }
+
+    /// The content of an entry; one that is not what it should be is dropped.
+    fn read(&self, frame: FrameKey, part: &Range<u32>) -> Option<Bytes> {
+        let path = self.path(frame, part);
+        let found = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        let expected = HEADER as u64 + u64::from(part.end - part.start);
+        let content = match found.len() == expected {
+            true => {
+                let mut file = File::open(&path).ok()?;
+                let mut bytes = Vec::with_capacity(usize::try_from(expected).ok()?);
+                Read::by_ref(&mut file).take(expected).read_to_end(&mut bytes).ok()?;
+                let content = frame.content(part, bytes);
+                let now = SystemTime::now();
+                if found.modified().is_ok_and(|used| now.duration_since(used).is_ok_and(|since| since > TOUCH)) {
+                    let _ = file.set_modified(now);
+                }
+                content
+            }
+            false => None,
+        };
+        if content.is_none() {
+            folder::remove(&path);
+        }
+        content
+    }
+
+    /// Writes an entry; false where there is no room.
+    fn write(&self, frame: FrameKey, part: &Range<u32>, content: &[u8]) -> io::Result<bool> {
+        let path = self.path(frame, part);
+        if fs::symlink_metadata(&path).is_ok() {
+            // It is there already, or something of others is.
+            return Ok(true);
+        }
+        let Some(turn) = self.space.take(cost_of(part))? else { return Ok(false) };
+        let written = || {
+            let mut file = File::create_new(&turn.new)?;
+            file.write_all(&frame.header(part, content))?;
+            file.write_all(content)?;
+            drop(file);
+            place(&turn.new, &path)
+        };
+        let done = written();
+        if done.is_err() {
+            folder::remove(&turn.new);
+        }
+        done.map(|()| true)
+    }
+}
+
+/// Gives a finished file its name, in a real folder.
+fn place(new: &Path, path: &Path) -> io::Result<()> {
+    let shard = path.parent().unwrap_or(path);
+    // Twice: somebody may empty the cache in between.
+    for _ in 0..2 {
+        if !folder::is_folder(shard) {
+            folder::make_shard(shard)?;
+        }
+        if !folder::is_folder(shard) {
+            // A link that somebody put there.
+            folder::remove(new);
+            return Ok(());
+        }
+        match fs::rename(new, path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => return done,
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::NotFound))
+}

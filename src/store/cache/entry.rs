@@ -1,0 +1,204 @@
+//! An entry of the cache on disk: some consecutive bytes of an object, in a file of its own.
+//!
+//! Objects are cut into frames of 1 MiB, and an entry never leaves its frame, so a long range is several entries. The key of a
+//! frame is a BLAKE3 of the store, the object's place in it and the frame's number: equal names in two stores never mix, and
+//! neither names nor addresses can be read from it. The file is called after the key and the bytes it holds, begins with both
+//! and with an XXH3-64 of the content, seeded by them: an entry that rots, is cut short or lies in the wrong place is no entry.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use twox_hash::XxHash3_64;
+
+use crate::store::ranges::RangeRequest;
+
+/// Bytes of an object in one frame.
+pub(super) const FRAME: u64 = 1 << 20;
+/// Bytes before the content of an entry.
+pub(super) const HEADER: usize = 56;
+/// What a file takes on disk is a multiple of this, as far as the bound is concerned.
+const UNIT: u64 = 4096;
+const MAGIC: [u8; 8] = *b"tetrysc1";
+
+/// An object of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ObjectKey([u8; 32]);
+
+/// A frame of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FrameKey([u8; 32]);
+
+impl ObjectKey {
+    /// The object at `location` in the store that `identity` tells from all others; none where its name is not the hash of its
+    /// content, so that nobody promises that it stays as it is.
+    pub(super) fn new(identity: &str, location: &str, name: &str) -> Option<Self> {
+        const FOLDERS: [&str; 6] = ["chunks", "index", "layout", "hashes", "joins", "attachments"];
+        let (folder, file) = name.split_once('/')?;
+        let stem = file.rsplit('/').next()?.split('.').next()?;
+        let is_hash = stem.len() == 64 && stem.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c));
+        if !(FOLDERS.contains(&folder) && is_hash) {
+            return None;
+        }
+        let mut hasher = blake3::Hasher::new_derive_key("tetrys cache 1 object");
+        for part in [identity, location] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        Some(Self(*hasher.finalize().as_bytes()))
+    }
+
+    fn frame(self, number: u64) -> FrameKey {
+        let mut hasher = blake3::Hasher::new_derive_key("tetrys cache 1 frame");
+        FrameKey(*hasher.update(&self.0).update(&number.to_le_bytes()).finalize().as_bytes())
+    }
+
+    /// The frames that a range touches: key, the place of the frame in the object, the part of the frame.
+    pub(super) fn frames(self, range: Range<u64>) -> impl Iterator<Item = (FrameKey, u64, Range<u32>)> {
+        let Range { start, end } = range;
+        let numbers = if start < end { start / FRAME..(end - 1) / FRAME + 1 } else { 0..0 };
+        numbers.map(move |number| {
+            let first = number * FRAME;
+            // Both are within a frame, so they fit.
+            let within = |place: u64| u32::try_from(place.clamp(first, first + FRAME) - first).unwrap_or_default();
+            (self.frame(number), first, within(start)..within(end))
+        })
+    }
+}
+
+impl FrameKey {
+    /// The folder that its entries lie in: three hex digits.
+    pub(super) fn shard(self) -> String {
+        let [a, b, ..] = self.0;
+        format!("{a:02x}{:x}", b >> 4)
+    }
+
+    /// What the names of its entries begin with.
+    pub(super) fn stem(self) -> String {
+        self.0.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The name of an entry.
+    pub(super) fn file(self, part: &Range<u32>) -> String {
+        format!("{}-{:05x}-{:06x}", self.stem(), part.start, part.end)
+    }
+
+    fn seed(self, part: &Range<u32>) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h]) ^ (u64::from(part.start) << 32 | u64::from(part.end))
+    }
+
+    /// What stands before the content of an entry.
+    pub(super) fn header(self, part: &Range<u32>, content: &[u8]) -> [u8; HEADER] {
+        let checksum = XxHash3_64::oneshot_with_seed(self.seed(part), content);
+        let parts: [&[u8]; 5] = [&MAGIC, &self.0, &part.start.to_le_bytes(), &part.end.to_le_bytes(), &checksum.to_le_bytes()];
+        let mut header = [0; HEADER];
+        header.iter_mut().zip(parts.into_iter().flatten()).for_each(|(place, byte)| *place = *byte);
+        header
+    }
+
+    /// The content of a file that should be this entry; none where it is anything else.
+    pub(super) fn content(self, part: &Range<u32>, file: Vec<u8>) -> Option<Bytes> {
+        let (header, content) = file.split_at_checked(HEADER)?;
+        let whole = content.len() as u64 == u64::from(part.end.checked_sub(part.start)?);
+        (whole && header == self.header(part, content)).then(|| Bytes::from(file).slice(HEADER..))
+    }
+}
+
+/// The stem and the part that a file's name says, if it is the name of an entry.
+pub(super) fn parse_file(name: &str) -> Option<(&str, Range<u32>)> {
+    let (stem, part) = name.split_at_checked(32)?;
+    let (start, end) = part.strip_prefix('-')?.split_once('-')?;
+    let hex = |text: &str| text.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c));
+    if !(hex(stem) && hex(start) && hex(end) && start.len() == 5 && end.len() == 6) {
+        return None;
+    }
+    let part = u32::from_str_radix(start, 16).ok()?..u32::from_str_radix(end, 16).ok()?;
+    (part.start < part.end && u64::from(part.end) <= FRAME).then_some((stem, part))
+}
+
+/// Whether a folder's name is that of a shard.
+pub(super) fn is_shard(name: &str) -> bool {
+    name.len() == 3 && name.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
+}
+
+/// What a file of so many bytes counts for in the bound.
+pub(super) fn cost(file_bytes: u64) -> u64 {
+    file_bytes.div_ceil(UNIT).max(1).saturating_mul(UNIT)
+}
+
+/// What an entry of these bytes counts for.
+pub(super) fn cost_of(part: &Range<u32>) -> u64 {
+    cost(HEADER as u64 + u64::from(part.end.saturating_sub(part.start)))
+}
+
+/// The key of a request's object.
+pub(super) fn key_of(identity: &str, prefix: &str, request: &RangeRequest) -> Option<ObjectKey> {
+    ObjectKey::new(identity, &format!("{prefix}/{}", request.name), &request.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(folder: &str) -> String {
+        format!("{folder}/{}", "0a".repeat(32))
+    }
+
+    fn key(identity: &str, location: &str) -> ObjectKey {
+        ObjectKey::new(identity, location, &name("chunks/0a")).unwrap()
+    }
+
+    #[test]
+    fn only_what_is_named_by_its_hash_has_a_key() {
+        for name in [name("chunks/0a"), name("index") + ".parquet", name("layout") + ".parquet", name("attachments")] {
+            assert!(ObjectKey::new("s3", &name, &name).is_some(), "{name}");
+        }
+        let others =
+            ["manifests/18446744073709551614.json".to_owned(), name("sessions"), name("pins"), "chunks/0a/0a".to_owned()];
+        for name in others.into_iter().chain([name("chunks").to_uppercase(), "0a".repeat(32)]) {
+            assert_eq!(ObjectKey::new("s3", &name, &name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn stores_objects_and_frames_have_keys_of_their_own() {
+        let a = key("one", "t/chunks/a");
+        assert_ne!(a, key("two", "t/chunks/a"));
+        assert_ne!(a, key("one", "u/chunks/a"));
+        assert_ne!(key("ab", "c"), key("a", "bc"));
+        let frames: Vec<_> = a.frames(FRAME - 1..2 * FRAME + 5).map(|(key, first, part)| (key.stem(), first, part)).collect();
+        let parts: Vec<_> = frames.iter().map(|(_, first, part)| (*first, part.clone())).collect();
+        let whole = FRAME as u32;
+        assert_eq!(parts, [(0, whole - 1..whole), (FRAME, 0..whole), (2 * FRAME, 0..5)]);
+        assert!(frames[0].0 != frames[1].0 && frames[1].0 != frames[2].0);
+        assert_eq!(a.frames(7..7).count(), 0);
+    }
+
+    #[test]
+    fn an_entry_with_any_byte_changed_cut_or_moved_is_none() {
+        let (frame, first, part) = key("one", "t/chunks/a").frames(5..25).next().unwrap();
+        assert_eq!((first, frame.file(&part)), (0, format!("{}-00005-000019", frame.stem())));
+        assert_eq!(parse_file(&frame.file(&part)), Some((frame.stem().as_str(), part.clone())));
+        let content = b"twenty bytes of data";
+        let file: Vec<u8> = frame.header(&part, content).iter().chain(content).copied().collect();
+        assert_eq!(frame.content(&part, file.clone()).unwrap(), &content[..]);
+        for place in 0..file.len() {
+            let mut changed = file.clone();
+            changed[place] ^= 1 << (place % 8);
+            assert_eq!(frame.content(&part, changed), None, "byte {place}");
+            assert_eq!(frame.content(&part, file[..place].to_vec()), None, "cut at {place}");
+        }
+        assert_eq!(frame.content(&(6..26), file.clone()), None);
+        let (other, ..) = key("one", "t/chunks/b").frames(5..25).next().unwrap();
+        assert_eq!(other.content(&part, file), None);
+    }
+
+    #[test]
+    fn names_of_others_are_not_names_of_entries() {
+        let stem = "0123456789abcdef0123456789abcdef";
+        assert!(parse_file(&format!("{stem}-00000-100000")).is_some());
+        for name in ["", "photo.jpg", stem, &format!("{stem}-00000-100001"), &format!("{stem}-00005-000005")] {
+            assert_eq!(parse_file(name), None, "{name}");
+        }
+        assert!(is_shard("0af") && !is_shard("0aF") && !is_shard("0a") && !is_shard("new"));
+    }
+}

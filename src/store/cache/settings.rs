@@ -1,0 +1,97 @@
+//! What the store options say of the cache: where it is, and how much it may hold.
+
+use std::path::PathBuf;
+
+use crate::store::options::StoreOptions;
+use crate::{Error, Result};
+
+/// What a cache on disk holds at most where nobody says anything, and the least that can be said.
+const DISK: u64 = 10 << 30;
+const LEAST_DISK: u64 = 16 << 20;
+/// What one in memory holds at most beside a folder.
+const MEMORY: u64 = 64 << 20;
+
+/// The settings of a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    /// Where it is; none for a cache in memory alone.
+    pub(super) folder: Option<PathBuf>,
+    pub(super) disk_bytes: u64,
+    pub(super) memory_bytes: u64,
+}
+
+impl Settings {
+    /// The settings that options ask for, if they ask for a cache at all.
+    ///
+    /// # Errors
+    /// `Invalid` for a size that is none or too small.
+    pub(super) fn of(options: &StoreOptions) -> Result<Option<Self>> {
+        let size = |name: &str| options.of_cache(name).map(|text| size(name, text)).transpose();
+        let folder = options.of_cache("tetrys_cache").filter(|text| !text.is_empty());
+        let folder = folder.map(|text| std::path::absolute(text).map_err(|error| Error::from(error).at("store option cache")));
+        let folder = folder.transpose()?;
+        let disk_bytes = size("tetrys_cache_size")?.unwrap_or(DISK);
+        if disk_bytes < LEAST_DISK {
+            return Err(Error::invalid(format!(
+                "store option cache_size: expected at least {LEAST_DISK} bytes, found {disk_bytes}"
+            )));
+        }
+        let in_memory = if folder.is_some() { MEMORY } else { 0 };
+        let memory_bytes = size("tetrys_cache_memory")?.unwrap_or(in_memory);
+        Ok((folder.is_some() || memory_bytes > 0).then_some(Self { folder, disk_bytes, memory_bytes }))
+    }
+}
+
+/// A number of bytes: `4096`, `512MiB`, `10GB`.
+fn size(name: &str, text: &str) -> Result<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit: Option<u64> = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => Some(1),
+        "kb" => Some(1_000),
+        "mb" => Some(1_000_000),
+        "gb" => Some(1_000_000_000),
+        "tb" => Some(1_000_000_000_000),
+        "kib" | "k" => Some(1 << 10),
+        "mib" | "m" => Some(1 << 20),
+        "gib" | "g" => Some(1 << 30),
+        "tib" | "t" => Some(1 << 40),
+        _ => None,
+    };
+    let bytes = number.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    bytes.ok_or_else(|| Error::invalid(format!("store option {name}: expected a size such as 512MiB or 20GB")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn settings(options: &[(&str, &str)]) -> Result<Option<Settings>> {
+        Settings::of(&StoreOptions::only(options.iter().copied()))
+    }
+
+    #[test]
+    fn there_is_no_cache_unless_it_is_asked_for() {
+        assert_eq!(settings(&[]).unwrap(), None);
+        assert_eq!(settings(&[("cache", ""), ("cache_size", "1GiB"), ("region", "r")]).unwrap(), None);
+        let on_disk = settings(&[("tetrys_cache", "/var/cache/a")]).unwrap().unwrap();
+        assert_eq!(
+            (on_disk.folder.unwrap().to_str(), on_disk.disk_bytes, on_disk.memory_bytes),
+            (Some("/var/cache/a"), DISK, MEMORY)
+        );
+        let in_memory = settings(&[("cache_memory", "1MB")]).unwrap().unwrap();
+        assert_eq!((in_memory.folder, in_memory.memory_bytes), (None, 1_000_000));
+    }
+
+    #[test]
+    fn sizes_have_units_and_a_least() {
+        for (text, bytes) in [("20000000", 20_000_000), ("32MiB", 32 << 20), ("20 GB", 20_000_000_000), ("1tib", 1 << 40)] {
+            assert_eq!(settings(&[("cache", "/c"), ("cache_size", text)]).unwrap().unwrap().disk_bytes, bytes);
+        }
+        for text in ["much", "-1", "", "1.5GiB", "99999999999TiB", "1MiB"] {
+            let error = settings(&[("cache", "/c"), ("cache_size", text)]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Reading through the cache, on trial: what comes of it is believed by nobody until whoever asked has checked it.
+//!
+//! A store sees bytes, not pages, so it cannot tell a good answer from a flipped bit. It hands out what the cache has and
+//! fetches the rest, and remembers both. If the asker finds all in order, what was fetched is kept; if not, what came from the
+//! cache is dropped, and the asker reads again from the store itself.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::Cache;
+use super::disk::Found;
+use super::entry::{ObjectKey, key_of};
+use crate::Result;
+use crate::store::ranges::RangeRequest;
+use crate::store::store::{Inner, blocking};
+
+/// Look-ups on disk: so many in one go on a thread, so many threads at a time.
+const IN_ONE_GO: usize = 16;
+const THREADS: usize = 4;
+
+/// The answers of one read, until they are judged.
+pub(in crate::store) struct Trial {
+    cache: Arc<Cache>,
+    answers: Mutex<Answers>,
+}
+
+#[derive(Default)]
+struct Answers {
+    /// Not in memory yet, whole as asked.
+    small: Vec<(ObjectKey, Range<u64>, Bytes)>,
+    /// Not on disk yet.
+    fetched: Vec<(ObjectKey, u64, Bytes)>,
+    /// Taken from the cache, in part or in whole.
+    cached: Vec<(ObjectKey, Range<u64>)>,
+}
+
+impl Trial {
+    /// A read through this cache.
+    pub(in crate::store) fn new(cache: &Arc<Cache>) -> Option<Self> {
+        cache.here().map(|cache| Self { cache, answers: Mutex::default() })
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bytes of every request, in order: at most one range of the store for each, never more than was asked.
+    pub(in crate::store) async fn read(&self, inner: &Arc<Inner>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
+        let keys: Vec<Option<ObjectKey>> = requests.iter().map(|request| inner.cache_key(request)).collect();
+        let mut found = self.find(requests, &keys).await?;
+        let mut missing = Vec::new();
+        for (found, request) in found.iter().zip(requests) {
+            let range = match found {
+                Source::Memory(_) => continue,
+                Source::Disk(found) => found.missing(),
+            };
+            missing.push(RangeRequest { range, ..request.clone() });
+        }
+        // An empty range costs no request.
+        let mut fetched = inner.read_objects(&missing).await?.into_iter();
+        let mut missing = missing.into_iter();
+        let mut whole = Vec::with_capacity(requests.len());
+        let mut answers = self.answers();
+        for ((source, request), key) in found.drain(..).zip(requests).zip(keys) {
+            let found = match source {
+                Source::Memory(bytes) => {
+                    answers.cached.extend(key.map(|key| (key, request.range.clone())));
+                    whole.push(bytes);
+                    continue;
+                }
+                Source::Disk(found) => found,
+            };
+            let (bytes, start) = (fetched.next().unwrap_or_default(), missing.next().map_or(0, |missing| missing.range.start));
+            let used = !found.is_empty();
+            let joined = found.join(bytes.clone());
+            if let Some(key) = key {
+                if used {
+                    answers.cached.push((key, request.range.clone()));
+                }
+                if !bytes.is_empty() {
+                    answers.fetched.push((key, start, bytes));
+                }
+                answers.small.push((key, request.range.clone(), joined.clone()));
+            }
+            whole.push(joined);
+        }
+        Ok(whole)
+    }
+
+    /// The whole of an object of so many bytes.
+    pub(in crate::store) async fn whole(
+        &self,
+        inner: &Arc<Inner>,
+        request: RangeRequest,
+        fetch: impl Future<Output = Result<Bytes>>,
+    ) -> Result<Bytes> {
+        let Some(key) = inner.cache_key(&request) else { return fetch.await };
+        let keys = [Some(key)];
+        let found = self.find(std::slice::from_ref(&request), &keys).await?.pop();
+        let (bytes, cached) = match found {
+            Some(Source::Memory(bytes)) => (bytes, true),
+            Some(Source::Disk(found)) if found.missing().is_empty() => (found.join(Bytes::new()), true),
+            // A part of it is no help: an object is asked for whole, so that its size is seen.
+            _ => (fetch.await?, false),
+        };
+        let mut answers = self.answers();
+        match cached {
+            true => answers.cached.push((key, request.range.clone())),
+            false => answers.fetched.push((key, 0, bytes.clone())),
+        }
+        answers.small.push((key, request.range, bytes.clone()));
+        Ok(bytes)
+    }
+
+    /// What the cache has of each request.
+    async fn find(&self, requests: &[RangeRequest], keys: &[Option<ObjectKey>]) -> Result<Vec<Source>> {
+        let (mut found, mut asked) = (Vec::with_capacity(requests.len()), Vec::new());
+        for (place, (request, key)) in requests.iter().zip(keys).enumerate() {
+            let memory = self.cache.memory.as_ref().zip(*key).and_then(|(memory, key)| memory.find(key, &request.range));
+            found.push(match memory {
+                Some(bytes) => Source::Memory(bytes),
+                None => {
+                    asked.extend(key.map(|key| (place, key, request.range.clone())));
+                    Source::Disk(Found::nothing(request.range.clone()))
+                }
+            });
+        }
+        if self.cache.disk.is_none() || asked.is_empty() {
+            return Ok(found);
+        }
+        let jobs: Vec<Vec<_>> = asked.chunks(IN_ONE_GO).map(<[_]>::to_vec).collect();
+        let jobs = jobs.into_iter().map(|job| {
+            let cache = Arc::clone(&self.cache);
+            blocking(move || {
+                let find = |(place, key, range)| Some((place, Source::Disk(cache.disk.as_ref()?.find(key, range))));
+                Ok(job.into_iter().filter_map(find).collect::<Vec<_>>())
+            })
+        });
+        let done: Vec<Vec<(usize, Source)>> = stream::iter(jobs).buffered(THREADS).try_collect().await?;
+        for (place, source) in done.into_iter().flatten() {
+            if let Some(slot) = found.get_mut(place) {
+                *slot = source;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The answers were good: keeps them. Whatever hinders that is no error.
+    pub(in crate::store) async fn keep(&self) {
+        let Answers { small, fetched, .. } = std::mem::take(&mut *self.answers());
+        if let Some(memory) = &self.cache.memory {
+            small.iter().for_each(|(key, range, bytes)| memory.add(*key, range, bytes));
+        }
+        if self.cache.disk.is_none() || fetched.is_empty() {
+            return;
+        }
+        let cache = Arc::clone(&self.cache);
+        let _ = blocking(move || {
+            for (key, start, bytes) in fetched {
+                if let Some(disk) = &cache.disk {
+                    disk.add(key, start, &bytes);
+                }
+            }
+            Ok(())
+        })
+        .await;
+    }
+
+    /// Some answer was wrong: nothing of them is kept, and what the cache had of them is dropped. False where it had nothing.
+    pub(in crate::store) async fn reject(&self) -> bool {
+        let Answers { cached, .. } = std::mem::take(&mut *self.answers());
+        if cached.is_empty() {
+            return false;
+        }
+        let cache = Arc::clone(&self.cache);
+        let _ = blocking(move || {
+            for (key, range) in cached {
+                if let Some(memory) = &cache.memory {
+                    memory.drop_range(key, &range);
+                }
+                if let Some(disk) = &cache.disk {
+                    disk.drop_range(key, range);
+                }
+            }
+            Ok(())
+        })
+        .await;
+        true
+    }
+}
+
+/// Where the bytes of a request come from.
+enum Source {
+    Memory(Bytes),
+    /// The disk, as far as it goes.
+    Disk(Found),
+}
+
+impl Inner {
+    /// What the cache knows an object by; none where it is never kept.
+    fn cache_key(&self, request: &RangeRequest) -> Option<ObjectKey> {
+        key_of(self.identity()?, self.prefix.as_ref(), request)
+    }
+}
