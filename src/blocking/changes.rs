@@ -73,6 +73,7 @@ impl Table {
         columns: impl IntoIterator<Item = (N, T)>,
         options: WriteOptions,
     ) -> Result<GroupReplacer> {
+        let columns: Vec<(String, String)> = columns.into_iter().map(|(name, ty)| (name.into(), ty.to_string())).collect();
         wait(self.0.add_group(name, columns, options)).map(GroupReplacer)
     }
 
@@ -81,7 +82,7 @@ impl Table {
     /// # Errors
     /// As there.
     pub fn delete(&self, rows: impl IntoIterator<Item = u64>, options: WriteOptions) -> Result<Self> {
-        wait(self.0.delete(rows, options)).map(Self)
+        wait(self.0.delete(rows.into_iter().collect::<Vec<_>>(), options)).map(Self)
     }
 
     /// As [`crate::Table::patch`].
@@ -137,7 +138,7 @@ impl Table {
     ///
     /// # Errors
     /// As there.
-    pub fn materialize(&self, progress: impl FnMut(u64, u64)) -> Result<Self> {
+    pub fn materialize(&self, progress: impl FnMut(u64, u64) + Send) -> Result<Self> {
         wait(self.0.materialize(progress)).map(Self)
     }
 
@@ -220,7 +221,8 @@ impl TableWriter {
     /// # Errors
     /// As there.
     pub fn references<'a>(self, tables: impl IntoIterator<Item = &'a Table>) -> Result<Self> {
-        wait(self.0.references(tables.into_iter().map(|table| &table.0))).map(Self)
+        let tables: Vec<_> = tables.into_iter().map(|table| &table.0).collect();
+        wait(self.0.references(tables)).map(Self)
     }
 
     /// As [`crate::TableWriter::partition`].
@@ -249,6 +251,7 @@ impl TableWriter {
     /// # Errors
     /// As there.
     pub fn attach(&self, name: impl Into<String>, content: impl Into<Bytes>) -> Result<()> {
+        let (name, content): (String, Bytes) = (name.into(), content.into());
         wait(self.0.attach(name, content))
     }
 
@@ -269,7 +272,7 @@ impl TableWriter {
     /// # Errors
     /// As there.
     pub fn commit(self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
-        wait(self.0.commit(receipts)).map(Table)
+        wait(self.0.commit(receipts.into_iter().collect::<Vec<_>>())).map(Table)
     }
 
     /// The session for asynchronous use.
