@@ -7,11 +7,7 @@ use std::{
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
-use futures::{
-    StreamExt, TryStreamExt,
-    future::try_join_all,
-    stream,
-};
+use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 
 use super::{
     assemble::Assembly,
@@ -118,9 +114,11 @@ struct Piece {
 impl GroupRead {
     /// Decodes every block once and assembles the wanted columns.
     async fn read(self) -> Result<Vec<ArrayRef>> {
-        let wanted = self.group.pages.iter().map(|page| {
-            self.types.types.get(*page).cloned().ok_or_else(|| Error::internal(format!("no column {page}")))
-        });
+        let wanted = self
+            .group
+            .pages
+            .iter()
+            .map(|page| self.types.types.get(*page).cloned().ok_or_else(|| Error::internal(format!("no column {page}"))));
         let mut assembly = Assembly::new(&self.group, wanted.collect::<Result<_>>()?);
         let pieces = self.pieces(&assembly.order());
         let threads = threads();

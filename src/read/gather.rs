@@ -32,9 +32,7 @@ impl Gather {
         let values = match ty {
             DataType::Boolean => Values::Bits(BooleanBufferBuilder::new(rows)),
             DataType::LargeUtf8 | DataType::LargeBinary => Values::Bytes { ends: Ends::new(rows), bytes: MutableBuffer::new(0) },
-            DataType::LargeList(item) => {
-                Values::List { ends: Ends::new(rows), items: Box::new(Self::new(item.data_type(), 0)?) }
-            }
+            DataType::LargeList(item) => Values::List { ends: Ends::new(rows), items: Box::new(Self::new(item.data_type(), 0)?) },
             DataType::FixedSizeList(item, size) => {
                 let size = usize::try_from(*size).map_err(|_| Error::internal(format!("lists of {size} items")))?;
                 Values::FixedList { size, items: Box::new(Self::new(item.data_type(), rows.saturating_mul(size))?) }
@@ -52,7 +50,8 @@ impl Gather {
 
     /// Appends rows `start..start + rows` of an array of this type.
     pub(super) fn append(&mut self, array: &ArrayData, start: usize, rows: usize) -> Result<()> {
-        let outside = || Error::internal(format!("rows {start}..{} of {} of type {}", start + rows, array.len(), array.data_type()));
+        let outside =
+            || Error::internal(format!("rows {start}..{} of {} of type {}", start + rows, array.len(), array.data_type()));
         if start + rows > array.len() || *array.data_type() != self.ty {
             return Err(outside());
         }
