@@ -44,7 +44,11 @@ fn runtime() -> Result<&'static Runtime> {
     }
     let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("tetrys").build();
     let made = made.map_err(|error| Error::from(error).at("starting threads"))?;
-    Ok(RUNTIME.get_or_init(|| made))
+    if let Err(second) = RUNTIME.set(made) {
+        // Another thread was first. Dropped here it would wait for its threads, which inside a runtime nobody may.
+        second.shutdown_background();
+    }
+    RUNTIME.get().ok_or_else(|| Error::internal("no runtime"))
 }
 
 /// Waits for work. A thread of a runtime may not wait for another runtime, so a thread of its own does.
