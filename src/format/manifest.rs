@@ -9,7 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{cuts::Cuts, locator::Locator, sealed, view::{View, ViewSource}};
+use super::{
+    cuts::Cuts,
+    locator::Locator,
+    sealed,
+    view::{View, ViewSource},
+};
 use crate::{
     error::{Error, Result, short},
     id::{Hash, ObjectRef},

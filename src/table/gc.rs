@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     commit,
-    error::{Error, ErrorKind, Result},
+    error::{ErrorKind, Result},
     format::{Condemned, MAX_PIN, Pin, manifest_name},
     id::{Hash, ObjectRef},
     store::Store,

@@ -9,8 +9,8 @@ use super::version::Table;
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, SequenceTracker, ViewSource, decode_page, index_reader,
-        logical_block_hash, page_range, read_hashes,
+        BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, SequenceTracker, ViewSource, decode_page,
+        index_reader, logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash},
     schema::ColumnType,
