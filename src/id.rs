@@ -97,3 +97,19 @@ pub struct ObjectRef {
     /// Its length.
     pub bytes: u64,
 }
+
+impl ObjectRef {
+    /// What a manifest says of an object with these bytes.
+    pub fn of(content: &[u8]) -> Self {
+        Self { blake3: Hash::of(content), bytes: content.len() as u64 }
+    }
+
+    /// Its name in a folder of the table (`format-spec/README.md#objects`).
+    pub fn name_in(&self, folder: &str) -> String {
+        match folder {
+            "chunks" => ChunkId(self.blake3).object_name(),
+            "attachments" => format!("attachments/{}", self.blake3),
+            _ => format!("{folder}/{}.parquet", self.blake3),
+        }
+    }
+}

@@ -6,7 +6,7 @@ use super::statistics::Collector;
 use crate::{
     error::{Error, Result},
     format::{IndexWriter, MAX_SEGMENT_ROWS, Segment},
-    id::{Hash, ObjectRef},
+    id::ObjectRef,
     schema::Schema,
     store::Store,
 };
@@ -41,8 +41,8 @@ pub async fn index_segments(
         }
         let run = u32::try_from(rows).map_err(|_| Error::internal(format!("{rows} rows in one batch")))?;
         let bytes = writer.finish(&[run])?;
-        let index = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
-        store.put_content(&format!("index/{}.parquet", index.blake3), bytes.into()).await?;
+        let index = ObjectRef::of(&bytes);
+        store.put_content(&index.name_in("index"), bytes.into()).await?;
         let statistics = statistics.into_iter().map(Collector::finish).collect();
         let continues = first_row > 0;
         segments.push(Segment { first_row, rows, sequences: 1, continues, index, statistics, groups: Vec::new() });

@@ -220,8 +220,8 @@ fn owner_in(owners: &BTreeMap<u32, u32>, owner: u32) -> Result<u32> {
 /// Errors of the store.
 pub async fn put_layout(store: &Store, runs: &[LayoutRun]) -> Result<ObjectRef> {
     let bytes = LayoutWriter::write(runs)?;
-    let object = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
-    store.put_content(&format!("layout/{}.parquet", object.blake3), bytes.into()).await?;
+    let object = ObjectRef::of(&bytes);
+    store.put_content(&object.name_in("layout"), bytes.into()).await?;
     Ok(object)
 }
 

@@ -9,7 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{cuts::Cuts, locator::Locator, sealed, view::View};
+use super::{
+    cuts::Cuts,
+    locator::Locator,
+    sealed,
+    view::{View, ViewSource},
+};
 use crate::{
     error::{Error, Result, short},
     id::{Hash, ObjectRef},
@@ -475,7 +480,7 @@ impl Manifest {
         });
         let others = self.attachments.values().chain(self.condemned.iter().map(|condemned| &condemned.object));
         let of_view = self.view.iter().flat_map(|view| &view.sources);
-        let others = others.chain(of_view.flat_map(|source| source.join.iter().chain(&source.lists)));
+        let others = others.chain(of_view.flat_map(ViewSource::maps));
         let sizes = sizes.chain(others.map(|object| object.bytes));
         if sizes.chain([0]).try_fold(0_u64, u64::checked_add).is_none() {
             return Err(Error::corrupt("manifest: sizes that add up to 2^64 bytes and more"));

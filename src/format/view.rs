@@ -47,6 +47,13 @@ pub struct ViewSource {
     pub index: Vec<ViewIndexColumn>,
 }
 
+impl ViewSource {
+    /// The objects that map its rows: its join map and its lists.
+    pub fn maps(&self) -> impl Iterator<Item = &ObjectRef> {
+        self.join.iter().chain(&self.lists)
+    }
+}
+
 /// A group column of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewColumn {

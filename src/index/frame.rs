@@ -76,7 +76,7 @@ pub fn without_locators(frame: &DataFrame) -> Result<DataFrame> {
     DataFrame::new(frame.height(), columns).map_err(internal)
 }
 
-pub(super) fn internal(error: PolarsError) -> Error {
+pub(crate) fn internal(error: PolarsError) -> Error {
     Error::new(ErrorKind::Internal, format!("polars: {error}"))
 }
 

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     commit,
-    error::{Error, ErrorKind, Result},
+    error::{ErrorKind, Result},
     format::{Condemned, MAX_PIN, Pin, manifest_name},
     id::{Hash, ObjectRef},
     store::Store,
@@ -86,9 +86,7 @@ impl Table {
     pub async fn plan_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
         let newest = Self::open_store(store.clone()).await?;
         let manifest = newest.manifest();
-        if let Some(feature) = manifest.write_features.first() {
-            return Err(Error::unsupported(format!("{}: write feature `{feature}` is not known to this build", store.url())));
-        }
+        newest.next_version_may_be_written()?;
         let age = i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX);
         let mut plan = GcPlan { version: newest.version(), ..GcPlan::default() };
         let mut versions = commit::versions(store).await?;
@@ -211,13 +209,8 @@ impl Table {
     }
 }
 
-fn name_of(object: &Condemned) -> String {
-    let hash = object.object.blake3.to_string();
-    match object.folder.as_str() {
-        "chunks" => format!("chunks/{}/{hash}", hash.get(..2).unwrap_or_default()),
-        "attachments" => format!("attachments/{hash}"),
-        folder => format!("{folder}/{hash}.parquet"),
-    }
+fn name_of(condemned: &Condemned) -> String {
+    condemned.object.name_in(&condemned.folder)
 }
 
 fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {

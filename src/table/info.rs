@@ -165,7 +165,7 @@ impl Table {
                 rows: source.rows,
                 merged_into: (source.base != number).then_some(source.base),
                 columns: source.columns.iter().map(|column| (column.name.clone(), source.type_of(column).to_string())).collect(),
-                join_bytes: source.join.iter().chain(&source.lists).map(|object| object.bytes).sum(),
+                join_bytes: source.maps().map(|object| object.bytes).sum(),
             })
         });
         infos.collect()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlSmallStr, PolarsError, SortMultipleOptions, col};
+use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlSmallStr, SortMultipleOptions, col};
 
 use super::{
     index::{Index, IndexSource},
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    index::{Merge, NO_PARTNER, collect, is_locator, locate, locator_column, retag, without_locators},
+    index::{Merge, NO_PARTNER, collect, internal, is_locator, locate, locator_column, retag, without_locators},
     schema::ColumnId,
 };
 
@@ -224,10 +224,6 @@ impl IndexSource {
         let same_partners = self.partners == other.partners && self.lists == other.lists;
         same_table && self.columns == other.columns && same_whole && same_partners
     }
-}
-
-fn internal(error: PolarsError) -> Error {
-    Error::internal(format!("polars: {error}"))
 }
 
 /// Whether the second frame has the columns of the first, and locators beside them.

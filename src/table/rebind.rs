@@ -52,9 +52,7 @@ impl Table {
         if before.stores.is_empty() {
             return Err(Error::invalid(format!("{}: it uses no other table", self.url())));
         }
-        if let Some(feature) = before.write_features.first() {
-            return Err(Error::unsupported(format!("{}: write feature `{feature}` is not known to this build", self.url())));
-        }
+        self.next_version_may_be_written()?;
         let (mut stores, mut owners) = (before.stores.clone(), Owners::new(self.store().clone()));
         for url in urls {
             let store = Store::open_with(url.as_ref(), options)?;

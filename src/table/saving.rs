@@ -17,7 +17,7 @@ use crate::{
     commit::{self, Borrower, Owners, Unpinned},
     error::{Error, ErrorKind, Result},
     format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, write_join},
-    id::{Hash, ObjectRef},
+    id::ObjectRef,
     index::{column_type, is_locator, unframed},
     schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
     store::Store,
@@ -150,7 +150,7 @@ impl ViewWriter {
     /// # Errors
     /// `Invalid` where it is no view; `Conflict` where it has a newer version; as [`Index::save`].
     pub async fn save_over(self, view: &Table) -> Result<SavedView> {
-        next_version_of(view)?;
+        view.next_version_may_be_written()?;
         if view.view().is_none() {
             return Err(Error::invalid(format!("{} has rows of its own: a view cannot be its next version", view.url())));
         }
@@ -163,7 +163,7 @@ impl ViewWriter {
     /// As [`Index::save`].
     pub async fn size(&self) -> Result<ViewSize> {
         let stored = self.store(&Store::open("memory://")?, None).await?;
-        let joins = stored.sources.iter().flat_map(|source| source.join.iter().chain(&source.lists));
+        let joins = stored.sources.iter().flat_map(ViewSource::maps);
         Ok(ViewSize {
             rows: stored.segments.iter().map(|segment| segment.rows).sum(),
             columns: self.index.column_names().map(str::to_owned).collect(),
@@ -351,18 +351,7 @@ impl ViewWriter {
 async fn put_join(store: &Store, partners: Option<&[Option<u64>]>) -> Result<Option<ObjectRef>> {
     let Some(partners) = partners else { return Ok(None) };
     let bytes = write_join(partners)?;
-    let object = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
-    store.put_content(&format!("joins/{}.parquet", object.blake3), bytes.into()).await?;
+    let object = ObjectRef::of(&bytes);
+    store.put_content(&object.name_in("joins"), bytes.into()).await?;
     Ok(Some(object))
-}
-
-/// That this build may write the next version of a table.
-fn next_version_of(table: &Table) -> Result<()> {
-    match table.manifest().write_features.first() {
-        Some(feature) => Err(Error::unsupported(format!(
-            "{}: write feature `{feature}` is not known to this build: a newer one must write the next version",
-            table.url()
-        ))),
-        None => Ok(()),
-    }
 }

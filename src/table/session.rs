@@ -67,13 +67,7 @@ impl Session {
                 base.version()
             )));
         }
-        if let Some(feature) = base.manifest().write_features.first() {
-            return Err(Error::unsupported(format!(
-                "{} version {}: write feature `{feature}` is not known to this build",
-                base.url(),
-                base.version()
-            )));
-        }
+        base.next_version_may_be_written()?;
         let mut session = Self::create(base.store().clone());
         session.table = base.manifest().table;
         if keeps_rows {
@@ -351,7 +345,7 @@ async fn join_sequences(store: &Store, manifest: &mut Manifest) -> Result<()> {
 /// Shows the tracker the rows of a segment; gives whether the first one starts a sequence.
 pub(super) async fn follow(store: &Store, manifest: &Manifest, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
     let segment: &Segment = &manifest.segments[number];
-    let name = format!("index/{}.parquet", segment.index.blake3);
+    let name = segment.index.name_in("index");
     let bytes = store.get_exact(&name, segment.index.bytes).await?;
     if Hash::of(&bytes) != segment.index.blake3 {
         return Err(Error::corrupt(format!("{}: {name}: its BLAKE3 is another one", store.url())));

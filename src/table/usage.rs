@@ -8,7 +8,7 @@ use super::version::Table;
 use crate::{
     commit,
     error::{ErrorKind, Result},
-    format::manifest_name,
+    format::{ViewSource, manifest_name},
     id::ChunkId,
     store::Store,
 };
@@ -58,18 +58,18 @@ impl Table {
         let manifest = self.manifest();
         let mut objects = BTreeMap::new();
         for segment in &manifest.segments {
-            objects.insert(format!("index/{}.parquet", segment.index.blake3), segment.index.bytes);
+            objects.insert(segment.index.name_in("index"), segment.index.bytes);
             for group in &segment.groups {
-                objects.insert(format!("layout/{}.parquet", group.layout.blake3), group.layout.bytes);
-                objects.insert(format!("hashes/{}.parquet", group.hashes.blake3), group.hashes.bytes);
+                objects.insert(group.layout.name_in("layout"), group.layout.bytes);
+                objects.insert(group.hashes.name_in("hashes"), group.hashes.bytes);
             }
         }
         for attachment in manifest.attachments.values() {
-            objects.insert(format!("attachments/{}", attachment.blake3), attachment.bytes);
+            objects.insert(attachment.name_in("attachments"), attachment.bytes);
         }
         let joins = manifest.view.iter().flat_map(|view| &view.sources);
-        for object in joins.flat_map(|source| source.join.iter().chain(&source.lists)) {
-            objects.insert(format!("joins/{}.parquet", object.blake3), object.bytes);
+        for object in joins.flat_map(ViewSource::maps) {
+            objects.insert(object.name_in("joins"), object.bytes);
         }
         for group in 0..manifest.schema.groups().len() {
             let layout = self.layout(group).await?;

@@ -9,8 +9,8 @@ use super::version::Table;
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, SequenceTracker, decode_page, index_reader,
-        logical_block_hash, page_range, read_hashes,
+        BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, SequenceTracker, ViewSource, decode_page,
+        index_reader, logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash},
     schema::ColumnType,
@@ -82,7 +82,7 @@ impl Table {
         let stored = manifest.segments.iter().flat_map(|segment| &segment.groups).map(|group| group.stored_bytes).sum::<u64>();
         let total = objects + stored;
         for segment in &manifest.segments {
-            let name = format!("index/{}.parquet", segment.index.blake3);
+            let name = segment.index.name_in("index");
             let index = self.object("index", &segment.index).await;
             if let Some(bytes) = found.note(&name, index)? {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
@@ -115,10 +115,10 @@ impl Table {
     async fn verify_view(&self, found: &mut Verification) -> Result<()> {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         // Collected: a future that holds this iterator could not be sent to another thread.
-        let joins: Vec<_> = sources.iter().flat_map(|source| source.join.iter().chain(&source.lists)).collect();
+        let joins: Vec<_> = sources.iter().flat_map(ViewSource::maps).collect();
         for object in joins {
             let bytes = self.object("joins", object).await;
-            if let Some(bytes) = found.note(&format!("joins/{}.parquet", object.blake3), bytes)? {
+            if let Some(bytes) = found.note(&object.name_in("joins"), bytes)? {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
             }
         }
@@ -162,7 +162,7 @@ impl Table {
         let mut hashes = Vec::new();
         for segment in &self.manifest().segments {
             let stored = &segment.groups[number];
-            let name = format!("hashes/{}.parquet", stored.hashes.blake3);
+            let name = stored.hashes.name_in("hashes");
             let read = self.object("hashes", &stored.hashes).await.and_then(|bytes| read_hashes(bytes, stored.blocks));
             match found.note(&name, read)? {
                 Some(read) => hashes.extend(read.into_iter().map(Some)),

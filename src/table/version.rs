@@ -466,12 +466,21 @@ impl Table {
         Ok(objects)
     }
 
+    /// That this build knows all that a writer of the next version has to.
+    pub(super) fn next_version_may_be_written(&self) -> Result<()> {
+        match self.manifest().write_features.first() {
+            Some(feature) => Err(Error::unsupported(format!(
+                "{} version {}: write feature `{feature}` is not known to this build: a newer one must write the next version",
+                self.url(),
+                self.version()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// An object that the manifest names, its size and hash checked before anything is made of it.
     pub(super) async fn object(&self, folder: &str, object: &ObjectRef) -> Result<Bytes> {
-        let name = match folder {
-            "attachments" => format!("attachments/{}", object.blake3),
-            _ => format!("{folder}/{}.parquet", object.blake3),
-        };
+        let name = object.name_in(folder);
         let get = |store: Store| {
             let (name, bytes) = (name.clone(), object.bytes);
             async move {

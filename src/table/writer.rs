@@ -20,7 +20,7 @@ use crate::{
     commit::{self, MergeInto, Unpinned},
     error::{Error, Result},
     format::{Manifest, SequenceTracker},
-    id::{Hash, ObjectRef},
+    id::ObjectRef,
     schema::Schema,
     store::Store,
     write::{PartitionWriter, Receipt, Sharing, WriteOptions},
@@ -176,8 +176,8 @@ impl TableWriter {
     /// Errors of the store.
     pub async fn attach(&self, name: impl Into<String>, content: impl Into<Bytes>) -> Result<()> {
         let content: Bytes = content.into();
-        let object = ObjectRef { blake3: Hash::of(&content), bytes: content.len() as u64 };
-        self.session.store.put_content(&format!("attachments/{}", object.blake3), content).await?;
+        let object = ObjectRef::of(&content);
+        self.session.store.put_content(&object.name_in("attachments"), content).await?;
         self.extras().attachments.insert(name.into(), object);
         Ok(())
     }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     format::{HashesWriter, IndexWriter, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
-    id::{Hash, ObjectRef},
+    id::ObjectRef,
     schema::{Column, Schema},
     store::Store,
 };
@@ -186,7 +186,7 @@ impl PartitionWriter {
 }
 
 async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
-    let object = ObjectRef { blake3: Hash::of(&bytes), bytes: bytes.len() as u64 };
+    let object = ObjectRef::of(&bytes);
     store.put_content(&Receipt::part_name(session, object.blake3), bytes.into()).await?;
     Ok(object)
 }
