@@ -88,12 +88,9 @@ impl Table {
         options: WriteOptions,
         batches: impl IntoIterator<Item = RecordBatch>,
     ) -> Result<Self> {
-        let writer = wait(table::Table::create(url, schema, options))?;
-        let mut partition = writer.partition()?;
-        for batch in batches {
-            wait(partition.write(&batch))?;
-        }
-        wait(async { writer.commit([partition.finish().await?]).await }).map(Self)
+        let writer = Self::create(url, schema, options)?;
+        let receipt = writer.write(batches)?;
+        writer.commit([receipt])
     }
 
     /// The table for asynchronous use.

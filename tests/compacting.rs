@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, UInt64Array};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
-use common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, rows_of, sensors, tiny_cuts};
+use common::tables::{self, Rng, Taste, assert_reads, block_on, cut_by, rows_of, sensors, tiny_cuts};
 use tetrys::{
     Cuts, ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
     id::ChunkId,
@@ -71,15 +71,6 @@ async fn scattered(folder: &Path, presets: [Preset; 2]) -> (Table, Vec<Table>, R
     let all = write(store(folder, "all"), &schema, options(Preset::Fast), &references, &rows).await;
     assert!(all.store().list("chunks").await.unwrap().is_empty(), "everything is shared");
     (all, owners, rows)
-}
-
-async fn assert_reads(table: &Table, written: &RecordBatch) {
-    let all: Vec<u64> = (0..table.rows()).collect();
-    let rows: Vec<_> = all.iter().copied().map(Some).collect();
-    assert_eq!(table.rows(), written.num_rows() as u64);
-    assert_rows(&table.row_loader().take(&all).await.unwrap(), written, &rows);
-    let verified = table.verify(|_, _| {}).await.unwrap();
-    assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
 /// Owner, chunk, and where a block begins and ends in it.

@@ -8,7 +8,9 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
 use common::hooked::{Act, Hooked};
-use common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions};
+use common::tables::{
+    self, Rng, Taste, assert_reads, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions,
+};
 use tetrys::{
     ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
     format::{HashesWriter, Pin, read_hashes},
@@ -39,15 +41,6 @@ async fn write(
         receipts.push(receipt);
     }
     Ok((writer.commit(receipts).await?, sharing))
-}
-
-async fn assert_reads(table: &Table, written: &RecordBatch) {
-    let all: Vec<u64> = (0..table.rows()).collect();
-    let rows: Vec<_> = all.iter().copied().map(Some).collect();
-    assert_eq!(table.rows(), written.num_rows() as u64);
-    assert_rows(&table.row_loader().take(&all).await.unwrap(), written, &rows);
-    let verified = table.verify(|_, _| {}).await.unwrap();
-    assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
 async fn chunk_bytes(table: &Table) -> u64 {

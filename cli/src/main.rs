@@ -6,7 +6,6 @@ mod arrays;
 mod cells;
 mod commands;
 mod failure;
-mod hints;
 mod npy;
 mod opening;
 mod output;

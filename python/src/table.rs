@@ -1,16 +1,13 @@
 //! Tables: what they say of themselves, and the versions that are made of them.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use pyo3::{
     prelude::*,
     types::{PyDict, PyTuple},
 };
 use serde::Serialize;
-use tetrys::table::GcSettings;
+use tetrys::table::{GcSettings, now_ms};
 
 use crate::{
     diff::Diff,
@@ -513,12 +510,11 @@ impl Table {
     fn gc<'py>(&self, py: Python<'py>, keep: usize, age: Option<Duration>, apply: bool) -> PyResult<Bound<'py, PyAny>> {
         let mut settings = GcSettings { keep_versions: keep, ..GcSettings::default() };
         settings.age = age.unwrap_or(settings.age);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as i64);
         let store = self.table.store().clone();
         let work = async move {
             match apply {
-                true => tetrys::Table::collect_garbage(&store, settings, now).await,
-                false => tetrys::Table::plan_garbage(&store, settings, now).await,
+                true => tetrys::Table::collect_garbage(&store, settings, now_ms()).await,
+                false => tetrys::Table::plan_garbage(&store, settings, now_ms()).await,
             }
         };
         to_python(py, &wait_long(py, work)?)

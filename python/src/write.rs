@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeListArray, Int32Array, LargeBinaryArray, LargeListArray, LargeStringArray, ListArray,
-    RecordBatch, RecordBatchOptions, StructArray, cast::AsArray,
+    Array, ArrayRef, BinaryArray, FixedSizeListArray, GenericListArray, Int32Array, LargeBinaryArray, LargeListArray,
+    LargeStringArray, OffsetSizeTrait, RecordBatch, RecordBatchOptions, StructArray, cast::AsArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit};
@@ -223,25 +223,21 @@ fn shape_of(field: &Field, size: u32) -> Vec<Option<u32>> {
     }
 }
 
+/// As [`plain`], of the items.
+fn plain_list<O: OffsetSizeTrait>(list: &GenericListArray<O>, item: &Field) -> PyResult<ArrayRef> {
+    let items = plain(list.values())?;
+    let item = Arc::new(item.clone().with_data_type(items.data_type().clone()));
+    let list = GenericListArray::try_new(item, list.offsets().clone(), items, list.nulls().cloned());
+    Ok(Arc::new(list.map_err(|error| malformed(&error))?))
+}
+
 /// The same values without views of text and bytes, which the library does not take.
 fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
     Ok(match array.data_type() {
         DataType::Utf8View => Arc::new(array.as_string_view().iter().collect::<LargeStringArray>()),
         DataType::BinaryView => Arc::new(array.as_binary_view().iter().collect::<LargeBinaryArray>()),
-        DataType::List(item) => {
-            let list = array.as_list::<i32>();
-            let items = plain(list.values())?;
-            let item = Arc::new(Field::clone(item).with_data_type(items.data_type().clone()));
-            let list = ListArray::try_new(item, list.offsets().clone(), items, list.nulls().cloned());
-            Arc::new(list.map_err(|error| malformed(&error))?)
-        }
-        DataType::LargeList(item) => {
-            let list = array.as_list::<i64>();
-            let items = plain(list.values())?;
-            let item = Arc::new(Field::clone(item).with_data_type(items.data_type().clone()));
-            let list = LargeListArray::try_new(item, list.offsets().clone(), items, list.nulls().cloned());
-            Arc::new(list.map_err(|error| malformed(&error))?)
-        }
+        DataType::List(item) => plain_list(array.as_list::<i32>(), item)?,
+        DataType::LargeList(item) => plain_list(array.as_list::<i64>(), item)?,
         DataType::FixedSizeList(item, size) => {
             let list = array.as_fixed_size_list();
             let items = plain(list.values())?;

@@ -1,7 +1,5 @@
 //! Tables written and changed without `async`: sessions, versions with other rows or columns, and what is done with old ones.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use serde_json::Value;
@@ -10,7 +8,7 @@ use super::{Table, wait};
 use crate::{
     Receipt, Result, Schema, StoreOptions, WriteOptions, commit,
     store::Store,
-    table::{self, Edit, GcPlan, GcSettings, Usage},
+    table::{self, Edit, GcPlan, GcSettings, Usage, now_ms},
     write::{self, Gathered, Locality},
 };
 
@@ -188,7 +186,7 @@ impl Table {
     /// # Errors
     /// As there.
     pub fn plan_garbage(&self, settings: GcSettings) -> Result<GcPlan> {
-        wait(table::Table::plan_garbage(self.0.store(), settings, now()))
+        wait(table::Table::plan_garbage(self.0.store(), settings, now_ms()))
     }
 
     /// As [`crate::Table::collect_garbage`], now.
@@ -196,19 +194,13 @@ impl Table {
     /// # Errors
     /// As there.
     pub fn collect_garbage(&self, settings: GcSettings) -> Result<GcPlan> {
-        wait(table::Table::collect_garbage(self.0.store(), settings, now()))
+        wait(table::Table::collect_garbage(self.0.store(), settings, now_ms()))
     }
 
     /// The store of its objects.
     pub fn store(&self) -> &Store {
         self.0.store()
     }
-}
-
-/// Milliseconds since 1970-01-01T00:00Z.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// A write session; see [`crate::TableWriter`].

@@ -9,7 +9,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use serde::Serialize;
@@ -76,6 +76,12 @@ impl GcPlan {
 
 /// The folders of what versions name.
 const FOLDERS: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
+
+/// Milliseconds since 1970-01-01T00:00Z by the clock of this machine: the `now` of [`Table::plan_garbage`].
+pub fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
 
 impl Table {
     /// What [`Table::collect_garbage`] would do; `now` in milliseconds since 1970-01-01T00:00Z.

@@ -6,6 +6,8 @@ mod compact;
 mod diff;
 mod edit;
 mod gc;
+#[cfg(feature = "frame")]
+pub mod hints;
 mod history;
 #[cfg(feature = "frame")]
 mod index;
@@ -40,7 +42,7 @@ mod writer;
 pub use columns::GroupReplacer;
 pub use diff::{ColumnDiff, Diff, GroupDiff};
 pub use edit::Edit;
-pub use gc::{GcPlan, GcSettings};
+pub use gc::{GcPlan, GcSettings, now_ms};
 pub use history::VersionInfo;
 #[cfg(feature = "frame")]
 pub use index::Index;

@@ -221,6 +221,16 @@ pub fn joined(partitions: &[RecordBatch]) -> RecordBatch {
     concat_batches(&partitions[0].schema(), partitions).unwrap()
 }
 
+/// Asserts that a table has these rows, all of them, and that none of its bytes is damaged.
+pub async fn assert_reads(table: &Table, written: &RecordBatch) {
+    let all: Vec<u64> = (0..table.rows()).collect();
+    let rows: Vec<_> = all.iter().copied().map(Some).collect();
+    assert_eq!(table.rows(), written.num_rows() as u64);
+    assert_rows(&table.row_loader().take(&all).await.unwrap(), written, &rows);
+    let verified = table.verify(|_, _| {}).await.unwrap();
+    assert!(verified.damage.is_empty(), "{:?}", verified.damage);
+}
+
 /// Asserts that `found` has the rows `wanted` of `written`, bit by bit; `None` is a row of nulls.
 #[track_caller]
 pub fn assert_rows(found: &Rows, written: &RecordBatch, wanted: &[Option<u64>]) {

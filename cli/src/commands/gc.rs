@@ -1,12 +1,12 @@
 //! `tetrys gc`: what no version needs is condemned, and deleted when that is old enough.
 
-use std::{
-    io::Write,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{io::Write, time::Duration};
 
 use clap::Args;
-use tetrys::{Table, table::GcSettings};
+use tetrys::{
+    Table,
+    table::{GcSettings, now_ms},
+};
 
 use super::write_json;
 use crate::{
@@ -40,10 +40,9 @@ impl Gc {
         let store = crate::opening::store(&self.table)?;
         let age = Duration::from_secs(u64::from(self.age) * 3600);
         let settings = GcSettings { keep_versions: self.keep.unwrap_or(0) as usize, age };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as i64);
         let plan = match self.yes {
-            true => Table::collect_garbage(&store, settings, now).await?,
-            false => Table::plan_garbage(&store, settings, now).await?,
+            true => Table::collect_garbage(&store, settings, now_ms()).await?,
+            false => Table::plan_garbage(&store, settings, now_ms()).await?,
         };
         if self.json {
             write_json(out, &plan)?;

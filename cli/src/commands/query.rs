@@ -5,12 +5,11 @@ use std::io::Write;
 use clap::Args;
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
 use serde_json::{Map, Value};
-use tetrys::{Error, Index, Table, index::is_locator};
+use tetrys::{Error, Index, Table, index::is_locator, table::hints};
 
 use crate::{
     cells,
     failure::{Failure, Outcome, say},
-    hints,
     output::Format,
     text, times,
 };

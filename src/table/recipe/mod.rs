@@ -10,6 +10,7 @@ use serde_json::Value;
 
 pub use make::MadeView;
 
+use super::hints::{listed, nearest};
 use crate::{
     error::{Error, Result},
     index::Merge,
@@ -352,22 +353,4 @@ fn unknown<'a>(what: &str, name: &str, place: &str, known: impl IntoIterator<Ite
     let known: Vec<&str> = known.into_iter().collect();
     let near = nearest(name, known.iter().copied()).map(|near| format!("; nearest: `{near}`")).unwrap_or_default();
     Error::invalid(format!("recipe: no {what} `{name}` in {place}{near}; there are: {}", listed(known)))
-}
-
-/// The nearest of some names, if any is near enough to have been meant.
-fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let likeness = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
-    let named = names.into_iter().map(|name| (likeness(name), name));
-    named.filter(|(likeness, _)| *likeness > 0.7).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
-}
-
-/// Some names, and how many more there are.
-fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 20;
-    let names: Vec<&str> = names.into_iter().collect();
-    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
