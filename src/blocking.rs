@@ -197,6 +197,11 @@ impl RowLoader {
         Self(self.0.coalesce(coalesce))
     }
 
+    /// As [`crate::RowLoader::keep`].
+    pub fn keep(self, bytes: usize) -> Self {
+        Self(self.0.keep(bytes))
+    }
+
     /// How many positions.
     pub fn len(&self) -> u64 {
         self.0.len()

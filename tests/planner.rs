@@ -10,7 +10,7 @@ use arrow_array::{Array, LargeBinaryArray, RecordBatch};
 use common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, memory, over, rows_of};
 use tetrys::{
     Coalesce, ColumnId, ColumnType, Cuts, Edge, Explain, Offsets, Preset, RowLoader, Rows, Schema, Table, WriteOptions,
-    read::{BlockBytes, GroupCost, GroupPlan, GroupRequest, Layout, Stretch, cover, plan},
+    read::{BlockBytes, GroupCost, GroupPlan, GroupRequest, Kept, Layout, Stretch, cover, plan},
     store::{CountingStore, Counts},
 };
 
@@ -162,7 +162,8 @@ fn check_explained(sample: &Sample, explained: &Explain, rows: &[Option<u64>], c
             let id = schema.column_named(name).unwrap().id;
             schema.groups()[number].columns.iter().position(|other| *other == id).unwrap()
         };
-        let request = GroupRequest { group: number, pages: group.columns.iter().map(page).collect(), layout: &layout };
+        let (pages, kept) = (group.columns.iter().map(page).collect(), &Kept::nothing());
+        let request = GroupRequest { group: number, pages, layout: &layout, kept };
         let planned = plan(&[request], rows, coalesce).unwrap();
         let planned = &planned.groups[0];
         check_plan(planned, &layout, rows, coalesce);
@@ -234,6 +235,66 @@ fn random_plans_equal_brute_force_and_what_the_store_saw_and_give_what_was_writt
         }
     }
     println!("{} random plans over {tables} tables: {blocks} blocks, {requests} requests", tables * plans);
+}
+
+/// One loader for all reads of a table, so that later ones find what earlier ones kept, in rooms of any size.
+#[test]
+fn rows_of_kept_blocks_are_what_was_written_and_cost_what_is_explained() {
+    let mut rng = Rng(common::seed());
+    let (tables, reads) = (common::cases(40), 40);
+    let (mut blocks, mut kept) = (0, 0);
+    for _ in 0..tables {
+        let sample = random_table(&mut rng);
+        let keeping = sample.table.row_loader().coalesce(random_coalesce(&mut rng)).keep(rng.below(40_000) as usize);
+        for _ in 0..reads {
+            let names: Vec<_> = keeping.column_names().filter(|_| !rng.once_in(3)).map(str::to_owned).collect();
+            let loader = keeping.clone().columns(&names).unwrap();
+            let mut again = rng.clone();
+            let (explained, read, rows) = random_read(&mut rng, &sample, &loader);
+            let seen = sample.counting.reset();
+            assert_rows(&read, &sample.written, &rows);
+            assert_eq!((explained.requests as u64, explained.bytes), (seen.requests(), seen.bytes_read));
+            let (alone, _, _) = random_read(&mut again, &sample, &loader.keep(0));
+            let of = |explained: &Explain| explained.groups.iter().map(|group| group.blocks).sum::<usize>();
+            assert!(of(&explained) <= of(&alone) && explained.bytes <= alone.bytes, "{explained:?} alone {alone:?}");
+            (blocks, kept) = (blocks + of(&alone), kept + of(&alone) - of(&explained));
+        }
+    }
+    assert!(kept > blocks / 10, "{kept} of {blocks}");
+    println!("{} reads over {tables} tables: {kept} of {blocks} blocks were kept", tables * reads);
+}
+
+#[test]
+fn small_rows_at_random_read_each_block_once_and_what_comes_out_whole_is_not_kept() {
+    let schema = Schema::builder().index("id", "i64").group("g", [("words", "u32[8]"), ("note", "utf8")]).build().unwrap();
+    let mut rng = Rng(common::seed());
+    let written = rows_of(&schema, &mut rng, &[("a", 600)], Taste::SMALL);
+    let (raw, store) = memory();
+    block_on(tables::write(store, schema, cut_by(tables::tiny_cuts()), std::slice::from_ref(&written))).unwrap();
+    let counting = CountingStore::new(raw);
+    let table = block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap();
+    let blocks = block_on(table.layout(0)).unwrap().runs().iter().map(|run| run.lengths.iter().count()).sum::<usize>() as u64;
+    assert!((2..500).contains(&blocks), "{blocks} blocks");
+    let requests = |loader: &RowLoader, positions: &[u64]| {
+        counting.reset();
+        for position in positions {
+            assert_rows(block_on(loader.get_row(*position)).unwrap().as_rows(), &written, &[Some(*position)]);
+        }
+        counting.reset().requests()
+    };
+    let shuffled: Vec<u64> = (0..600).map(|row| row * 241 % 600).collect();
+    let loader = table.row_loader().coalesce(Coalesce::MEMORY);
+    assert_eq!((requests(&loader, &shuffled), requests(&loader.clone(), &shuffled)), (blocks, 0));
+    assert_eq!(requests(&loader.clone().keep(0), &shuffled), 600);
+    assert!(requests(&loader.clone().keep(20_000), &shuffled) > blocks, "one block of all");
+    // Some columns are some of the pages; then all of them are read again, and both are there.
+    let notes = loader.clone().keep(8 << 20).columns(["note"]).unwrap();
+    let all = notes.clone().columns(["*"]).unwrap();
+    assert_eq!((requests(&notes, &shuffled), requests(&all, &shuffled), requests(&notes, &shuffled)), (blocks, blocks, 0));
+    let scanned = table.row_loader();
+    let positions: Vec<u64> = (0..600).collect();
+    block_on(scanned.take(&positions)).unwrap();
+    assert_eq!(block_on(scanned.explain_take(&positions)).unwrap().groups[0].blocks as u64, blocks);
 }
 
 #[test]

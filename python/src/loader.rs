@@ -62,7 +62,7 @@ impl RowLoader {
 #[pymethods]
 impl RowLoader {
     #[new]
-    fn new(py: Python<'_>, index: &Index, edge: &str) -> PyResult<Self> {
+    fn new(py: Python<'_>, index: &Index, edge: &str, keep: usize) -> PyResult<Self> {
         let edge = match edge {
             "pad" => Edge::Pad,
             "skip" => Edge::Skip,
@@ -70,7 +70,7 @@ impl RowLoader {
             other => return Err(Invalid::new_err(format!("edge `{other}`: expected pad, skip or error"))),
         };
         let loader = py.detach(|| tetrys::RowLoader::new(&index.0)).py()?;
-        Ok(Self::of(loader.edge(edge)))
+        Ok(Self::of(loader.edge(edge).keep(keep)))
     }
 
     fn column_names(&self) -> Vec<String> {

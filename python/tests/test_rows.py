@@ -204,6 +204,17 @@ def test_damage_is_an_error_and_never_data(tmp_path: object) -> None:
         tt.row_loader(tt.read_index(url)).take(range(4))
 
 
+def test_blocks_of_which_rows_came_out_are_kept_and_are_read_again_without_a_request(index: tt.Index) -> None:
+    rows, without = tt.row_loader(index), tt.row_loader(index, keep=0)
+    for loader in (rows, without):
+        assert loader[9]["labels.text"] == "row 9"
+        assert loader.take([8, 9], ["labels.text"])["labels.text"].tolist() == ["row 8", "row 9"]
+    assert rows.explain(8, ["labels.text"])["requests"] == 0
+    assert without.explain(8, ["labels.text"])["requests"] == 1
+    assert pickle.loads(pickle.dumps(without)).explain([8, 8], ["labels.text"])["requests"] == 1
+    assert pickle.loads(pickle.dumps(rows))[9]["labels.text"] == "row 9"
+
+
 def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index) -> None:
     loader = tt.row_loader(index)
     assert loader.get_row(0)["labels.text"] == "row 0"

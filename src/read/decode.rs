@@ -41,6 +41,7 @@ pub(super) fn decode_block(
             .zip(pages)
             .map(|(page, stretch)| decode_one(types, chains, block, *page, bytes_of(stretch, ranges)?))
             .collect(),
+        BlockBytes::Kept(pages) => Ok(pages.clone()),
     };
     decoded.map_err(|error| {
         let first = block.bytes.stretches().first();

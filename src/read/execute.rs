@@ -12,8 +12,9 @@ use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use super::{
     assemble::Assembly,
     decode::{GroupTypes, decode_block},
+    kept::Kept,
     layout::Layout,
-    plan::{GroupPlan, RangeRead, ReadPlan},
+    plan::{BlockRead, GroupPlan, RangeRead, ReadPlan},
 };
 use crate::{
     codec::Chain,
@@ -28,7 +29,8 @@ const PARALLEL_ABOVE: u64 = 2 << 20;
 /// from the read to the copy.
 const PIECE: u64 = 1 << 20;
 
-/// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives each wanted column with its rows.
+/// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives
+/// each wanted column with its rows; blocks of which only some rows were wanted are kept in `kept`.
 ///
 /// # Errors
 /// `Corrupt` where stored bytes are not what was written or not there; errors of the store.
@@ -37,6 +39,7 @@ pub async fn execute(
     schema: &Schema,
     layouts: &[Arc<Layout>],
     plan: ReadPlan,
+    kept: &Kept,
 ) -> Result<Vec<(ColumnId, ArrayRef)>> {
     let bytes: u64 = plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
     // Files are read piece by piece, by those who decode the pieces. Everything else is asked for at once.
@@ -56,7 +59,7 @@ pub async fn execute(
             None => Ranges::Files(stores.clone()),
         };
         let types = GroupTypes { types, name: described.name.clone() };
-        let arrays = GroupRead { group, types, layout: Arc::clone(layout), ranges }.read().await?;
+        let arrays = GroupRead { group, types, layout: Arc::clone(layout), ranges, kept: kept.clone() }.read().await?;
         columns.extend(ids.into_iter().flatten().zip(arrays));
     }
     Ok(columns)
@@ -95,6 +98,7 @@ struct GroupRead {
     types: GroupTypes,
     layout: Arc<Layout>,
     ranges: Ranges,
+    kept: Kept,
 }
 
 enum Ranges {
@@ -199,11 +203,26 @@ impl GroupRead {
     fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
         let ranges = piece.ranges.iter().map(|range| Ok((*range, self.range(*range)?))).collect::<Result<BTreeMap<_, _>>>()?;
         let decode = |block: &usize| {
-            let read = self.group.blocks.get(*block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+            let read = self.block(*block)?;
             let chains: &[Chain] = &self.layout.run(read.place)?.chains;
             Ok((*block, decode_block(&self.group, &self.types, chains, read, &ranges)?))
         };
-        piece.blocks.iter().map(decode).collect()
+        let decoded = piece.blocks.iter().map(decode).collect::<Result<Vec<_>>>()?;
+        let mut keep = Vec::new();
+        for (block, pages) in &decoded {
+            let read = self.block(*block)?;
+            if read.keep {
+                keep.push((read.place, pages.as_slice()));
+            }
+        }
+        if !keep.is_empty() {
+            self.kept.add(self.group.group, &self.group.pages, &keep)?;
+        }
+        Ok(decoded)
+    }
+
+    fn block(&self, number: usize) -> Result<&BlockRead> {
+        self.group.blocks.get(number).ok_or_else(|| Error::internal(format!("no block {number}")))
     }
 
     fn range(&self, number: usize) -> Result<Bytes> {

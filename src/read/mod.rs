@@ -9,6 +9,7 @@ mod cover;
 mod decode;
 mod execute;
 mod gather;
+mod kept;
 mod layout;
 mod plan;
 mod times;
@@ -16,6 +17,7 @@ mod window;
 
 pub use cover::{GroupCost, cover};
 pub use execute::execute;
+pub use kept::{Kept, KeptBlocks};
 pub use layout::{BlockPlace, Layout, RowPlace};
 pub use plan::{
     BlockBytes, BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, Stretch, plan,

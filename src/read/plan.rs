@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
 use serde::Serialize;
 
-use super::layout::{BlockPlace, Layout};
+use super::{
+    kept::Kept,
+    layout::{BlockPlace, Layout, RowPlace},
+};
 use crate::{
     error::Result,
     format::{ChunkSeed, LayoutRun},
@@ -43,6 +47,8 @@ pub struct GroupRequest<'a> {
     pub pages: Vec<usize>,
     /// Its block map.
     pub layout: &'a Layout,
+    /// Where decoded blocks of it may be kept.
+    pub kept: &'a Kept,
 }
 
 /// What will be read for some rows.
@@ -80,6 +86,8 @@ pub struct BlockRead {
     pub seed: ChunkSeed,
     /// What of it is read.
     pub bytes: BlockBytes,
+    /// Whether it is kept once it is decoded: some of its rows are wanted, and not all.
+    pub keep: bool,
 }
 
 /// The bytes of a block that are read.
@@ -89,6 +97,8 @@ pub enum BlockBytes {
     Block(Stretch),
     /// Its wanted pages, in the order of [`GroupPlan::pages`], where the layout says where they lie.
     Pages(Vec<Stretch>),
+    /// Nothing: its wanted pages were kept.
+    Kept(Vec<ArrayRef>),
 }
 
 impl RangeRead {
@@ -104,6 +114,7 @@ impl BlockBytes {
         match self {
             Self::Block(stretch) => std::slice::from_ref(stretch),
             Self::Pages(stretches) => stretches,
+            Self::Kept(_) => &[],
         }
     }
 }
@@ -147,32 +158,30 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
         wanted.sort_unstable();
     }
     wanted.dedup();
+    let numbered = |place: RowPlace| (wanted.binary_search(&place.block).unwrap_or(usize::MAX), place.row);
+    let rows: Vec<Option<(usize, usize)>> = places.into_iter().map(|place| place.map(numbered)).collect();
+    let mut uses = vec![0_u32; wanted.len()];
+    for (block, _) in rows.iter().flatten() {
+        uses.get_mut(*block).map(|uses| *uses += 1);
+    }
+    let kept = request.kept.find(request.group, &wanted, &request.pages);
     let mut blocks: Vec<BlockRead> = Vec::with_capacity(wanted.len());
     let mut ranges = Ranges { ranges: Vec::new(), coalesce };
-    for place in &wanted {
+    for ((place, uses), kept) in wanted.iter().zip(uses).zip(kept) {
         let run = layout.run(*place)?;
+        let block_rows = run.block_rows.get(place.block);
         let some = request.pages.len() < run.chains.len();
-        let pages = some.then(|| request.pages.iter().map(|page| run.page_range(place.block, *page)).collect()).flatten();
-        let bytes = match pages {
-            Some(pages) => {
-                let pages: Vec<Range<u64>> = pages;
-                BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect())
-            }
-            None => BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?)),
+        let pages = || request.pages.iter().map(|page| run.page_range(place.block, *page)).collect::<Option<Vec<_>>>();
+        let keep = request.kept.keeps() && kept.is_none() && uses < block_rows;
+        let bytes = match (kept, some.then(pages).flatten()) {
+            (Some(pages), _) => BlockBytes::Kept(pages),
+            (None, Some(pages)) => BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect()),
+            (None, None) => BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?)),
         };
-        blocks.push(BlockRead {
-            place: *place,
-            ordinal: run.first_block + u32::try_from(place.block).unwrap_or(u32::MAX),
-            rows: run.block_rows.get(place.block),
-            seed: run.seed,
-            bytes,
-        });
+        let ordinal = run.first_block + u32::try_from(place.block).unwrap_or(u32::MAX);
+        blocks.push(BlockRead { place: *place, ordinal, rows: block_rows, seed: run.seed, bytes, keep });
     }
     let ranges = ranges.ranges;
-    let rows = places
-        .into_iter()
-        .map(|place| place.map(|place| (wanted.binary_search(&place.block).unwrap_or(usize::MAX), place.row)))
-        .collect();
     Ok(GroupPlan { group: request.group, pages: request.pages.clone(), blocks, ranges, rows })
 }
 
@@ -277,7 +286,7 @@ impl ReadPlan {
             let explained = ExplainGroup {
                 name,
                 columns,
-                blocks: group.blocks.len(),
+                blocks: group.blocks.iter().filter(|block| !matches!(block.bytes, BlockBytes::Kept(_))).count(),
                 ranges: group.ranges.len(),
                 requests: lengths().map(range_parts).sum(),
                 bytes: lengths().sum(),

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    read::{Coalesce, Edge, Explain, Window, window},
+    read::{Coalesce, Edge, Explain, Kept, KeptBlocks, Window, window},
     schema::{self, ColumnId, ColumnType},
 };
 
@@ -42,6 +42,7 @@ pub struct RowLoader {
     every: Arc<[Wanted]>,
     edge: Edge,
     coalesce: Option<Coalesce>,
+    kept: Arc<KeptBlocks>,
     /// Made by the first read, and again where columns or costs change: small rows are read in less time.
     prepared: Arc<OnceLock<Prepared>>,
 }
@@ -70,6 +71,8 @@ struct Part<'a> {
     slots: &'a Slots,
 }
 
+/// Bytes of decoded blocks that a loader keeps where nothing else is said.
+const KEEP: usize = 64 << 20;
 /// How many batches a scan reads at a time, the one being used not counted.
 const SCAN_AHEAD: usize = 2;
 
@@ -124,7 +127,8 @@ impl RowLoader {
         }
         let every = columns.clone().into();
         let (edge, coalesce, prepared) = (Edge::default(), None, Arc::default());
-        Self { sources: Arc::default(), view: None, len, columns, every, edge, coalesce, prepared }
+        let kept = Arc::new(KeptBlocks::new(KEEP));
+        Self { sources: Arc::default(), view: None, len, columns, every, edge, coalesce, kept, prepared }
     }
 
     /// Reads only the columns that match any of the patterns: `lidar.*`, `*.jpeg`, `re:...`.
@@ -155,6 +159,14 @@ impl RowLoader {
     pub fn coalesce(mut self, coalesce: Coalesce) -> Self {
         self.coalesce = Some(coalesce);
         self.prepared = Arc::default();
+        self
+    }
+
+    /// How many bytes of decoded blocks are kept for later reads of this loader and its clones: 64 MiB unless said here, nothing
+    /// with 0. Small rows share a block; one of which a read gave some rows and not all is kept, checked and decoded, so that the
+    /// others cost neither. What is kept counts as read: [`RowLoader::explain`] leaves it out.
+    pub fn keep(mut self, bytes: usize) -> Self {
+        self.kept = Arc::new(KeptBlocks::new(bytes));
         self
     }
 
@@ -337,7 +349,7 @@ impl RowLoader {
             if !wanted.is_empty() {
                 let groups = self.groups(number, parts)?;
                 let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
-                let plan = source.plan(&wanted, &groups, self.coalesce).await?;
+                let plan = source.plan(&wanted, &groups, self.coalesce, self.kept(number)).await?;
                 total = total.and(source.explain(&plan.plan));
             }
         }
@@ -468,6 +480,11 @@ impl RowLoader {
         found
     }
 
+    /// What is kept of a source.
+    fn kept(&self, source: usize) -> Kept {
+        Kept { blocks: Arc::clone(&self.kept), source }
+    }
+
     fn prepared(&self) -> Result<&Prepared> {
         match self.prepared.get() {
             Some(prepared) => Ok(prepared),
@@ -511,7 +528,7 @@ impl RowLoader {
                     return Ok(BTreeMap::new());
                 }
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
-                let found = source.read(source.plan(&wanted, &groups?, self.coalesce).await?).await?;
+                let found = source.read(source.plan(&wanted, &groups?, self.coalesce, self.kept(number)).await?).await?;
                 Ok::<_, Error>(found.into_iter().map(|((part, id), array)| ((places[part], id), array)).collect())
             }
         });

@@ -13,7 +13,7 @@ use super::{lists::Lists, version::Table};
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{PageLengths, Segment},
-    read::{Coalesce, Explain, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, plan},
+    read::{Coalesce, Explain, GroupCost, GroupRequest, Kept, Layout, ReadPlan, cover, execute, plan},
     schema::{ColumnId, ColumnType},
     store::Store,
 };
@@ -80,6 +80,7 @@ impl GroupPages {
 pub(super) struct SourcePlan {
     pub(super) plan: ReadPlan,
     layouts: Vec<Arc<Layout>>,
+    kept: Kept,
     /// For each group: part, first row, rows.
     spans: Vec<Vec<(usize, usize, usize)>>,
 }
@@ -154,9 +155,10 @@ impl Source {
         parts: &[SourcePart<'_>],
         groups: &[GroupPages],
         coalesce: Option<Coalesce>,
+        kept: Kept,
     ) -> Result<SourcePlan> {
         let layouts = try_join_all(groups.iter().map(|group| self.table.layout(group.group))).await?;
-        let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, spans: Vec::new() };
+        let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, kept, spans: Vec::new() };
         for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
             let columns = &self.table.schema().groups()[*group].columns;
             let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
@@ -170,7 +172,7 @@ impl Source {
                 }
             }
             let rows = if let [only] = users.as_slice() { &*parts[*only].rows } else { rows.as_slice() };
-            let request = GroupRequest { group: *group, pages: pages.clone(), layout };
+            let request = GroupRequest { group: *group, pages: pages.clone(), layout, kept: &planned.kept };
             planned.plan.groups.extend(plan(&[request], rows, self.coalesce_or(coalesce))?.groups);
             planned.spans.push(spans);
         }
@@ -190,11 +192,11 @@ impl Source {
 
     /// Executes a plan: the array of each part's columns.
     pub(super) async fn read(&self, planned: SourcePlan) -> Result<BTreeMap<(usize, ColumnId), ArrayRef>> {
-        let SourcePlan { plan, layouts, spans } = planned;
+        let SourcePlan { plan, layouts, kept, spans } = planned;
         let stores = self.table.stores_of(&plan).await?;
         let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
         let found = self
-            .execute(&stores, &layouts, plan)
+            .execute(&stores, &layouts, plan, &kept)
             .await
             .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
         let mut found = found.into_iter();
@@ -217,20 +219,21 @@ impl Source {
         stores: &BTreeMap<u32, Store>,
         layouts: &[Arc<Layout>],
         plan: ReadPlan,
+        kept: &Kept,
     ) -> Result<Vec<(ColumnId, ArrayRef)>> {
         let schema = self.table.schema();
         if !stores.values().any(Store::is_cached) {
-            return execute(stores, schema, layouts, plan).await;
+            return execute(stores, schema, layouts, plan, kept).await;
         }
         let trials: BTreeMap<u32, Store> = stores.iter().map(|(owner, store)| (*owner, store.on_trial())).collect();
-        let found = execute(&trials, schema, layouts, plan.clone()).await;
+        let found = execute(&trials, schema, layouts, plan.clone(), kept).await;
         match &found {
             Ok(_) => {
                 join_all(trials.values().map(Store::keep)).await;
             }
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 if join_all(trials.values().map(Store::reject)).await.contains(&true) {
-                    return execute(stores, schema, layouts, plan).await;
+                    return execute(stores, schema, layouts, plan, kept).await;
                 }
             }
             Err(_) => {}

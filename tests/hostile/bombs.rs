@@ -77,7 +77,7 @@ fn a_page_that_claims_more_than_its_bytes_can_give_is_refused_before_memory_is_t
     let _alone = alone();
     const GIB: u32 = 1 << 30;
     let frame = zstd::bulk::compress(&[0; 100], 3).unwrap();
-    let lz4 = lz4_flex::block::compress(&[0; 100]);
+    let lz4 = lz4::block::compress(&[0; 100], None, false).unwrap();
     let pco = Chain::new([Step::Pco(NumberType::U8, 0)]).unwrap().encode(&[0; 100]).unwrap();
     for (chain, stored, text) in [
         (&[1, 3, 3][..], &frame, "zstd(3): 1073741824 bytes from"),

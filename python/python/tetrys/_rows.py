@@ -12,6 +12,7 @@ from . import _images, _tetrys
 from ._index import Index, _restore, read_index
 from ._tetrys import Rows, Table
 
+KEEP = 64 << 20
 Window = Iterable[int] | str | _tetrys.Times
 
 
@@ -21,11 +22,11 @@ class RowLoader:
     Columns are named by patterns (`"lidar.*"`, `"*.jpeg"`, `"re:.*_left"`); all columns without any.
     """
 
-    def __init__(self, source: Index | Table, *, edge: str = "pad") -> None:
+    def __init__(self, source: Index | Table, *, edge: str = "pad", keep: int = KEEP) -> None:
         """As `row_loader`."""
-        self._edge = edge
+        self._settings = {"edge": edge, "keep": keep}
         self._index = read_index(source) if isinstance(source, Table) else source
-        self._native = _tetrys.RowLoader(self._index._native, edge)
+        self._native = _tetrys.RowLoader(self._index._native, edge, keep)
 
     @property
     def columns(self) -> list[str]:
@@ -116,13 +117,15 @@ class RowLoader:
         return f"RowLoader of {len(self)} rows, {len(self.columns)} columns"
 
     def __reduce__(self) -> tuple[Callable[..., RowLoader], tuple[Any, ...]]:
-        """The tables by URL and version, the locators of the rows, and the edge."""
+        """The tables by URL and version, the locators of the rows, and the settings."""
         locators = self._index.to_polars().select(self._index._native.locators())
-        return _restore_loader, (self._index._remake, locators, self._edge)
+        return _restore_loader, (self._index._remake, locators, self._settings)
 
 
-def _restore_loader(remake: tuple[Callable[..., Index], tuple[Any, ...]], locators: pl.DataFrame, edge: str) -> RowLoader:
-    return RowLoader(_restore(remake, locators), edge=edge)
+def _restore_loader(
+    remake: tuple[Callable[..., Index], tuple[Any, ...]], locators: pl.DataFrame, settings: dict[str, Any]
+) -> RowLoader:
+    return RowLoader(_restore(remake, locators), **settings)
 
 
 def _is_bytes(value: Any) -> bool:
@@ -133,11 +136,16 @@ def _patterns(columns: Iterable[str] | None) -> list[str] | None:
     return None if columns is None else [columns] if isinstance(columns, str) else list(columns)
 
 
-def row_loader(source: Index | Table, *, edge: str = "pad") -> RowLoader:
+def row_loader(source: Index | Table, *, edge: str = "pad", keep: int = KEEP) -> RowLoader:
     """A loader of the rows of an index, or of all rows of a table. `edge` says what windows do where a sequence ends: `pad` with
-    missing rows, `skip` them, or make them an `error`.
+    missing rows, `skip` them, or make them an `error`. `keep` is how many bytes of decoded blocks are kept for later reads (64
+    MiB): small rows share a block, and one of which some rows came out and not all is read and decoded once.
+
+        >>> rows = tt.row_loader(tt.read_index("drives"), keep=0)
+        >>> [rows.get_row(row, ["labels.text"])["labels.text"] for row in (3, 4)]
+        ['row 3', 'row 4']
     """
-    return RowLoader(source, edge=edge)
+    return RowLoader(source, edge=edge, keep=keep)
 
 
 def times(column: str, deltas: Iterable[str], *, pick: str = "nearest", tolerance: str | None = None) -> _tetrys.Times:

@@ -144,7 +144,7 @@ impl Decoder {
             }
             let expected = stream.len();
             let found = match codec {
-                StreamCodec::Lz4 => lz4_flex::block::decompress_into(bytes, stream)
+                StreamCodec::Lz4 => lz4::block::decompress_to_buffer(bytes, i32::try_from(expected).ok().or(Some(i32::MAX)), stream)
                     .map_err(|error| Error::corrupt(format!("lz4 stream: {error}")).with_source(error))?,
                 StreamCodec::Zstd => {
                     let zstd = match &mut self.zstd {
@@ -255,7 +255,7 @@ pub fn encode(plain: &[u8], typesize: usize, codec: Codec, shuffle: bool) -> Res
     stored.extend_from_slice(&header);
     stored.resize(HEADER + blocks * 4, 0);
     let mut shuffled = vec![0; if shuffle { blocksize } else { 0 }];
-    let mut stream = vec![0; lz4_flex::block::get_maximum_output_size(blocksize).max(zstd::zstd_safe::compress_bound(blocksize))];
+    let mut stream = vec![0; lz4::block::compress_bound(blocksize)?.max(zstd::zstd_safe::compress_bound(blocksize))];
     for (number, block) in plain.chunks(blocksize).enumerate() {
         let source = if shuffle {
             let shuffled = &mut shuffled[..block.len()];
@@ -265,7 +265,7 @@ pub fn encode(plain: &[u8], typesize: usize, codec: Codec, shuffle: bool) -> Res
             block
         };
         let length = match &mut zstd {
-            None => lz4_flex::block::compress_into(source, &mut stream)
+            None => lz4::block::compress_to_buffer(source, None, false, &mut stream)
                 .map_err(|error| Error::internal(format!("lz4: {error}")).with_source(error))?,
             Some(zstd) => zstd
                 .compress_to_buffer(source, &mut stream[..])

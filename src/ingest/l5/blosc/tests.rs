@@ -39,7 +39,7 @@ fn split(plain: &[u8], element: usize, flags: u8, filter: impl Fn(&[u8], &mut [u
         filter(block, &mut filtered);
         let streams = if block.len() == blocksize && flags & NOT_SPLIT == 0 { element } else { 1 };
         for stream in filtered.chunks(block.len() / streams) {
-            let packed = lz4_flex::block::compress(stream);
+            let packed = lz4::block::compress(stream, None, false).unwrap();
             let packed = if packed.len() < stream.len() { &packed } else { stream };
             stored.extend_from_slice(&(packed.len() as u32).to_le_bytes());
             stored.extend_from_slice(packed);

@@ -1,0 +1,124 @@
+//! Decoded blocks, kept for the next read. Small rows share a block, and who reads some of them soon reads others: rows drawn
+//! at random, windows that overlap, the end of one batch and the start of the next. So a block of which a read gave some rows
+//! and not all is kept, up to a bound; one that came out whole is not, or a scan would drive out everything else. What is
+//! evicted is the map's decision (`quick_cache`).
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, TryLockError},
+    thread,
+};
+
+use arrow_array::{Array, ArrayRef};
+use quick_cache::{Weighter, unsync::Cache};
+
+use super::{gather::Gather, layout::BlockPlace};
+use crate::error::Result;
+
+/// What a page takes beside its values, about.
+const BESIDE: usize = 256;
+/// What a page is expected to take: for the size of the map alone.
+const USUAL: usize = 16 << 10;
+/// How often a thread lets others run before it reads without what is kept.
+const PATIENCE: usize = 1_000;
+
+/// Decoded pages of blocks, shared by all who read through it; at most so many bytes of them.
+pub struct KeptBlocks {
+    bytes: usize,
+    pages: Mutex<Option<Cache<PageKey, ArrayRef, Weight>>>,
+}
+
+/// A page of a block: of which table of a loader, of which of its column groups, which block, which page.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct PageKey {
+    source: usize,
+    group: usize,
+    block: BlockPlace,
+    page: usize,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<PageKey, ArrayRef> for Weight {
+    fn weight(&self, _: &PageKey, page: &ArrayRef) -> u64 {
+        (page.get_array_memory_size() + BESIDE) as u64
+    }
+}
+
+impl KeptBlocks {
+    /// Room for so many bytes; with 0 nothing is kept.
+    pub fn new(bytes: usize) -> Self {
+        Self { bytes, pages: Mutex::default() }
+    }
+
+    /// What is kept, once nobody else looks. A forked child may find the lock held for ever, so nobody waits for long.
+    fn pages(&self) -> Option<MutexGuard<'_, Option<Cache<PageKey, ArrayRef, Weight>>>> {
+        for _ in 0..PATIENCE {
+            match self.pages.try_lock() {
+                Ok(pages) => return Some(pages),
+                Err(TryLockError::Poisoned(pages)) => return Some(pages.into_inner()),
+                Err(TryLockError::WouldBlock) => thread::yield_now(),
+            }
+        }
+        None
+    }
+}
+
+impl std::fmt::Debug for KeptBlocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeptBlocks").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+/// What is kept of one table of a loader.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Of all of its tables.
+    pub blocks: Arc<KeptBlocks>,
+    /// The number of the table.
+    pub source: usize,
+}
+
+impl Kept {
+    /// Nothing is kept.
+    pub fn nothing() -> Self {
+        Self { blocks: Arc::new(KeptBlocks::new(0)), source: 0 }
+    }
+
+    /// Whether anything may be kept.
+    pub(super) fn keeps(&self) -> bool {
+        self.blocks.bytes > 0
+    }
+
+    /// For each block its wanted pages, where all of them are kept.
+    pub(super) fn find(&self, group: usize, blocks: &[BlockPlace], pages: &[usize]) -> Vec<Option<Vec<ArrayRef>>> {
+        let held = if self.keeps() { self.blocks.pages() } else { None };
+        let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return vec![None; blocks.len()] };
+        let page = |block: BlockPlace, page: usize| held.get(&self.key(group, block, page)).cloned();
+        blocks.iter().map(|block| pages.iter().map(|number| page(*block, *number)).collect()).collect()
+    }
+
+    /// Keeps copies of these pages of blocks: what they were decoded to may be part of much more.
+    pub(super) fn add(&self, group: usize, pages: &[usize], blocks: &[(BlockPlace, &[ArrayRef])]) -> Result<()> {
+        let copied = blocks.iter().flat_map(|(block, arrays)| {
+            pages.iter().zip(*arrays).map(|(page, array)| Ok((self.key(group, *block, *page), copy(array)?)))
+        });
+        let copied = copied.collect::<Result<Vec<_>>>()?;
+        if let Some(mut held) = self.blocks.pages() {
+            let bytes = self.blocks.bytes;
+            let cache = held.get_or_insert_with(|| Cache::with_weighter((bytes / USUAL).clamp(16, 1 << 16), bytes as u64, Weight));
+            copied.into_iter().for_each(|(key, page)| cache.insert(key, page));
+        }
+        Ok(())
+    }
+
+    fn key(&self, group: usize, block: BlockPlace, page: usize) -> PageKey {
+        PageKey { source: self.source, group, block, page }
+    }
+}
+
+fn copy(array: &ArrayRef) -> Result<ArrayRef> {
+    let mut copy = Gather::new(array.data_type(), array.len())?;
+    copy.append(&array.to_data(), 0, array.len())?;
+    copy.finish()
+}
