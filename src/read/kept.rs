@@ -106,7 +106,8 @@ impl Kept {
         let copied = copied.collect::<Result<Vec<_>>>()?;
         if let Some(mut held) = self.blocks.pages() {
             let bytes = self.blocks.bytes;
-            let cache = held.get_or_insert_with(|| Cache::with_weighter((bytes / USUAL).clamp(16, 1 << 16), bytes as u64, Weight));
+            let cache =
+                held.get_or_insert_with(|| Cache::with_weighter((bytes / USUAL).clamp(16, 1 << 16), bytes as u64, Weight));
             copied.into_iter().for_each(|(key, page)| cache.insert(key, page));
         }
         Ok(())

@@ -144,8 +144,10 @@ impl Decoder {
             }
             let expected = stream.len();
             let found = match codec {
-                StreamCodec::Lz4 => lz4::block::decompress_to_buffer(bytes, i32::try_from(expected).ok().or(Some(i32::MAX)), stream)
-                    .map_err(|error| Error::corrupt(format!("lz4 stream: {error}")).with_source(error))?,
+                StreamCodec::Lz4 => {
+                    lz4::block::decompress_to_buffer(bytes, i32::try_from(expected).ok().or(Some(i32::MAX)), stream)
+                        .map_err(|error| Error::corrupt(format!("lz4 stream: {error}")).with_source(error))?
+                }
                 StreamCodec::Zstd => {
                     let zstd = match &mut self.zstd {
                         Some(zstd) => zstd,
