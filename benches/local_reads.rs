@@ -19,6 +19,8 @@ use tetrys::{
 const POINTS: usize = 20_000;
 const JPEG: usize = 80 << 10;
 const ROUNDS: usize = 5;
+/// Rows of a window.
+const WINDOW: u64 = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(2000);
@@ -90,7 +92,7 @@ async fn measure(table: &Table, preset: Preset, only: &str) -> Result<(), Box<dy
     let rows: Vec<u64> = (0..1000).map(|_| random.u64(0..table.rows())).collect();
     let asked = |what: &str| what.contains(only);
     for (group, name) in [("lidar", "lidar"), ("camera", "camera (4 images)"), ("radar", "radar")] {
-        let loader = table.row_loader().columns([format!("{group}.*")])?;
+        let loader = table.row_loader().columns([format!("{group}.*")])?.keep(0);
         let floor = Floor::open(table, group).await?;
         let wide = group != "radar";
         let each = || rows.iter().try_for_each(|row| floor.read(&floor.layout.locate(*row)?));
@@ -103,6 +105,21 @@ async fn measure(table: &Table, preset: Preset, only: &str) -> Result<(), Box<dy
                 Ok(())
             };
             compare(preset, &what, rows.len(), ours, each).await?;
+        }
+        let what = format!("window of ten rows of {name}");
+        if asked(&what) && wide {
+            let windows: Vec<u64> = rows.iter().copied().filter(|row| *row >= WINDOW).take(200).collect();
+            let ours = async || {
+                for row in &windows {
+                    std::hint::black_box(loader.get_rows(*row, 1 - WINDOW as i64..=0).await?);
+                }
+                Ok(())
+            };
+            let each = || {
+                let mut read = windows.iter().flat_map(|row| row + 1 - WINDOW..=*row);
+                read.try_for_each(|row| floor.read(&floor.layout.locate(row)?))
+            };
+            compare(preset, &what, windows.len() * WINDOW as usize, ours, each).await?;
         }
         let what = format!("take of 1,000 rows of {name}");
         if asked(&what) && wide {

@@ -1,5 +1,6 @@
 //! Tetrys: an immutable, versioned table engine for machine-learning data whose rows are wide.
 
+mod ahead;
 pub mod blocking;
 pub mod codec;
 pub mod commit;

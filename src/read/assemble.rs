@@ -1,8 +1,10 @@
 //! Decoded blocks to the rows asked for: consecutive rows of a block are one slice, and slices are gathered as blocks come.
 
-use arrow_array::{Array, ArrayRef, new_null_array};
+use std::sync::Arc;
 
-use super::{gather::Gather, plan::GroupPlan};
+use arrow_array::{ArrayRef, make_array, new_null_array};
+
+use super::{decode::Page, gather::Gather, plan::GroupPlan};
 use crate::{
     error::{Error, Result},
     schema::ColumnType,
@@ -15,7 +17,7 @@ pub(super) struct Assembly {
     /// The first slice that has not been gathered.
     next: usize,
     /// Wanted columns of the blocks that came and are needed, and how many slices need each block.
-    blocks: Vec<(Option<Vec<ArrayRef>>, usize)>,
+    blocks: Vec<(Option<Vec<Page>>, usize)>,
     /// A column each; none before the first rows are gathered.
     columns: Vec<Gather>,
     rows: usize,
@@ -65,7 +67,7 @@ impl Assembly {
     }
 
     /// Takes the wanted columns of a block.
-    pub(super) fn add(&mut self, block: usize, columns: Vec<ArrayRef>) -> Result<()> {
+    pub(super) fn add(&mut self, block: usize, columns: Vec<Page>) -> Result<()> {
         let place = self.blocks.get_mut(block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
         place.0 = Some(columns);
         Ok(())
@@ -81,14 +83,14 @@ impl Assembly {
             match *slice {
                 Slice::Missing(rows) => self.columns.iter_mut().for_each(|column| column.append_nulls(rows)),
                 Slice::Rows { block, start, len } => {
-                    let Some((arrays, uses)) = self.blocks.get_mut(block) else { break };
-                    let Some(found) = arrays else { break };
-                    for (column, array) in self.columns.iter_mut().zip(found) {
-                        column.append(&array.to_data(), start, len)?;
+                    let Some((pages, uses)) = self.blocks.get_mut(block) else { break };
+                    let Some(found) = pages else { break };
+                    for (column, page) in self.columns.iter_mut().zip(found) {
+                        column.append(page, start, len)?;
                     }
                     *uses -= 1;
                     if *uses == 0 {
-                        *arrays = None;
+                        *pages = None;
                     }
                 }
             }
@@ -103,17 +105,17 @@ impl Assembly {
 
     /// The wanted columns, once every block came.
     ///
-    /// A result that is exactly one block is that block's arrays, without copying; any other one is copied, so that a few rows never
+    /// A result that is exactly one block is that block's pages, without copying; any other one is copied, so that a few rows never
     /// keep a large buffer alive.
     ///
     /// # Errors
     /// `Unsupported` where the rows do not fit one Arrow array.
     pub(super) fn finish(mut self) -> Result<Vec<ArrayRef>> {
         if let [Slice::Rows { block, start: 0, len }] = self.slices.as_slice()
-            && let Some((Some(arrays), _)) = self.blocks.get_mut(*block)
-            && arrays.iter().all(|array| array.len() == *len)
+            && let Some((Some(pages), _)) = self.blocks.get_mut(*block)
+            && pages.iter().all(|page| page.len() == *len)
         {
-            return Ok(std::mem::take(arrays));
+            return Ok(pages.drain(..).map(|page| make_array(Arc::unwrap_or_clone(page))).collect());
         }
         if self.rows == 0 {
             return Ok(self.types.iter().map(|ty| new_null_array(&ty.arrow(), 0)).collect());

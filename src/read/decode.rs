@@ -1,8 +1,9 @@
 //! Stored blocks to Arrow arrays: every directory and every wanted page is verified before it is decoded.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use arrow_array::ArrayRef;
+use arrow_array::Array;
+use arrow_data::ArrayData;
 use bytes::Bytes;
 
 use super::plan::{BlockBytes, BlockRead, GroupPlan, Stretch};
@@ -12,6 +13,9 @@ use crate::{
     format::{BlockDirectory, PagePlace, decode_page, page_range},
     schema::ColumnType,
 };
+
+/// The rows of a block of one column, decoded.
+pub type Page = Arc<ArrayData>;
 
 /// What is known of a group when its blocks are decoded.
 #[derive(Debug)]
@@ -32,7 +36,7 @@ pub(super) fn decode_block(
     chains: &[Chain],
     block: &BlockRead,
     ranges: &BTreeMap<usize, Bytes>,
-) -> Result<Vec<ArrayRef>> {
+) -> Result<Vec<Page>> {
     let decoded = match &block.bytes {
         BlockBytes::Block(stretch) => bytes_of(stretch, ranges).and_then(|bytes| whole(group, types, chains, block, &bytes)),
         BlockBytes::Pages(pages) => group
@@ -60,7 +64,7 @@ fn bytes_of(stretch: &Stretch, ranges: &BTreeMap<usize, Bytes>) -> Result<Bytes>
     bytes.ok_or_else(|| Error::internal("a block outside its range"))
 }
 
-fn whole(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<ArrayRef>> {
+fn whole(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<Page>> {
     let directory = BlockDirectory::parse(bytes, block.seed, block.ordinal, types.types.len())?;
     if directory.rows != block.rows {
         return Err(Error::corrupt(format!("{} rows, the layout says {}", directory.rows, block.rows)));
@@ -69,9 +73,9 @@ fn whole(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockR
     group.pages.iter().map(page).collect()
 }
 
-fn decode_one(types: &GroupTypes, chains: &[Chain], block: &BlockRead, page: usize, bytes: Bytes) -> Result<ArrayRef> {
+fn decode_one(types: &GroupTypes, chains: &[Chain], block: &BlockRead, page: usize, bytes: Bytes) -> Result<Page> {
     let (ty, chain) = types.types.get(page).zip(chains.get(page)).ok_or_else(|| Error::internal(format!("no column {page}")))?;
     let number = u16::try_from(page).map_err(|_| Error::internal("over 65,534 pages"))?;
     let place = PagePlace { seed: block.seed, ordinal: block.ordinal, page: number, rows: block.rows, ty, chain };
-    decode_page(bytes, place)?.to_array(ty)
+    Ok(Arc::new(decode_page(bytes, place)?.to_array(ty)?.to_data()))
 }

@@ -11,7 +11,7 @@ use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 
 use super::{
     assemble::Assembly,
-    decode::{GroupTypes, decode_block},
+    decode::{GroupTypes, Page, decode_block},
     kept::Kept,
     layout::Layout,
     plan::{BlockRead, GroupPlan, RangeRead, ReadPlan},
@@ -23,11 +23,15 @@ use crate::{
     store::{RangeRequest, Store},
 };
 
-/// Stored bytes above which reading and decoding are shared among threads.
+/// Stored bytes of a group above which threads share its decoding ..
 const PARALLEL_ABOVE: u64 = 2 << 20;
-/// Stored bytes of a group that a thread takes on at a time: enough to be worth waking it, few enough to stay in its cache
-/// from the read to the copy.
-const PIECE: u64 = 1 << 20;
+/// .. and above which they share it where all values are plain: bytes that one core reads and another copies cost more than
+/// what two save each other, until the memory that they are copied to is more than what was used just now.
+const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
+/// Stored bytes of a group that one thread reads, checks and copies at a time: few enough to stay in its cache meanwhile.
+const PIECE: u64 = 256 << 10;
+/// Stored bytes that a thread takes on at a time where several do: enough to be worth waking it.
+const SHARED_PIECE: u64 = 1 << 20;
 
 /// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives
 /// each wanted column with its rows; blocks of which only some rows were wanted are kept in `kept`.
@@ -43,7 +47,7 @@ pub async fn execute(
 ) -> Result<Vec<(ColumnId, ArrayRef)>> {
     let bytes: u64 = plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
     // Files are read piece by piece, by those who decode the pieces. Everything else is asked for at once.
-    let by_piece = bytes > PARALLEL_ABOVE && stores.values().all(Store::is_local);
+    let by_piece = bytes > PIECE && stores.values().all(Store::is_local);
     let mut fetched = match by_piece {
         true => None,
         false => Some(fetch(stores, &plan).await?.into_iter()),
@@ -124,12 +128,16 @@ impl GroupRead {
             .iter()
             .map(|page| self.types.types.get(*page).cloned().ok_or_else(|| Error::internal(format!("no column {page}"))));
         let mut assembly = Assembly::new(&self.group, wanted.collect::<Result<_>>()?);
-        let pieces = self.pieces(&assembly.order());
-        let threads = threads();
-        if pieces.len() < 2 || threads == 1 {
+        let shared = threads() > 1 && self.stored() > if self.is_plain()? { PARALLEL_PLAIN_ABOVE } else { PARALLEL_ABOVE };
+        let pieces = self.pieces(&assembly.order(), if shared { SHARED_PIECE } else { PIECE });
+        if !shared {
+            let several = pieces.len() > 1;
             for piece in pieces {
                 for (block, columns) in self.decode(&piece)? {
                     assembly.add(block, columns)?;
+                }
+                if several {
+                    assembly.gather()?;
                 }
             }
             return assembly.finish();
@@ -142,7 +150,7 @@ impl GroupRead {
                 decoded.map_err(|error| Error::internal(format!("decoding: {error}")))?
             }
         });
-        let mut decoded = stream::iter(jobs).buffered(2 * threads);
+        let mut decoded = stream::iter(jobs).buffered(2 * threads());
         while let Some(blocks) = decoded.try_next().await? {
             for (block, columns) in blocks {
                 assembly.add(block, columns)?;
@@ -153,13 +161,30 @@ impl GroupRead {
         assembly.finish()
     }
 
-    /// The blocks in this order, cut into pieces. Files: a range is in one piece, and so are all blocks that lie in it.
-    fn pieces(&self, order: &[usize]) -> Vec<Piece> {
+    /// Stored bytes of its blocks.
+    fn stored(&self) -> u64 {
+        self.group.blocks.iter().map(|block| block.bytes.stored()).sum()
+    }
+
+    /// Whether the values of all wanted pages are stored as they are.
+    fn is_plain(&self) -> Result<bool> {
+        let (mut before, mut plain) = (None, true);
+        for block in &self.group.blocks {
+            if before.replace(block.place.run) != Some(block.place.run) {
+                let chains = &self.layout.run(block.place)?.chains;
+                plain &= self.group.pages.iter().all(|page| chains.get(*page).is_some_and(Chain::is_plain));
+            }
+        }
+        Ok(plain)
+    }
+
+    /// The blocks in this order, cut into pieces of so many stored bytes. Files: a range is in one piece, and so are all blocks
+    /// that lie in it.
+    fn pieces(&self, order: &[usize], piece_bytes: u64) -> Vec<Piece> {
         let stretches = |block: usize| self.group.blocks.get(block).map_or(&[][..], |block| block.bytes.stretches());
-        let bytes = |block: usize| stretches(block).iter().map(|stretch| stretch.within.len() as u64).sum::<u64>();
+        let bytes = |block: usize| self.group.blocks.get(block).map_or(0, |block| block.bytes.stored());
         let files = matches!(self.ranges, Ranges::Files(_));
-        let total: u64 = order.iter().map(|block| bytes(*block)).sum();
-        if total <= PARALLEL_ABOVE && !files {
+        if !files && self.stored() <= PARALLEL_ABOVE {
             return vec![Piece { blocks: order.to_vec(), ranges: (0..self.group.ranges.len()).collect() }];
         }
         let mut in_range: Vec<Vec<usize>> = vec![Vec::new(); if files { self.group.ranges.len() } else { 0 }];
@@ -171,13 +196,13 @@ impl GroupRead {
             }
         }
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut held = PIECE;
+        let mut held = piece_bytes;
         let mut taken = vec![false; self.group.blocks.len()];
         for first in order {
             if taken.get(*first) == Some(&true) {
                 continue;
             }
-            if held >= PIECE {
+            if held >= piece_bytes {
                 pieces.push(Piece::default());
                 held = 0;
             }
@@ -200,7 +225,7 @@ impl GroupRead {
     }
 
     /// The wanted columns of each block of a piece.
-    fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
+    fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<Page>)>> {
         let ranges = piece.ranges.iter().map(|range| Ok((*range, self.range(*range)?))).collect::<Result<BTreeMap<_, _>>>()?;
         let decode = |block: &usize| {
             let read = self.block(*block)?;

@@ -144,7 +144,7 @@ impl Gather {
         self.data().map(make_array)
     }
 
-    fn data(mut self) -> Result<ArrayData> {
+    pub(super) fn data(mut self) -> Result<ArrayData> {
         let data = ArrayData::builder(self.ty.clone()).len(self.rows).nulls(self.valid.finish());
         let data = match self.values {
             Values::Bits(mut bits) => data.add_buffer(bits.finish().into_inner()),

@@ -8,10 +8,9 @@ use std::{
     thread,
 };
 
-use arrow_array::{Array, ArrayRef};
 use quick_cache::{Weighter, unsync::Cache};
 
-use super::{gather::Gather, layout::BlockPlace};
+use super::{decode::Page, gather::Gather, layout::BlockPlace};
 use crate::error::Result;
 
 /// What a page takes beside its values, about.
@@ -24,7 +23,7 @@ const PATIENCE: usize = 1_000;
 /// Decoded pages of blocks, shared by all who read through it; at most so many bytes of them.
 pub struct KeptBlocks {
     bytes: usize,
-    pages: Mutex<Option<Cache<PageKey, ArrayRef, Weight>>>,
+    pages: Mutex<Option<Cache<PageKey, Page, Weight>>>,
 }
 
 /// A page of a block: of which table of a loader, of which of its column groups, which block, which page.
@@ -39,8 +38,8 @@ struct PageKey {
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<PageKey, ArrayRef> for Weight {
-    fn weight(&self, _: &PageKey, page: &ArrayRef) -> u64 {
+impl Weighter<PageKey, Page> for Weight {
+    fn weight(&self, _: &PageKey, page: &Page) -> u64 {
         (page.get_array_memory_size() + BESIDE) as u64
     }
 }
@@ -52,7 +51,7 @@ impl KeptBlocks {
     }
 
     /// What is kept, once nobody else looks. A forked child may find the lock held for ever, so nobody waits for long.
-    fn pages(&self) -> Option<MutexGuard<'_, Option<Cache<PageKey, ArrayRef, Weight>>>> {
+    fn pages(&self) -> Option<MutexGuard<'_, Option<Cache<PageKey, Page, Weight>>>> {
         for _ in 0..PATIENCE {
             match self.pages.try_lock() {
                 Ok(pages) => return Some(pages),
@@ -91,7 +90,7 @@ impl Kept {
     }
 
     /// For each block its wanted pages, where all of them are kept.
-    pub(super) fn find(&self, group: usize, blocks: &[BlockPlace], pages: &[usize]) -> Vec<Option<Vec<ArrayRef>>> {
+    pub(super) fn find(&self, group: usize, blocks: &[BlockPlace], pages: &[usize]) -> Vec<Option<Vec<Page>>> {
         let held = if self.keeps() { self.blocks.pages() } else { None };
         let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return vec![None; blocks.len()] };
         let page = |block: BlockPlace, page: usize| held.get(&self.key(group, block, page)).cloned();
@@ -99,9 +98,9 @@ impl Kept {
     }
 
     /// Keeps copies of these pages of blocks: what they were decoded to may be part of much more.
-    pub(super) fn add(&self, group: usize, pages: &[usize], blocks: &[(BlockPlace, &[ArrayRef])]) -> Result<()> {
-        let copied = blocks.iter().flat_map(|(block, arrays)| {
-            pages.iter().zip(*arrays).map(|(page, array)| Ok((self.key(group, *block, *page), copy(array)?)))
+    pub(super) fn add(&self, group: usize, pages: &[usize], blocks: &[(BlockPlace, &[Page])]) -> Result<()> {
+        let copied = blocks.iter().flat_map(|(block, decoded)| {
+            pages.iter().zip(*decoded).map(|(number, page)| Ok((self.key(group, *block, *number), copy(page)?)))
         });
         let copied = copied.collect::<Result<Vec<_>>>()?;
         if let Some(mut held) = self.blocks.pages() {
@@ -118,8 +117,8 @@ impl Kept {
     }
 }
 
-fn copy(array: &ArrayRef) -> Result<ArrayRef> {
-    let mut copy = Gather::new(array.data_type(), array.len())?;
-    copy.append(&array.to_data(), 0, array.len())?;
-    copy.finish()
+fn copy(page: &Page) -> Result<Page> {
+    let mut copy = Gather::new(page.data_type(), page.len())?;
+    copy.append(page, 0, page.len())?;
+    copy.data().map(Arc::new)
 }

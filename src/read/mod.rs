@@ -16,6 +16,7 @@ mod times;
 mod window;
 
 pub use cover::{GroupCost, cover};
+pub use decode::Page;
 pub use execute::execute;
 pub use kept::{Kept, KeptBlocks};
 pub use layout::{BlockPlace, Layout, RowPlace};

@@ -23,6 +23,7 @@ use super::{
     windows::Windows,
 };
 use crate::{
+    ahead::Ahead,
     error::{Error, Result},
     read::{Coalesce, Edge, Explain, Kept, KeptBlocks, Window, window},
     schema::{self, ColumnId, ColumnType},
@@ -279,11 +280,12 @@ impl RowLoader {
         stream::iter(starts)
             .map(move |start| {
                 let loader = loader.clone();
-                ahead(async move {
+                let batch = async move {
                     let end = (start + batch_rows as u64).min(loader.len());
                     let positions: Vec<u64> = (start..end).collect();
                     loader.take(&positions).await
-                })
+                };
+                async { Ahead::start(batch).await.done().await }
             })
             .buffered(SCAN_AHEAD)
     }
@@ -596,16 +598,4 @@ fn one_below_the_other(origins: &[(usize, ArrayRef)], slots: &Slots) -> Result<A
         (0..slots.len()).map(|row| (origins.iter().position(|(source, _)| there(*source, row)).unwrap_or(0), row)).collect();
     let arrays: Vec<&dyn arrow_array::Array> = origins.iter().map(|(_, array)| array.as_ref()).collect();
     interleave(&arrays, &rows).map_err(|error| Error::unsupported(format!("rows of several tables in one array: {error}")))
-}
-
-/// Starts `work` at once where a runtime is there to run it; without one it runs when it is asked for. Dropping it ends it.
-async fn ahead<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work.await };
-    let mut tasks = tokio::task::JoinSet::new();
-    tasks.spawn_on(work, &runtime);
-    match tasks.join_next().await {
-        Some(Ok(done)) => done,
-        Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        _ => Err(Error::unavailable("the runtime is shutting down")),
-    }
 }

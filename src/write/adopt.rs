@@ -79,18 +79,21 @@ impl Adopter {
     }
 
     /// Makes a cut chunk ready to be stored: its known blocks compared, and those that lie too far apart stored again.
-    pub(super) async fn finish(
+    pub(super) async fn settle(
         &mut self,
         known: Option<&Known>,
-        mut chunk: OpenChunk,
+        chunk: &mut OpenChunk,
         types: &[ColumnType],
         presets: &[Preset],
-    ) -> Result<CutChunk> {
-        if let Some(known) = known {
-            self.prove(known, &mut chunk, types, presets).await?;
-            self.bring_together(known, &mut chunk, types, presets).await?;
-        }
-        let cut = chunk.finish(types.len())?;
+    ) -> Result<()> {
+        let Some(known) = known else { return Ok(()) };
+        self.prove(known, chunk, types, presets).await?;
+        self.bring_together(known, chunk, types, presets).await
+    }
+
+    /// Counts what a chunk shares, and its new bytes.
+    pub(super) fn count(&mut self, cut: &CutChunk, new_bytes: u64) {
+        self.sharing.new_bytes += new_bytes;
         let own = cut.chunk.as_ref().map(|chunk| chunk.id);
         for run in &cut.runs {
             if run.owner != 0 || Some(run.chunk) != own {
@@ -98,7 +101,6 @@ impl Adopter {
                 self.sharing.bytes += run.stored_bytes();
             }
         }
-        Ok(cut)
     }
 
     async fn bring_together(

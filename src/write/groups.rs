@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 
 use super::{
     adopt::Adopter,
-    chunk::OpenChunk,
+    chunk::{CutChunk, OpenChunk},
     flat::FlatColumn,
     group::GroupWriter,
     known::{Finder, Known},
@@ -14,6 +14,7 @@ use super::{
     receipt::Sharing,
 };
 use crate::{
+    ahead::Ahead,
     codec::Preset,
     error::{Error, Result},
     format::{ColumnBytes, LayoutRun},
@@ -25,13 +26,24 @@ use crate::{
 /// Canonical bytes of known blocks that wait to be compared, at most, in each group.
 const UNPROVEN: u64 = 8 << 20;
 
-/// Writes some column groups of consecutive rows. Chunks go to the store as they are cut.
+/// Writes some column groups of consecutive rows. Chunks go to the store as they are cut, one at a time, while the next rows are
+/// taken in.
 #[derive(Debug)]
 pub struct GroupsWriter {
     store: Store,
     known: Option<Arc<Known>>,
     write_memory: usize,
     groups: Vec<GroupState>,
+    storing: Option<Storing>,
+}
+
+/// A cut chunk on its way to the store.
+#[derive(Debug)]
+struct Storing {
+    group: usize,
+    in_memory: usize,
+    /// Its runs, and its new bytes.
+    cut: Ahead<(CutChunk, u64)>,
 }
 
 #[derive(Debug)]
@@ -94,7 +106,8 @@ impl GroupsWriter {
                 columns,
             })
         });
-        Ok(Self { store, groups: groups.collect::<Result<_>>()?, known, write_memory: options.write_memory })
+        let groups = groups.collect::<Result<_>>()?;
+        Ok(Self { store, groups, known, write_memory: options.write_memory, storing: None })
     }
 
     /// Appends the rows of a batch, its columns found by name; `starts` says of each row whether it starts a sequence.
@@ -115,7 +128,7 @@ impl GroupsWriter {
                 }
             }
         }
-        self.keep_within_memory()
+        self.keep_within_memory().await
     }
 
     /// Ends the open blocks and chunks and gives every group, and what did not have to be stored.
@@ -128,6 +141,7 @@ impl GroupsWriter {
             group.writer.finish(&mut group.cut)?;
             self.store_cut(number).await?;
         }
+        self.stored().await?;
         let mut sharing = Sharing::default();
         let mut written = Vec::new();
         for mut group in self.groups {
@@ -165,27 +179,52 @@ impl GroupsWriter {
     }
 
     async fn store_cut(&mut self, number: usize) -> Result<()> {
-        for chunk in std::mem::take(&mut self.groups[number].cut) {
-            let GroupState { writer, adopter, written, .. } = &mut self.groups[number];
+        for mut chunk in std::mem::take(&mut self.groups[number].cut) {
+            let GroupState { writer, adopter, .. } = &mut self.groups[number];
             let (types, presets) = writer.types();
-            let cut = adopter.finish(self.known.as_deref(), chunk, types, presets).await?;
-            if let Some(chunk) = cut.chunk {
-                adopter.sharing.new_bytes += chunk.bytes.len() as u64;
-                self.store.put_content(&chunk.id.object_name(), chunk.bytes.into()).await?;
-            }
-            written.runs.extend(cut.runs);
-            written.hashes.extend(cut.hashes);
-            written.columns.iter_mut().zip(cut.stored).for_each(|(column, stored)| column.stored += stored);
+            adopter.settle(self.known.as_deref(), &mut chunk, types, presets).await?;
+            let (columns, in_memory, store) = (types.len(), chunk.in_memory(), self.store.clone());
+            self.stored().await?;
+            let cut = Ahead::start(async move {
+                let mut cut = chunk.finish(columns)?;
+                let mut new_bytes = 0;
+                if let Some(chunk) = &mut cut.chunk {
+                    new_bytes = chunk.bytes.len() as u64;
+                    store.put_content(&chunk.id.object_name(), std::mem::take(&mut chunk.bytes).into()).await?;
+                }
+                Ok((cut, new_bytes))
+            });
+            self.storing = Some(Storing { group: number, in_memory, cut: cut.await });
         }
         Ok(())
     }
 
-    fn keep_within_memory(&mut self) -> Result<()> {
-        while self.groups.iter().map(|group| group.writer.in_memory()).sum::<usize>() > self.write_memory {
-            let Some(largest) = self.groups.iter_mut().max_by_key(|group| group.writer.in_memory()) else { break };
+    /// The chunk on its way is stored.
+    async fn stored(&mut self) -> Result<()> {
+        let Some(Storing { group, cut, .. }) = self.storing.take() else { return Ok(()) };
+        let (cut, new_bytes) = cut.done().await?;
+        let GroupState { adopter, written, .. } = &mut self.groups[group];
+        adopter.count(&cut, new_bytes);
+        written.runs.extend(cut.runs);
+        written.hashes.extend(cut.hashes);
+        written.columns.iter_mut().zip(cut.stored).for_each(|(column, stored)| column.stored += stored);
+        Ok(())
+    }
+
+    async fn keep_within_memory(&mut self) -> Result<()> {
+        loop {
+            let storing = self.storing.as_ref().map_or(0, |storing| storing.in_memory);
+            let open = self.groups.iter().map(|group| group.writer.in_memory()).sum::<usize>();
+            if open + storing <= self.write_memory {
+                return Ok(());
+            }
+            if storing > 0 {
+                self.stored().await?;
+                continue;
+            }
+            let Some(largest) = self.groups.iter_mut().max_by_key(|group| group.writer.in_memory()) else { return Ok(()) };
             largest.writer.spill()?;
         }
-        Ok(())
     }
 }
 
