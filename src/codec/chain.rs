@@ -190,7 +190,7 @@ impl Chain {
                 Step::Shuffle(width) => transpose::split(&bytes, 1, usize::from(width)),
                 Step::BitShuffle(width) => bitshuffle::shuffle(&bytes, usize::from(width)),
                 Step::Split { width, components } => transpose::split(&bytes, usize::from(width), usize::from(components)),
-                Step::Lz4 => lz4::encode(&bytes)?,
+                Step::Lz4 => lz4::encode(&bytes),
                 Step::Zstd(level) => zstd::encode(&bytes, i32::from(level))?,
                 Step::Pco(number, level) => pco::encode(&bytes, number, level, self.pco_runs())?,
             });

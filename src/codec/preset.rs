@@ -57,30 +57,26 @@ impl Preset {
         }
     }
 
-    /// The chain for one column of a chunk, from the values of its first block: the first candidate, and so the one that is read
-    /// fastest, than which no later one is smaller by enough.
+    /// The chain for one column of a chunk, from the values of its first block: the smallest candidate; a plainer chain, which is
+    /// read faster, wins unless a later one saves enough.
     ///
     /// # Errors
     /// As [`Chain::encode`].
     pub fn choose(self, ty: &ColumnType, values: &[u8]) -> Result<Chain> {
         let sample = &values[..values.len().min(SAMPLE)];
-        let mut sized = vec![(Chain::PLAIN, sample.len())];
-        let mut least = sample.len();
+        let mut best = (Chain::PLAIN, sample.len());
         for chain in self.promising(self.candidates(ty)?, sample)? {
             let is_slow = self == Self::Fast && chain.is_pco();
-            if is_slow && least > sample.len() / 8 {
+            if is_slow && best.1 > sample.len() / 8 {
                 continue;
             }
             let size = chain.encode(sample)?.len();
-            if !is_slow || size <= sample.len() / 64 {
-                least = least.min(size);
-                sized.push((chain, size));
+            let wins = size < best.1 && best.1 - size >= best.1.div_ceil(self.margin());
+            if wins && (!is_slow || size <= sample.len() / 64) {
+                best = (chain, size);
             }
         }
-        let is_enough =
-            |size: usize| move |later: &(Chain, usize)| later.1 < size && size - later.1 >= size.div_ceil(self.margin());
-        let chosen = (0..sized.len()).find(|place| !sized[place + 1..].iter().any(is_enough(sized[*place].1)));
-        Ok(chosen.map_or(Chain::PLAIN, |place| sized.swap_remove(place).0))
+        Ok(best.0)
     }
 
     /// Whether this preset could have chosen the chain for a column of this type.

@@ -22,6 +22,7 @@ pub(super) struct Assembly {
     columns: Vec<Gather>,
     rows: usize,
     rows_left: usize,
+    is_expecting: bool,
 }
 
 /// Consecutive rows of the result.
@@ -56,7 +57,8 @@ impl Assembly {
                 *uses += 1;
             }
         }
-        Self { types, slices, next: 0, blocks, columns: Vec::new(), rows: plan.rows.len(), rows_left: plan.rows.len() }
+        let rows = plan.rows.len();
+        Self { types, slices, next: 0, blocks, columns: Vec::new(), rows, rows_left: rows, is_expecting: false }
     }
 
     /// The blocks in the order in which their rows come out.
@@ -78,9 +80,8 @@ impl Assembly {
         if self.columns.is_empty() {
             self.columns = self.types.iter().map(|ty| Gather::new(&ty.arrow(), self.rows)).collect::<Result<_>>()?;
         }
-        let began = self.rows_left == self.rows;
-        while let Some(slice) = self.slices.get(self.next) {
-            match *slice {
+        while let Some(slice) = self.slices.get(self.next).copied() {
+            match slice {
                 Slice::Missing(rows) => self.columns.iter_mut().for_each(|column| column.append_nulls(rows)),
                 Slice::Rows { block, start, len } => {
                     let Some((pages, uses)) = self.blocks.get_mut(block) else { break };
@@ -96,9 +97,10 @@ impl Assembly {
             }
             self.rows_left -= slice.len();
             self.next += 1;
-        }
-        if began {
-            self.columns.iter_mut().for_each(|column| column.expect(self.rows_left));
+            // The first values say how long the others will be, about.
+            if slice.block().is_some() && !std::mem::replace(&mut self.is_expecting, true) {
+                self.columns.iter_mut().for_each(|column| column.expect(self.rows_left));
+            }
         }
         Ok(())
     }
