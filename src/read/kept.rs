@@ -97,9 +97,12 @@ impl Kept {
         blocks.iter().map(|block| pages.iter().map(|number| page(*block, *number)).collect()).collect()
     }
 
-    /// Keeps copies of these pages of blocks: what they were decoded to may be part of much more.
+    /// Keeps copies of these pages of blocks, for what they were decoded to may be part of much more; of blocks that would take
+    /// over a quarter of the room, nothing.
     pub(super) fn add(&self, group: usize, pages: &[usize], blocks: &[(BlockPlace, &[Page])]) -> Result<()> {
-        let copied = blocks.iter().flat_map(|(block, decoded)| {
+        let bytes = |decoded: &[Page]| decoded.iter().map(|page| page.get_array_memory_size()).sum::<usize>();
+        let small = blocks.iter().filter(|(_, decoded)| bytes(decoded) <= self.blocks.bytes / 4);
+        let copied = small.flat_map(|(block, decoded)| {
             pages.iter().zip(*decoded).map(|(number, page)| Ok((self.key(group, *block, *number), copy(page)?)))
         });
         let copied = copied.collect::<Result<Vec<_>>>()?;
