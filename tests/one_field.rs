@@ -68,8 +68,7 @@ fn one_field_of_a_wide_group_costs_its_own_bytes_for_rows_and_scans() {
             let local = window(Coalesce::LOCAL).explain(20, -9..=0).await.unwrap();
             let remote = window(Coalesce::REMOTE).explain(20, -9..=0).await.unwrap();
             assert_eq!((local.groups[0].blocks, local.payload_bytes), (10, remote.payload_bytes));
-            // Of files a quarter of a MiB is read at a time: three pictures.
-            assert_eq!((local.ranges, remote.ranges), (if column == "jpeg" { 4 } else { 10 }, 1), "{column}");
+            assert_eq!((local.ranges, remote.ranges), (if column == "jpeg" { 1 } else { 10 }, 1), "{column}");
             println!(
                 "{column}: page {} bytes, window {} bytes local, {} remote",
                 page_bytes(&table, column),

@@ -58,9 +58,12 @@ pub async fn execute(
             schema.groups().get(group.group).ok_or_else(|| Error::internal(format!("no column group {}", group.group)))?;
         let types = described.columns.iter().filter_map(|id| schema.column(*id)).map(|column| column.ty.clone()).collect();
         let ids: Vec<Option<ColumnId>> = group.pages.iter().map(|page| described.columns.get(*page).copied()).collect();
-        let ranges = match &mut fetched {
-            Some(fetched) => Ranges::Fetched(fetched.by_ref().take(group.ranges.len()).collect()),
-            None => Ranges::Files(stores.clone()),
+        let (group, ranges) = match &mut fetched {
+            Some(fetched) => {
+                let ranges = fetched.by_ref().take(group.ranges.len()).collect();
+                (group, Ranges::Fetched(ranges))
+            }
+            None => (group.in_short_ranges(PIECE), Ranges::Files(stores.clone())),
         };
         let types = GroupTypes { types, name: described.name.clone() };
         let arrays = GroupRead { group, types, layout: Arc::clone(layout), ranges, kept: kept.clone() }.read().await?;
