@@ -434,7 +434,7 @@ fn a_window_over_a_view_of_three_tables_costs_the_ranges_of_its_groups() {
     let seen = counting.reset();
     let folders: Vec<&str> = seen.gets.iter().map(|get| get.path.split('/').next().unwrap()).collect();
     assert_eq!((seen.lists, folders), (1, vec!["manifests", "index", "joins", "joins"]));
-    let loader = RowLoader::new(&opened).unwrap().columns(["*.bytes"]).unwrap();
+    let loader = RowLoader::new(&opened).unwrap().columns(["*.bytes"]).unwrap().keep(0);
     let offsets = Offsets::try_from(-9..=0).unwrap();
     let here = loader.get_rows(50, 0..=0);
     let row = block_on(here).unwrap().table_rows()[0].unwrap();
