@@ -174,7 +174,9 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
     let rows: Vec<Option<(usize, usize)>> = places.into_iter().map(|place| place.map(numbered)).collect();
     let mut uses = vec![0_u32; wanted.len()];
     for (block, _) in rows.iter().flatten() {
-        uses.get_mut(*block).map(|uses| *uses += 1);
+        if let Some(uses) = uses.get_mut(*block) {
+            *uses += 1;
+        }
     }
     let kept = request.kept.find(request.group, &wanted, &request.pages);
     let mut blocks: Vec<BlockRead> = Vec::with_capacity(wanted.len());
