@@ -27,18 +27,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = ingest(&dataset, Store::open(&url)?, &IngestSettings::default(), |_| {}).await?;
     assert_eq!((table.rows(), table.manifest().sequences()), (150, 3));
 
-    // Frame 52 is the third of its scene: of the ten frames before it, two exist.
+    // All four columns of the poses lie in one range.
     let loader = table.row_loader().columns(["agents.pose.*"])?;
+    let cost = loader.explain(52, -10..=0).await?;
+    assert_eq!((cost.ranges, cost.requests, cost.hops), (1, 1, 1));
+
+    // Frame 52 is the third of its scene: of the ten frames before it, two exist.
     let history = loader.get_rows(52, -10..=0).await?;
     assert_eq!(history.mask().iter().filter(|exists| **exists).count(), 3);
     let now = history.tensor::<f64>("agents.pose.centroid", 10)?;
     let yaw = history.tensor::<f32>("agents.pose.yaw", 10)?;
     assert_eq!((now.shape()[0], now.shape()[1]), (yaw.len(), 2));
     println!("{} agents in frame 52, the first at {:?}", yaw.len(), &now[..2]);
-
-    // All four columns of the poses lie in one range.
-    let cost = loader.explain(52, -10..=0).await?;
-    assert_eq!((cost.ranges, cost.requests, cost.hops), (1, 1, 1));
 
     // The way back: every record, bit by bit.
     export_table(&Table::open(&url).await?, &back, |_| {}).await?;

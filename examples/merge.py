@@ -81,8 +81,9 @@ print(found.summary())
 
 # A window over the view reads both tables: one range each, and rows that the filter left out.
 rows = tt.row_loader(tt.open_table("busy"))
+cost = rows.explain(5, ["lidar.*", "labels.*"], offsets=range(-2, 1))
 window = rows.get_rows(5, columns=["lidar.*", "labels.*"], offsets=range(-2, 1))
 assert (list(window), list(window.mask)) == (["lidar.points", "labels.boxes"], [True] * 3)
 assert [len(boxes) for boxes in window["labels.boxes"]] == [len(points) - 100 for points in window["lidar.points"]]
-assert rows.explain(5, ["lidar.*", "labels.*"], offsets=range(-2, 1))["ranges"] == 2
+assert cost["ranges"] == 2
 print(f"{len(busy)} busy rows of 1000, windows of {window['lidar.points'].values.nbytes + window['labels.boxes'].values.nbytes:,} bytes")

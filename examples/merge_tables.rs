@@ -25,10 +25,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // A row comes from three tables, and a window follows the sweeps through all of them.
     let loader = RowLoader::new(&merged)?.columns(["lidar.*", "boxes.*", "weather.*"])?;
+    let cost = loader.explain(20, -3..=0).await?;
     let window = loader.get_rows(20, -3..=0).await?;
     assert_eq!(window.mask(), [true; 4]);
     assert_eq!(window.column_mask("boxes.data")?, [false, true, false, true]);
-    let cost = loader.explain(20, -3..=0).await?;
     println!("4 rows of 3 tables: {} ranges, {} bytes", cost.ranges, cost.bytes);
     assert_eq!(cost.ranges, 3);
 

@@ -39,6 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Positions are those of the filtered frame; windows stand in the whole table.
     let loader = RowLoader::new(&busy)?.columns(["*.jpeg", "radar.*"])?;
+    let cost = loader.explain(0, -6..=0).await?;
     let row = loader.get_row(0).await?;
     assert_eq!(row.bytes("camera.jpeg")?, picture(4));
     assert_eq!(row.tensor::<f32>("radar.ranges")?.values(), ranges(4));
@@ -47,7 +48,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let history = loader.get_rows(0, -6..=0).await?;
     assert_eq!(history.mask(), [false, false, true, true, true, true, true]);
     assert_eq!(history.tensor::<f32>("radar.ranges", 2)?.values(), ranges(0));
-    let cost = loader.explain(0, -6..=0).await?;
     assert_eq!((cost.groups.len(), cost.ranges, cost.requests), (2, 2, 2));
     println!("a window of {} rows: {} ranges, {} bytes", history.len(), cost.ranges, cost.bytes);
     Ok(())
