@@ -131,7 +131,8 @@ impl GroupRead {
             .iter()
             .map(|page| self.types.types.get(*page).cloned().ok_or_else(|| Error::internal(format!("no column {page}"))));
         let mut assembly = Assembly::new(&self.group, wanted.collect::<Result<_>>()?);
-        let shared = threads() > 1 && self.stored() > if self.is_plain()? { PARALLEL_PLAIN_ABOVE } else { PARALLEL_ABOVE };
+        let stored = self.stored();
+        let shared = threads() > 1 && stored > PARALLEL_ABOVE && (stored > PARALLEL_PLAIN_ABOVE || !self.is_plain()?);
         let pieces = self.pieces(&assembly.order(), if shared { SHARED_PIECE } else { PIECE });
         if !shared {
             let several = pieces.len() > 1;
