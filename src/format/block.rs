@@ -257,9 +257,87 @@ fn signed_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> Resul
     };
     let (found, expected) = (u64::from_le_bytes(*checksum), seed.of_page(ordinal, page, signed));
     if expected != found {
-        return Err(Error::corrupt(format!("page {page}: checksum {found:016x}, computed {expected:016x}")));
+        return Err(checksum_differs(page, found, expected));
     }
     Ok(signed)
+}
+
+/// What stands before the values of a stored page.
+#[derive(Clone, Debug)]
+pub struct PageHead {
+    /// The structure, checked against the length of the values.
+    pub structure: Structure,
+    /// Where the structure section lies in the page.
+    structure_bytes: Range<usize>,
+    /// Where the values do.
+    pub values: Range<usize>,
+    /// Bytes of the values when decoded.
+    values_len: usize,
+    /// Whether the values are stored as they are.
+    pub is_plain: bool,
+}
+
+impl PageHead {
+    /// Bytes before the values of a page that begins with these.
+    ///
+    /// # Errors
+    /// `Corrupt` where they are too few.
+    pub fn len(page: &[u8]) -> Result<usize> {
+        let structure_len = Cursor::new(page, "page").len32()?;
+        Ok(PAGE_HEADER.saturating_add(structure_len).saturating_add(7) & !7)
+    }
+
+    /// Checks what stands before the values of a page; what comes after is not looked at.
+    ///
+    /// # Errors
+    /// `Corrupt` where it does not fit the type, or is cut.
+    pub fn parse(page: &[u8], place: &PagePlace<'_>) -> Result<Self> {
+        let mut cursor = Cursor::new(page, "page");
+        let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
+        let flags = cursor.u32()?;
+        if values_len > MAX_BLOCK || flags > u32::from(STORED_PLAIN) {
+            return Err(Error::corrupt(format!("page: {values_len} bytes of values, flags {flags}")));
+        }
+        // There is one way to store values: plain is flagged where there is a chain, and encoded is shorter.
+        let encoded = flags == 0 && !place.chain.is_plain();
+        if (flags != 0 && place.chain.is_plain())
+            || (encoded && stored_len >= values_len)
+            || (!encoded && stored_len != values_len)
+        {
+            return Err(Error::corrupt(format!(
+                "page: {values_len} bytes of values stored in {stored_len}, flags {flags}, chain {}",
+                place.chain
+            )));
+        }
+        let structure_start = cursor.position();
+        let structure = Structure::parse(place.ty, place.rows, cursor.take(structure_len)?, values_len)?;
+        cursor.pad8()?;
+        let start = cursor.position();
+        Ok(Self {
+            structure,
+            structure_bytes: structure_start..structure_start + structure_len,
+            values: start..start.saturating_add(stored_len),
+            values_len,
+            is_plain: !encoded,
+        })
+    }
+}
+
+/// Verifies a page that lies in parts: what stands before its values, the values, and what follows them.
+///
+/// # Errors
+/// `Corrupt` where the checksum differs, or something else than it follows the values.
+pub fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[u8]) -> Result<()> {
+    let (padding, checksum) = after.split_last_chunk::<CHECKSUM>().unwrap_or((after, &[0; CHECKSUM]));
+    let (found, expected) =
+        (u64::from_le_bytes(*checksum), place.seed.of_page_parts(place.ordinal, place.page, [head, values, padding]));
+    if expected != found {
+        return Err(checksum_differs(place.page, found, expected));
+    }
+    if padding.len() != values.len().next_multiple_of(8) - values.len() || padding.iter().any(|byte| *byte != 0) {
+        return Err(Error::corrupt(format!("page: {} bytes after {} of values, or not zero", padding.len(), values.len())));
+    }
+    Ok(())
 }
 
 /// Verifies and decodes a stored page.
@@ -268,29 +346,17 @@ fn signed_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> Resul
 /// `Corrupt` where the checksum differs or the content does not fit the type.
 pub fn decode_page(stored: Bytes, place: PagePlace<'_>) -> Result<DecodedPage> {
     let signed = signed_page(&stored, place.seed, place.ordinal, place.page)?;
+    let head = PageHead::parse(signed, &place)?;
     let mut cursor = Cursor::new(signed, "page");
-    let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
-    let flags = cursor.u32()?;
-    if values_len > MAX_BLOCK || flags > u32::from(STORED_PLAIN) {
-        return Err(Error::corrupt(format!("page: {values_len} bytes of values, flags {flags}")));
-    }
-    // There is one way to store values: plain is flagged where there is a chain, and encoded is shorter.
-    let encoded = flags == 0 && !place.chain.is_plain();
-    if (flags != 0 && place.chain.is_plain()) || (encoded && stored_len >= values_len) {
-        return Err(Error::corrupt(format!(
-            "page: {values_len} bytes of values stored in {stored_len}, flags {flags}, chain {}",
-            place.chain
-        )));
-    }
-    let structure_start = cursor.position();
-    let structure_bytes = cursor.take(structure_len)?;
-    let structure = Structure::parse(place.ty, place.rows, structure_bytes, values_len)?;
-    cursor.pad8()?;
-    let values_start = cursor.position();
-    cursor.take(stored_len)?;
+    cursor.take(head.values.start)?;
+    cursor.take(head.values.len())?;
     cursor.pad8()?;
     cursor.end()?;
-    let chain = if flags == 0 { place.chain } else { &Chain::PLAIN };
-    let values = chain.decode(stored.slice(values_start..values_start + stored_len), values_len)?;
-    Ok(DecodedPage { structure_bytes: stored.slice(structure_start..structure_start + structure_len), structure, values })
+    let chain = if head.is_plain { &Chain::PLAIN } else { place.chain };
+    let values = chain.decode(stored.slice(head.values), head.values_len)?;
+    Ok(DecodedPage { structure_bytes: stored.slice(head.structure_bytes), structure: head.structure, values })
+}
+
+fn checksum_differs(page: u16, found: u64, expected: u64) -> Error {
+    Error::corrupt(format!("page {page}: checksum {found:016x}, computed {expected:016x}"))
 }

@@ -1,6 +1,8 @@
 //! Page, directory and header checksums: XXH3-64, seeded so that a valid block in the wrong place fails.
 //! Follows `format-spec/checksums.md#seeds`.
 
+use std::hash::Hasher;
+
 use twox_hash::XxHash3_64;
 
 use crate::id::Hash;
@@ -25,9 +27,19 @@ impl ChunkSeed {
         self.of_slot(ordinal, u64::from(page) + 1, bytes)
     }
 
+    /// As [`ChunkSeed::of_page`], of bytes that lie in parts.
+    pub(super) fn of_page_parts(self, ordinal: u32, page: u16, parts: [&[u8]; 3]) -> u64 {
+        let mut hasher = XxHash3_64::with_seed(self.of_place(ordinal, u64::from(page) + 1));
+        parts.into_iter().for_each(|part| hasher.write(part));
+        hasher.finish()
+    }
+
     fn of_slot(self, ordinal: u32, slot: u64, bytes: &[u8]) -> u64 {
-        let place = (u64::from(ordinal) * 65_536 + slot).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        XxHash3_64::oneshot_with_seed(self.0 ^ place, bytes)
+        XxHash3_64::oneshot_with_seed(self.of_place(ordinal, slot), bytes)
+    }
+
+    fn of_place(self, ordinal: u32, slot: u64) -> u64 {
+        self.0 ^ (u64::from(ordinal) * 65_536 + slot).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Assembly {
 
 /// Consecutive rows of the result.
 #[derive(Clone, Copy)]
-enum Slice {
+pub(super) enum Slice {
     Missing(usize),
     Rows { block: usize, start: usize, len: usize },
 }
@@ -39,7 +39,7 @@ impl Slice {
         }
     }
 
-    fn block(self) -> Option<usize> {
+    pub(super) fn block(self) -> Option<usize> {
         match self {
             Self::Missing(_) => None,
             Self::Rows { block, .. } => Some(block),
@@ -130,7 +130,8 @@ impl Assembly {
     }
 }
 
-fn slices(plan: &GroupPlan) -> Vec<Slice> {
+/// The rows of a plan as they come out.
+pub(super) fn slices(plan: &GroupPlan) -> Vec<Slice> {
     let mut slices: Vec<Slice> = Vec::new();
     for row in &plan.rows {
         match (slices.last_mut(), row) {

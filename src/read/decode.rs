@@ -1,6 +1,6 @@
 //! Stored blocks to Arrow arrays: every directory and every wanted page is verified before it is decoded.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use arrow_array::Array;
 use arrow_data::ArrayData;
@@ -11,6 +11,7 @@ use crate::{
     codec::Chain,
     error::{Error, Result},
     format::{BlockDirectory, PagePlace, decode_page, page_range},
+    id::ChunkId,
     schema::ColumnType,
 };
 
@@ -49,13 +50,19 @@ pub(super) fn decode_block(
     };
     decoded.map_err(|error| {
         let first = block.bytes.stretches().first();
-        let place =
-            first.and_then(|first| Some((group.ranges.get(first.range)?, first))).map_or(String::new(), |(range, first)| {
-                let start = range.range.start + first.within.start as u64;
-                format!(" of chunk {} at {start}..{}", range.chunk, start + first.within.len() as u64)
-            });
-        error.at(format!("column group `{}`: block {}{place}", types.name, block.ordinal))
+        let place = first.and_then(|first| {
+            let range = group.ranges.get(first.range)?;
+            let start = range.range.start + first.within.start as u64;
+            Some((range.chunk, start..start + first.within.len() as u64))
+        });
+        at_block(types, block, place, error)
     })
+}
+
+/// An error of a block, with where it lies.
+pub(super) fn at_block(types: &GroupTypes, block: &BlockRead, place: Option<(ChunkId, Range<u64>)>, error: Error) -> Error {
+    let place = place.map_or(String::new(), |(chunk, range)| format!(" of chunk {chunk} at {}..{}", range.start, range.end));
+    error.at(format!("column group `{}`: block {}{place}", types.name, block.ordinal))
 }
 
 fn bytes_of(stretch: &Stretch, ranges: &BTreeMap<usize, Bytes>) -> Result<Bytes> {
@@ -74,8 +81,15 @@ fn whole(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockR
 }
 
 fn decode_one(types: &GroupTypes, chains: &[Chain], block: &BlockRead, page: usize, bytes: Bytes) -> Result<Page> {
-    let (ty, chain) = types.types.get(page).zip(chains.get(page)).ok_or_else(|| Error::internal(format!("no column {page}")))?;
-    let number = u16::try_from(page).map_err(|_| Error::internal("over 65,534 pages"))?;
-    let place = PagePlace { seed: block.seed, ordinal: block.ordinal, page: number, rows: block.rows, ty, chain };
-    Ok(Arc::new(decode_page(bytes, place)?.to_array(ty)?.to_data()))
+    let place = types.place(block, page, chains.get(page))?;
+    Ok(Arc::new(decode_page(bytes, place)?.to_array(place.ty)?.to_data()))
+}
+
+impl GroupTypes {
+    /// What a page of a block must be, by its number and its chain.
+    pub(super) fn place<'a>(&'a self, block: &BlockRead, page: usize, chain: Option<&'a Chain>) -> Result<PagePlace<'a>> {
+        let (ty, chain) = self.types.get(page).zip(chain).ok_or_else(|| Error::internal(format!("no column {page}")))?;
+        let number = u16::try_from(page).map_err(|_| Error::internal("over 65,534 pages"))?;
+        Ok(PagePlace { seed: block.seed, ordinal: block.ordinal, page: number, rows: block.rows, ty, chain })
+    }
 }

@@ -13,6 +13,7 @@ use super::{
     assemble::Assembly,
     decode::{GroupTypes, Page, decode_block},
     kept::Kept,
+    land::Landing,
     layout::Layout,
     plan::{BlockRead, GroupPlan, RangeRead, ReadPlan},
 };
@@ -53,23 +54,44 @@ pub async fn execute(
         false => Some(fetch(stores, &plan).await?.into_iter()),
     };
     let mut columns = Vec::new();
-    for (group, layout) in plan.groups.into_iter().zip(layouts) {
+    for (mut group, layout) in plan.groups.into_iter().zip(layouts) {
         let described =
             schema.groups().get(group.group).ok_or_else(|| Error::internal(format!("no column group {}", group.group)))?;
         let types = described.columns.iter().filter_map(|id| schema.column(*id)).map(|column| column.ty.clone()).collect();
-        let ids: Vec<Option<ColumnId>> = group.pages.iter().map(|page| described.columns.get(*page).copied()).collect();
-        let (group, ranges) = match &mut fetched {
-            Some(fetched) => {
-                let ranges = fetched.by_ref().take(group.ranges.len()).collect();
-                (group, Ranges::Fetched(ranges))
-            }
-            None => (group.in_short_ranges(PIECE), Ranges::Files(stores.clone())),
-        };
-        let types = GroupTypes { types, name: described.name.clone() };
-        let arrays = GroupRead { group, types, layout: Arc::clone(layout), ranges, kept: kept.clone() }.read().await?;
-        columns.extend(ids.into_iter().flatten().zip(arrays));
+        let types = Arc::new(GroupTypes { types, name: described.name.clone() });
+        let wanted = group.pages.clone();
+        let mut arrays = BTreeMap::new();
+        if by_piece && let Some(landing) = Landing::take_from(&mut group, &types, layout, stores)? {
+            arrays.extend(land(landing).await?);
+        }
+        if !group.pages.is_empty() {
+            let (group, ranges) = match &mut fetched {
+                Some(fetched) => {
+                    let ranges = fetched.by_ref().take(group.ranges.len()).collect();
+                    (group, Ranges::Fetched(ranges))
+                }
+                None => (group.in_short_ranges(PIECE), Ranges::Files(stores.clone())),
+            };
+            let pages = group.pages.clone();
+            let read = GroupRead { group, types, layout: Arc::clone(layout), ranges, kept: kept.clone() }.read().await?;
+            arrays.extend(pages.into_iter().zip(read));
+        }
+        for page in wanted {
+            let id = described.columns.get(page).ok_or_else(|| Error::internal(format!("no column {page}")))?;
+            let array = arrays.get(&page).ok_or_else(|| Error::internal(format!("column {page} was not read")))?;
+            columns.push((*id, Arc::clone(array)));
+        }
     }
     Ok(columns)
+}
+
+/// Reads what is read to where it stays; nobody else is kept waiting for much of it.
+async fn land(landing: Landing) -> Result<Vec<(usize, ArrayRef)>> {
+    if landing.stored() <= PARALLEL_PLAIN_ABOVE {
+        return landing.read();
+    }
+    let read = tokio::task::spawn_blocking(move || landing.read()).await;
+    read.map_err(|error| Error::internal(format!("reading: {error}")))?
 }
 
 /// The ranges of all groups, in their order.
@@ -87,12 +109,12 @@ async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Byt
     ranges.map(|range| next(range).ok_or_else(|| Error::internal("a range without an answer"))).collect()
 }
 
-fn store_of(stores: &BTreeMap<u32, Store>, owner: u32) -> Result<&Store> {
+pub(super) fn store_of(stores: &BTreeMap<u32, Store>, owner: u32) -> Result<&Store> {
     stores.get(&owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))
 }
 
 /// What the layout says is there is not: somebody took it away.
-fn lost(error: Error) -> Error {
+pub(super) fn lost(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),
         _ => error,
@@ -102,7 +124,7 @@ fn lost(error: Error) -> Error {
 /// One group of a plan, and where its bytes come from.
 struct GroupRead {
     group: GroupPlan,
-    types: GroupTypes,
+    types: Arc<GroupTypes>,
     layout: Arc<Layout>,
     ranges: Ranges,
     kept: Kept,
@@ -267,7 +289,7 @@ impl GroupRead {
 }
 
 /// How many threads decode; asking the system reads files, which takes as long as reading a small row.
-fn threads() -> usize {
+pub(super) fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))
 }

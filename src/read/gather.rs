@@ -2,11 +2,14 @@
 //! rows are here, so that neither all blocks nor all they were read from are held beside the result.
 
 use arrow_array::{ArrayRef, make_array};
-use arrow_buffer::{BooleanBufferBuilder, MutableBuffer, NullBufferBuilder};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, MutableBuffer, NullBufferBuilder};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    store::Lent,
+};
 
 /// The rows so far of one column, or of one part of a nested column.
 pub(super) struct Gather {
@@ -19,30 +22,96 @@ pub(super) struct Gather {
 /// The values as Arrow lays them out, for the types that columns have: 64-bit offsets everywhere.
 enum Values {
     Bits(BooleanBufferBuilder),
-    Fixed { width: usize, bytes: MutableBuffer },
-    Bytes { ends: Ends, bytes: MutableBuffer },
+    Fixed { width: usize, bytes: Stream },
+    Bytes { ends: Ends, bytes: Stream },
     List { ends: Ends, items: Box<Gather> },
     FixedList { size: usize, items: Box<Gather> },
     Struct(Vec<Gather>),
 }
 
+/// The value stream of a column: the bytes below all of its structure.
+enum Stream {
+    Here(Lent),
+    /// They lie one after another already.
+    There(Buffer),
+}
+
+impl Stream {
+    fn with_capacity(bytes: usize) -> Self {
+        Self::Here(Lent::with_capacity(bytes))
+    }
+
+    fn append(&mut self, values: &[u8]) {
+        if let Self::Here(bytes) = self {
+            bytes.extend_from_slice(values);
+        }
+    }
+
+    fn append_zeros(&mut self, count: usize) {
+        if let Self::Here(bytes) = self {
+            let len = bytes.len() + count;
+            bytes.resize(len, 0);
+        }
+    }
+
+    fn reserve(&mut self, more: usize) {
+        if let Self::Here(bytes) = self {
+            bytes.reserve(more);
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Here(bytes) => bytes.len(),
+            Self::There(values) => values.len(),
+        }
+    }
+
+    fn finish(self) -> Buffer {
+        match self {
+            Self::Here(bytes) => bytes.into_arrow(),
+            Self::There(values) => values,
+        }
+    }
+}
+
 impl Gather {
     /// Room for `rows` rows of an Arrow type that a column has.
     pub(super) fn new(ty: &DataType, rows: usize) -> Result<Self> {
+        Self::with_stream(ty, rows, &|bytes| Stream::with_capacity(bytes))
+    }
+
+    /// As [`Gather::new`], for rows whose values are in `values` already: what is appended are their lengths and which are null.
+    pub(super) fn around(ty: &DataType, rows: usize, values: &Buffer) -> Result<Self> {
+        Self::with_stream(ty, rows, &|_| Stream::There(values.clone()))
+    }
+
+    fn with_stream(ty: &DataType, rows: usize, stream: &dyn Fn(usize) -> Stream) -> Result<Self> {
         let values = match ty {
             DataType::Boolean => Values::Bits(BooleanBufferBuilder::new(rows)),
-            DataType::LargeUtf8 | DataType::LargeBinary => Values::Bytes { ends: Ends::new(rows), bytes: MutableBuffer::new(0) },
-            DataType::LargeList(item) => Values::List { ends: Ends::new(rows), items: Box::new(Self::new(item.data_type(), 0)?) },
+            DataType::LargeUtf8 | DataType::LargeBinary => Values::Bytes { ends: Ends::new(rows), bytes: stream(0) },
+            DataType::LargeList(item) => {
+                Values::List { ends: Ends::new(rows), items: Box::new(Self::with_stream(item.data_type(), 0, stream)?) }
+            }
             DataType::FixedSizeList(item, size) => {
                 let size = usize::try_from(*size).map_err(|_| Error::internal(format!("lists of {size} items")))?;
-                Values::FixedList { size, items: Box::new(Self::new(item.data_type(), rows.saturating_mul(size))?) }
+                let items = Self::with_stream(item.data_type(), rows.saturating_mul(size), stream)?;
+                Values::FixedList { size, items: Box::new(items) }
             }
-            DataType::Struct(fields) => {
-                Values::Struct(fields.iter().map(|field| Self::new(field.data_type(), rows)).collect::<Result<_>>()?)
-            }
+            // A tensor of varying shape: its elements, and its shape beside the value stream.
+            DataType::Struct(fields) => Values::Struct(
+                fields
+                    .iter()
+                    .enumerate()
+                    .map(|(number, field)| match number {
+                        0 => Self::with_stream(field.data_type(), rows, stream),
+                        _ => Self::new(field.data_type(), rows),
+                    })
+                    .collect::<Result<_>>()?,
+            ),
             other => {
                 let width = other.primitive_width().ok_or_else(|| Error::internal(format!("a column of type {other}")))?;
-                Values::Fixed { width, bytes: MutableBuffer::new(rows.saturating_mul(width)) }
+                Values::Fixed { width, bytes: stream(rows.saturating_mul(width)) }
             }
         };
         Ok(Self { ty: ty.clone(), rows: 0, valid: NullBufferBuilder::new(rows), values })
@@ -67,11 +136,11 @@ impl Gather {
             Values::Bits(bits) => bits.append_packed_range(start..start + rows, buffer(0)?),
             Values::Fixed { width, bytes } => {
                 let stored = buffer(0)?.get(start * *width..(start + rows) * *width).ok_or_else(outside)?;
-                bytes.extend_from_slice(stored);
+                bytes.append(stored);
             }
             Values::Bytes { ends, bytes } => {
                 let taken = ends.append(buffer(0)?.typed_data(), start, rows).ok_or_else(outside)?;
-                bytes.extend_from_slice(buffer(1)?.get(taken).ok_or_else(outside)?);
+                bytes.append(buffer(1)?.get(taken).ok_or_else(outside)?);
             }
             Values::List { ends, items } => {
                 let taken = ends.append(buffer(0)?.typed_data(), start, rows).ok_or_else(outside)?;
@@ -102,7 +171,7 @@ impl Gather {
         };
         match &mut self.values {
             Values::Bits(bits) => bits.append_n(rows, false),
-            Values::Fixed { width, bytes } => bytes.extend_zeros(rows * *width),
+            Values::Fixed { width, bytes } => bytes.append_zeros(rows * *width),
             Values::Bytes { ends, .. } | Values::List { ends, .. } => ends.append_empty(rows),
             Values::FixedList { size, items } => blank(items, rows * *size),
             Values::Struct(fields) => fields.iter_mut().for_each(|field| blank(field, rows)),
@@ -145,11 +214,11 @@ impl Gather {
     }
 
     pub(super) fn data(mut self) -> Result<ArrayData> {
-        let data = ArrayData::builder(self.ty.clone()).len(self.rows).nulls(self.valid.finish());
+        let data = ArrayData::builder(self.ty.clone()).len(self.rows).nulls(self.valid.finish()).align_buffers(true);
         let data = match self.values {
             Values::Bits(mut bits) => data.add_buffer(bits.finish().into_inner()),
-            Values::Fixed { bytes, .. } => data.add_buffer(bytes.into()),
-            Values::Bytes { ends, bytes } => data.add_buffer(ends.0.into()).add_buffer(bytes.into()),
+            Values::Fixed { bytes, .. } => data.add_buffer(bytes.finish()),
+            Values::Bytes { ends, bytes } => data.add_buffer(ends.0.into()).add_buffer(bytes.finish()),
             Values::List { ends, items } => data.add_buffer(ends.0.into()).add_child_data(items.data()?),
             Values::FixedList { items, .. } => data.add_child_data(items.data()?),
             Values::Struct(fields) => {

@@ -10,6 +10,7 @@ mod decode;
 mod execute;
 mod gather;
 mod kept;
+mod land;
 mod layout;
 mod plan;
 mod times;

@@ -10,7 +10,7 @@ use super::{
     layout::{BlockPlace, Layout, RowPlace},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     format::{ChunkSeed, LayoutRun},
     id::ChunkId,
     store::{RangeRequest, SPLIT_ABOVE, range_parts},
@@ -200,6 +200,28 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
 }
 
 impl GroupPlan {
+    /// Leaves some of the wanted pages to be read, by their places in [`GroupPlan::pages`]; each with where it lies in the chunk
+    /// of each block, which must be known where others are taken away.
+    pub(super) fn leave(&mut self, left: &[(usize, Option<Vec<Range<u64>>>)]) -> Result<()> {
+        let unknown = || Error::internal("a page whose place is not known");
+        for (number, block) in self.blocks.iter_mut().enumerate() {
+            let stretch = |(position, places): &(usize, Option<Vec<Range<u64>>>)| match &block.bytes {
+                BlockBytes::Pages(stretches) => stretches.get(*position).cloned(),
+                BlockBytes::Block(whole) => {
+                    let start = self.ranges.get(whole.range)?.range.start;
+                    let place = places.as_ref()?.get(number)?;
+                    let within = |at: u64| at.checked_sub(start).and_then(|at| usize::try_from(at).ok());
+                    Some(Stretch { range: whole.range, within: within(place.start)?..within(place.end)? })
+                }
+                BlockBytes::Kept(_) => None,
+            };
+            block.bytes = BlockBytes::Pages(left.iter().map(stretch).collect::<Option<_>>().ok_or_else(unknown)?);
+        }
+        let pages = left.iter().map(|(position, _)| self.pages.get(*position).copied()).collect::<Option<_>>();
+        self.pages = pages.ok_or_else(unknown)?;
+        Ok(())
+    }
+
     /// The same reads in ranges of at most so many bytes; one longer stretch is a range all the same.
     pub(super) fn in_short_ranges(mut self, most: u64) -> Self {
         let mut short: Vec<RangeRead> = Vec::new();

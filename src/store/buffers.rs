@@ -1,12 +1,17 @@
 //! Buffers that are filled again and again. Memory that went back to the system is mapped and cleared anew, page by page,
 //! when it is next used: for a window of ten lidar sweeps that costs three times as much as reading it from the page cache and
-//! checking it. So the last long buffers that nobody holds any more stay here, up to [`KEPT`] bytes of them.
+//! checking it. So the last long buffers that nobody holds any more stay here, those that were read to and those that results
+//! lay in, up to [`KEPT`] bytes of them: never more than were in use at once.
 
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, TryLockError};
 
-/// Bytes that are kept for the next reads, in the whole process.
-pub(super) const KEPT: usize = 64 << 20;
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+
+/// Bytes that are kept for the next reads, in the whole process: what a few batches take.
+pub(super) const KEPT: usize = 512 << 20;
 /// Shorter buffers come from the allocator, which has them at hand.
 const LONG: usize = 64 << 10;
 
@@ -18,60 +23,97 @@ struct Free {
     bytes: usize,
 }
 
-/// Bytes of a buffer; the buffer is kept for another read when they are dropped.
-pub(super) struct Lent {
-    buffer: Vec<u8>,
-    len: usize,
-}
+/// A buffer that is kept for another read when it is dropped.
+#[derive(Default)]
+pub(crate) struct Lent(Vec<u8>);
 
-/// A kept buffer for `len` bytes, at most twice as long; they hold what was read before.
+/// A kept buffer for `len` bytes, with room for at most twice as many; it holds what it held.
 pub(super) fn take(len: usize) -> Option<Lent> {
     if len < LONG {
         return None;
     }
     let buffer = with(|free| {
-        let fits = |buffer: &Vec<u8>| (len..=len.saturating_mul(2)).contains(&buffer.len());
+        let fits = |buffer: &Vec<u8>| (len..=len.saturating_mul(2)).contains(&buffer.capacity());
         let fitting = free.buffers.iter().enumerate().filter(|(_, buffer)| fits(buffer));
-        let (place, _) = fitting.min_by_key(|(_, buffer)| buffer.len())?;
+        let (place, _) = fitting.min_by_key(|(_, buffer)| buffer.capacity())?;
         let buffer = free.buffers.remove(place)?;
-        free.bytes -= buffer.len();
+        free.bytes -= buffer.capacity();
         Some(buffer)
     })??;
-    Some(Lent { buffer, len })
+    Some(Lent(buffer))
 }
 
 impl Lent {
-    /// All of a new buffer.
-    pub(super) fn new(buffer: Vec<u8>) -> Self {
-        Self { len: buffer.len(), buffer }
+    /// An empty buffer with room for `bytes`.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        match take(bytes) {
+            Some(mut kept) => {
+                kept.clear();
+                kept
+            }
+            None => Self(Vec::with_capacity(bytes)),
+        }
+    }
+
+    /// A buffer of `len` bytes, of whatever value.
+    pub(crate) fn of_len(len: usize) -> Self {
+        match take(len) {
+            Some(mut kept) => {
+                kept.resize(len, 0);
+                kept
+            }
+            None => Self(vec![0; len]),
+        }
+    }
+
+    /// The bytes, to be shared; the buffer is kept once nobody holds any of them.
+    pub(crate) fn into_arrow(mut self) -> Buffer {
+        if self.0.capacity() < LONG {
+            return Buffer::from_vec(std::mem::take(&mut self.0));
+        }
+        Buffer::from(Bytes::from_owner(self))
+    }
+}
+
+impl From<Vec<u8>> for Lent {
+    fn from(buffer: Vec<u8>) -> Self {
+        Self(buffer)
+    }
+}
+
+impl Deref for Lent {
+    type Target = Vec<u8>;
+
+    fn deref(&self) -> &Vec<u8> {
+        &self.0
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.0
     }
 }
 
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        self.buffer.get(..self.len).unwrap_or_default()
-    }
-}
-
-impl AsMut<[u8]> for Lent {
-    fn as_mut(&mut self) -> &mut [u8] {
-        self.buffer.get_mut(..self.len).unwrap_or_default()
+        &self.0
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let buffer = std::mem::take(&mut self.buffer);
-        if !(LONG..=KEPT).contains(&buffer.len()) {
+        let buffer = std::mem::take(&mut self.0);
+        if !(LONG..=KEPT).contains(&buffer.capacity()) {
             return;
         }
         with(|free| {
-            free.bytes += buffer.len();
+            free.bytes += buffer.capacity();
             free.buffers.push_back(buffer);
             while free.bytes > KEPT
                 && let Some(oldest) = free.buffers.pop_front()
             {
-                free.bytes -= oldest.len();
+                free.bytes -= oldest.capacity();
             }
         });
     }
@@ -94,18 +136,31 @@ mod tests {
     #[test]
     fn a_dropped_buffer_is_lent_again_and_no_more_than_the_bound_is_kept() {
         let odd = (1 << 20) + 77;
-        drop(Lent::new(vec![7; odd]));
-        let again = take(odd - 5).expect("the buffer dropped just now");
-        assert_eq!(again.as_ref(), vec![7; odd - 5]);
-        assert!(take(odd - 5).is_none_or(|other| other.buffer.as_ptr() != again.buffer.as_ptr()), "lent twice");
+        drop(Lent::from(vec![7; odd]));
+        let again = Lent::of_len(odd - 5);
+        assert_eq!(again.as_ref(), vec![7; odd - 5], "the buffer dropped just now");
+        assert!(take(odd - 5).is_none_or(|other| other.as_ptr() != again.as_ptr()), "lent twice");
         drop(again);
-        assert!(take(odd / 2 - 1).is_none_or(|lent| lent.buffer.len() != odd), "over twice as long as asked for");
-        for _ in 0..100 {
-            drop(Lent::new(vec![1; odd]));
+        assert!(take(odd / 2 - 1).is_none_or(|lent| lent.capacity() != odd), "over twice as long as asked for");
+        let shared = Lent::of_len(odd).into_arrow();
+        let at = shared.as_ptr();
+        let part = shared.slice_with_length(5, 10);
+        drop(shared);
+        assert!(take(odd).is_none_or(|lent| lent.as_ptr() != at), "lent while a part of it is held");
+        drop(part);
+        let empty = Lent::with_capacity(odd);
+        assert_eq!((empty.len(), empty.as_ptr()), (0, at));
+        drop(empty);
+        let most = KEPT / odd;
+        for _ in 0..most + 50 {
+            drop(Lent::from(Vec::with_capacity(odd)));
         }
-        assert_eq!(with(|free| free.bytes <= KEPT && free.bytes == free.buffers.iter().map(Vec::len).sum::<usize>()), Some(true));
-        drop(Lent::new(vec![1; KEPT + 1]));
-        drop(Lent::new(vec![1; LONG - 1]));
+        assert_eq!(
+            with(|free| free.bytes <= KEPT && free.bytes == free.buffers.iter().map(Vec::capacity).sum::<usize>()),
+            Some(true)
+        );
+        drop(Lent::from(Vec::with_capacity(KEPT + 1)));
+        drop(Lent::from(Vec::with_capacity(LONG - 1)));
         assert!(take(LONG - 1).is_none() && take(KEPT + 1).is_none());
     }
 }

@@ -59,6 +59,20 @@ impl LocalFiles {
         read_at(&handle.file, &request.name, &self.url, request.range.clone(), short)
     }
 
+    /// Reads one checked request into `parts`, which are as long together as it is.
+    pub(super) fn read_into(&self, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Result<()> {
+        request.check(&self.url)?;
+        let handle = self.handle(&request.name)?;
+        if handle.bytes < request.object_bytes {
+            return Err(request.short_object(&self.url, handle.bytes));
+        }
+        let read = read_parts(&handle.file, request.range.start, parts);
+        match read.map_err(|error| failure::disk(&error, Doing::Reading, &request.name, &self.url))? {
+            read if read < request.bytes() => Err(request.wrong_answer(&self.url, &request.range, read)),
+            _ => Ok(()),
+        }
+    }
+
     /// The whole of an object, whose size `accept` has seen before any of it is read. Not cached.
     pub(super) fn read_whole(&self, name: &str, accept: impl FnOnce(u64) -> Result<()>) -> Result<Bytes> {
         let handle = self.open(name)?;
@@ -160,15 +174,16 @@ pub(super) fn read_part(file: &File, name: &str, url: &str, range: Range<u64>) -
 
 fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl FnOnce(u64) -> Error) -> Result<Bytes> {
     let bytes = range.end - range.start;
-    let (read, lent) = match usize::try_from(bytes).ok().and_then(buffers::take) {
-        Some(mut kept) => (fill(&range, |done, at| read_some(file, &mut kept.as_mut()[done..], at)), kept),
+    let len = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let (read, mut lent) = match buffers::take(len).filter(|kept| kept.len() >= len) {
+        Some(mut kept) => (fill(&range, |done, at| read_some(file, &mut kept[done..len], at)), kept),
         None => {
             let mut buffer = failure::reserve(bytes, name, url)?;
             let read = fill(&range, |_, at| read_new(file, &mut buffer, at));
-            buffer.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
-            (read, Lent::new(buffer))
+            (read, Lent::from(buffer))
         }
     };
+    lent.truncate(len);
     match read.map_err(|error| failure::disk(&error, Doing::Reading, name, url))? {
         read if read < bytes => Err(short(read)),
         _ => Ok(Bytes::from_owner(lent)),
@@ -212,6 +227,29 @@ fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// Fills consecutive parts of memory from consecutive bytes of a file, as far as it goes.
+#[cfg(unix)]
+fn read_parts(file: &File, start: u64, parts: [&mut [u8]; 2]) -> io::Result<u64> {
+    let mut parts = parts.map(io::IoSliceMut::new);
+    let mut left = parts.as_mut_slice();
+    let wanted = left.iter().map(|part| part.len() as u64).sum::<u64>();
+    fill(&(start..start + wanted), |_, at| {
+        let read = rustix::io::preadv(file, left, at)?;
+        io::IoSliceMut::advance_slices(&mut left, read);
+        Ok(read)
+    })
+}
+
+#[cfg(windows)]
+fn read_parts(file: &File, start: u64, parts: [&mut [u8]; 2]) -> io::Result<u64> {
+    let mut read = 0;
+    for part in parts {
+        let range = start + read..start + read + part.len() as u64;
+        read += fill(&range, |done, at| read_some(file, &mut part[done..], at))?;
+    }
+    Ok(read)
 }
 
 /// `path` made absolute, as the deepest part of it that exists (its links resolved) and the parts still to be made.

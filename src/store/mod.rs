@@ -29,6 +29,7 @@ mod faulty;
 mod latency;
 mod selftest;
 
+pub(crate) use buffers::Lent;
 pub use cache::{CacheFolder, CacheStats};
 pub use counting::{CountingStore, Counts, Get};
 pub use faulty::{Fault, Faults, FaultyStore};

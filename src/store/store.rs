@@ -462,6 +462,11 @@ impl Store {
         self.inner.files.as_ref().map(|files| files.read(request))
     }
 
+    /// As [`Store::read_now`], into `parts` of memory, which are as long together as the range.
+    pub(crate) fn read_into_now(&self, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Option<Result<()>> {
+        self.inner.files.as_ref().map(|files| files.read_into(request, parts))
+    }
+
     /// Writes an object that is not there yet; one that is there is left as it is.
     ///
     /// # Errors

@@ -1,0 +1,350 @@
+//! Long values that are stored plain in local files, read to where they stay: the bytes of a column's result are one buffer,
+//! each page's values are read to their place in it and verified there, and nothing is copied. What stands before the values
+//! of each page is read first, a few bytes, and says how long they are.
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc, thread};
+
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+
+use super::{
+    assemble::{Slice, slices},
+    decode::{GroupTypes, at_block},
+    execute::{lost, store_of, threads},
+    gather::Gather,
+    layout::Layout,
+    plan::{BlockBytes, BlockRead, GroupPlan},
+};
+use crate::{
+    error::{Error, Result},
+    format::{LayoutRun, PageHead, PagePlace, directory_len, page_to_array, verify_parts},
+    schema::{ColumnType, Primitive},
+    store::{Lent, RangeRequest, Store},
+};
+
+/// Stored bytes from which a page is read by itself, on average: another read costs less than copying them.
+const LONG: u64 = 32 << 10;
+/// Bytes of values from which threads share the reading of them.
+const SHARED_ABOVE: usize = 1 << 20;
+/// What is read of a page to learn what stands before its values: of one row that is all.
+const HEAD: usize = 64;
+
+/// The columns of one group that are read to where they stay.
+pub(super) struct Landing {
+    stores: BTreeMap<u32, Store>,
+    layout: Arc<Layout>,
+    types: Arc<GroupTypes>,
+    blocks: Vec<BlockRead>,
+    slices: Vec<Slice>,
+    rows: usize,
+    columns: Vec<Column>,
+}
+
+/// A wanted column: its page in a block, and where the pages of all blocks lie in their chunks.
+struct Column {
+    page: usize,
+    places: Vec<Range<u64>>,
+}
+
+/// A page of which all but the values was read.
+struct Head {
+    bytes: Vec<u8>,
+    parsed: PageHead,
+}
+
+/// Values that are to be read to their places in the result: the first is read, the others are copied from it at once.
+struct Job<'a> {
+    column: &'a Column,
+    block: usize,
+    head: &'a Head,
+    values: &'a mut [u8],
+    copies: Vec<&'a mut [u8]>,
+}
+
+impl Job<'_> {
+    fn bytes(&self) -> usize {
+        self.values.len() * (1 + self.copies.len())
+    }
+}
+
+impl Landing {
+    /// Takes from a group the columns that can be read this way, and leaves the others. Those are columns of which every block
+    /// comes out whole, long and plain, and of whose pages the places are known.
+    pub(super) fn take_from(
+        group: &mut GroupPlan,
+        types: &Arc<GroupTypes>,
+        layout: &Arc<Layout>,
+        stores: &BTreeMap<u32, Store>,
+    ) -> Result<Option<Self>> {
+        let slices = slices(group);
+        let whole = |slice: &Slice| match slice {
+            Slice::Missing(_) => true,
+            Slice::Rows { block, start, len } => {
+                *start == 0 && group.blocks.get(*block).is_some_and(|block| usize::try_from(block.rows) == Ok(*len))
+            }
+        };
+        let kept = |block: &BlockRead| matches!(block.bytes, BlockBytes::Kept(_));
+        if group.blocks.len() < 2 || group.blocks.iter().any(kept) || !slices.iter().all(whole) {
+            return Ok(None);
+        }
+        let mut places = Vec::with_capacity(group.pages.len());
+        for page in &group.pages {
+            let found = group.blocks.iter().map(|block| Ok(page_place(layout.run(block.place)?, block.place.block, *page)));
+            places.push(found.collect::<Result<Option<Vec<_>>>>()?);
+        }
+        let mut before = None;
+        let mut plain = vec![true; group.pages.len()];
+        for block in &group.blocks {
+            if before.replace(block.place.run) != Some(block.place.run) {
+                let chains = &layout.run(block.place)?.chains;
+                for (plain, page) in plain.iter_mut().zip(&group.pages) {
+                    *plain &= chains.get(*page).is_some_and(|chain| chain.is_plain());
+                }
+            }
+        }
+        let lands = |page: usize, places: &[Range<u64>]| {
+            let stored: u64 = places.iter().map(|place| place.end - place.start).sum();
+            stored >= LONG * places.len() as u64 && types.types.get(page).is_some_and(|ty| !has_bits(ty))
+        };
+        let mut columns = Vec::new();
+        let mut left = Vec::new();
+        for (position, ((page, places), plain)) in group.pages.iter().zip(places).zip(plain).enumerate() {
+            match places {
+                Some(places) if plain && lands(*page, &places) => columns.push(Column { page: *page, places }),
+                places => left.push((position, places)),
+            }
+        }
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        let blocks = group.blocks.clone();
+        group.leave(&left)?;
+        let (layout, types, rows) = (Arc::clone(layout), Arc::clone(types), group.rows.len());
+        Ok(Some(Self { stores: stores.clone(), layout, types, blocks, slices, rows, columns }))
+    }
+
+    /// Bytes to be read.
+    pub(super) fn stored(&self) -> u64 {
+        self.columns.iter().flat_map(|column| &column.places).map(|place| place.end - place.start).sum()
+    }
+
+    /// Each column with the number of its page.
+    pub(super) fn read(&self) -> Result<Vec<(usize, ArrayRef)>> {
+        let mut results = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let heads = (0..self.blocks.len()).map(|block| self.head(column, block)).collect::<Result<Vec<_>>>()?;
+            results.push(Landed::new(self, column, heads)?);
+        }
+        let jobs = results.iter_mut().flat_map(|landed| landed.jobs()).collect();
+        self.read_values(jobs)?;
+        results.into_iter().map(|landed| landed.finish()).collect()
+    }
+
+    /// Reads and verifies, shared by threads where it is much.
+    fn read_values(&self, mut jobs: Vec<Job<'_>>) -> Result<()> {
+        let bytes: usize = jobs.iter().map(Job::bytes).sum();
+        let shares = if bytes > SHARED_ABOVE { threads().min(jobs.len()) } else { 1 };
+        thread::scope(|scope| {
+            let mut others = Vec::new();
+            for share in (1..shares).rev() {
+                // What is left for those before it.
+                let mut left = bytes / shares * share;
+                let first = jobs.iter().position(|job| {
+                    let mine = left == 0;
+                    left = left.saturating_sub(job.bytes());
+                    mine
+                });
+                let taken = jobs.split_off(first.unwrap_or(jobs.len()));
+                let read = move || taken.into_iter().try_for_each(|job| self.read_one(job));
+                let thread = thread::Builder::new().name("tetrys-read".to_owned()).spawn_scoped(scope, read);
+                others.push(thread.map_err(|error| Error::unavailable(format!("no thread to read with: {error}")))?);
+            }
+            jobs.into_iter().try_for_each(|job| self.read_one(job))?;
+            others
+                .into_iter()
+                .rev()
+                .try_for_each(|thread| thread.join().map_err(|_| Error::internal("a reading thread panicked"))?)
+        })
+    }
+
+    fn read_one(&self, job: Job<'_>) -> Result<()> {
+        let Job { column, block, head, values, mut copies } = job;
+        let place = self.place(column, block)?;
+        let (at, within) = (self.at(column, block)?, head.parsed.values.clone());
+        let after = at.end.checked_sub(at.start + within.end as u64).and_then(|bytes| usize::try_from(bytes).ok());
+        let mut tail = [0; 16];
+        let mut read = || {
+            // The values, less than 8 bytes of padding, and the checksum.
+            let tail = after.and_then(|bytes| tail.get_mut(..bytes));
+            let tail = tail.ok_or_else(|| {
+                Error::corrupt(format!("page of {} bytes: its values end at {}", at.end - at.start, within.end))
+            })?;
+            self.read_at(block, at.start + within.start as u64..at.end, [&mut *values, &mut *tail])?;
+            verify_parts(&place, &head.bytes, values, tail)?;
+            copies.iter_mut().for_each(|copy| copy.copy_from_slice(values));
+            Ok(())
+        };
+        read().map_err(|error| self.blame(column, block, error))
+    }
+
+    /// Reads what stands before the values of a page.
+    fn head(&self, column: &Column, block: usize) -> Result<Head> {
+        let at = self.at(column, block)?;
+        let read = || {
+            let mut bytes = vec![0; usize::try_from(at.end - at.start).unwrap_or(usize::MAX).min(HEAD)];
+            self.read_at(block, at.start..at.start + bytes.len() as u64, [&mut bytes, &mut []])?;
+            let len = PageHead::len(&bytes)?;
+            if at.start.saturating_add(len as u64) > at.end {
+                return Err(Error::corrupt(format!("page of {} bytes: {len} before its values", at.end - at.start)));
+            }
+            let first = bytes.len().min(len);
+            bytes.resize(len, 0);
+            if first < len {
+                self.read_at(
+                    block,
+                    at.start + first as u64..at.start + len as u64,
+                    [bytes.get_mut(first..).unwrap_or_default(), &mut []],
+                )?;
+            }
+            let parsed = PageHead::parse(&bytes, &self.place(column, block)?)?;
+            Ok(Head { bytes, parsed })
+        };
+        read().map_err(|error| self.blame(column, block, error))
+    }
+
+    fn read_at(&self, block: usize, range: Range<u64>, parts: [&mut [u8]; 2]) -> Result<()> {
+        let run = self.run(block)?;
+        let request = RangeRequest::new(run.chunk.object_name(), run.chunk_bytes, range);
+        let read = store_of(&self.stores, run.owner)?.read_into_now(&request, parts);
+        read.ok_or_else(|| Error::internal("a store that is not local"))?.map_err(lost)
+    }
+
+    fn block(&self, block: usize) -> Result<&BlockRead> {
+        self.blocks.get(block).ok_or_else(|| Error::internal(format!("no block {block}")))
+    }
+
+    fn run(&self, block: usize) -> Result<&LayoutRun> {
+        self.layout.run(self.block(block)?.place)
+    }
+
+    fn at(&self, column: &Column, block: usize) -> Result<Range<u64>> {
+        column.places.get(block).cloned().ok_or_else(|| Error::internal(format!("no block {block}")))
+    }
+
+    fn place<'a>(&'a self, column: &Column, block: usize) -> Result<PagePlace<'a>> {
+        let chain = self.run(block)?.chains.get(column.page);
+        let read = self.block(block)?;
+        self.types.place(read, column.page, chain)
+    }
+
+    fn blame(&self, column: &Column, block: usize, error: Error) -> Error {
+        let place = self.at(column, block).and_then(|at| Ok((self.run(block)?.chunk, at)));
+        match self.block(block) {
+            Ok(read) => at_block(&self.types, read, place.ok(), error),
+            Err(_) => error,
+        }
+    }
+}
+
+/// A column on its way.
+struct Landed<'a> {
+    landing: &'a Landing,
+    column: &'a Column,
+    ty: &'a ColumnType,
+    heads: Vec<Head>,
+    /// Where the values of each slice lie.
+    places: Vec<Range<usize>>,
+    values: Lent,
+}
+
+impl<'a> Landed<'a> {
+    fn new(landing: &'a Landing, column: &'a Column, heads: Vec<Head>) -> Result<Self> {
+        let ty = landing.types.types.get(column.page).ok_or_else(|| Error::internal(format!("no column {}", column.page)))?;
+        let mut end = 0_usize;
+        let bytes = |slice: &Slice| match slice {
+            Slice::Missing(rows) => rows.saturating_mul(null_bytes(ty)),
+            Slice::Rows { block, .. } => heads.get(*block).map_or(0, |head| head.parsed.values.len()),
+        };
+        let next = |slice: &Slice| {
+            let start = end;
+            end = end.saturating_add(bytes(slice));
+            start..end
+        };
+        let places = landing.slices.iter().map(next).collect();
+        Ok(Self { landing, column, ty, values: Lent::of_len(end), heads, places })
+    }
+
+    /// The values of each block, and zeros below nulls.
+    fn jobs(&mut self) -> Vec<Job<'_>> {
+        let mut rest = self.values.as_mut_slice();
+        let mut number: Vec<Option<usize>> = vec![None; self.heads.len()];
+        let mut jobs: Vec<Job<'_>> = Vec::with_capacity(self.heads.len());
+        for (slice, place) in self.landing.slices.iter().zip(&self.places) {
+            let Some((values, behind)) = std::mem::take(&mut rest).split_at_mut_checked(place.len()) else { break };
+            rest = behind;
+            let Some(block) = slice.block() else {
+                values.fill(0);
+                continue;
+            };
+            let Some((number, head)) = number.get_mut(block).zip(self.heads.get(block)) else { continue };
+            match number.and_then(|number| jobs.get_mut(number)) {
+                Some(job) => job.copies.push(values),
+                None => {
+                    *number = Some(jobs.len());
+                    jobs.push(Job { column: self.column, block, head, values, copies: Vec::new() });
+                }
+            }
+        }
+        jobs
+    }
+
+    /// The rows, once their values were read.
+    fn finish(self) -> Result<(usize, ArrayRef)> {
+        let values = Bytes::from_owner(self.values);
+        let mut rows = Gather::around(&self.ty.arrow(), self.landing.rows, &Buffer::from(values.clone()))?;
+        for (slice, place) in self.landing.slices.iter().zip(self.places) {
+            match slice {
+                Slice::Missing(count) => rows.append_nulls(*count),
+                Slice::Rows { block, len, .. } => {
+                    let head = self.heads.get(*block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+                    let array = page_to_array(self.ty, &head.parsed.structure, values.slice(place));
+                    let array = array.map_err(|error| self.landing.blame(self.column, *block, error))?;
+                    rows.append(&array.to_data(), 0, *len)?;
+                }
+            }
+        }
+        Ok((self.column.page, rows.finish()?))
+    }
+}
+
+/// Where a page lies in its chunk, if that is known: the layout says it, or it is the only one of its block.
+fn page_place(run: &LayoutRun, block: usize, page: usize) -> Option<Range<u64>> {
+    run.page_range(block, page).or_else(|| {
+        let start = run.first_offset + 8 * run.lengths.sum_of_first(block);
+        let end = start + 8 * u64::from(run.lengths.get(block));
+        let first = start + directory_len(1) as u64;
+        (run.chains.len() == 1 && first < end).then_some(first..end)
+    })
+}
+
+/// Whether Arrow packs the values of a column as bits, and stored ones are bytes.
+fn has_bits(ty: &ColumnType) -> bool {
+    match ty {
+        ColumnType::List(item) => has_bits(item),
+        ColumnType::Scalar(element) | ColumnType::Tensor { element, .. } => *element == Primitive::Bool,
+        _ => false,
+    }
+}
+
+/// Bytes of values below a null row.
+fn null_bytes(ty: &ColumnType) -> usize {
+    match ty {
+        ColumnType::List(_) | ColumnType::Utf8 | ColumnType::Categorical | ColumnType::Binary => 0,
+        ColumnType::Tensor { .. } => {
+            let elements = ty.fixed_elements().and_then(|elements| usize::try_from(elements).ok()).unwrap_or(0);
+            elements.saturating_mul(ty.element_width())
+        }
+        ColumnType::Scalar(_) | ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_) => ty.element_width(),
+    }
+}
