@@ -31,10 +31,12 @@ impl Hash {
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Names of chunks are made for every read: one piece of text takes a tenth of what 32 formatted bytes take.
-        let digit = |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
-        let mut text = String::with_capacity(64);
-        self.0.iter().for_each(|byte| text.extend([digit(byte >> 4), digit(byte & 15)]));
-        f.write_str(&text)
+        let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+        let mut text = [0; 64];
+        for (two, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *two = [digit(byte >> 4), digit(byte & 15)];
+        }
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

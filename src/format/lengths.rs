@@ -10,7 +10,7 @@ use super::cursor::Cursor;
 use crate::error::{Error, Result};
 
 /// Prefix sums are kept for every so many numbers.
-const CHECKPOINT: usize = 64;
+const CHECKPOINT: usize = 16;
 
 /// Some `u32` lengths, packed, with prefix sums.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use super::{
     kept::Kept,
     land::Landing,
     layout::Layout,
-    plan::{BlockRead, GroupPlan, RangeRead, ReadPlan},
+    plan::{BlockBytes, BlockRead, GroupPlan, RangeRead, ReadPlan},
 };
 use crate::{
     codec::Chain,
@@ -146,16 +146,23 @@ struct Piece {
 
 impl GroupRead {
     /// Decodes every block once and assembles the wanted columns.
-    async fn read(self) -> Result<Vec<ArrayRef>> {
+    async fn read(mut self) -> Result<Vec<ArrayRef>> {
         let wanted = self
             .group
             .pages
             .iter()
             .map(|page| self.types.types.get(*page).cloned().ok_or_else(|| Error::internal(format!("no column {page}"))));
         let mut assembly = Assembly::new(&self.group, wanted.collect::<Result<_>>()?);
+        let mut order = assembly.order();
+        order.retain(|block| !self.is_kept(*block));
+        for (number, block) in self.group.blocks.iter_mut().enumerate() {
+            if let BlockBytes::Kept(pages) = &mut block.bytes {
+                assembly.add(number, std::mem::take(pages))?;
+            }
+        }
         let stored = self.stored();
         let shared = threads() > 1 && stored > PARALLEL_ABOVE && (stored > PARALLEL_PLAIN_ABOVE || !self.is_plain()?);
-        let pieces = self.pieces(&assembly.order(), if shared { SHARED_PIECE } else { PIECE });
+        let pieces = self.pieces(&order, if shared { SHARED_PIECE } else { PIECE });
         if !shared {
             let several = pieces.len() > 1;
             for piece in pieces {
@@ -185,6 +192,10 @@ impl GroupRead {
         }
         drop(decoded);
         assembly.finish()
+    }
+
+    fn is_kept(&self, block: usize) -> bool {
+        self.group.blocks.get(block).is_some_and(|block| matches!(block.bytes, BlockBytes::Kept(_)))
     }
 
     /// Stored bytes of its blocks.

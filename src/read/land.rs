@@ -29,6 +29,8 @@ const LONG: u64 = 32 << 10;
 const SHARED_ABOVE: usize = 1 << 20;
 /// What is read of a page to learn what stands before its values: of one row that is all.
 const HEAD: usize = 64;
+/// What follows the values of a page at most: less than 8 bytes of padding, and the checksum.
+const AFTER: usize = 16;
 
 /// The columns of one group that are read to where they stay.
 pub(super) struct Landing {
@@ -36,6 +38,8 @@ pub(super) struct Landing {
     layout: Arc<Layout>,
     types: Arc<GroupTypes>,
     blocks: Vec<BlockRead>,
+    /// The object of the chunk of each block.
+    objects: Vec<Arc<str>>,
     slices: Vec<Slice>,
     rows: usize,
     columns: Vec<Column>,
@@ -47,10 +51,11 @@ struct Column {
     places: Vec<Range<u64>>,
 }
 
-/// A page of which all but the values was read.
+/// What stands before the values of a page, and how many bytes follow them.
 struct Head {
     bytes: Vec<u8>,
     parsed: PageHead,
+    after: usize,
 }
 
 /// Values that are to be read to their places in the result: the first is read, the others are copied from it at once.
@@ -85,7 +90,9 @@ impl Landing {
             }
         };
         let kept = |block: &BlockRead| matches!(block.bytes, BlockBytes::Kept(_));
-        if group.blocks.len() < 2 || group.blocks.iter().any(kept) || !slices.iter().all(whole) {
+        let stored: u64 = group.blocks.iter().map(|block| block.bytes.stored()).sum();
+        let blocks = group.blocks.len();
+        if blocks < 2 || stored < LONG * blocks as u64 || group.blocks.iter().any(kept) || !slices.iter().all(whole) {
             return Ok(None);
         }
         let mut places = Vec::with_capacity(group.pages.len());
@@ -93,15 +100,22 @@ impl Landing {
             let found = group.blocks.iter().map(|block| Ok(page_place(layout.run(block.place)?, block.place.block, *page)));
             places.push(found.collect::<Result<Option<Vec<_>>>>()?);
         }
-        let mut before = None;
+        let mut before: Option<(usize, Arc<str>)> = None;
         let mut plain = vec![true; group.pages.len()];
+        let mut objects = Vec::with_capacity(group.blocks.len());
         for block in &group.blocks {
-            if before.replace(block.place.run) != Some(block.place.run) {
-                let chains = &layout.run(block.place)?.chains;
-                for (plain, page) in plain.iter_mut().zip(&group.pages) {
-                    *plain &= chains.get(*page).is_some_and(|chain| chain.is_plain());
+            let object = match before.take().filter(|(run, _)| *run == block.place.run) {
+                Some((_, object)) => object,
+                None => {
+                    let run = layout.run(block.place)?;
+                    for (plain, page) in plain.iter_mut().zip(&group.pages) {
+                        *plain &= run.chains.get(*page).is_some_and(|chain| chain.is_plain());
+                    }
+                    run.chunk.object_name().into()
                 }
-            }
+            };
+            objects.push(Arc::clone(&object));
+            before = Some((block.place.run, object));
         }
         let lands = |page: usize, places: &[Range<u64>]| {
             let stored: u64 = places.iter().map(|place| place.end - place.start).sum();
@@ -121,7 +135,7 @@ impl Landing {
         let blocks = group.blocks.clone();
         group.leave(&left)?;
         let (layout, types, rows) = (Arc::clone(layout), Arc::clone(types), group.rows.len());
-        Ok(Some(Self { stores: stores.clone(), layout, types, blocks, slices, rows, columns }))
+        Ok(Some(Self { stores: stores.clone(), layout, types, blocks, objects, slices, rows, columns }))
     }
 
     /// Bytes to be read.
@@ -171,16 +185,11 @@ impl Landing {
     fn read_one(&self, job: Job<'_>) -> Result<()> {
         let Job { column, block, head, values, mut copies } = job;
         let place = self.place(column, block)?;
-        let (at, within) = (self.at(column, block)?, head.parsed.values.clone());
-        let after = at.end.checked_sub(at.start + within.end as u64).and_then(|bytes| usize::try_from(bytes).ok());
-        let mut tail = [0; 16];
+        let (at, start) = (self.at(column, block)?, head.parsed.values.start);
+        let mut tail = [0; AFTER];
         let mut read = || {
-            // The values, less than 8 bytes of padding, and the checksum.
-            let tail = after.and_then(|bytes| tail.get_mut(..bytes));
-            let tail = tail.ok_or_else(|| {
-                Error::corrupt(format!("page of {} bytes: its values end at {}", at.end - at.start, within.end))
-            })?;
-            self.read_at(block, at.start + within.start as u64..at.end, [&mut *values, &mut *tail])?;
+            let tail = tail.get_mut(..head.after).unwrap_or_default();
+            self.read_at(block, at.start + start as u64..at.end, [&mut *values, &mut *tail])?;
             verify_parts(&place, &head.bytes, values, tail)?;
             copies.iter_mut().for_each(|copy| copy.copy_from_slice(values));
             Ok(())
@@ -208,14 +217,20 @@ impl Landing {
                 )?;
             }
             let parsed = PageHead::parse(&bytes, &self.place(column, block)?)?;
-            Ok(Head { bytes, parsed })
+            // Before memory is taken for what it claims.
+            let after = at.end.checked_sub(at.start.saturating_add(parsed.values.end as u64));
+            let after = after.and_then(|bytes| usize::try_from(bytes).ok()).filter(|after| *after <= AFTER);
+            let (page, end) = (at.end - at.start, parsed.values.end);
+            let after = after.ok_or_else(|| Error::corrupt(format!("page of {page} bytes: its values end at {end}")))?;
+            Ok(Head { bytes, parsed, after })
         };
         read().map_err(|error| self.blame(column, block, error))
     }
 
     fn read_at(&self, block: usize, range: Range<u64>, parts: [&mut [u8]; 2]) -> Result<()> {
         let run = self.run(block)?;
-        let request = RangeRequest::new(run.chunk.object_name(), run.chunk_bytes, range);
+        let object = self.objects.get(block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+        let request = RangeRequest::new(Arc::clone(object), run.chunk_bytes, range);
         let read = store_of(&self.stores, run.owner)?.read_into_now(&request, parts);
         read.ok_or_else(|| Error::internal("a store that is not local"))?.map_err(lost)
     }

@@ -34,7 +34,8 @@ pub(super) fn take(len: usize) -> Option<Lent> {
     }
     let buffer = with(|free| {
         let fits = |buffer: &Vec<u8>| (len..=len.saturating_mul(2)).contains(&buffer.capacity());
-        let fitting = free.buffers.iter().enumerate().filter(|(_, buffer)| fits(buffer));
+        // Of those of one size the last one given back, which may still be in a cache.
+        let fitting = free.buffers.iter().enumerate().rev().filter(|(_, buffer)| fits(buffer));
         let (place, _) = fitting.min_by_key(|(_, buffer)| buffer.capacity())?;
         let buffer = free.buffers.remove(place)?;
         free.bytes -= buffer.capacity();
