@@ -16,8 +16,10 @@ pub(super) struct Assembly {
     slices: Vec<Slice>,
     /// The first slice that has not been gathered.
     next: usize,
-    /// Wanted columns of the blocks that came and are needed, and how many slices need each block.
-    blocks: Vec<(Option<Vec<Page>>, usize)>,
+    /// The wanted pages of the blocks that came and are needed, as many for each block as there are types.
+    pages: Vec<Option<Page>>,
+    /// How many slices need each block.
+    uses: Vec<usize>,
     /// A column each; none before the first rows are gathered.
     columns: Vec<Gather>,
     rows: usize,
@@ -51,28 +53,34 @@ impl Assembly {
     /// The wanted columns of a group have these types.
     pub(super) fn new(plan: &GroupPlan, types: Vec<ColumnType>) -> Self {
         let slices = slices(plan);
-        let mut blocks = vec![(None, 0); plan.blocks.len()];
+        let mut uses = vec![0; plan.blocks.len()];
         for block in slices.iter().filter_map(|slice| slice.block()) {
-            if let Some((_, uses)) = blocks.get_mut(block) {
+            if let Some(uses) = uses.get_mut(block) {
                 *uses += 1;
             }
         }
+        let pages = vec![None; plan.blocks.len() * types.len()];
         let rows = plan.rows.len();
-        Self { types, slices, next: 0, blocks, columns: Vec::new(), rows, rows_left: rows, is_expecting: false }
+        Self { types, slices, next: 0, pages, uses, columns: Vec::new(), rows, rows_left: rows, is_expecting: false }
     }
 
     /// The blocks in the order in which their rows come out.
     pub(super) fn order(&self) -> Vec<usize> {
-        let mut seen = vec![false; self.blocks.len()];
+        let mut seen = vec![false; self.uses.len()];
         let mut first = |block: &usize| seen.get_mut(*block).is_some_and(|seen| !std::mem::replace(seen, true));
         self.slices.iter().filter_map(|slice| slice.block()).filter(|block| first(block)).collect()
     }
 
-    /// Takes the wanted columns of a block.
-    pub(super) fn add(&mut self, block: usize, columns: Vec<Page>) -> Result<()> {
-        let place = self.blocks.get_mut(block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
-        place.0 = Some(columns);
+    /// Takes the wanted pages of a block.
+    pub(super) fn add(&mut self, block: usize, pages: impl IntoIterator<Item = Page>) -> Result<()> {
+        let places = self.places(block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+        places.iter_mut().zip(pages).for_each(|(place, page)| *place = Some(page));
         Ok(())
+    }
+
+    fn places(&mut self, block: usize) -> Option<&mut [Option<Page>]> {
+        let columns = self.types.len();
+        self.pages.get_mut(block * columns..(block + 1) * columns)
     }
 
     /// Gathers what can be: up to the first row whose block has not come.
@@ -84,14 +92,20 @@ impl Assembly {
             match slice {
                 Slice::Missing(rows) => self.columns.iter_mut().for_each(|column| column.append_nulls(rows)),
                 Slice::Rows { block, start, len } => {
-                    let Some((pages, uses)) = self.blocks.get_mut(block) else { break };
-                    let Some(found) = pages else { break };
-                    for (column, page) in self.columns.iter_mut().zip(found) {
-                        column.append(page, start, len)?;
+                    let columns = self.types.len();
+                    let pages = self.pages.get_mut(block * columns..(block + 1) * columns);
+                    let Some((pages, uses)) = pages.zip(self.uses.get_mut(block)) else { break };
+                    if pages.iter().any(Option::is_none) {
+                        break;
                     }
                     *uses -= 1;
-                    if *uses == 0 {
-                        *pages = None;
+                    for (column, page) in self.columns.iter_mut().zip(pages) {
+                        if let Some(found) = page {
+                            column.append(found, start, len)?;
+                        }
+                        if *uses == 0 {
+                            *page = None;
+                        }
                     }
                 }
             }
@@ -114,10 +128,12 @@ impl Assembly {
     /// `Unsupported` where the rows do not fit one Arrow array.
     pub(super) fn finish(mut self) -> Result<Vec<ArrayRef>> {
         if let [Slice::Rows { block, start: 0, len }] = self.slices.as_slice()
-            && let Some((Some(pages), _)) = self.blocks.get_mut(*block)
-            && pages.iter().all(|page| page.len() == *len)
+            && let (block, len) = (*block, *len)
+            && let Some(pages) = self.places(block)
+            && pages.iter().all(|page| page.as_ref().is_some_and(|page| page.len() == len))
         {
-            return Ok(pages.drain(..).map(|page| make_array(Arc::unwrap_or_clone(page))).collect());
+            let pages = pages.iter_mut().filter_map(Option::take);
+            return Ok(pages.map(|page| make_array(Arc::unwrap_or_clone(page))).collect());
         }
         if self.rows == 0 {
             return Ok(self.types.iter().map(|ty| new_null_array(&ty.arrow(), 0)).collect());

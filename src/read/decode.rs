@@ -46,7 +46,7 @@ pub(super) fn decode_block(
             .zip(pages)
             .map(|(page, stretch)| decode_one(types, chains, block, *page, bytes_of(stretch, ranges)?))
             .collect(),
-        BlockBytes::Kept(_) => Err(Error::internal("a kept block that is to be decoded")),
+        BlockBytes::Kept => Err(Error::internal("a kept block that is to be decoded")),
     };
     decoded.map_err(|error| {
         let first = block.bytes.stretches().first();

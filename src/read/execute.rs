@@ -154,11 +154,14 @@ impl GroupRead {
             .map(|page| self.types.types.get(*page).cloned().ok_or_else(|| Error::internal(format!("no column {page}"))));
         let mut assembly = Assembly::new(&self.group, wanted.collect::<Result<_>>()?);
         let mut order = assembly.order();
-        order.retain(|block| !self.is_kept(*block));
-        for (number, block) in self.group.blocks.iter_mut().enumerate() {
-            if let BlockBytes::Kept(pages) = &mut block.bytes {
-                assembly.add(number, std::mem::take(pages))?;
+        if !self.group.kept.is_empty() {
+            let mut kept = std::mem::take(&mut self.group.kept).into_iter();
+            for (number, block) in self.group.blocks.iter().enumerate() {
+                if matches!(block.bytes, BlockBytes::Kept) {
+                    assembly.add(number, kept.by_ref().take(self.group.pages.len()))?;
+                }
             }
+            order.retain(|block| self.group.blocks.get(*block).is_some_and(|block| !matches!(block.bytes, BlockBytes::Kept)));
         }
         let stored = self.stored();
         let shared = threads() > 1 && stored > PARALLEL_ABOVE && (stored > PARALLEL_PLAIN_ABOVE || !self.is_plain()?);
@@ -192,10 +195,6 @@ impl GroupRead {
         }
         drop(decoded);
         assembly.finish()
-    }
-
-    fn is_kept(&self, block: usize) -> bool {
-        self.group.blocks.get(block).is_some_and(|block| matches!(block.bytes, BlockBytes::Kept(_)))
     }
 
     /// Stored bytes of its blocks.

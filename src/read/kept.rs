@@ -89,12 +89,19 @@ impl Kept {
         self.blocks.bytes > 0
     }
 
-    /// For each block its wanted pages, where all of them are kept.
-    pub(super) fn find(&self, group: usize, blocks: &[BlockPlace], pages: &[usize]) -> Vec<Option<Vec<Page>>> {
+    /// For each block whether all of its wanted pages are kept, and those of all such blocks, one after another.
+    pub(super) fn find(&self, group: usize, blocks: &[BlockPlace], pages: &[usize]) -> (Vec<bool>, Vec<Page>) {
         let held = if self.keeps() { self.blocks.pages() } else { None };
-        let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return vec![None; blocks.len()] };
-        let page = |block: BlockPlace, page: usize| held.get(&self.key(group, block, page)).cloned();
-        blocks.iter().map(|block| pages.iter().map(|number| page(*block, *number)).collect()).collect()
+        let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return (vec![false; blocks.len()], Vec::new()) };
+        let mut found: Vec<Page> = Vec::with_capacity(blocks.len() * pages.len());
+        let all = blocks.iter().map(|block| {
+            let before = found.len();
+            found.extend(pages.iter().map_while(|page| held.get(&self.key(group, *block, *page)).cloned()));
+            let all = found.len() == before + pages.len();
+            found.truncate(if all { found.len() } else { before });
+            all
+        });
+        (all.collect(), found)
     }
 
     /// Keeps copies of these pages of blocks, for what they were decoded to may be part of much more; of blocks that would take

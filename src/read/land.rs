@@ -14,7 +14,7 @@ use super::{
     execute::{lost, store_of, threads},
     gather::Gather,
     layout::Layout,
-    plan::{BlockBytes, BlockRead, GroupPlan},
+    plan::{BlockRead, GroupPlan},
 };
 use crate::{
     error::{Error, Result},
@@ -89,10 +89,9 @@ impl Landing {
                 *start == 0 && group.blocks.get(*block).is_some_and(|block| usize::try_from(block.rows) == Ok(*len))
             }
         };
-        let kept = |block: &BlockRead| matches!(block.bytes, BlockBytes::Kept(_));
         let stored: u64 = group.blocks.iter().map(|block| block.bytes.stored()).sum();
         let blocks = group.blocks.len();
-        if blocks < 2 || stored < LONG * blocks as u64 || group.blocks.iter().any(kept) || !slices.iter().all(whole) {
+        if blocks < 2 || stored < LONG * blocks as u64 || !group.kept.is_empty() || !slices.iter().all(whole) {
             return Ok(None);
         }
         let mut places = Vec::with_capacity(group.pages.len());

@@ -68,6 +68,8 @@ pub struct GroupPlan {
     pub blocks: Vec<BlockRead>,
     /// The ranges that hold the blocks, in the order of the blocks.
     pub ranges: Vec<RangeRead>,
+    /// The wanted pages of the blocks that were kept, one block after another, each in the order of `pages`.
+    pub kept: Vec<Page>,
     /// For each row that comes out: its block (a number in `blocks`) and its row there.
     pub rows: Vec<Option<(usize, usize)>>,
 }
@@ -96,8 +98,8 @@ pub enum BlockBytes {
     Block(Stretch),
     /// Its wanted pages, in the order of [`GroupPlan::pages`], where the layout says where they lie.
     Pages(Vec<Stretch>),
-    /// Nothing: its wanted pages were kept.
-    Kept(Vec<Page>),
+    /// Nothing: its wanted pages were kept, and are in [`GroupPlan::kept`].
+    Kept,
 }
 
 impl RangeRead {
@@ -117,7 +119,7 @@ impl BlockBytes {
         match self {
             Self::Block(stretch) => std::slice::from_mut(stretch),
             Self::Pages(stretches) => stretches,
-            Self::Kept(_) => &mut [],
+            Self::Kept => &mut [],
         }
     }
 
@@ -126,7 +128,7 @@ impl BlockBytes {
         match self {
             Self::Block(stretch) => std::slice::from_ref(stretch),
             Self::Pages(stretches) => stretches,
-            Self::Kept(_) => &[],
+            Self::Kept => &[],
         }
     }
 }
@@ -178,25 +180,25 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
             *uses += 1;
         }
     }
-    let kept = request.kept.find(request.group, &wanted, &request.pages);
+    let (were_kept, kept) = request.kept.find(request.group, &wanted, &request.pages);
     let mut blocks: Vec<BlockRead> = Vec::with_capacity(wanted.len());
     let mut ranges = Ranges { ranges: Vec::new(), coalesce };
-    for ((place, uses), kept) in wanted.iter().zip(uses).zip(kept) {
+    for ((place, uses), was_kept) in wanted.iter().zip(uses).zip(were_kept) {
         let run = layout.run(*place)?;
         let block_rows = run.block_rows.get(place.block);
         let some = request.pages.len() < run.chains.len();
         let pages = || request.pages.iter().map(|page| run.page_range(place.block, *page)).collect::<Option<Vec<_>>>();
-        let keep = request.kept.keeps() && kept.is_none() && uses < block_rows;
-        let bytes = match (kept, some.then(pages).flatten()) {
-            (Some(pages), _) => BlockBytes::Kept(pages),
-            (None, Some(pages)) => BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect()),
-            (None, None) => BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?)),
+        let keep = request.kept.keeps() && !was_kept && uses < block_rows;
+        let bytes = match if was_kept { None } else { some.then(pages).flatten() } {
+            _ if was_kept => BlockBytes::Kept,
+            Some(pages) => BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect()),
+            None => BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?)),
         };
         let ordinal = run.first_block + u32::try_from(place.block).unwrap_or(u32::MAX);
         blocks.push(BlockRead { place: *place, ordinal, rows: block_rows, seed: run.seed, bytes, keep });
     }
     let ranges = ranges.ranges;
-    Ok(GroupPlan { group: request.group, pages: request.pages.clone(), blocks, ranges, rows })
+    Ok(GroupPlan { group: request.group, pages: request.pages.clone(), blocks, ranges, kept, rows })
 }
 
 impl GroupPlan {
@@ -213,7 +215,7 @@ impl GroupPlan {
                     let within = |at: u64| at.checked_sub(start).and_then(|at| usize::try_from(at).ok());
                     Some(Stretch { range: whole.range, within: within(place.start)?..within(place.end)? })
                 }
-                BlockBytes::Kept(_) => None,
+                BlockBytes::Kept => None,
             };
             block.bytes = BlockBytes::Pages(left.iter().map(stretch).collect::<Option<_>>().ok_or_else(unknown)?);
         }
@@ -346,7 +348,7 @@ impl ReadPlan {
             let explained = ExplainGroup {
                 name,
                 columns,
-                blocks: group.blocks.iter().filter(|block| !matches!(block.bytes, BlockBytes::Kept(_))).count(),
+                blocks: group.blocks.iter().filter(|block| !matches!(block.bytes, BlockBytes::Kept)).count(),
                 ranges: group.ranges.len(),
                 requests: lengths().map(range_parts).sum(),
                 bytes: lengths().sum(),
