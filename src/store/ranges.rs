@@ -19,7 +19,7 @@ pub const SPLIT_ABOVE: u64 = 12 << 20;
 const PART: u64 = 12 << 20;
 
 /// What a reader takes upon itself at most, for people to read; `tetrys limits` prints it.
-pub const READ_LIMITS: [(&str, &str); 10] = [
+pub const READ_LIMITS: [(&str, &str); 12] = [
     ("one range, in bytes", "4 GiB; it is refused before memory is taken for it"),
     ("a range in one request", "12 MiB; a longer one goes in parts of about that size, side by side"),
     ("requests on their way, of one call", "64"),
@@ -37,7 +37,12 @@ pub const READ_LIMITS: [(&str, &str); 10] = [
         "bytes kept on this machine",
         "none, unless a cache is named (options cache, cache_size: 10 GiB); all processes together, each file rounded up to 4 KiB",
     ),
-    ("bytes kept in memory, of one process", "none; beside a cache 64 MiB (option cache_memory), of answers up to 256 KiB"),
+    ("answers kept in memory, of one process", "none; beside a cache 64 MiB (option cache_memory), of answers up to 256 KiB"),
+    (
+        "memory of results that were dropped, kept for the next ones, of one process",
+        "512 MiB, and never more than was in use at once",
+    ),
+    ("decoded blocks of small rows kept by a row loader", "64 MiB (`RowLoader::keep`, in Python `keep`)"),
     ("rows of a window", "16,777,216"),
 ];
 
