@@ -328,7 +328,9 @@ impl PageHead {
 /// # Errors
 /// `Corrupt` where the checksum differs, or something else than it follows the values.
 pub fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[u8]) -> Result<()> {
-    let (padding, checksum) = after.split_last_chunk::<CHECKSUM>().unwrap_or((after, &[0; CHECKSUM]));
+    let Some((padding, checksum)) = after.split_last_chunk::<CHECKSUM>() else {
+        return Err(Error::corrupt(format!("page: {} bytes after its values, too few", after.len())));
+    };
     let (found, expected) =
         (u64::from_le_bytes(*checksum), place.seed.of_page_parts(place.ordinal, place.page, [head, values, padding]));
     if expected != found {

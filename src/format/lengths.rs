@@ -141,7 +141,7 @@ impl PackedLengths {
     pub fn sum_of_first(&self, count: usize) -> u64 {
         let count = count.min(self.count);
         if self.width == 0 {
-            return u64::from(self.base) * count as u64;
+            return u64::from(self.base).saturating_mul(count as u64);
         }
         let (mut sum, mut position) = match (count / CHECKPOINT).checked_sub(1).and_then(|k| self.checkpoints.get(k)) {
             Some(sum) => (*sum, count / CHECKPOINT * CHECKPOINT),

@@ -26,7 +26,7 @@ use crate::{
 
 /// Stored bytes of a group above which threads share its decoding ..
 const PARALLEL_ABOVE: u64 = 2 << 20;
-/// .. and above which they share it where all values are plain: bytes that one core reads and another copies cost more than
+/// .. and above which they share it where all values are plain, and another thread reads what is read to where it stays: bytes that one core reads and another copies cost more than
 /// what two save each other, until the memory that they are copied to is more than what was used just now.
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
 /// Stored bytes of a group that one thread reads, checks and copies at a time: few enough to stay in its cache meanwhile.

@@ -41,6 +41,7 @@ impl Stream {
         Self::Here(Lent::with_capacity(bytes))
     }
 
+    /// Values that are there already are not copied.
     fn append(&mut self, values: &[u8]) {
         if let Self::Here(bytes) = self {
             bytes.extend_from_slice(values);
@@ -79,6 +80,11 @@ impl Gather {
     /// Room for `rows` rows of an Arrow type that a column has.
     pub(super) fn new(ty: &DataType, rows: usize) -> Result<Self> {
         Self::with_stream(ty, rows, &|bytes| Stream::with_capacity(bytes))
+    }
+
+    /// As [`Gather::new`], in memory of its own and no more of it than the rows take, if they are appended at once.
+    pub(super) fn apart(ty: &DataType, rows: usize) -> Result<Self> {
+        Self::with_stream(ty, rows, &|bytes| Stream::Here(Lent::from(Vec::with_capacity(bytes))))
     }
 
     /// As [`Gather::new`], for rows whose values are in `values` already: what is appended are their lengths and which are null.

@@ -128,7 +128,7 @@ impl Kept {
 }
 
 fn copy(page: &Page) -> Result<Page> {
-    let mut copy = Gather::new(page.data_type(), page.len())?;
+    let mut copy = Gather::apart(page.data_type(), page.len())?;
     copy.append(page, 0, page.len())?;
     copy.data().map(Arc::new)
 }

@@ -2,7 +2,12 @@
 //! each page's values are read to their place in it and verified there, and nothing is copied. What stands before the values
 //! of each page is read first, a few bytes, and says how long they are.
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc, thread};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
@@ -102,6 +107,7 @@ impl Landing {
         let mut before: Option<(usize, Arc<str>)> = None;
         let mut plain = vec![true; group.pages.len()];
         let mut objects = Vec::with_capacity(group.blocks.len());
+        let mut chunks = BTreeMap::new();
         for block in &group.blocks {
             let object = match before.take().filter(|(run, _)| *run == block.place.run) {
                 Some((_, object)) => object,
@@ -110,11 +116,16 @@ impl Landing {
                     for (plain, page) in plain.iter_mut().zip(&group.pages) {
                         *plain &= run.chains.get(*page).is_some_and(|chain| chain.is_plain());
                     }
+                    chunks.insert((run.owner, run.chunk), run.chunk_bytes);
                     run.chunk.object_name().into()
                 }
             };
             objects.push(Arc::clone(&object));
             before = Some((block.place.run, object));
+        }
+        // Pages that lie over each other: their lengths say nothing of how much there is.
+        if stored > chunks.values().sum() {
+            return Ok(None);
         }
         let lands = |page: usize, places: &[Range<u64>]| {
             let stored: u64 = places.iter().map(|place| place.end - place.start).sum();
@@ -149,7 +160,10 @@ impl Landing {
             let heads = (0..self.blocks.len()).map(|block| self.head(column, block)).collect::<Result<Vec<_>>>()?;
             results.push(Landed::new(self, column, heads)?);
         }
-        let jobs = results.iter_mut().flat_map(|landed| landed.jobs()).collect();
+        let mut jobs = Vec::new();
+        for landed in &mut results {
+            jobs.extend(landed.jobs()?);
+        }
         self.read_values(jobs)?;
         results.into_iter().map(|landed| landed.finish()).collect()
     }
@@ -157,27 +171,31 @@ impl Landing {
     /// Reads and verifies, shared by threads where it is much.
     fn read_values(&self, mut jobs: Vec<Job<'_>>) -> Result<()> {
         let bytes: usize = jobs.iter().map(Job::bytes).sum();
-        let shares = if bytes > SHARED_ABOVE { threads().min(jobs.len()) } else { 1 };
+        let count = if bytes > SHARED_ABOVE { threads().min(jobs.len()).min(2 * bytes / SHARED_ABOVE) } else { 1 };
+        let mut shares = Vec::with_capacity(count);
+        for share in (1..count).rev() {
+            // What is left for those before it.
+            let mut left = bytes / count * share;
+            let first = jobs.iter().position(|job| {
+                let mine = left == 0;
+                left = left.saturating_sub(job.bytes());
+                mine
+            });
+            shares.push(Mutex::new(jobs.split_off(first.unwrap_or(jobs.len()))));
+        }
+        let read = |share: &Mutex<Vec<Job<'_>>>| {
+            let jobs = std::mem::take(&mut *share.lock().unwrap_or_else(PoisonError::into_inner));
+            jobs.into_iter().try_for_each(|job| self.read_one(job))
+        };
         thread::scope(|scope| {
-            let mut others = Vec::new();
-            for share in (1..shares).rev() {
-                // What is left for those before it.
-                let mut left = bytes / shares * share;
-                let first = jobs.iter().position(|job| {
-                    let mine = left == 0;
-                    left = left.saturating_sub(job.bytes());
-                    mine
-                });
-                let taken = jobs.split_off(first.unwrap_or(jobs.len()));
-                let read = move || taken.into_iter().try_for_each(|job| self.read_one(job));
-                let thread = thread::Builder::new().name("tetrys-read".to_owned()).spawn_scoped(scope, read);
-                others.push(thread.map_err(|error| Error::unavailable(format!("no thread to read with: {error}")))?);
-            }
+            let start = |share| thread::Builder::new().name("tetrys-read".to_owned()).spawn_scoped(scope, move || read(share));
+            let threads: Vec<_> = shares.iter().map(|share| (share, start(share))).collect();
             jobs.into_iter().try_for_each(|job| self.read_one(job))?;
-            others
-                .into_iter()
-                .rev()
-                .try_for_each(|thread| thread.join().map_err(|_| Error::internal("a reading thread panicked"))?)
+            threads.into_iter().rev().try_for_each(|(share, thread)| match thread {
+                Ok(thread) => thread.join().map_err(|_| Error::internal("a reading thread panicked"))?,
+                // No thread is to be had: its share is read here.
+                Err(_) => read(share),
+            })
         })
     }
 
@@ -289,28 +307,29 @@ impl<'a> Landed<'a> {
         Ok(Self { landing, column, ty, values: Lent::of_len(end), heads, places })
     }
 
-    /// The values of each block, and zeros below nulls.
-    fn jobs(&mut self) -> Vec<Job<'_>> {
+    /// The values of each block, and zeros below nulls: every byte of them is written by somebody.
+    fn jobs(&mut self) -> Result<Vec<Job<'_>>> {
+        let unknown = || Error::internal("values without a place");
         let mut rest = self.values.as_mut_slice();
-        let mut number: Vec<Option<usize>> = vec![None; self.heads.len()];
+        let mut job_of: Vec<Option<usize>> = vec![None; self.heads.len()];
         let mut jobs: Vec<Job<'_>> = Vec::with_capacity(self.heads.len());
         for (slice, place) in self.landing.slices.iter().zip(&self.places) {
-            let Some((values, behind)) = std::mem::take(&mut rest).split_at_mut_checked(place.len()) else { break };
+            let (values, behind) = std::mem::take(&mut rest).split_at_mut_checked(place.len()).ok_or_else(unknown)?;
             rest = behind;
             let Some(block) = slice.block() else {
                 values.fill(0);
                 continue;
             };
-            let Some((number, head)) = number.get_mut(block).zip(self.heads.get(block)) else { continue };
-            match number.and_then(|number| jobs.get_mut(number)) {
+            let (job, head) = job_of.get_mut(block).zip(self.heads.get(block)).ok_or_else(unknown)?;
+            match job.and_then(|job| jobs.get_mut(job)) {
                 Some(job) => job.copies.push(values),
                 None => {
-                    *number = Some(jobs.len());
+                    *job = Some(jobs.len());
                     jobs.push(Job { column: self.column, block, head, values, copies: Vec::new() });
                 }
             }
         }
-        jobs
+        Ok(jobs)
     }
 
     /// The rows, once their values were read.
@@ -351,14 +370,8 @@ fn has_bits(ty: &ColumnType) -> bool {
     }
 }
 
-/// Bytes of values below a null row.
+/// Bytes of values below a null row: none where rows differ in length.
 fn null_bytes(ty: &ColumnType) -> usize {
-    match ty {
-        ColumnType::List(_) | ColumnType::Utf8 | ColumnType::Categorical | ColumnType::Binary => 0,
-        ColumnType::Tensor { .. } => {
-            let elements = ty.fixed_elements().and_then(|elements| usize::try_from(elements).ok()).unwrap_or(0);
-            elements.saturating_mul(ty.element_width())
-        }
-        ColumnType::Scalar(_) | ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_) => ty.element_width(),
-    }
+    let elements = ty.fixed_elements().and_then(|elements| usize::try_from(elements).ok()).unwrap_or(0);
+    elements.saturating_mul(ty.element_width())
 }

@@ -231,7 +231,10 @@ impl GroupPlan {
         for stretch in self.blocks.iter_mut().flat_map(|block| block.bytes.stretches_mut()) {
             let Some((long, newest)) = self.ranges.get(stretch.range).zip(newest.get_mut(stretch.range)) else { continue };
             let bytes = long.range.start + stretch.within.start as u64..long.range.start + stretch.within.end as u64;
-            let fits = |range: &RangeRead| range.range.start <= bytes.start && bytes.end - range.range.start <= most;
+            let fits = |range: &RangeRead| {
+                let near = bytes.start <= range.range.end + Coalesce::LOCAL.max_gap;
+                near && range.range.start <= bytes.start && bytes.end - range.range.start <= most
+            };
             let number = newest.filter(|number| short.get(*number).is_some_and(fits)).unwrap_or(short.len());
             if number == short.len() {
                 short.push(RangeRead { range: bytes.clone(), ..long.clone() });

@@ -1,7 +1,7 @@
 //! Buffers that are filled again and again. Memory that went back to the system is mapped and cleared anew, page by page,
 //! when it is next used: for a window of ten lidar sweeps that costs three times as much as reading it from the page cache and
 //! checking it. So the last long buffers that nobody holds any more stay here, those that were read to and those that results
-//! lay in, up to [`KEPT`] bytes of them: never more than were in use at once.
+//! lay in, up to [`KEPT`] bytes of them.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -160,6 +160,16 @@ mod tests {
             with(|free| free.bytes <= KEPT && free.bytes == free.buffers.iter().map(Vec::capacity).sum::<usize>()),
             Some(true)
         );
+        let mut file = tempfile::tempfile().expect("a file");
+        std::io::Write::write_all(&mut file, &vec![3; 2 * odd]).expect("written");
+        let (long, short) = (1_900_001, 1_100_001);
+        for bytes in [long, short].repeat(40) {
+            let read = super::super::local::read_part(&file, "a", "b", 0..bytes).expect("read");
+            assert_eq!((read.len() as u64, read.last()), (bytes, Some(&3)));
+        }
+        let of_these =
+            |free: &mut Free| free.buffers.iter().filter(|buffer| (short..=long).contains(&(buffer.capacity() as u64))).count();
+        assert!(with(|free| of_these(free)).is_some_and(|count| count <= 2), "reads of two lengths leave a buffer each behind");
         drop(Lent::from(Vec::with_capacity(KEPT + 1)));
         drop(Lent::from(Vec::with_capacity(LONG - 1)));
         assert!(take(LONG - 1).is_none() && take(KEPT + 1).is_none());

@@ -175,18 +175,23 @@ pub(super) fn read_part(file: &File, name: &str, url: &str, range: Range<u64>) -
 fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl FnOnce(u64) -> Error) -> Result<Bytes> {
     let bytes = range.end - range.start;
     let len = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let (read, mut lent) = match buffers::take(len).filter(|kept| kept.len() >= len) {
-        Some(mut kept) => (fill(&range, |done, at| read_some(file, &mut kept[done..len], at)), kept),
+    let (read, lent) = match buffers::take(len) {
+        Some(mut kept) => {
+            // Never cut short: what is behind `len` is for a longer read.
+            if kept.len() < len {
+                kept.resize(len, 0);
+            }
+            (fill(&range, |done, at| read_some(file, &mut kept[done..len], at)), kept)
+        }
         None => {
             let mut buffer = failure::reserve(bytes, name, url)?;
             let read = fill(&range, |_, at| read_new(file, &mut buffer, at));
             (read, Lent::from(buffer))
         }
     };
-    lent.truncate(len);
     match read.map_err(|error| failure::disk(&error, Doing::Reading, name, url))? {
         read if read < bytes => Err(short(read)),
-        _ => Ok(Bytes::from_owner(lent)),
+        _ => Ok(Bytes::from_owner(lent).slice(..len)),
     }
 }
 

@@ -38,10 +38,7 @@ pub const READ_LIMITS: [(&str, &str); 12] = [
         "none, unless a cache is named (options cache, cache_size: 10 GiB); all processes together, each file rounded up to 4 KiB",
     ),
     ("answers kept in memory, of one process", "none; beside a cache 64 MiB (option cache_memory), of answers up to 256 KiB"),
-    (
-        "memory of results that were dropped, kept for the next ones, of one process",
-        "512 MiB, and never more than was in use at once",
-    ),
+    ("memory of results that were dropped, kept for the next ones, of one process", "512 MiB"),
     ("decoded blocks of small rows kept by a row loader", "64 MiB (`RowLoader::keep`, in Python `keep`)"),
     ("rows of a window", "16,777,216"),
 ];
