@@ -430,6 +430,10 @@ fn it_and_the_library_judge_broken_bytes_alike() {
         let stored = plain::hex(&chain.encode(&values).unwrap());
         cases.push(json!({"chain": plain::hex(&steps), "stored": stored, "values_len": values.len()}));
     }
+    // Empty frames: sound, and with a block that is cut.
+    for stored in ["28b52ffd2000010000", "28b52ffd2000110000"] {
+        cases.push(json!({"chain": "010303", "stored": stored, "values_len": 0}));
+    }
     let theirs = judged_in_python(&python, &cases);
     let (mut held, mut stray) = (0, 0);
     for (case, theirs) in cases.iter().zip(theirs) {

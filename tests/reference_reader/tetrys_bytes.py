@@ -342,6 +342,12 @@ def un_zstd(data, _, values_len, *__):
     frame = zstandard.get_frame_parameters(data)
     require(frame.dict_id == 0, "a Zstandard frame with a dictionary")
     require(frame.content_size in (zstandard.CONTENTSIZE_UNKNOWN, values_len), f"a Zstandard frame of {frame.content_size} bytes")
+    if values_len == 0:
+        # `decompress` takes the header of an empty frame at its word and does not read on.
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        values = frame.decompress(data)
+        require(frame.eof and not frame.unused_data and not values, "not one empty Zstandard frame")
+        return values
     return zstandard.ZstdDecompressor().decompress(data, max_output_size=values_len, read_across_frames=False, allow_extra_data=False)
 
 
