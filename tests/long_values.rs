@@ -85,12 +85,18 @@ impl Sample {
         });
         columns.filter(|long| *long).count()
     }
+}
 
-    fn window(&self, row: u64, offsets: &[i64], edge: Edge) -> Vec<Option<u64>> {
-        let log = |row: u64| self.ends.iter().position(|end| row < *end);
-        let rows = offsets.iter().map(|offset| row.checked_add_signed(*offset).filter(|other| log(*other) == log(row)));
-        rows.filter(|row| row.is_some() || edge != Edge::Skip).collect()
-    }
+/// A table of sweeps alone in a directory, stored plain, and its rows.
+fn sweeps(rng: &mut Rng, rows: usize, taste: Taste) -> (tempfile::TempDir, Table, RecordBatch) {
+    let schema =
+        Schema::builder().index("log", "utf8").index("time", "i64").group("lidar", [("points", "f32[?,4]")]).build().unwrap();
+    let written = tables::rows_of(&schema, rng, &[("a", rows)], taste);
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
+    let table = block_on(tables::write(store, schema, options, std::slice::from_ref(&written))).unwrap();
+    (folder, table, written)
 }
 
 #[test]
@@ -113,7 +119,7 @@ fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_writt
             } else {
                 let edge = if rng.once_in(3) { Edge::Skip } else { Edge::Pad };
                 let (row, offsets) = (rng.below(rows), (0..9).map(|_| rng.below(9) as i64 - 6).collect::<Vec<_>>());
-                let wanted = sample.window(row, &offsets, edge);
+                let wanted = tables::window_rows(&sample.ends, row, &offsets, edge);
                 let found = loaders.map(|loader| block_on(loader.edge(edge).get_rows(row, offsets.clone())).unwrap());
                 found.iter().for_each(|found| assert_rows(found, &sample.written, &wanted));
             }
@@ -127,14 +133,8 @@ fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_writt
 #[test]
 fn a_take_over_a_bound_is_read_by_several_threads_and_gives_what_was_written() {
     let mut rng = Rng(common::seed());
-    let schema =
-        Schema::builder().index("log", "utf8").index("time", "i64").group("one", [("long", "f32[?,4]")]).build().unwrap();
     let taste = Taste { nulls: 6, length: 20_000, smooth: false };
-    let written = tables::rows_of(&schema, &mut rng, &[("a", 60)], taste);
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
-    let table = block_on(tables::write(store, schema, options, std::slice::from_ref(&written))).unwrap();
+    let (_folder, table, written) = sweeps(&mut rng, 60, taste);
     let positions: Vec<u64> = (0..400).map(|_| rng.below(60)).collect();
     let found = block_on(table.row_loader().take(&positions)).unwrap();
     assert!(found.batch().get_array_memory_size() > 32 << 20);
@@ -144,14 +144,8 @@ fn a_take_over_a_bound_is_read_by_several_threads_and_gives_what_was_written() {
 #[test]
 fn every_damaged_byte_of_a_long_page_is_found_and_named() {
     let mut rng = Rng(common::seed());
-    let schema =
-        Schema::builder().index("log", "utf8").index("time", "i64").group("lidar", [("points", "f32[?,4]")]).build().unwrap();
     let taste = Taste { nulls: 0, length: 12_000, smooth: false };
-    let written = tables::rows_of(&schema, &mut rng, &[("a", 6)], taste);
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
-    let table = block_on(tables::write(store, schema, options, std::slice::from_ref(&written))).unwrap();
+    let (folder, table, written) = sweeps(&mut rng, 6, taste);
     let layout = block_on(table.layout(0)).unwrap();
     let run = &layout.runs()[0];
     assert!(

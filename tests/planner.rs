@@ -184,12 +184,6 @@ fn check_explained(sample: &Sample, explained: &Explain, rows: &[Option<u64>], c
 }
 
 /// What a window of these offsets has, by the ends of the sequences alone.
-fn window_rows(sample: &Sample, row: u64, offsets: &[i64], edge: Edge) -> Vec<Option<u64>> {
-    let sequence = |row: u64| sample.sequence_ends.iter().position(|end| row < *end);
-    let rows = offsets.iter().map(|offset| row.checked_add_signed(*offset).filter(|other| sequence(*other) == sequence(row)));
-    rows.filter(|row| row.is_some() || edge != Edge::Skip).collect()
-}
-
 /// Reads some rows or a window of some columns, explained first; gives the rows that it must have.
 fn random_read(rng: &mut Rng, sample: &Sample, loader: &RowLoader) -> (Explain, Rows, Vec<Option<u64>>) {
     let rows = sample.table.rows();
@@ -210,7 +204,7 @@ fn random_read(rng: &mut Rng, sample: &Sample, loader: &RowLoader) -> (Explain, 
     let explained = block_on(loader.explain(position, offsets.clone())).unwrap();
     sample.counting.reset();
     let read = block_on(loader.get_rows(position, offsets.clone())).unwrap();
-    (explained, read, window_rows(sample, position, &offsets, edge))
+    (explained, read, tables::window_rows(&sample.sequence_ends, position, &offsets, edge))
 }
 
 #[test]

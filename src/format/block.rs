@@ -255,11 +255,16 @@ fn signed_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> Resul
     let Some((signed, checksum)) = stored.split_last_chunk::<CHECKSUM>() else {
         return Err(Error::corrupt(format!("page of {} bytes, too short", stored.len())));
     };
-    let (found, expected) = (u64::from_le_bytes(*checksum), seed.of_page(ordinal, page, signed));
-    if expected != found {
-        return Err(checksum_differs(page, found, expected));
-    }
+    compare(page, *checksum, seed.of_page(ordinal, page, signed))?;
     Ok(signed)
+}
+
+/// The checksum that a page has against that of its bytes.
+fn compare(page: u16, checksum: [u8; CHECKSUM], expected: u64) -> Result<()> {
+    match u64::from_le_bytes(checksum) {
+        found if found == expected => Ok(()),
+        found => Err(Error::corrupt(format!("page {page}: checksum {found:016x}, computed {expected:016x}"))),
+    }
 }
 
 /// What stands before the values of a stored page.
@@ -331,11 +336,7 @@ pub fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[
     let Some((padding, checksum)) = after.split_last_chunk::<CHECKSUM>() else {
         return Err(Error::corrupt(format!("page: {} bytes after its values, too few", after.len())));
     };
-    let (found, expected) =
-        (u64::from_le_bytes(*checksum), place.seed.of_page_parts(place.ordinal, place.page, [head, values, padding]));
-    if expected != found {
-        return Err(checksum_differs(place.page, found, expected));
-    }
+    compare(place.page, *checksum, place.seed.of_page_parts(place.ordinal, place.page, [head, values, padding]))?;
     if padding.len() != values.len().next_multiple_of(8) - values.len() || padding.iter().any(|byte| *byte != 0) {
         return Err(Error::corrupt(format!("page: {} bytes after {} of values, or not zero", padding.len(), values.len())));
     }
@@ -357,8 +358,4 @@ pub fn decode_page(stored: Bytes, place: PagePlace<'_>) -> Result<DecodedPage> {
     let chain = if head.is_plain { &Chain::PLAIN } else { place.chain };
     let values = chain.decode(stored.slice(head.values), head.values_len)?;
     Ok(DecodedPage { structure_bytes: stored.slice(head.structure_bytes), structure: head.structure, values })
-}
-
-fn checksum_differs(page: u16, found: u64, expected: u64) -> Error {
-    Error::corrupt(format!("page {page}: checksum {found:016x}, computed {expected:016x}"))
 }

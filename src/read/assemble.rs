@@ -73,14 +73,10 @@ impl Assembly {
 
     /// Takes the wanted pages of a block.
     pub(super) fn add(&mut self, block: usize, pages: impl IntoIterator<Item = Page>) -> Result<()> {
-        let places = self.places(block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+        let places =
+            places(&mut self.pages, self.types.len(), block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
         places.iter_mut().zip(pages).for_each(|(place, page)| *place = Some(page));
         Ok(())
-    }
-
-    fn places(&mut self, block: usize) -> Option<&mut [Option<Page>]> {
-        let columns = self.types.len();
-        self.pages.get_mut(block * columns..(block + 1) * columns)
     }
 
     /// Gathers what can be: up to the first row whose block has not come.
@@ -92,8 +88,7 @@ impl Assembly {
             match slice {
                 Slice::Missing(rows) => self.columns.iter_mut().for_each(|column| column.append_nulls(rows)),
                 Slice::Rows { block, start, len } => {
-                    let columns = self.types.len();
-                    let pages = self.pages.get_mut(block * columns..(block + 1) * columns);
+                    let pages = places(&mut self.pages, self.types.len(), block);
                     let Some((pages, uses)) = pages.zip(self.uses.get_mut(block)) else { break };
                     if pages.iter().any(Option::is_none) {
                         break;
@@ -128,9 +123,8 @@ impl Assembly {
     /// `Unsupported` where the rows do not fit one Arrow array.
     pub(super) fn finish(mut self) -> Result<Vec<ArrayRef>> {
         if let [Slice::Rows { block, start: 0, len }] = self.slices.as_slice()
-            && let (block, len) = (*block, *len)
-            && let Some(pages) = self.places(block)
-            && pages.iter().all(|page| page.as_ref().is_some_and(|page| page.len() == len))
+            && let Some(pages) = places(&mut self.pages, self.types.len(), *block)
+            && pages.iter().all(|page| page.as_ref().is_some_and(|page| page.len() == *len))
         {
             let pages = pages.iter_mut().filter_map(Option::take);
             return Ok(pages.map(|page| make_array(Arc::unwrap_or_clone(page))).collect());
@@ -144,6 +138,11 @@ impl Assembly {
         }
         self.columns.into_iter().map(Gather::finish).collect()
     }
+}
+
+/// Where the pages of a block are put.
+fn places(pages: &mut [Option<Page>], columns: usize, block: usize) -> Option<&mut [Option<Page>]> {
+    pages.get_mut(block * columns..(block + 1) * columns)
 }
 
 /// The rows of a plan as they come out.

@@ -20,14 +20,16 @@ use super::{
 use crate::{
     codec::Chain,
     error::{Error, ErrorKind, Result},
+    format::LayoutRun,
     schema::{ColumnId, Schema},
     store::{RangeRequest, Store},
 };
 
 /// Stored bytes of a group above which threads share its decoding ..
 const PARALLEL_ABOVE: u64 = 2 << 20;
-/// .. and above which they share it where all values are plain, and another thread reads what is read to where it stays: bytes that one core reads and another copies cost more than
-/// what two save each other, until the memory that they are copied to is more than what was used just now.
+/// .. and above which they share it where all values are plain: bytes that one core reads and another copies cost more than
+/// what two save each other, until the memory that they are copied to is more than what was used just now. What is read to
+/// where it stays leaves the calling thread above this.
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
 /// Stored bytes of a group that one thread reads, checks and copies at a time: few enough to stay in its cache meanwhile.
 const PIECE: u64 = 256 << 10;
@@ -59,8 +61,7 @@ pub async fn execute(
             schema.groups().get(group.group).ok_or_else(|| Error::internal(format!("no column group {}", group.group)))?;
         let types = described.columns.iter().filter_map(|id| schema.column(*id)).map(|column| column.ty.clone()).collect();
         let types = Arc::new(GroupTypes { types, name: described.name.clone() });
-        let wanted = group.pages.clone();
-        let mut arrays = BTreeMap::new();
+        let mut arrays = Vec::with_capacity(group.pages.len());
         if by_piece && let Some(landing) = Landing::take_from(&mut group, &types, layout, stores)? {
             arrays.extend(land(landing).await?);
         }
@@ -76,10 +77,9 @@ pub async fn execute(
             let read = GroupRead { group, types, layout: Arc::clone(layout), ranges, kept: kept.clone() }.read().await?;
             arrays.extend(pages.into_iter().zip(read));
         }
-        for page in wanted {
-            let id = described.columns.get(page).ok_or_else(|| Error::internal(format!("no column {page}")))?;
-            let array = arrays.get(&page).ok_or_else(|| Error::internal(format!("column {page} was not read")))?;
-            columns.push((*id, Arc::clone(array)));
+        let id = |page: usize| described.columns.get(page).ok_or_else(|| Error::internal(format!("no column {page}")));
+        for (page, array) in arrays {
+            columns.push((*id(page)?, array));
         }
     }
     Ok(columns)
@@ -204,14 +204,9 @@ impl GroupRead {
 
     /// Whether the values of all wanted pages are stored as they are.
     fn is_plain(&self) -> Result<bool> {
-        let (mut before, mut plain) = (None, true);
-        for block in &self.group.blocks {
-            if before.replace(block.place.run) != Some(block.place.run) {
-                let chains = &self.layout.run(block.place)?.chains;
-                plain &= self.group.pages.iter().all(|page| chains.get(*page).is_some_and(Chain::is_plain));
-            }
-        }
-        Ok(plain)
+        let runs = self.group.runs(&self.layout)?;
+        let plain = |run: &&LayoutRun| self.group.pages.iter().all(|page| run.chains.get(*page).is_some_and(Chain::is_plain));
+        Ok(runs.values().all(plain))
     }
 
     /// The blocks in this order, cut into pieces of so many stored bytes. Files: a range is in one piece, and so are all blocks

@@ -37,10 +37,6 @@ enum Stream {
 }
 
 impl Stream {
-    fn with_capacity(bytes: usize) -> Self {
-        Self::Here(Lent::with_capacity(bytes))
-    }
-
     /// Values that are there already are not copied.
     fn append(&mut self, values: &[u8]) {
         if let Self::Here(bytes) = self {
@@ -79,7 +75,7 @@ impl Stream {
 impl Gather {
     /// Room for `rows` rows of an Arrow type that a column has.
     pub(super) fn new(ty: &DataType, rows: usize) -> Result<Self> {
-        Self::with_stream(ty, rows, &|bytes| Stream::with_capacity(bytes))
+        Self::with_stream(ty, rows, &|bytes| Stream::Here(Lent::with_capacity(bytes)))
     }
 
     /// As [`Gather::new`], in memory of its own and no more of it than the rows take, if they are appended at once.

@@ -18,10 +18,11 @@ use super::{
     decode::{GroupTypes, at_block},
     execute::{lost, store_of, threads},
     gather::Gather,
-    layout::Layout,
+    layout::{BlockPlace, Layout},
     plan::{BlockRead, GroupPlan},
 };
 use crate::{
+    codec::Chain,
     error::{Error, Result},
     format::{LayoutRun, PageHead, PagePlace, directory_len, page_to_array, verify_parts},
     schema::{ColumnType, Primitive},
@@ -43,8 +44,8 @@ pub(super) struct Landing {
     layout: Arc<Layout>,
     types: Arc<GroupTypes>,
     blocks: Vec<BlockRead>,
-    /// The object of the chunk of each block.
-    objects: Vec<Arc<str>>,
+    /// The object of the chunk of each run.
+    objects: BTreeMap<usize, Arc<str>>,
     slices: Vec<Slice>,
     rows: usize,
     columns: Vec<Column>,
@@ -99,49 +100,34 @@ impl Landing {
         if blocks < 2 || stored < LONG * blocks as u64 || !group.kept.is_empty() || !slices.iter().all(whole) {
             return Ok(None);
         }
-        let mut places = Vec::with_capacity(group.pages.len());
-        for page in &group.pages {
-            let found = group.blocks.iter().map(|block| Ok(page_place(layout.run(block.place)?, block.place.block, *page)));
-            places.push(found.collect::<Result<Option<Vec<_>>>>()?);
-        }
-        let mut before: Option<(usize, Arc<str>)> = None;
-        let mut plain = vec![true; group.pages.len()];
-        let mut objects = Vec::with_capacity(group.blocks.len());
-        let mut chunks = BTreeMap::new();
-        for block in &group.blocks {
-            let object = match before.take().filter(|(run, _)| *run == block.place.run) {
-                Some((_, object)) => object,
-                None => {
-                    let run = layout.run(block.place)?;
-                    for (plain, page) in plain.iter_mut().zip(&group.pages) {
-                        *plain &= run.chains.get(*page).is_some_and(|chain| chain.is_plain());
-                    }
-                    chunks.insert((run.owner, run.chunk), run.chunk_bytes);
-                    run.chunk.object_name().into()
-                }
-            };
-            objects.push(Arc::clone(&object));
-            before = Some((block.place.run, object));
-        }
+        let runs = group.runs(layout)?;
+        let chunks: BTreeMap<_, _> = runs.values().map(|run| ((run.owner, run.chunk), run.chunk_bytes)).collect();
         // Pages that lie over each other: their lengths say nothing of how much there is.
         if stored > chunks.values().sum() {
             return Ok(None);
         }
+        let mut places = Vec::with_capacity(group.pages.len());
+        for page in &group.pages {
+            let found = group.blocks.iter().map(|block| page_place(layout, block.place, *page));
+            places.push(found.collect::<Result<Option<Vec<_>>>>()?);
+        }
         let lands = |page: usize, places: &[Range<u64>]| {
             let stored: u64 = places.iter().map(|place| place.end - place.start).sum();
-            stored >= LONG * places.len() as u64 && types.types.get(page).is_some_and(|ty| !has_bits(ty))
+            let plain = runs.values().all(|run| run.chains.get(page).is_some_and(Chain::is_plain));
+            plain && stored >= LONG * places.len() as u64 && types.types.get(page).is_some_and(|ty| !has_bits(ty))
         };
         let mut columns = Vec::new();
         let mut left = Vec::new();
-        for (position, ((page, places), plain)) in group.pages.iter().zip(places).zip(plain).enumerate() {
+        for (position, (page, places)) in group.pages.iter().zip(places).enumerate() {
             match places {
-                Some(places) if plain && lands(*page, &places) => columns.push(Column { page: *page, places }),
+                Some(places) if lands(*page, &places) => columns.push(Column { page: *page, places }),
                 places => left.push((position, places)),
             }
         }
         if columns.is_empty() {
             return Ok(None);
         }
+        let objects = runs.into_iter().map(|(number, run)| (number, run.chunk.object_name().into())).collect();
         let blocks = group.blocks.clone();
         group.leave(&left)?;
         let (layout, types, rows) = (Arc::clone(layout), Arc::clone(types), group.rows.len());
@@ -245,8 +231,8 @@ impl Landing {
     }
 
     fn read_at(&self, block: usize, range: Range<u64>, parts: [&mut [u8]; 2]) -> Result<()> {
-        let run = self.run(block)?;
-        let object = self.objects.get(block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+        let (run, number) = (self.run(block)?, self.block(block)?.place.run);
+        let object = self.objects.get(&number).ok_or_else(|| Error::internal(format!("no run {number}")))?;
         let request = RangeRequest::new(Arc::clone(object), run.chunk_bytes, range);
         let read = store_of(&self.stores, run.owner)?.read_into_now(&request, parts);
         read.ok_or_else(|| Error::internal("a store that is not local"))?.map_err(lost)
@@ -352,13 +338,14 @@ impl<'a> Landed<'a> {
 }
 
 /// Where a page lies in its chunk, if that is known: the layout says it, or it is the only one of its block.
-fn page_place(run: &LayoutRun, block: usize, page: usize) -> Option<Range<u64>> {
-    run.page_range(block, page).or_else(|| {
-        let start = run.first_offset + 8 * run.lengths.sum_of_first(block);
-        let end = start + 8 * u64::from(run.lengths.get(block));
-        let first = start + directory_len(1) as u64;
-        (run.chains.len() == 1 && first < end).then_some(first..end)
-    })
+fn page_place(layout: &Layout, place: BlockPlace, page: usize) -> Result<Option<Range<u64>>> {
+    let run = layout.run(place)?;
+    if let Some(said) = run.page_range(place.block, page) {
+        return Ok(Some(said));
+    }
+    let block = layout.byte_range(place)?;
+    let first = block.start + directory_len(1) as u64;
+    Ok((run.chains.len() == 1 && first < block.end).then_some(first..block.end))
 }
 
 /// Whether Arrow packs the values of a column as bits, and stored ones are bytes.

@@ -1,6 +1,6 @@
 //! The read plan: a pure value. Rows x columns in, byte ranges out; another part fetches them.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use serde::Serialize;
 
@@ -189,10 +189,12 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
         let some = request.pages.len() < run.chains.len();
         let pages = || request.pages.iter().map(|page| run.page_range(place.block, *page)).collect::<Option<Vec<_>>>();
         let keep = request.kept.keeps() && !was_kept && uses < block_rows;
-        let bytes = match if was_kept { None } else { some.then(pages).flatten() } {
-            _ if was_kept => BlockBytes::Kept,
-            Some(pages) => BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect()),
-            None => BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?)),
+        let bytes = if was_kept {
+            BlockBytes::Kept
+        } else if let Some(pages) = some.then(pages).flatten() {
+            BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect())
+        } else {
+            BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?))
         };
         let ordinal = run.first_block + u32::try_from(place.block).unwrap_or(u32::MAX);
         blocks.push(BlockRead { place: *place, ordinal, rows: block_rows, seed: run.seed, bytes, keep });
@@ -202,6 +204,12 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
 }
 
 impl GroupPlan {
+    /// The runs that its blocks are of, by their numbers.
+    pub(super) fn runs<'a>(&self, layout: &'a Layout) -> Result<BTreeMap<usize, &'a LayoutRun>> {
+        let blocks = self.blocks.chunk_by(|block, next| block.place.run == next.place.run).filter_map(<[_]>::first);
+        blocks.map(|block| Ok((block.place.run, layout.run(block.place)?))).collect()
+    }
+
     /// Leaves some of the wanted pages to be read, by their places in [`GroupPlan::pages`]; each with where it lies in the chunk
     /// of each block, which must be known where others are taken away.
     pub(super) fn leave(&mut self, left: &[(usize, Option<Vec<Range<u64>>>)]) -> Result<()> {

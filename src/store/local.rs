@@ -51,10 +51,7 @@ impl LocalFiles {
         if request.range.is_empty() {
             return Ok(Bytes::new());
         }
-        let handle = self.handle(&request.name)?;
-        if handle.bytes < request.object_bytes {
-            return Err(request.short_object(&self.url, handle.bytes));
-        }
+        let handle = self.handle_of(request)?;
         let short = |found| request.wrong_answer(&self.url, &request.range, found);
         read_at(&handle.file, &request.name, &self.url, request.range.clone(), short)
     }
@@ -62,10 +59,7 @@ impl LocalFiles {
     /// Reads one checked request into `parts`, which are as long together as it is.
     pub(super) fn read_into(&self, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Result<()> {
         request.check(&self.url)?;
-        let handle = self.handle(&request.name)?;
-        if handle.bytes < request.object_bytes {
-            return Err(request.short_object(&self.url, handle.bytes));
-        }
+        let handle = self.handle_of(request)?;
         let read = read_parts(&handle.file, request.range.start, parts);
         match read.map_err(|error| failure::disk(&error, Doing::Reading, &request.name, &self.url))? {
             read if read < request.bytes() => Err(request.wrong_answer(&self.url, &request.range, read)),
@@ -106,6 +100,15 @@ impl LocalFiles {
     /// Closes the handle of an object that was deleted.
     pub(super) fn forget(&self, name: &str) {
         self.handles().open.remove(name);
+    }
+
+    /// The file of a checked request, which must be as long as it says.
+    fn handle_of(&self, request: &RangeRequest) -> Result<Arc<Handle>> {
+        let handle = self.handle(&request.name)?;
+        match handle.bytes < request.object_bytes {
+            true => Err(request.short_object(&self.url, handle.bytes)),
+            false => Ok(handle),
+        }
     }
 
     fn handle(&self, name: &Arc<str>) -> Result<Arc<Handle>> {

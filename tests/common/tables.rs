@@ -12,7 +12,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use arrow_select::{concat::concat_batches, take::take};
 use object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path};
-use tetrys::{ColumnType, Cuts, Primitive, Result, Rows, Schema, Store, Table, TableWriter, WriteOptions};
+use tetrys::{ColumnType, Cuts, Edge, Primitive, Result, Rows, Schema, Store, Table, TableWriter, WriteOptions};
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
@@ -240,6 +240,13 @@ pub fn assert_rows(found: &Rows, written: &RecordBatch, wanted: &[Option<u64>]) 
         let expected = take(written.column_by_name(field.name()).unwrap(), &wanted, None).unwrap();
         assert_eq!(column, &expected, "column `{}`", field.name());
     }
+}
+
+/// The rows of a window, by its definition: those of the sequence of `row`, where each sequence ends before `ends[i]`.
+pub fn window_rows(ends: &[u64], row: u64, offsets: &[i64], edge: Edge) -> Vec<Option<u64>> {
+    let sequence = |row: u64| ends.iter().position(|end| row < *end);
+    let rows = offsets.iter().map(|offset| row.checked_add_signed(*offset).filter(|other| sequence(*other) == sequence(row)));
+    rows.filter(|row| row.is_some() || edge != Edge::Skip).collect()
 }
 
 /// A store in memory, and the backend under it.
