@@ -14,6 +14,7 @@ pub mod read;
 pub mod schema;
 pub mod store;
 pub mod table;
+mod threads;
 pub mod write;
 
 pub use codec::Preset;

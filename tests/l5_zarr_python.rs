@@ -15,7 +15,7 @@ use tetrys::ingest::l5::{Dataset, GeneratorSettings, export, source::Source};
 
 /// The python of a virtual environment with zarr-python 2, or `None` after recording why the test is skipped.
 fn python() -> Option<PathBuf> {
-    common::python("tests/zarr_python/requirements.txt")
+    common::python(&["tests/zarr_python/requirements.txt"])
 }
 
 fn check(python: &Path, arguments: &[&str]) -> String {

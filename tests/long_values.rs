@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::fs;
+use std::{fs, thread};
 
 use arrow_array::RecordBatch;
 use common::tables::{self, Rng, Taste, assert_rows, block_on, memory};
@@ -183,4 +183,61 @@ fn every_damaged_byte_of_a_long_page_is_found_and_named() {
     let reopened = block_on(Table::open(folder.path().to_str().unwrap())).unwrap();
     assert_eq!(block_on(reopened.verify(|_, _| {})).unwrap().damage.len(), 1);
     println!("{tried} damaged bytes");
+}
+
+#[test]
+fn wide_rows_are_shared_by_threads_for_several_readers_and_damage_is_named() {
+    let mut rng = Rng(common::seed());
+    let schema = Schema::builder()
+        .index("log", "utf8")
+        .group("left", [("left", "binary")])
+        .group("right", [("right", "binary")])
+        .group("sweep", [("points", "f32[?,4]")])
+        .group("small", [("label", "utf8")])
+        .build()
+        .unwrap();
+    let taste = Taste { nulls: 0, length: 12_000, smooth: false };
+    let short = tables::rows_of(&schema, &mut rng, &[("a", 9)], Taste { length: 5, ..taste });
+    let mut columns = short.columns().to_vec();
+    for (name, ty, length) in [("left", "binary", 180_000), ("right", "binary", 180_000), ("points", "f32[?,4]", 24_000)] {
+        let place = short.schema().index_of(name).unwrap();
+        columns[place] = tables::column(&mut rng, &ty.parse().unwrap(), 9, Taste { length, ..taste });
+    }
+    let written = RecordBatch::try_new(short.schema(), columns).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
+    let table = block_on(tables::write(store, schema, options, std::slice::from_ref(&written))).unwrap();
+    let stored: u64 = table.manifest().segments[0].groups.iter().map(|group| group.stored_bytes).sum();
+    assert!(stored > 9 * (512 << 10), "rows of {} bytes are not shared", stored / 9);
+
+    let loader = table.row_loader().keep(0);
+    thread::scope(|scope| {
+        for reader in 0..4 {
+            let (loader, written) = (loader.clone(), &written);
+            scope.spawn(move || {
+                for row in (0..36).map(|row| (row + reader) % 9) {
+                    let found = block_on(loader.take(&[row])).unwrap();
+                    assert_rows(&found, written, &[Some(row)]);
+                }
+            });
+        }
+    });
+
+    let names = ["left", "right", "sweep", "small"];
+    for (number, group) in names.into_iter().enumerate() {
+        let layout = block_on(table.layout(number)).unwrap();
+        let run = &layout.runs()[0];
+        let file = folder.path().join(run.chunk.object_name());
+        let sound = fs::read(&file).unwrap();
+        let mut damaged = sound.clone();
+        damaged[run.first_offset as usize + 8 * run.lengths.get(0) as usize / 2] ^= 16;
+        fs::write(&file, &damaged).unwrap();
+        let read = block_on(async { Table::open(folder.path().to_str().unwrap()).await?.row_loader().take(&[0]).await });
+        let error = read.expect_err(&format!("group {group} is damaged"));
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains(&format!("column group `{group}`: block 0 of chunk {}", run.chunk)), "{error}");
+        fs::write(&file, &sound).unwrap();
+    }
+    assert_rows(&block_on(loader.take(&[0])).unwrap(), &written, &[Some(0)]);
 }

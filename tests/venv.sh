@@ -1,10 +1,9 @@
 #!/bin/sh
 # Makes (once for each list of requirements) a virtual environment in a cache folder outside the checkout and prints its python:
-# `venv.sh requirements.txt`. Exit status 3: there is no python3 of 3.10 or later with venv and pip here.
+# `venv.sh requirements.txt [more.txt ..]`. Exit status 3: there is no python3 of 3.10 or later with venv and pip here.
 set -eu
-requirements="$1"
 cache="${TETRYS_BUILDS:-$HOME/.cache/tetrys}"
-venv="$cache/venv-$(cksum <"$requirements" | cut -d' ' -f1)"
+venv="$cache/venv-$(cat "$@" | cksum | cut -d' ' -f1)"
 if [ ! -e "$venv/complete" ]; then
     command -v python3 >/dev/null || exit 3
     python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || exit 3
@@ -13,7 +12,8 @@ if [ ! -e "$venv/complete" ]; then
     new="$(mktemp -d "$cache/venv.XXXXXX")"
     trap 'rm -rf "$new"' EXIT
     python3 -m venv "$new" >&2
-    "$new/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements" >&2
+    for requirements; do set -- "$@" -r "$requirements"; shift; done
+    "$new/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2
     touch "$new/complete"
     mv -T "$new" "$venv" 2>/dev/null || [ -e "$venv/complete" ]
 fi

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef, cast::AsArray, types};
 use arrow_buffer::NullBuffer;
-use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ndarray::ArrayViewD};
+use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ndarray::ArrayViewD, npyffi};
 use pyo3::{
     exceptions::PyIndexError,
     intern,
@@ -29,9 +29,12 @@ fn view<'py, T: Element>(py: Python<'py>, values: &[T], shape: &[usize], owner: 
     let values = ArrayViewD::from_shape(shape, values).map_err(|error| Internal::new_err(error.to_string()))?;
     let memory = Bound::new(py, Memory { _array: ArrayRef::clone(owner) })?;
     // SAFETY: buffers of an Arrow array neither move nor change while any array holds them; numpy holds `memory`, which holds
-    // one that does, and nobody writes through a read-only array.
-    let array = unsafe { PyArrayDyn::borrow_from_array(&values, memory.into_any()) };
-    array.readwrite().make_nonwriteable();
+    // one that does, and nobody writes through a read-only array: this one becomes so before anybody else has it.
+    let array = unsafe {
+        let array = PyArrayDyn::borrow_from_array(&values, memory.into_any());
+        (*npyffi::_PyArray_GET_ITEM_DATA(array.as_array_ptr())).flags &= !npyffi::NPY_ARRAY_WRITEABLE;
+        array
+    };
     Ok(array.into_any())
 }
 

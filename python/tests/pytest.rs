@@ -26,7 +26,12 @@ fn package(folder: &Path) {
 }
 
 fn passes(arguments: &[&str]) {
-    let Some(python) = environment::python("python/tests/requirements.txt") else { return };
+    let mut requirements = vec!["python/tests/requirements.txt"];
+    // Three gigabytes: only where it is asked for.
+    if env::var_os("TETRYS_TORCH").is_some_and(|value| value == "1") {
+        requirements.push("python/tests/torch.txt");
+    }
+    let Some(python) = environment::python(&requirements) else { return };
     let folder = tempfile::tempdir().unwrap();
     package(folder.path());
     let zarr = folder.path().join("generated.zarr");

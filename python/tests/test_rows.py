@@ -215,14 +215,21 @@ def test_blocks_of_which_rows_came_out_are_kept_and_are_read_again_without_a_req
     assert pickle.loads(pickle.dumps(rows))[9]["labels.text"] == "row 9"
 
 
-def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index) -> None:
+def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index, tmp_path: Path) -> None:
     loader = tt.row_loader(index)
     assert loader.get_row(0)["labels.text"] == "row 0"
+    # Rows that threads share; those of the parent are not in the child.
+    noise = np.random.default_rng(1).integers(0, 256, (2, 3, 300_000), np.uint8)
+    wide = {"i": np.arange(3), "a.jpeg": [bytes(row) for row in noise[0]], "b.jpeg": [bytes(row) for row in noise[1]]}
+    shared = tt.row_loader(tt.write_table(str(tmp_path / "wide"), wide, index=["i"], preset="fast"))
+    assert bytes(shared.get_row(0)["b.jpeg"]) == bytes(noise[1, 0])
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         signal.alarm(20)
-        said = str(loader.get_row(9)["labels.text"])
+        row = shared.get_row(2)
+        said = f"{bytes(row['a.jpeg']) == bytes(noise[0, 2])} {bytes(row['b.jpeg']) == bytes(noise[1, 2])} "
+        said += str(loader.get_row(9)["labels.text"])
         try:
             index.sort("timestamp")
             said += "; a frame"
@@ -234,7 +241,7 @@ def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index) -> Non
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read().decode()
     assert os.waitpid(child, 0)[1] == 0
-    assert said.startswith("row 9; frames do not survive a fork")
+    assert said.startswith("True True row 9; frames do not survive a fork")
 
 
 def test_a_spawned_process_reads_with_a_pickled_loader(index: tt.Index) -> None:

@@ -1,6 +1,6 @@
 //! Stored blocks to Arrow arrays: every directory and every wanted page is verified before it is decoded.
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use arrow_array::Array;
 use arrow_data::ArrayData;
@@ -27,7 +27,7 @@ pub(super) struct GroupTypes {
     pub(super) name: String,
 }
 
-/// The wanted pages of one block as arrays; `ranges` are the ranges that hold it, by number.
+/// The wanted pages of one block as arrays; `ranges` are the ranges that hold it among others, by number and sorted.
 ///
 /// # Errors
 /// `Corrupt`, naming the block, its chunk and range.
@@ -36,7 +36,7 @@ pub(super) fn decode_block(
     types: &GroupTypes,
     chains: &[Chain],
     block: &BlockRead,
-    ranges: &BTreeMap<usize, Bytes>,
+    ranges: &[(usize, Bytes)],
 ) -> Result<Vec<Page>> {
     let decoded = match &block.bytes {
         BlockBytes::Block(stretch) => bytes_of(stretch, ranges).and_then(|bytes| whole(group, types, chains, block, &bytes)),
@@ -65,8 +65,9 @@ pub(super) fn at_block(types: &GroupTypes, block: &BlockRead, place: Option<(Chu
     error.at(format!("column group `{}`: block {}{place}", types.name, block.ordinal))
 }
 
-fn bytes_of(stretch: &Stretch, ranges: &BTreeMap<usize, Bytes>) -> Result<Bytes> {
-    let range = ranges.get(&stretch.range).ok_or_else(|| Error::internal("a range that was not fetched"))?;
+fn bytes_of(stretch: &Stretch, ranges: &[(usize, Bytes)]) -> Result<Bytes> {
+    let place = ranges.binary_search_by_key(&stretch.range, |(number, _)| *number).ok();
+    let (_, range) = place.and_then(|place| ranges.get(place)).ok_or_else(|| Error::internal("a range that was not fetched"))?;
     let bytes = range.get(stretch.within.clone()).map(|bytes| range.slice_ref(bytes));
     bytes.ok_or_else(|| Error::internal("a block outside its range"))
 }

@@ -1,8 +1,9 @@
 //! Executes a plan: fetches its ranges, decodes every block once, assembles the columns.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 use arrow_array::ArrayRef;
@@ -23,6 +24,7 @@ use crate::{
     format::LayoutRun,
     schema::{ColumnId, Schema},
     store::{RangeRequest, Store},
+    threads::{share, threads},
 };
 
 /// Stored bytes of a group above which threads share its decoding ..
@@ -33,6 +35,8 @@ const PARALLEL_ABOVE: u64 = 2 << 20;
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
 /// Stored bytes of a group that one thread reads, checks and copies at a time: few enough to stay in its cache meanwhile.
 const PIECE: u64 = 256 << 10;
+/// Stored bytes of few, for which another thread is worth waking.
+const SHARE: u64 = 256 << 10;
 /// Stored bytes that a thread takes on at a time where several do: enough to be worth waking it.
 const SHARED_PIECE: u64 = 1 << 20;
 
@@ -55,17 +59,23 @@ pub async fn execute(
         true => None,
         false => Some(fetch(stores, &plan).await?.into_iter()),
     };
-    let mut columns = Vec::new();
+    // The columns of each group: those that were read to where they stay, then the others.
+    let mut columns: Vec<Vec<(ColumnId, ArrayRef)>> = Vec::with_capacity(plan.groups.len());
+    let mut reads = Vec::new();
     for (mut group, layout) in plan.groups.into_iter().zip(layouts) {
         let described =
             schema.groups().get(group.group).ok_or_else(|| Error::internal(format!("no column group {}", group.group)))?;
+        let id = |page: &usize| described.columns.get(*page).copied().ok_or_else(|| Error::internal(format!("no column {page}")));
         let types = described.columns.iter().filter_map(|id| schema.column(*id)).map(|column| column.ty.clone()).collect();
         let types = Arc::new(GroupTypes { types, name: described.name.clone() });
         let mut arrays = Vec::with_capacity(group.pages.len());
         if by_piece && let Some(landing) = Landing::take_from(&mut group, &types, layout, stores)? {
-            arrays.extend(land(landing).await?);
+            for (page, array) in land(landing).await? {
+                arrays.push((id(&page)?, array));
+            }
         }
         if !group.pages.is_empty() {
+            let ids = group.pages.iter().map(id).collect::<Result<Vec<_>>>()?;
             let (group, ranges) = match &mut fetched {
                 Some(fetched) => {
                     let ranges = fetched.by_ref().take(group.ranges.len()).collect();
@@ -73,16 +83,49 @@ pub async fn execute(
                 }
                 None => (group.in_short_ranges(PIECE), Ranges::Files(stores.clone())),
             };
-            let pages = group.pages.clone();
-            let read = GroupRead { group, types, layout: Arc::clone(layout), ranges, kept: kept.clone() }.read().await?;
-            arrays.extend(pages.into_iter().zip(read));
+            let read = GroupRead { group, types, layout: Arc::clone(layout), ranges, kept: kept.clone() };
+            reads.push((columns.len(), ids, read));
         }
-        let id = |page: usize| described.columns.get(page).ok_or_else(|| Error::internal(format!("no column {page}")));
-        for (page, array) in arrays {
-            columns.push((*id(page)?, array));
+        columns.push(arrays);
+    }
+    let together = by_piece && reads.iter().map(|(.., read)| read.stored()).sum::<u64>() <= PARALLEL_ABOVE;
+    let (wanted, reads): (Vec<_>, Vec<_>) = reads.into_iter().map(|(group, ids, read)| ((group, ids), read)).unzip();
+    let read = match together {
+        true => read_together(reads)?,
+        false => {
+            let mut read = Vec::with_capacity(reads.len());
+            for one in reads {
+                read.push(one.read().await?);
+            }
+            read
+        }
+    };
+    for ((group, ids), arrays) in wanted.into_iter().zip(read) {
+        if let Some(columns) = columns.get_mut(group) {
+            columns.extend(ids.into_iter().zip(arrays));
         }
     }
-    Ok(columns)
+    Ok(columns.into_iter().flatten().collect())
+}
+
+/// Reads groups that lie in files and are few bytes, all together: threads share their pieces, the longest first.
+fn read_together(mut reads: Vec<GroupRead>) -> Result<Vec<Vec<ArrayRef>>> {
+    let mut assemblies = Vec::with_capacity(reads.len());
+    let mut pieces = Vec::new();
+    for (number, read) in reads.iter_mut().enumerate() {
+        let (assembly, order) = read.start()?;
+        pieces.extend(read.pieces(&order, PIECE).into_iter().map(|piece| (number, piece)));
+        assemblies.push(assembly);
+    }
+    pieces.sort_by_key(|(_, piece)| Reverse(piece.bytes));
+    let bytes: u64 = pieces.iter().map(|(_, piece)| piece.bytes).sum();
+    let group = |number: usize| reads.get(number).ok_or_else(|| Error::internal(format!("no group {number}")));
+    let decode = |(number, piece): (usize, Piece)| Ok::<_, Error>((number, group(number)?.decode(&piece)?));
+    for (number, blocks) in share(pieces, usize::try_from(bytes / SHARE).unwrap_or(usize::MAX), decode)? {
+        let assembly = assemblies.get_mut(number).ok_or_else(|| Error::internal(format!("no group {number}")))?;
+        blocks.into_iter().try_for_each(|(block, columns)| assembly.add(block, columns))?;
+    }
+    assemblies.into_iter().map(Assembly::finish).collect()
 }
 
 /// Reads what is read to where it stays; nobody else is kept waiting for much of it.
@@ -142,11 +185,14 @@ enum Ranges {
 struct Piece {
     blocks: Vec<usize>,
     ranges: BTreeSet<usize>,
+    /// Stored bytes of its blocks.
+    bytes: u64,
 }
 
 impl GroupRead {
-    /// Decodes every block once and assembles the wanted columns.
-    async fn read(mut self) -> Result<Vec<ArrayRef>> {
+    /// The assembly of the wanted columns, with the blocks that were kept; and the other blocks, in the order in which their
+    /// rows come out.
+    fn start(&mut self) -> Result<(Assembly, Vec<usize>)> {
         let wanted = self
             .group
             .pages
@@ -163,6 +209,12 @@ impl GroupRead {
             }
             order.retain(|block| self.group.blocks.get(*block).is_some_and(|block| !matches!(block.bytes, BlockBytes::Kept)));
         }
+        Ok((assembly, order))
+    }
+
+    /// Decodes every block once and assembles the wanted columns.
+    async fn read(mut self) -> Result<Vec<ArrayRef>> {
+        let (mut assembly, order) = self.start()?;
         let stored = self.stored();
         let shared = threads() > 1 && stored > PARALLEL_ABOVE && (stored > PARALLEL_PLAIN_ABOVE || !self.is_plain()?);
         let pieces = self.pieces(&order, if shared { SHARED_PIECE } else { PIECE });
@@ -216,7 +268,7 @@ impl GroupRead {
         let bytes = |block: usize| self.group.blocks.get(block).map_or(0, |block| block.bytes.stored());
         let files = matches!(self.ranges, Ranges::Files(_));
         if !files && self.stored() <= PARALLEL_ABOVE {
-            return vec![Piece { blocks: order.to_vec(), ranges: (0..self.group.ranges.len()).collect() }];
+            return vec![Piece { blocks: order.to_vec(), ranges: (0..self.group.ranges.len()).collect(), bytes: self.stored() }];
         }
         let mut in_range: Vec<Vec<usize>> = vec![Vec::new(); if files { self.group.ranges.len() } else { 0 }];
         for block in 0..self.group.blocks.len() {
@@ -227,15 +279,13 @@ impl GroupRead {
             }
         }
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut held = piece_bytes;
         let mut taken = vec![false; self.group.blocks.len()];
         for first in order {
             if taken.get(*first) == Some(&true) {
                 continue;
             }
-            if held >= piece_bytes {
+            if pieces.last().is_none_or(|piece| piece.bytes >= piece_bytes) {
                 pieces.push(Piece::default());
-                held = 0;
             }
             let Some(piece) = pieces.last_mut() else { continue };
             let mut open = vec![*first];
@@ -243,7 +293,7 @@ impl GroupRead {
                 if taken.get_mut(block).is_none_or(|taken| std::mem::replace(taken, true)) {
                     continue;
                 }
-                held += bytes(block);
+                piece.bytes += bytes(block);
                 piece.blocks.push(block);
                 for stretch in stretches(block) {
                     if piece.ranges.insert(stretch.range) {
@@ -257,7 +307,7 @@ impl GroupRead {
 
     /// The wanted columns of each block of a piece.
     fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<Page>)>> {
-        let ranges = piece.ranges.iter().map(|range| Ok((*range, self.range(*range)?))).collect::<Result<BTreeMap<_, _>>>()?;
+        let ranges = piece.ranges.iter().map(|range| Ok((*range, self.range(*range)?))).collect::<Result<Vec<_>>>()?;
         let decode = |block: &usize| {
             let read = self.block(*block)?;
             let chains: &[Chain] = &self.layout.run(read.place)?.chains;
@@ -291,10 +341,4 @@ impl GroupRead {
             }
         }
     }
-}
-
-/// How many threads decode; asking the system reads files, which takes as long as reading a small row.
-pub(super) fn threads() -> usize {
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))
 }

@@ -2,12 +2,7 @@
 //! each page's values are read to their place in it and verified there, and nothing is copied. What stands before the values
 //! of each page is read first, a few bytes, and says how long they are.
 
-use std::{
-    collections::BTreeMap,
-    ops::Range,
-    sync::{Arc, Mutex, PoisonError},
-    thread,
-};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
@@ -16,7 +11,7 @@ use bytes::Bytes;
 use super::{
     assemble::{Slice, slices},
     decode::{GroupTypes, at_block},
-    execute::{lost, store_of, threads},
+    execute::{lost, store_of},
     gather::Gather,
     layout::{BlockPlace, Layout},
     plan::{BlockRead, GroupPlan},
@@ -27,12 +22,13 @@ use crate::{
     format::{LayoutRun, PageHead, PagePlace, directory_len, page_to_array, verify_parts},
     schema::{ColumnType, Primitive},
     store::{Lent, RangeRequest, Store},
+    threads::share,
 };
 
 /// Stored bytes from which a page is read by itself, on average: another read costs less than copying them.
 const LONG: u64 = 32 << 10;
-/// Bytes of values from which threads share the reading of them.
-const SHARED_ABOVE: usize = 1 << 20;
+/// Bytes of values for which another thread is worth waking.
+const SHARE: usize = 256 << 10;
 /// What is read of a page to learn what stands before its values: of one row that is all.
 const HEAD: usize = 64;
 /// What follows the values of a page at most: less than 8 bytes of padding, and the checksum.
@@ -155,34 +151,9 @@ impl Landing {
     }
 
     /// Reads and verifies, shared by threads where it is much.
-    fn read_values(&self, mut jobs: Vec<Job<'_>>) -> Result<()> {
+    fn read_values(&self, jobs: Vec<Job<'_>>) -> Result<()> {
         let bytes: usize = jobs.iter().map(Job::bytes).sum();
-        let count = if bytes > SHARED_ABOVE { threads().min(jobs.len()).min(2 * bytes / SHARED_ABOVE) } else { 1 };
-        let mut shares = Vec::with_capacity(count);
-        for share in (1..count).rev() {
-            // What is left for those before it.
-            let mut left = bytes / count * share;
-            let first = jobs.iter().position(|job| {
-                let mine = left == 0;
-                left = left.saturating_sub(job.bytes());
-                mine
-            });
-            shares.push(Mutex::new(jobs.split_off(first.unwrap_or(jobs.len()))));
-        }
-        let read = |share: &Mutex<Vec<Job<'_>>>| {
-            let jobs = std::mem::take(&mut *share.lock().unwrap_or_else(PoisonError::into_inner));
-            jobs.into_iter().try_for_each(|job| self.read_one(job))
-        };
-        thread::scope(|scope| {
-            let start = |share| thread::Builder::new().name("tetrys-read".to_owned()).spawn_scoped(scope, move || read(share));
-            let threads: Vec<_> = shares.iter().map(|share| (share, start(share))).collect();
-            jobs.into_iter().try_for_each(|job| self.read_one(job))?;
-            threads.into_iter().rev().try_for_each(|(share, thread)| match thread {
-                Ok(thread) => thread.join().map_err(|_| Error::internal("a reading thread panicked"))?,
-                // No thread is to be had: its share is read here.
-                Err(_) => read(share),
-            })
-        })
+        share(jobs, bytes / SHARE, |job| self.read_one(job)).map(drop)
     }
 
     fn read_one(&self, job: Job<'_>) -> Result<()> {

@@ -161,10 +161,16 @@ impl Source {
         let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, kept, spans: Vec::new() };
         for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
             let columns = &self.table.schema().groups()[*group].columns;
-            let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
-            let is_held = |id: &ColumnId| held.contains(id);
             let (mut spans, mut rows) = (Vec::new(), Vec::new());
-            let users: Vec<usize> = (0..parts.len()).filter(|part| parts[*part].columns.iter().any(is_held)).collect();
+            let users: Vec<usize> = match parts {
+                // The groups were chosen for it.
+                [_] => vec![0],
+                several => {
+                    let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
+                    let is_user = |part: &usize| several[*part].columns.iter().any(|id| held.contains(id));
+                    (0..several.len()).filter(is_user).collect()
+                }
+            };
             for &part in &users {
                 spans.push((part, rows.len(), parts[part].rows.len()));
                 if users.len() > 1 {
@@ -191,7 +197,7 @@ impl Source {
     }
 
     /// Executes a plan: the array of each part's columns.
-    pub(super) async fn read(&self, planned: SourcePlan) -> Result<BTreeMap<(usize, ColumnId), ArrayRef>> {
+    pub(super) async fn read(&self, planned: SourcePlan) -> Result<Vec<((usize, ColumnId), ArrayRef)>> {
         let SourcePlan { plan, layouts, kept, spans } = planned;
         let stores = self.table.stores_of(&plan).await?;
         let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
@@ -200,12 +206,12 @@ impl Source {
             .await
             .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
         let mut found = found.into_iter();
-        let mut arrays = BTreeMap::new();
+        let mut arrays = Vec::new();
         for (pages, spans) in per_group.into_iter().zip(spans) {
             for (id, array) in found.by_ref().take(pages) {
                 for &(part, start, len) in &spans {
                     let whole = start == 0 && len == array.len();
-                    arrays.insert((part, id), if whole { ArrayRef::clone(&array) } else { array.slice(start, len) });
+                    arrays.push(((part, id), if whole { ArrayRef::clone(&array) } else { array.slice(start, len) }));
                 }
             }
         }

@@ -59,10 +59,11 @@ pub(crate) fn skip(reason: &str) {
     }
 }
 
-/// The python of a virtual environment with what a file of the checkout names (`tests/venv.sh`), or `None` after recording that
+/// The python of a virtual environment with what files of the checkout name (`tests/venv.sh`), or `None` after recording that
 /// the test is skipped.
-pub(crate) fn python(requirements: &str) -> Option<PathBuf> {
-    let output = Command::new("sh").arg(root().join("tests/venv.sh")).arg(root().join(requirements)).output().ok();
+pub(crate) fn python(requirements: &[&str]) -> Option<PathBuf> {
+    let files = requirements.iter().map(|file| root().join(file));
+    let output = Command::new("sh").arg(root().join("tests/venv.sh")).args(files).output().ok();
     match output {
         Some(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap().trim().into()),
         Some(output) if output.status.code() != Some(3) => panic!("{}", String::from_utf8_lossy(&output.stderr)),

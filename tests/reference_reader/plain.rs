@@ -95,7 +95,7 @@ pub(crate) fn columns(schema: &Schema, rows: &RecordBatch) -> Value {
 
 /// The python that has what the reference reader imports, or `None` after recording why the test is skipped.
 pub(crate) fn python() -> Option<PathBuf> {
-    common::python("tests/reference_reader/requirements.txt")
+    common::python(&["tests/reference_reader/requirements.txt"])
 }
 
 /// Runs a script of the reference reader.

@@ -1,0 +1,165 @@
+//! Threads that share short work with the one that waits for it.
+
+use std::{
+    num::NonZero,
+    process,
+    sync::{
+        Mutex, OnceLock, PoisonError, RwLock, TryLockError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+
+/// The variable that says how many threads read and decode.
+const VARIABLE: &str = "TETRYS_THREADS";
+
+/// How many threads read and decode at once: what `TETRYS_THREADS` says, or as many as there are cores.
+///
+/// Asking the system reads files, which takes as long as reading a small row.
+pub(crate) fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let said = std::env::var(VARIABLE).ok().and_then(|text| text.trim().parse::<NonZero<usize>>().ok());
+        said.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get)
+    })
+}
+
+/// The other threads of this process.
+struct Helpers {
+    process: u32,
+    pool: ThreadPool,
+    /// How many have nothing to do. Only those are asked: nobody ever waits for one that is busy elsewhere.
+    idle: AtomicUsize,
+}
+
+/// Started when first needed. A fork leaves threads behind: the child starts its own, and leaves the others alone.
+static HELPERS: RwLock<Option<&'static Helpers>> = RwLock::new(None);
+
+/// None where no thread is to be had. (A forked child may find the lock held for ever: nobody waits for it.)
+fn helpers() -> Option<&'static Helpers> {
+    let here = process::id();
+    let held = match HELPERS.try_read() {
+        Ok(held) => *held,
+        Err(TryLockError::Poisoned(held)) => *held.into_inner(),
+        Err(TryLockError::WouldBlock) => return None,
+    };
+    if let Some(helpers) = held.filter(|helpers| helpers.process == here) {
+        return Some(helpers);
+    }
+    let mut held = match HELPERS.try_write() {
+        Ok(held) => held,
+        Err(TryLockError::Poisoned(held)) => held.into_inner(),
+        Err(TryLockError::WouldBlock) => return None,
+    };
+    let count = threads() - 1;
+    let pool = ThreadPoolBuilder::new().num_threads(count).thread_name(|_| "tetrys-read".to_owned()).build().ok()?;
+    let started: &'static Helpers = Box::leak(Box::new(Helpers { process: here, pool, idle: AtomicUsize::new(count) }));
+    *held = Some(started);
+    Some(started)
+}
+
+impl Helpers {
+    /// Takes up to `wanted` of those that have nothing to do.
+    fn claim(&self, wanted: usize) -> usize {
+        let taken = self.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, |idle| Some(idle - idle.min(wanted)));
+        taken.unwrap_or_else(|idle| idle).min(wanted)
+    }
+}
+
+/// Counts a thread among the idle ones again, also where its work panicked.
+struct IdleAgain<'a>(&'a AtomicUsize);
+
+impl Drop for IdleAgain<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Does `work` with each item, on this thread and on up to `others` that have nothing to do. What came of them, in their order.
+///
+/// # Errors
+/// Of the first item that failed, by its place among those that were begun.
+pub(crate) fn share<T: Send, R: Send, E: Send>(
+    items: Vec<T>,
+    others: usize,
+    work: impl Fn(T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let others = others.min(threads() - 1).min(items.len().saturating_sub(1));
+    let Some((helpers, others)) =
+        (others > 0).then(helpers).flatten().map(|helpers| (helpers, helpers.claim(others))).filter(|(_, others)| *others > 0)
+    else {
+        return items.into_iter().map(work).collect();
+    };
+    let count = items.len();
+    let queue = Mutex::new(items.into_iter().enumerate());
+    let done = Mutex::new(Vec::with_capacity(count));
+    let failed = AtomicBool::new(false);
+    let run = || {
+        while !failed.load(Ordering::Relaxed) {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((place, item)) = next else { return };
+            let result = work(item);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+        }
+    };
+    helpers.pool.in_place_scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(|_| {
+                let _idle = IdleAgain(&helpers.idle);
+                run();
+            });
+        }
+        run();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashSet, panic, time::Duration};
+
+    use super::*;
+
+    /// Other tests of this process may have threads at work just now, not for long.
+    fn comes_true(is_so: impl Fn() -> bool) -> bool {
+        (0..500).any(|_| {
+            is_so() || {
+                thread::sleep(Duration::from_millis(10));
+                false
+            }
+        })
+    }
+
+    fn all_are_idle() -> bool {
+        threads() == 1 || helpers().is_some_and(|helpers| helpers.idle.load(Ordering::Acquire) == threads() - 1)
+    }
+
+    #[test]
+    fn work_is_shared_in_order_and_every_thread_is_given_back() {
+        let all = threads() - 1;
+        let doubled = share((0..1000).collect(), all, |number| Ok::<_, ()>(2 * number));
+        assert_eq!(doubled, Ok((0..1000).map(|number| 2 * number).collect()));
+
+        let slow = |()| {
+            thread::sleep(Duration::from_millis(5));
+            Ok::<_, ()>(thread::current().id())
+        };
+        let at_work = || share(vec![(); 8], all, slow).map(|threads| threads.into_iter().collect::<HashSet<_>>().len());
+        assert!(comes_true(|| at_work().is_ok_and(|count| count > all.min(1))), "nobody else worked");
+
+        // Work inside of work never waits for threads that are busy with it.
+        let inner = |number: u64| share((0..number).collect(), all, Ok::<_, ()>).map(|numbers| numbers.len() as u64);
+        assert_eq!(share((0..50).collect(), all, inner), Ok((0..50).collect()));
+
+        assert_eq!(share((0..50).collect(), all, |number| if number < 7 { Ok(number) } else { Err(number) }), Err(7));
+        let second = |number| if number == 2 { panic!("two") } else { Ok::<_, ()>(number) };
+        assert!(panic::catch_unwind(|| share(vec![1, 2, 3], all, second)).is_err());
+        assert!(comes_true(all_are_idle), "a thread was lost");
+        assert_eq!(share(Vec::<u8>::new(), all, Ok::<_, ()>), Ok(Vec::new()));
+    }
+}
