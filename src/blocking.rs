@@ -23,7 +23,7 @@ mod changes;
 
 pub use changes::{GroupReplacer, PartitionWriter, TableWriter};
 
-use std::{panic::resume_unwind, sync::OnceLock, thread};
+use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
 use futures::StreamExt;
@@ -34,6 +34,7 @@ use crate::table::{Index, SavedView, ViewWriter};
 use crate::{
     Coalesce, Edge, Error, Explain, Result, Row, Rows, Schema, Window, Windows, WriteOptions,
     table::{self, Diff, Verification},
+    threads::elsewhere,
 };
 
 /// The runtime of the process.
@@ -57,11 +58,7 @@ fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
     if Handle::try_current().is_err() {
         return runtime.block_on(work);
     }
-    thread::scope(|scope| {
-        let started = thread::Builder::new().name("tetrys-wait".to_owned()).spawn_scoped(scope, || runtime.block_on(work));
-        let started = started.map_err(|error| Error::from(error).at("starting a thread"))?;
-        started.join().unwrap_or_else(|panic| resume_unwind(panic))
-    })
+    elsewhere("tetrys-wait", || runtime.block_on(work)).unwrap_or_else(|error| Err(Error::from(error).at("starting a thread")))
 }
 
 /// One version of a table; see [`crate::Table`].

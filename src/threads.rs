@@ -1,7 +1,9 @@
-//! Threads that share short work with the one that waits for it.
+//! Threads that do work for the one that waits for it: those that share short work, and one that is elsewhere.
 
 use std::{
+    io,
     num::NonZero,
+    panic::resume_unwind,
     process,
     sync::{
         Mutex, OnceLock, PoisonError, RwLock, TryLockError,
@@ -117,6 +119,17 @@ pub(crate) fn share<T: Send, R: Send, E: Send>(
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(place, _)| *place);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// What `work` gives, done by a thread of its own, which is waited for: a thread of a runtime may not wait for another runtime.
+///
+/// # Errors
+/// Of the system, where there is no thread to be had.
+pub(crate) fn elsewhere<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let started = thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, work)?;
+        Ok(started.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
 }
 
 #[cfg(test)]

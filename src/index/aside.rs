@@ -4,10 +4,10 @@
 //! thread has nobody to take over, and panics; so does a `LocalSet`. Inside a runtime such work is therefore done by a thread of
 //! its own, which is waited for: a frame in memory takes milliseconds, and starting a thread some tens of microseconds.
 
-use std::{panic::resume_unwind, thread};
-
 use polars::prelude::{DataFrame, LazyFrame, PolarsError, PolarsResult};
 use tokio::runtime::Handle;
+
+use crate::threads::elsewhere;
 
 /// The frame that a lazy one gives.
 pub(crate) fn collect(frame: LazyFrame) -> PolarsResult<DataFrame> {
@@ -19,9 +19,6 @@ pub(crate) fn aside<T: Send>(work: impl FnOnce() -> PolarsResult<T> + Send) -> P
     if Handle::try_current().is_err() {
         return work();
     }
-    thread::scope(|scope| {
-        let started = thread::Builder::new().name("tetrys-frame".to_owned()).spawn_scoped(scope, work);
-        let started = started.map_err(|error| PolarsError::ComputeError(format!("starting a thread: {error}").into()))?;
-        started.join().unwrap_or_else(|panic| resume_unwind(panic))
-    })
+    elsewhere("tetrys-frame", work)
+        .unwrap_or_else(|error| Err(PolarsError::ComputeError(format!("starting a thread: {error}").into())))
 }

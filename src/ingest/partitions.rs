@@ -19,6 +19,7 @@ use crate::{
     schema::Schema,
     store::Store,
     table::{Table, TableWriter},
+    threads::threads,
     write::{Receipt, WriteOptions},
 };
 
@@ -71,7 +72,7 @@ pub(super) async fn writer(
 }
 
 /// Writes the rows of each range as a partition and commits; `rows` gives the batches of a range, `progress` is told the rows
-/// done. `workers` partitions are written at once, 0 = as many as the machine has threads.
+/// done. `workers` partitions are written at once, 0 = one for each thread (`TETRYS_THREADS`).
 ///
 /// # Errors
 /// Errors of `rows` and of the store; no table is there then.
@@ -89,7 +90,7 @@ where
     let partitions: Arc<[Range<u64>]> = partitions.into();
     let (next, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)));
     let workers = match workers {
-        0 => std::thread::available_parallelism().map_or(1, |threads| threads.get()),
+        0 => threads(),
         workers => workers,
     };
     let jobs = (0..workers.min(partitions.len())).map(|_| {

@@ -20,6 +20,7 @@ use crate::{
     format::{Locator, index_columns_reader},
     index::{self, is_locator, locate, locator_column, with_locators},
     schema::ColumnId,
+    threads::{share, threads},
 };
 
 /// A frame of index columns with a locator column for each table behind it, and those tables.
@@ -108,19 +109,13 @@ impl Table {
 
     /// The frame of some index columns (rising numbers), decoded on several threads where there are many rows.
     pub(super) fn frame_of(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MAX_THREADS);
+        let threads = threads().clamp(1, MAX_THREADS);
         if self.rows() < ROWS_OF_THREADS || threads == 1 || columns.len() < 2 {
             return self.frame_part(objects, columns);
         }
-        let parts = columns.chunks(columns.len().div_ceil(threads));
-        let found: Vec<Result<DataFrame>> = std::thread::scope(|scope| {
-            let started: Vec<_> = parts.map(|part| scope.spawn(move || self.frame_part(objects, part))).collect();
-            let ended = || Error::internal("decoding the index: a thread ended");
-            started.into_iter().map(|part| part.join().unwrap_or_else(|_| Err(ended()))).collect()
-        });
+        let parts = columns.chunks(columns.len().div_ceil(threads)).collect();
         let (mut all, mut height) = (Vec::with_capacity(columns.len()), 0);
-        for part in found {
-            let part = part?;
+        for part in share(parts, threads - 1, |part: &[usize]| self.frame_part(objects, part))? {
             height = part.height();
             all.extend(part.columns().iter().cloned());
         }

@@ -1,6 +1,9 @@
 //! The column groups of some rows, written side by side: flat columns in, stored chunks and layout runs out.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
@@ -26,7 +29,10 @@ use crate::{
 /// Canonical bytes of known blocks that wait to be compared, at most, in each group.
 const UNPROVEN: u64 = 8 << 20;
 
-/// Writes some column groups of consecutive rows. Chunks go to the store as they are cut, one at a time, while the next rows are
+/// Chunks of one writer that are on their way to the store at a time: the groups of a table tend to cut theirs at the same rows.
+const AT_ONCE: usize = 3;
+
+/// Writes some column groups of consecutive rows. Chunks go to the store as they are cut, a few at a time, while the next rows are
 /// taken in.
 #[derive(Debug)]
 pub struct GroupsWriter {
@@ -34,7 +40,8 @@ pub struct GroupsWriter {
     known: Option<Arc<Known>>,
     write_memory: usize,
     groups: Vec<GroupState>,
-    storing: Option<Storing>,
+    /// The oldest first.
+    storing: VecDeque<Storing>,
 }
 
 /// A cut chunk on its way to the store.
@@ -107,7 +114,7 @@ impl GroupsWriter {
             })
         });
         let groups = groups.collect::<Result<_>>()?;
-        Ok(Self { store, groups, known, write_memory: options.write_memory, storing: None })
+        Ok(Self { store, groups, known, write_memory: options.write_memory, storing: VecDeque::new() })
     }
 
     /// Appends the rows of a batch, its columns found by name; `starts` says of each row whether it starts a sequence.
@@ -141,7 +148,9 @@ impl GroupsWriter {
             group.writer.finish(&mut group.cut)?;
             self.store_cut(number).await?;
         }
-        self.stored().await?;
+        while !self.storing.is_empty() {
+            self.stored().await?;
+        }
         let mut sharing = Sharing::default();
         let mut written = Vec::new();
         for mut group in self.groups {
@@ -184,7 +193,9 @@ impl GroupsWriter {
             let (types, presets) = writer.types();
             adopter.settle(self.known.as_deref(), &mut chunk, types, presets).await?;
             let (columns, in_memory, store) = (types.len(), chunk.in_memory(), self.store.clone());
-            self.stored().await?;
+            while self.storing.len() >= AT_ONCE || (!self.storing.is_empty() && self.storing() + in_memory > self.write_memory) {
+                self.stored().await?;
+            }
             let cut = Ahead::start(async move {
                 let mut cut = chunk.finish(columns)?;
                 let mut new_bytes = 0;
@@ -194,14 +205,19 @@ impl GroupsWriter {
                 }
                 Ok((cut, new_bytes))
             });
-            self.storing = Some(Storing { group: number, in_memory, cut: cut.await });
+            self.storing.push_back(Storing { group: number, in_memory, cut: cut.await });
         }
         Ok(())
     }
 
-    /// The chunk on its way is stored.
+    /// Bytes of the chunks on their way.
+    fn storing(&self) -> usize {
+        self.storing.iter().map(|storing| storing.in_memory).sum()
+    }
+
+    /// The oldest chunk on its way is stored.
     async fn stored(&mut self) -> Result<()> {
-        let Some(Storing { group, cut, .. }) = self.storing.take() else { return Ok(()) };
+        let Some(Storing { group, cut, .. }) = self.storing.pop_front() else { return Ok(()) };
         let (cut, new_bytes) = cut.done().await?;
         let GroupState { adopter, written, .. } = &mut self.groups[group];
         adopter.count(&cut, new_bytes);
@@ -213,7 +229,7 @@ impl GroupsWriter {
 
     async fn keep_within_memory(&mut self) -> Result<()> {
         loop {
-            let storing = self.storing.as_ref().map_or(0, |storing| storing.in_memory);
+            let storing = self.storing();
             let open = self.groups.iter().map(|group| group.writer.in_memory()).sum::<usize>();
             if open + storing <= self.write_memory {
                 return Ok(());

@@ -13,8 +13,8 @@ pub struct WriteOptions {
     pub preset: Preset,
     /// Where rows are cut into blocks and blocks into chunks.
     pub cuts: Cuts,
-    /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file; while a chunk is being
-    /// uploaded its own bytes come on top.
+    /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file; while chunks are being
+    /// stored, up to three at a time and no more than this, their own bytes come on top.
     pub write_memory: usize,
     /// Rows of an index segment, at most (and 4,194,304 at most); a segment takes whole partitions, at least one.
     pub segment_rows: u64,
