@@ -1,8 +1,10 @@
 """Tetrys beside other formats: the same rows, the same questions, one run, every byte of each answer added up.
 
 `run.sh [--rows 2000] [--small 65536] [--engines fast,Lance] [--seconds 0.5]` prints tables in Markdown. Each engine has a process
-of its own, one after the other; its first answers are compared with the data. A rate is the median of three rounds over the same
-random rows; the page cache is warm. A scan is measured with small and with large batches, and the engine's better one counts. Writing is timed twice: until the call returns, and until `sync` has returned too.
+of its own; its first answers are compared with the data. Only one of them works at a time: each question is put to one after the
+other, and that several times over, so that a machine that is slow for a while is slow for all of them. A rate is the median of
+these rounds, all over the same random rows; the page cache is warm. A scan is measured with small and with large batches, and the
+engine's better one counts. Writing is timed twice: until the call returns, and until `sync` has returned too.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ from typing import Any
 
 import numpy as np
 from data import FIELDS, LOG, WINDOW, Wide, small
-from engines import CAMERA, ENGINES, LIDAR, Engine, remove
+from engines import CAMERA, ENGINES, LIDAR, Engine
 
-ROUNDS = 3
+ROUNDS = 5
 BATCH = 1000
 BATCHES = (8, 64)
 """Rows of a batch of a scan: the engine's better one counts."""
@@ -52,29 +54,23 @@ def touch(answer: list[Any]) -> int:
 
 
 def rate(ask: Callable[[Any], list[Any]], questions: list[Any], seconds: float) -> float:
-    """Answers a second."""
+    """Answers a second, in one round."""
     for question in questions[:3]:
         touch(ask(question))
-    rates = []
-    for _ in range(ROUNDS):
-        done, start = 0, time.perf_counter()
-        while done < 3 or time.perf_counter() - start < seconds:
-            touch(ask(questions[done % len(questions)]))
-            done += 1
-        rates.append(done / (time.perf_counter() - start))
-    return statistics.median(rates)
+    done, start = 0, time.perf_counter()
+    while done < 3 or time.perf_counter() - start < seconds:
+        touch(ask(questions[done % len(questions)]))
+        done += 1
+    return done / (time.perf_counter() - start)
 
 
 def scan_rate(engine: Engine, batch: int) -> float:
-    """GB of sweeps a second, all rows in order."""
-    rates = []
-    for _ in range(ROUNDS):
-        start, found = time.perf_counter(), 0
-        for answer in engine.scan(LIDAR, batch):
-            touch(answer)
-            found += sum(len(part) if isinstance(part, bytes) else part.nbytes for part in answer)
-        rates.append(found / 1e9 / (time.perf_counter() - start))
-    return statistics.median(rates)
+    """GB of sweeps a second, all rows in order, once."""
+    start, found = time.perf_counter(), 0
+    for answer in engine.scan(LIDAR, batch):
+        touch(answer)
+        found += sum(len(part) if isinstance(part, bytes) else part.nbytes for part in answer)
+    return found / 1e9 / (time.perf_counter() - start)
 
 
 def stored(path: str) -> int:
@@ -94,46 +90,104 @@ def same(answer: list[Any], expected: list[np.ndarray], padded: bool) -> None:
         assert found == wanted, f"{len(found)} bytes, expected {len(wanted)}"
 
 
-def measure(engine: Engine, rows: int, small_rows: int, seconds: float) -> Iterator[tuple[str, float]]:
-    data = Wide.made(rows)
-    prepared = engine.prepare(data)
-    os.sync()
-    start = time.perf_counter()
-    engine.write(prepared)
-    written = time.perf_counter() - start
-    os.sync()
-    synced = time.perf_counter() - start
-    yield "write", data.bytes / 1e6 / written
-    yield "synced", data.bytes / 1e6 / synced
-    yield "size", stored(engine.path) / 1e9
-    engine.open()
-    padded = engine.name == "zarr"
-    for row in (WINDOW, rows // 2 + WINDOW, rows - 1):
-        for name in FIELDS:
-            same(engine.fields(row, [name]), [data.field(name, row)], padded)
-        for name in (CAMERA, LIDAR):
-            same(engine.window(row, name), [data.field(name, one) for one in range(row + 1 - WINDOW, row + 1)], False)
-    del data, prepared
+def wide_steps(engine: Engine, rows: int, seconds: float) -> dict[str, Callable[[], dict[str, float]]]:
+    """What is asked of an engine that holds the wide rows, by name."""
     rng = np.random.default_rng(3)
     asked = [int(row) for row in rng.integers(0, rows, 4000) if row % LOG >= WINDOW]
-    yield "camera", rate(lambda row: engine.fields(row, [CAMERA]), asked, seconds)
-    yield "lidar", rate(lambda row: engine.fields(row, [LIDAR]), asked, seconds)
-    yield "row", rate(lambda row: engine.fields(row, FIELDS), asked, seconds)
-    yield "camera_window", rate(lambda row: engine.window(row, CAMERA), asked, seconds)
-    yield "lidar_window", rate(lambda row: engine.window(row, LIDAR), asked, seconds)
-    yield "scan", max(scan_rate(engine, batch) for batch in BATCHES)
-    remove(engine.path)
-    words = small(small_rows)
-    engine.write_small(engine.prepare_small(words))
-    yield "small_size", stored(engine.small_path) / 1e6
-    engine.open_small()
-    same(engine.small([7]), [words[7]], False)
-    same(engine.small([5, 900, 1300]), [words[[5, 900, 1300]]], False)
-    ones = [[int(row)] for row in rng.integers(0, small_rows, 4000)]
-    yield "single", rate(engine.small, ones, seconds)
-    batches = [[int(row) for row in rng.integers(0, small_rows, BATCH)] for _ in range(64)]
-    yield "batch", BATCH * rate(engine.small, batches, seconds)
-    remove(engine.small_path)
+
+    def write() -> dict[str, float]:
+        data = Wide.made(rows)
+        prepared = engine.prepare(data)
+        os.sync()
+        start = time.perf_counter()
+        engine.write(prepared)
+        written = time.perf_counter() - start
+        os.sync()
+        synced = time.perf_counter() - start
+        engine.open()
+        padded = engine.name == "zarr"
+        for row in (WINDOW, rows // 2 + WINDOW, rows - 1):
+            for name in FIELDS:
+                same(engine.fields(row, [name]), [data.field(name, row)], padded)
+            for name in (CAMERA, LIDAR):
+                same(engine.window(row, name), [data.field(name, one) for one in range(row + 1 - WINDOW, row + 1)], False)
+        for _ in engine.scan(LIDAR, BATCHES[-1]):
+            pass
+        return {"write": data.bytes / 1e6 / written, "synced": data.bytes / 1e6 / synced, "size": stored(engine.path) / 1e9}
+
+    def ask(name: str, question: Callable[[Any], list[Any]]) -> Callable[[], dict[str, float]]:
+        return lambda: {name: rate(question, asked, seconds)}
+
+    def scan(batch: int) -> Callable[[], dict[str, float]]:
+        return lambda: {f"scan {batch}": scan_rate(engine, batch)}
+
+    steps = {"write": write, "camera": ask("camera", lambda row: engine.fields(row, [CAMERA]))}
+    steps |= {"lidar": ask("lidar", lambda row: engine.fields(row, [LIDAR])), "row": ask("row", lambda row: engine.fields(row, FIELDS))}
+    steps |= {"camera_window": ask("camera_window", lambda row: engine.window(row, CAMERA))}
+    steps |= {"lidar_window": ask("lidar_window", lambda row: engine.window(row, LIDAR))}
+    return steps | {f"scan {batch}": scan(batch) for batch in BATCHES}
+
+
+def small_steps(engine: Engine, rows: int, seconds: float) -> dict[str, Callable[[], dict[str, float]]]:
+    """What is asked of an engine that holds the small rows, by name."""
+    rng = np.random.default_rng(4)
+    ones = [[int(row)] for row in rng.integers(0, rows, 4000)]
+    batches = [[int(row) for row in rng.integers(0, rows, BATCH)] for _ in range(64)]
+
+    def write() -> dict[str, float]:
+        words = small(rows)
+        engine.write_small(engine.prepare_small(words))
+        engine.open_small()
+        same(engine.small([7]), [words[7]], False)
+        same(engine.small([5, 900, 1300]), [words[[5, 900, 1300]]], False)
+        return {"small_size": stored(engine.small_path) / 1e6}
+
+    single = lambda: {"single": rate(engine.small, ones, seconds)}  # noqa: E731
+    return {"write_small": write, "single": single, "batch": lambda: {"batch": BATCH * rate(engine.small, batches, seconds)}}
+
+
+def serve(steps: dict[str, Callable[[], dict[str, float]]]) -> None:
+    """Takes the steps that are asked for, line by line, and says what came of each."""
+    for line in sys.stdin:
+        print(json.dumps(steps[line.strip()]()), flush=True)
+
+
+class Process:
+    """An engine in a process of its own, its figures so far, and what went wrong."""
+
+    def __init__(self, kind: type[Engine], folder: Path, arguments: argparse.Namespace, part: str) -> None:
+        self.folder = folder / f"{kind.name.replace(' ', '-')}-{part}"
+        self.folder.mkdir()
+        command = [sys.executable, __file__, "--one", kind.name, "--part", part, "--folder", str(self.folder)]
+        command += ["--rows", str(arguments.rows), "--small", str(arguments.small), "--seconds", str(arguments.seconds)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.found: dict[str, list[float]] = {}
+        self.error = ""
+
+    def step(self, name: str) -> None:
+        if self.error:
+            return
+        assert self.process.stdin and self.process.stdout
+        try:
+            self.process.stdin.write(f"{name}\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            self.error = f"failed with status {self.process.wait()} at {name}"
+            return
+        for key, value in json.loads(answer).items():
+            self.found.setdefault(key, []).append(value)
+
+    def end(self) -> dict[str, float]:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+        subprocess.run(["rm", "-rf", str(self.folder)], check=True)
+        figures = {key: statistics.median(values) for key, values in self.found.items()}
+        scans = [value for key, value in figures.items() if key.startswith("scan ")]
+        return figures | ({"scan": max(scans)} if scans else {})
 
 
 def table(questions: dict[str, str], results: dict[str, dict[str, Any]]) -> None:
@@ -155,32 +209,37 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--engines", default="")
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--part", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    wanted = [one for one in ENGINES if not arguments.engines or one.name in arguments.engines.split(",")]
     if arguments.one:
         (kind,) = [one for one in ENGINES if one.name == arguments.one]
-        for key, value in measure(kind(arguments.folder), arguments.rows, arguments.small, arguments.seconds):
-            print(json.dumps([key, value]), flush=True)
-        return
+        engine = kind(arguments.folder)
+        if arguments.part == "wide":
+            return serve(wide_steps(engine, arguments.rows, arguments.seconds))
+        return serve(small_steps(engine, arguments.small, arguments.seconds))
+    wanted = [one for one in ENGINES if not arguments.engines or one.name in arguments.engines.split(",")]
     results: dict[str, dict[str, Any]] = {}
     for kind in wanted:
-        folder = arguments.folder / kind.name.replace(" ", "-")
-        folder.mkdir()
         label = f"Tetrys, {kind.name}" if kind.name in ("fast", "balanced", "compact") else kind.name
-        results[label] = {}
         try:
-            results[label]["version"] = kind.version()
+            results[label] = {"version": kind.version()}
         except Exception as error:  # noqa: BLE001: a peer that is not installed is reported
-            results[label] |= {"version": "-", "error": f"not installed: {error}"}
-            continue
-        command = [sys.executable, __file__, "--one", kind.name, "--folder", str(folder), "--rows", str(arguments.rows)]
-        command += ["--small", str(arguments.small), "--seconds", str(arguments.seconds)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        results[label] |= dict(json.loads(line) for line in done.stdout.splitlines())
-        if done.returncode != 0:
-            results[label]["error"] = f"failed with status {done.returncode} behind {', '.join(results[label])}"
-        print(f"{label}: {results[label]}", file=sys.stderr, flush=True)
-        subprocess.run(["rm", "-rf", str(folder)], check=True)
+            results[label] = {"version": "-", "error": f"not installed: {error}"}
+    there = [(label, kind) for (label, result), kind in zip(results.items(), wanted, strict=True) if "error" not in result]
+    parts = {"wide": ["write", "camera", "lidar", "row", "camera_window", "lidar_window"], "small": ["write_small", "single", "batch"]}
+    parts["wide"] += [f"scan {batch}" for batch in BATCHES]
+    for part, steps in parts.items():
+        processes = {label: Process(kind, arguments.folder, arguments, part) for label, kind in there}
+        for step in steps:
+            for _ in range(1 if step.startswith("write") else ROUNDS):
+                for process in processes.values():
+                    process.step(step)
+            print(f"{part}: {step}: done", file=sys.stderr, flush=True)
+        for label, process in processes.items():
+            results[label] |= process.end()
+            if process.error:
+                results[label]["error"] = process.error
+            print(f"{label}: {results[label]}", file=sys.stderr, flush=True)
     print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, {arguments.rows} rows, {arguments.small} small rows")
     table(QUESTIONS, results)
     table(SMALL, results)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -483,8 +482,4 @@ class Files(Engine):
 ENGINES: list[type[Engine]] = [Fast, Balanced, Compact, Lance, Vortex, VortexCompact, Parquet, ArrowMmap, ArrayRecord, Zarr, Files]
 
 
-def remove(path: str) -> None:
-    shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
-
-
-__all__ = ["CAMERA", "ENGINES", "LIDAR", "LOG", "Engine", "remove"]
+__all__ = ["CAMERA", "ENGINES", "LIDAR", "LOG", "Engine"]
