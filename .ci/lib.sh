@@ -10,7 +10,7 @@ export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 export TETRYS_SKIPPED="$scratch/skipped"
-export TETRYS_TORCH=1
+export TETRYS_TORCH="${TETRYS_TORCH:-1}"
 log="$scratch/tests.log"
 mkdir -p "$CARGO_TARGET_DIR"
 

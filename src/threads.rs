@@ -14,24 +14,43 @@ use std::{
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
+use crate::error::{Error, Result};
+
 /// The variable that says how many threads read and decode.
 const VARIABLE: &str = "TETRYS_THREADS";
 
-/// How many threads read and decode at once: what `TETRYS_THREADS` says, or as many as there are cores.
+/// How many threads share work: what `TETRYS_THREADS` says, or as many as there are cores.
 ///
 /// Asking the system reads files, which takes as long as reading a small row.
 pub(crate) fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| {
-        let said = std::env::var(VARIABLE).ok().and_then(|text| text.trim().parse::<NonZero<usize>>().ok());
-        said.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get)
+        let said = said().ok().flatten().or_else(|| thread::available_parallelism().ok());
+        said.map_or(1, NonZero::get)
     })
 }
 
-/// The other threads of this process.
+fn said() -> Result<Option<NonZero<usize>>> {
+    let Some(said) = std::env::var_os(VARIABLE) else { return Ok(None) };
+    let number = said.to_str().and_then(|text| text.parse().ok());
+    number
+        .map(Some)
+        .ok_or_else(|| Error::invalid(format!("{VARIABLE}={}: expected a number of threads, 1 or more", said.to_string_lossy())))
+}
+
+/// Whether the variable, if it is set, says how many threads.
+///
+/// # Errors
+/// `Invalid` where it does not.
+pub(crate) fn check() -> Result<()> {
+    said().map(drop)
+}
+
+/// The other threads of a process.
 struct Helpers {
     process: u32,
-    pool: ThreadPool,
+    /// None where no threads are to be had.
+    pool: Option<ThreadPool>,
     /// How many have nothing to do. Only those are asked: nobody ever waits for one that is busy elsewhere.
     idle: AtomicUsize,
 }
@@ -39,15 +58,16 @@ struct Helpers {
 /// Started when first needed. A fork leaves threads behind: the child starts its own, and leaves the others alone.
 static HELPERS: RwLock<Option<&'static Helpers>> = RwLock::new(None);
 
-/// None where no thread is to be had. (A forked child may find the lock held for ever: nobody waits for it.)
+/// None while another thread starts them. (A forked child may find the lock held for ever: nobody waits for it.)
 fn helpers() -> Option<&'static Helpers> {
     let here = process::id();
+    let of_this_process = |held: Option<&'static Helpers>| held.filter(|helpers| helpers.process == here);
     let held = match HELPERS.try_read() {
         Ok(held) => *held,
         Err(TryLockError::Poisoned(held)) => *held.into_inner(),
         Err(TryLockError::WouldBlock) => return None,
     };
-    if let Some(helpers) = held.filter(|helpers| helpers.process == here) {
+    if let Some(helpers) = of_this_process(held) {
         return Some(helpers);
     }
     let mut held = match HELPERS.try_write() {
@@ -55,18 +75,22 @@ fn helpers() -> Option<&'static Helpers> {
         Err(TryLockError::Poisoned(held)) => held.into_inner(),
         Err(TryLockError::WouldBlock) => return None,
     };
-    let count = threads() - 1;
-    let pool = ThreadPoolBuilder::new().num_threads(count).thread_name(|_| "tetrys-read".to_owned()).build().ok()?;
-    let started: &'static Helpers = Box::leak(Box::new(Helpers { process: here, pool, idle: AtomicUsize::new(count) }));
+    if let Some(helpers) = of_this_process(*held) {
+        return Some(helpers);
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads() - 1).thread_name(|_| "tetrys-read".to_owned()).build().ok();
+    let idle = AtomicUsize::new(pool.as_ref().map_or(0, ThreadPool::current_num_threads));
+    let started: &'static Helpers = Box::leak(Box::new(Helpers { process: here, pool, idle }));
     *held = Some(started);
     Some(started)
 }
 
 impl Helpers {
-    /// Takes up to `wanted` of those that have nothing to do.
-    fn claim(&self, wanted: usize) -> usize {
+    /// Takes up to `wanted` of those that have nothing to do; how many, and the pool that they are of.
+    fn claim(&self, wanted: usize) -> Option<(&ThreadPool, usize)> {
         let taken = self.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, |idle| Some(idle - idle.min(wanted)));
-        taken.unwrap_or_else(|idle| idle).min(wanted)
+        let claimed = taken.unwrap_or_else(|idle| idle).min(wanted);
+        self.pool.as_ref().filter(|_| claimed > 0).map(|pool| (pool, claimed))
     }
 }
 
@@ -82,16 +106,15 @@ impl Drop for IdleAgain<'_> {
 /// Does `work` with each item, on this thread and on up to `others` that have nothing to do. What came of them, in their order.
 ///
 /// # Errors
-/// Of the first item that failed, by its place among those that were begun.
+/// Of the first item that failed; those behind it are not begun any more.
 pub(crate) fn share<T: Send, R: Send, E: Send>(
     items: Vec<T>,
     others: usize,
-    work: impl Fn(T) -> Result<R, E> + Sync,
-) -> Result<Vec<R>, E> {
+    work: impl Fn(T) -> std::result::Result<R, E> + Sync,
+) -> std::result::Result<Vec<R>, E> {
     let others = others.min(threads() - 1).min(items.len().saturating_sub(1));
-    let Some((helpers, others)) =
-        (others > 0).then(helpers).flatten().map(|helpers| (helpers, helpers.claim(others))).filter(|(_, others)| *others > 0)
-    else {
+    let helpers = if others > 0 { helpers() } else { None };
+    let Some((helpers, (pool, others))) = helpers.and_then(|helpers| Some((helpers, helpers.claim(others)?))) else {
         return items.into_iter().map(work).collect();
     };
     let count = items.len();
@@ -107,7 +130,7 @@ pub(crate) fn share<T: Send, R: Send, E: Send>(
             done.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
         }
     };
-    helpers.pool.in_place_scope(|scope| {
+    pool.in_place_scope(|scope| {
         for _ in 0..others {
             scope.spawn(|_| {
                 let _idle = IdleAgain(&helpers.idle);

@@ -390,6 +390,15 @@ fn windows_of_several_column_sets_are_one_plan() {
     assert_eq!(found[1].column("note").unwrap().as_string::<i64>().value(0), "a 21");
     let bytes = found[2].column("a.bytes").unwrap().as_binary::<i64>();
     assert_eq!((bytes.value(0).len(), bytes.value(1).len(), found[2].batch().num_columns()), (17, 23, 1));
+
+    // A part whose rows are all missing: nothing of its columns is read.
+    let parts = || [("note", Offsets::new([-1]).unwrap()), ("a.value", Offsets::new([0]).unwrap())];
+    counting.reset();
+    let found = block_on(loader.get_parts(0, parts())).unwrap();
+    assert_eq!((found[0].mask(), values(&found[1], "a.value")), (vec![false], vec![Some(1)]));
+    let value = block_on(table.row_loader().keep(0).columns(["a.value"]).unwrap().explain(0, 0..=0)).unwrap();
+    assert_eq!(block_on(loader.explain_of_parts(0, parts())).unwrap().bytes, value.bytes);
+    assert_eq!(counting.reset().bytes_read, value.bytes);
 }
 
 #[test]

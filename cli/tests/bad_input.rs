@@ -54,6 +54,13 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         let said = tetrys(folder, arguments).fails(code);
         assert!(said.starts_with("error: ") && said.contains(says), "tetrys {arguments}: {said}");
     }
+    for threads in ["0", "many", "-1", ""] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tetrys"));
+        let output = command.args(["get", "table", "0"]).env("TETRYS_THREADS", threads).current_dir(folder).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let wanted = format!("error: TETRYS_THREADS={threads}: expected a number of threads, 1 or more");
+        assert!(output.status.code() == Some(1) && said.starts_with(&wanted), "{said}");
+    }
     assert_eq!(names(folder), ["table", "zarr"], "something half was left");
 }
 

@@ -27,7 +27,7 @@ fn package(folder: &Path) {
 
 fn passes(arguments: &[&str]) {
     let mut requirements = vec!["python/tests/requirements.txt"];
-    // Three gigabytes: only where it is asked for.
+    // Gigabytes: only where they are asked for.
     if env::var_os("TETRYS_TORCH").is_some_and(|value| value == "1") {
         requirements.push("python/tests/torch.txt");
     }

@@ -28,17 +28,17 @@ use crate::{
 };
 
 /// Stored bytes of a group above which threads share its decoding ..
-const PARALLEL_ABOVE: u64 = 2 << 20;
+const PARALLEL_ABOVE: u64 = 1 << 20;
 /// .. and above which they share it where all values are plain: bytes that one core reads and another copies cost more than
 /// what two save each other, until the memory that they are copied to is more than what was used just now. What is read to
 /// where it stays leaves the calling thread above this.
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
 /// Stored bytes of a group that one thread reads, checks and copies at a time: few enough to stay in its cache meanwhile.
 const PIECE: u64 = 256 << 10;
-/// Stored bytes of few, for which another thread is worth waking.
+/// Stored bytes that a thread takes on where several groups are few bytes each.
 const SHARE: u64 = 256 << 10;
-/// Stored bytes that a thread takes on at a time where several do: enough to be worth waking it.
-const SHARED_PIECE: u64 = 1 << 20;
+/// Stored bytes of a group that a thread takes on at a time where several do: enough to be worth waking it.
+const SHARED_PIECE: u64 = 512 << 10;
 
 /// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives
 /// each wanted column with its rows; blocks of which only some rows were wanted are kept in `kept`.
@@ -88,44 +88,24 @@ pub async fn execute(
         }
         columns.push(arrays);
     }
-    let together = by_piece && reads.iter().map(|(.., read)| read.stored()).sum::<u64>() <= PARALLEL_ABOVE;
-    let (wanted, reads): (Vec<_>, Vec<_>) = reads.into_iter().map(|(group, ids, read)| ((group, ids), read)).unzip();
-    let read = match together {
-        true => read_together(reads)?,
-        false => {
-            let mut read = Vec::with_capacity(reads.len());
-            for one in reads {
-                read.push(one.read().await?);
-            }
-            read
-        }
-    };
-    for ((group, ids), arrays) in wanted.into_iter().zip(read) {
-        if let Some(columns) = columns.get_mut(group) {
-            columns.extend(ids.into_iter().zip(arrays));
-        }
+    let (few, many): (Vec<_>, Vec<_>) = reads.into_iter().partition(|(.., read)| by_piece && read.stored() <= PARALLEL_ABOVE);
+    let mut read = read_together(few)?;
+    for (group, ids, many) in many {
+        read.push((group, ids, many.read().await?));
+    }
+    for (group, ids, arrays) in read {
+        let columns = columns.get_mut(group).ok_or_else(|| Error::internal(format!("no group {group}")))?;
+        columns.extend(ids.into_iter().zip(arrays));
     }
     Ok(columns.into_iter().flatten().collect())
 }
 
-/// Reads groups that lie in files and are few bytes, all together: threads share their pieces, the longest first.
-fn read_together(mut reads: Vec<GroupRead>) -> Result<Vec<Vec<ArrayRef>>> {
-    let mut assemblies = Vec::with_capacity(reads.len());
-    let mut pieces = Vec::new();
-    for (number, read) in reads.iter_mut().enumerate() {
-        let (assembly, order) = read.start()?;
-        pieces.extend(read.pieces(&order, PIECE).into_iter().map(|piece| (number, piece)));
-        assemblies.push(assembly);
-    }
-    pieces.sort_by_key(|(_, piece)| Reverse(piece.bytes));
-    let bytes: u64 = pieces.iter().map(|(_, piece)| piece.bytes).sum();
-    let group = |number: usize| reads.get(number).ok_or_else(|| Error::internal(format!("no group {number}")));
-    let decode = |(number, piece): (usize, Piece)| Ok::<_, Error>((number, group(number)?.decode(&piece)?));
-    for (number, blocks) in share(pieces, usize::try_from(bytes / SHARE).unwrap_or(usize::MAX), decode)? {
-        let assembly = assemblies.get_mut(number).ok_or_else(|| Error::internal(format!("no group {number}")))?;
-        blocks.into_iter().try_for_each(|(block, columns)| assembly.add(block, columns))?;
-    }
-    assemblies.into_iter().map(Assembly::finish).collect()
+/// Reads groups that lie in files and are few bytes each, those of most bytes first; threads share them.
+fn read_together<T: Send>(mut reads: Vec<(usize, T, GroupRead)>) -> Result<Vec<(usize, T, Vec<ArrayRef>)>> {
+    reads.sort_by_key(|(.., read)| Reverse(read.stored()));
+    let bytes: u64 = reads.iter().map(|(.., read)| read.stored()).sum();
+    let others = usize::try_from(bytes / SHARE).unwrap_or(usize::MAX).saturating_sub(1);
+    share(reads, others, |(group, ids, read)| Ok((group, ids, read.read_here()?)))
 }
 
 /// Reads what is read to where it stays; nobody else is kept waiting for much of it.
@@ -185,8 +165,6 @@ enum Ranges {
 struct Piece {
     blocks: Vec<usize>,
     ranges: BTreeSet<usize>,
-    /// Stored bytes of its blocks.
-    bytes: u64,
 }
 
 impl GroupRead {
@@ -212,24 +190,30 @@ impl GroupRead {
         Ok((assembly, order))
     }
 
-    /// Decodes every block once and assembles the wanted columns.
-    async fn read(mut self) -> Result<Vec<ArrayRef>> {
+    /// Decodes every block once and assembles the wanted columns, on this thread.
+    fn read_here(mut self) -> Result<Vec<ArrayRef>> {
         let (mut assembly, order) = self.start()?;
-        let stored = self.stored();
-        let shared = threads() > 1 && stored > PARALLEL_ABOVE && (stored > PARALLEL_PLAIN_ABOVE || !self.is_plain()?);
-        let pieces = self.pieces(&order, if shared { SHARED_PIECE } else { PIECE });
-        if !shared {
-            let several = pieces.len() > 1;
-            for piece in pieces {
-                for (block, columns) in self.decode(&piece)? {
-                    assembly.add(block, columns)?;
-                }
-                if several {
-                    assembly.gather()?;
-                }
+        let pieces = self.pieces(&order, PIECE);
+        let several = pieces.len() > 1;
+        for piece in pieces {
+            for (block, columns) in self.decode(&piece)? {
+                assembly.add(block, columns)?;
             }
-            return assembly.finish();
+            if several {
+                assembly.gather()?;
+            }
         }
+        assembly.finish()
+    }
+
+    /// Decodes every block once and assembles the wanted columns; threads share what is much.
+    async fn read(mut self) -> Result<Vec<ArrayRef>> {
+        let stored = self.stored();
+        if threads() == 1 || stored <= PARALLEL_ABOVE || (stored <= PARALLEL_PLAIN_ABOVE && self.is_plain()?) {
+            return self.read_here();
+        }
+        let (mut assembly, order) = self.start()?;
+        let pieces = self.pieces(&order, SHARED_PIECE);
         let shared = Arc::new(self);
         let jobs = pieces.into_iter().map(|piece| {
             let shared = Arc::clone(&shared);
@@ -268,7 +252,7 @@ impl GroupRead {
         let bytes = |block: usize| self.group.blocks.get(block).map_or(0, |block| block.bytes.stored());
         let files = matches!(self.ranges, Ranges::Files(_));
         if !files && self.stored() <= PARALLEL_ABOVE {
-            return vec![Piece { blocks: order.to_vec(), ranges: (0..self.group.ranges.len()).collect(), bytes: self.stored() }];
+            return vec![Piece { blocks: order.to_vec(), ranges: (0..self.group.ranges.len()).collect() }];
         }
         let mut in_range: Vec<Vec<usize>> = vec![Vec::new(); if files { self.group.ranges.len() } else { 0 }];
         for block in 0..self.group.blocks.len() {
@@ -279,13 +263,15 @@ impl GroupRead {
             }
         }
         let mut pieces: Vec<Piece> = Vec::new();
+        let mut held = piece_bytes;
         let mut taken = vec![false; self.group.blocks.len()];
         for first in order {
             if taken.get(*first) == Some(&true) {
                 continue;
             }
-            if pieces.last().is_none_or(|piece| piece.bytes >= piece_bytes) {
+            if held >= piece_bytes {
                 pieces.push(Piece::default());
+                held = 0;
             }
             let Some(piece) = pieces.last_mut() else { continue };
             let mut open = vec![*first];
@@ -293,7 +279,7 @@ impl GroupRead {
                 if taken.get_mut(block).is_none_or(|taken| std::mem::replace(taken, true)) {
                     continue;
                 }
-                piece.bytes += bytes(block);
+                held += bytes(block);
                 piece.blocks.push(block);
                 for stretch in stretches(block) {
                     if piece.ranges.insert(stretch.range) {

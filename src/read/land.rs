@@ -27,7 +27,7 @@ use crate::{
 
 /// Stored bytes from which a page is read by itself, on average: another read costs less than copying them.
 const LONG: u64 = 32 << 10;
-/// Bytes of values for which another thread is worth waking.
+/// Bytes of values that a thread takes on at least.
 const SHARE: usize = 256 << 10;
 /// What is read of a page to learn what stands before its values: of one row that is all.
 const HEAD: usize = 64;
@@ -153,7 +153,7 @@ impl Landing {
     /// Reads and verifies, shared by threads where it is much.
     fn read_values(&self, jobs: Vec<Job<'_>>) -> Result<()> {
         let bytes: usize = jobs.iter().map(Job::bytes).sum();
-        share(jobs, bytes / SHARE, |job| self.read_one(job)).map(drop)
+        share(jobs, (bytes / SHARE).saturating_sub(1), |job| self.read_one(job)).map(drop)
     }
 
     fn read_one(&self, job: Job<'_>) -> Result<()> {

@@ -26,7 +26,7 @@ use super::ranges::RangeRequest;
 use super::remote::{self, Remote};
 use super::upload::PART;
 use super::wire::Wire;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, threads};
 
 /// What became of a create-only write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +126,7 @@ impl Store {
     /// # Ok::<(), tetrys::Error>(())
     /// ```
     pub fn open_with(url: &str, options: &StoreOptions) -> Result<Self> {
+        threads::check()?;
         let Some((scheme, rest)) = url.split_once("://") else {
             return match url.strip_prefix("file:") {
                 Some(path) => Self::open_path(FilePath::new(path), options),

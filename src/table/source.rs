@@ -162,15 +162,9 @@ impl Source {
         for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
             let columns = &self.table.schema().groups()[*group].columns;
             let (mut spans, mut rows) = (Vec::new(), Vec::new());
-            let users: Vec<usize> = match parts {
-                // The groups were chosen for it.
-                [_] => vec![0],
-                several => {
-                    let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
-                    let is_user = |part: &usize| several[*part].columns.iter().any(|id| held.contains(id));
-                    (0..several.len()).filter(is_user).collect()
-                }
-            };
+            let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
+            let is_held = |id: &ColumnId| held.contains(id);
+            let users: Vec<usize> = (0..parts.len()).filter(|part| parts[*part].columns.iter().any(is_held)).collect();
             for &part in &users {
                 spans.push((part, rows.len(), parts[part].rows.len()));
                 if users.len() > 1 {

@@ -161,6 +161,11 @@ impl OpenChunk {
         self.in_memory
     }
 
+    /// Bytes that it will be stored in, about, wherever they are now.
+    pub(super) fn stored(&self) -> usize {
+        self.stored
+    }
+
     /// Moves the encoded blocks in memory to a temporary file.
     pub(super) fn spill(&mut self) -> Result<()> {
         let failed = |error: std::io::Error| Error::from(error).at("spilling an open chunk to a temporary file");

@@ -48,7 +48,7 @@ pub struct GroupsWriter {
 #[derive(Debug)]
 struct Storing {
     group: usize,
-    in_memory: usize,
+    bytes: usize,
     /// Its runs, and its new bytes.
     cut: Ahead<(CutChunk, u64)>,
 }
@@ -192,8 +192,8 @@ impl GroupsWriter {
             let GroupState { writer, adopter, .. } = &mut self.groups[number];
             let (types, presets) = writer.types();
             adopter.settle(self.known.as_deref(), &mut chunk, types, presets).await?;
-            let (columns, in_memory, store) = (types.len(), chunk.in_memory(), self.store.clone());
-            while self.storing.len() >= AT_ONCE || (!self.storing.is_empty() && self.storing() + in_memory > self.write_memory) {
+            let (columns, bytes, store) = (types.len(), chunk.stored(), self.store.clone());
+            while self.storing.len() >= AT_ONCE || (!self.storing.is_empty() && self.storing() + bytes > self.write_memory) {
                 self.stored().await?;
             }
             let cut = Ahead::start(async move {
@@ -205,14 +205,14 @@ impl GroupsWriter {
                 }
                 Ok((cut, new_bytes))
             });
-            self.storing.push_back(Storing { group: number, in_memory, cut: cut.await });
+            self.storing.push_back(Storing { group: number, bytes, cut: cut.await });
         }
         Ok(())
     }
 
     /// Bytes of the chunks on their way.
     fn storing(&self) -> usize {
-        self.storing.iter().map(|storing| storing.in_memory).sum()
+        self.storing.iter().map(|storing| storing.bytes).sum()
     }
 
     /// The oldest chunk on its way is stored.

@@ -14,7 +14,7 @@ pub struct WriteOptions {
     /// Where rows are cut into blocks and blocks into chunks.
     pub cuts: Cuts,
     /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file; while chunks are being
-    /// stored, up to three at a time and no more than this, their own bytes come on top.
+    /// stored, one or as many of up to three as fit into this, their own bytes come on top.
     pub write_memory: usize,
     /// Rows of an index segment, at most (and 4,194,304 at most); a segment takes whole partitions, at least one.
     pub segment_rows: u64,

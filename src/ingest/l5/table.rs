@@ -23,7 +23,7 @@ const PROPERTY: &str = "l5";
 pub struct IngestSettings {
     /// How rows are stored.
     pub write: WriteOptions,
-    /// Partitions written at once; 0 = as many as the machine has threads.
+    /// Partitions written at once; 0 = as many as `TETRYS_THREADS` says, or the machine has threads.
     pub workers: usize,
     /// Frames a partition, at least; partitions end with scenes.
     pub partition_rows: u64,
