@@ -269,17 +269,17 @@ fn compare(page: u16, checksum: [u8; CHECKSUM], expected: u64) -> Result<()> {
 
 /// What stands before the values of a stored page.
 #[derive(Clone, Debug)]
-pub(crate) struct PageHead {
+pub struct PageHead {
     /// The structure, checked against the length of the values.
-    pub(crate) structure: Structure,
+    pub structure: Structure,
     /// Where the structure section lies in the page.
     structure_bytes: Range<usize>,
     /// Where the values do.
-    pub(crate) values: Range<usize>,
+    pub values: Range<usize>,
     /// Bytes of the values when decoded.
     values_len: usize,
     /// Whether the values are stored as they are.
-    pub(crate) is_plain: bool,
+    pub is_plain: bool,
 }
 
 impl PageHead {
@@ -287,7 +287,7 @@ impl PageHead {
     ///
     /// # Errors
     /// `Corrupt` where they are too few.
-    pub(crate) fn len(page: &[u8]) -> Result<usize> {
+    pub fn len(page: &[u8]) -> Result<usize> {
         let structure_len = Cursor::new(page, "page").len32()?;
         Ok(PAGE_HEADER.saturating_add(structure_len).saturating_add(7) & !7)
     }
@@ -296,7 +296,7 @@ impl PageHead {
     ///
     /// # Errors
     /// `Corrupt` where it does not fit the type, or is cut.
-    pub(crate) fn parse(page: &[u8], place: &PagePlace<'_>) -> Result<Self> {
+    pub fn parse(page: &[u8], place: &PagePlace<'_>) -> Result<Self> {
         let mut cursor = Cursor::new(page, "page");
         let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
         let flags = cursor.u32()?;
@@ -332,7 +332,7 @@ impl PageHead {
 ///
 /// # Errors
 /// `Corrupt` where the checksum differs, or something else than it follows the values.
-pub(crate) fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[u8]) -> Result<()> {
+pub fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[u8]) -> Result<()> {
     let Some((padding, checksum)) = after.split_last_chunk::<CHECKSUM>() else {
         return Err(Error::corrupt(format!("page: {} bytes after its values, too few", after.len())));
     };

@@ -26,10 +26,9 @@ mod unfold;
 mod view;
 
 pub use block::{
-    BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PagePlace, decode_page, directory_len, encode_page, page_range,
-    stored_page,
+    BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PageHead, PagePlace, decode_page, directory_len, encode_page,
+    page_range, stored_page, verify_parts,
 };
-pub(crate) use block::{PageHead, verify_parts};
 pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
 pub use checksum::{ChunkSeed, chunk_seed};
 pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
