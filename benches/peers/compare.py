@@ -3,8 +3,8 @@
 `run.sh [--rows 2000] [--small 65536] [--engines fast,Lance] [--seconds 0.5]` prints tables in Markdown. Each engine has a process
 of its own; its first answers are compared with the data. Only one of them works at a time: each question is put to one after the
 other, and that several times over, so that a machine that is slow for a while is slow for all of them. A rate is the median of
-these rounds, all over the same random rows; the page cache is warm, if the machine has memory for all engines' files (14 GB of 2,000 rows). A scan is measured with small and with large batches, and the
-engine's better one counts. Writing is timed twice: until the call returns, and until `sync` has returned too.
+these rounds, all over the same random rows; the page cache is warm, if the machine has memory for all engines' files (14 GB of 2,000 rows). A scan
+is measured with small and with large batches, and the engine's better one counts. Writing is timed twice: until the call returns, and until `sync` has returned too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,17 @@ ROUNDS = 5
 BATCH = 1000
 BATCHES = (8, 64)
 """Rows of a batch of a scan: the engine's better one counts."""
+ASKED: dict[str, Callable[[Engine, int], list[Any]]] = {
+    "camera": lambda engine, row: engine.fields(row, [CAMERA]),
+    "lidar": lambda engine, row: engine.fields(row, [LIDAR]),
+    "row": lambda engine, row: engine.fields(row, FIELDS),
+    "camera_window": lambda engine, row: engine.window(row, CAMERA),
+    "lidar_window": lambda engine, row: engine.window(row, LIDAR),
+}
+"""What is asked of a row."""
+SCANS = {f"scan {batch}": batch for batch in BATCHES}
+Steps = dict[str, Callable[[], "dict[str, float] | float"]]
+"""What an engine's process does when it is told the name: figures by name, or the one of that name."""
 QUESTIONS = {
     "camera": "one camera field /s",
     "lidar": "one lidar field /s",
@@ -91,7 +102,7 @@ def same(answer: list[Any], expected: list[np.ndarray], padded: bool) -> None:
         assert found == wanted, f"{len(found)} bytes, expected {len(wanted)}"
 
 
-def wide_steps(engine: Engine, rows: int, seconds: float) -> dict[str, Callable[[], dict[str, float]]]:
+def wide_steps(engine: Engine, rows: int, seconds: float) -> Steps:
     """What is asked of an engine that holds the wide rows, by name."""
     rng = np.random.default_rng(3)
     asked = [int(row) for row in rng.integers(0, rows, 4000) if row % LOG >= WINDOW]
@@ -116,20 +127,16 @@ def wide_steps(engine: Engine, rows: int, seconds: float) -> dict[str, Callable[
             pass
         return {"write": data.bytes / 1e6 / written, "synced": data.bytes / 1e6 / synced, "size": stored(engine.path) / 1e9}
 
-    def ask(name: str, question: Callable[[Any], list[Any]]) -> Callable[[], dict[str, float]]:
-        return lambda: {name: rate(question, asked, seconds)}
+    def ask(question: Callable[[Engine, int], list[Any]]) -> Callable[[], float]:
+        return lambda: rate(lambda row: question(engine, row), asked, seconds)
 
-    def scan(batch: int) -> Callable[[], dict[str, float]]:
-        return lambda: {f"scan {batch}": scan_rate(engine, batch)}
+    def scan(batch: int) -> Callable[[], float]:
+        return lambda: scan_rate(engine, batch)
 
-    steps = {"write": write, "camera": ask("camera", lambda row: engine.fields(row, [CAMERA]))}
-    steps |= {"lidar": ask("lidar", lambda row: engine.fields(row, [LIDAR])), "row": ask("row", lambda row: engine.fields(row, FIELDS))}
-    steps |= {"camera_window": ask("camera_window", lambda row: engine.window(row, CAMERA))}
-    steps |= {"lidar_window": ask("lidar_window", lambda row: engine.window(row, LIDAR))}
-    return steps | {f"scan {batch}": scan(batch) for batch in BATCHES}
+    return {"write": write} | {name: ask(question) for name, question in ASKED.items()} | {name: scan(batch) for name, batch in SCANS.items()}
 
 
-def small_steps(engine: Engine, rows: int, seconds: float) -> dict[str, Callable[[], dict[str, float]]]:
+def small_steps(engine: Engine, rows: int, seconds: float) -> Steps:
     """What is asked of an engine that holds the small rows, by name."""
     rng = np.random.default_rng(4)
     ones = [[int(row)] for row in rng.integers(0, rows, 4000)]
@@ -143,14 +150,16 @@ def small_steps(engine: Engine, rows: int, seconds: float) -> dict[str, Callable
         same(engine.small([5, 900, 1300]), [words[[5, 900, 1300]]], False)
         return {"small_size": stored(engine.small_path) / 1e6}
 
-    single = lambda: {"single": rate(engine.small, ones, seconds)}  # noqa: E731
-    return {"write_small": write, "single": single, "batch": lambda: {"batch": BATCH * rate(engine.small, batches, seconds)}}
+    batch = lambda: BATCH * rate(engine.small, batches, seconds)  # noqa: E731
+    return {"write_small": write, "single": lambda: rate(engine.small, ones, seconds), "batch": batch}
 
 
-def serve(steps: dict[str, Callable[[], dict[str, float]]]) -> None:
+def serve(steps: Steps) -> None:
     """Takes the steps that are asked for, line by line, and says what came of each."""
     for line in sys.stdin:
-        print(json.dumps(steps[line.strip()]()), flush=True)
+        name = line.strip()
+        found = steps[name]()
+        print(json.dumps(found if isinstance(found, dict) else {name: found}), flush=True)
 
 
 class Process:
@@ -188,7 +197,7 @@ class Process:
         self.process.wait()
         subprocess.run(["rm", "-rf", str(self.folder)], check=True)
         figures = {key: statistics.median(values) for key, values in self.found.items()}
-        scans = [value for key, value in figures.items() if key.startswith("scan ")]
+        scans = [figures[name] for name in SCANS if name in figures]
         return figures | ({"scan": max(scans)} if scans else {})
 
 
@@ -228,9 +237,7 @@ def main() -> None:
         except Exception as error:  # noqa: BLE001: a peer that is not installed is reported
             results[label] = {"version": "-", "error": f"not installed: {error}"}
     there = [(label, kind) for (label, result), kind in zip(results.items(), wanted, strict=True) if "error" not in result]
-    parts = {"wide": ["write", "camera", "lidar", "row", "camera_window", "lidar_window"], "small": ["write_small", "single", "batch"]}
-    parts["wide"] += [f"scan {batch}" for batch in BATCHES]
-    for part, steps in parts.items():
+    for part, steps in {"wide": ["write", *ASKED, *SCANS], "small": ["write_small", "single", "batch"]}.items():
         processes = {label: Process(kind, arguments.folder, arguments, part) for label, kind in there}
         for step in steps:
             for _ in range(1 if step.startswith("write") else ROUNDS):
