@@ -19,6 +19,9 @@ use crate::error::{Error, Result};
 /// The variable that says how many threads read and decode.
 const VARIABLE: &str = "TETRYS_THREADS";
 
+/// Bytes that are read, checked or copied in the time that waking a thread takes, and some more.
+const SHARE: u64 = 256 << 10;
+
 /// How many threads share work: what `TETRYS_THREADS` says, or as many as there are cores.
 ///
 /// Asking the system reads files, which takes as long as reading a small row.
@@ -101,6 +104,11 @@ impl Drop for IdleAgain<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
+}
+
+/// How many others are worth waking for work on so many bytes, where each takes on [`SHARE`] of them at least.
+pub(crate) fn others_for(bytes: u64) -> usize {
+    usize::try_from(bytes / SHARE).unwrap_or(usize::MAX).saturating_sub(1)
 }
 
 /// Does `work` with each item, on this thread and on up to `others` that have nothing to do. What came of them, in their order.

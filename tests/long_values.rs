@@ -57,12 +57,9 @@ fn sample(rng: &mut Rng) -> Sample {
         columns[place] = tables::column(rng, &ty, rows, Taste { length: *length, ..taste });
     }
     let written = RecordBatch::try_new(batch.schema(), columns).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, local) = in_directory(schema.clone(), &written);
     let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
-    let parts = std::slice::from_ref(&written);
-    let local = Store::open(folder.path().to_str().unwrap()).unwrap();
-    let local = block_on(tables::write(local, schema.clone(), options.clone(), parts)).unwrap();
-    let in_memory = block_on(tables::write(memory().1, schema, options, parts)).unwrap();
+    let in_memory = block_on(tables::write(memory().1, schema, options, std::slice::from_ref(&written))).unwrap();
     let ends = (1..=runs.len()).map(|logs| runs[..logs].iter().map(|(_, rows)| *rows as u64).sum()).collect();
     Sample { _folder: folder, local, in_memory, written, ends }
 }
@@ -87,15 +84,21 @@ impl Sample {
     }
 }
 
+/// These rows as a table in a directory, stored plain where they are noise.
+fn in_directory(schema: Schema, rows: &RecordBatch) -> (tempfile::TempDir, Table) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
+    let table = block_on(tables::write(store, schema, options, std::slice::from_ref(rows))).unwrap();
+    (folder, table)
+}
+
 /// A table of sweeps alone in a directory, stored plain, and its rows.
 fn sweeps(rng: &mut Rng, rows: usize, taste: Taste) -> (tempfile::TempDir, Table, RecordBatch) {
     let schema =
         Schema::builder().index("log", "utf8").index("time", "i64").group("lidar", [("points", "f32[?,4]")]).build().unwrap();
     let written = tables::rows_of(&schema, rng, &[("a", rows)], taste);
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
-    let table = block_on(tables::write(store, schema, options, std::slice::from_ref(&written))).unwrap();
+    let (folder, table) = in_directory(schema, &written);
     (folder, table, written)
 }
 
@@ -204,10 +207,7 @@ fn wide_rows_are_shared_by_threads_for_several_readers_and_damage_is_named() {
         .build()
         .unwrap();
     let written = tables::rows_of(&schema, &mut rng, &[("a", 9)], Taste { nulls: 0, length: 5, smooth: false });
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
-    let table = block_on(tables::write(store, schema, options, std::slice::from_ref(&written))).unwrap();
+    let (folder, table) = in_directory(schema, &written);
     let stored: u64 = table.manifest().segments[0].groups.iter().map(|group| group.stored_bytes).sum();
     assert!(stored > 9 * (512 << 10), "rows of {} bytes are not shared", stored / 9);
     let loader = table.row_loader().keep(0);

@@ -183,7 +183,6 @@ fn check_explained(sample: &Sample, explained: &Explain, rows: &[Option<u64>], c
     assert_eq!((explained.ranges, explained.hops), (ranges.len(), usize::from(!ranges.is_empty())));
 }
 
-/// What a window of these offsets has, by the ends of the sequences alone.
 /// Reads some rows or a window of some columns, explained first; gives the rows that it must have.
 fn random_read(rng: &mut Rng, sample: &Sample, loader: &RowLoader) -> (Explain, Rows, Vec<Option<u64>>) {
     let rows = sample.table.rows();

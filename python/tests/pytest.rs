@@ -28,7 +28,7 @@ fn package(folder: &Path) {
 fn passes(arguments: &[&str]) {
     let mut requirements = vec!["python/tests/requirements.txt"];
     // Gigabytes: only where they are asked for.
-    if env::var_os("TETRYS_TORCH").is_some_and(|value| value == "1") {
+    if environment::is_on("TETRYS_TORCH") {
         requirements.push("python/tests/torch.txt");
     }
     let Some(python) = environment::python(&requirements) else { return };

@@ -24,7 +24,7 @@ use crate::{
     format::LayoutRun,
     schema::{ColumnId, Schema},
     store::{RangeRequest, Store},
-    threads::{share, threads},
+    threads::{others_for, share, threads},
 };
 
 /// Stored bytes of a group above which threads share its decoding ..
@@ -35,8 +35,6 @@ const PARALLEL_ABOVE: u64 = 1 << 20;
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
 /// Stored bytes of a group that one thread reads, checks and copies at a time: few enough to stay in its cache meanwhile.
 const PIECE: u64 = 256 << 10;
-/// Stored bytes that a thread takes on where several groups are few bytes each.
-const SHARE: u64 = 256 << 10;
 /// Stored bytes of a group that a thread takes on at a time where several do: enough to be worth waking it.
 const SHARED_PIECE: u64 = 512 << 10;
 
@@ -103,9 +101,8 @@ pub async fn execute(
 /// Reads groups that lie in files and are few bytes each, those of most bytes first; threads share them.
 fn read_together<T: Send>(mut reads: Vec<(usize, T, GroupRead)>) -> Result<Vec<(usize, T, Vec<ArrayRef>)>> {
     reads.sort_by_key(|(.., read)| Reverse(read.stored()));
-    let bytes: u64 = reads.iter().map(|(.., read)| read.stored()).sum();
-    let others = usize::try_from(bytes / SHARE).unwrap_or(usize::MAX).saturating_sub(1);
-    share(reads, others, |(group, ids, read)| Ok((group, ids, read.read_here()?)))
+    let bytes = reads.iter().map(|(.., read)| read.stored()).sum();
+    share(reads, others_for(bytes), |(group, ids, read)| Ok((group, ids, read.read_here()?)))
 }
 
 /// Reads what is read to where it stays; nobody else is kept waiting for much of it.

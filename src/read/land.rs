@@ -22,13 +22,11 @@ use crate::{
     format::{LayoutRun, PageHead, PagePlace, directory_len, page_to_array, verify_parts},
     schema::{ColumnType, Primitive},
     store::{Lent, RangeRequest, Store},
-    threads::share,
+    threads::{others_for, share},
 };
 
 /// Stored bytes from which a page is read by itself, on average: another read costs less than copying them.
 const LONG: u64 = 32 << 10;
-/// Bytes of values that a thread takes on at least.
-const SHARE: usize = 256 << 10;
 /// What is read of a page to learn what stands before its values: of one row that is all.
 const HEAD: usize = 64;
 /// What follows the values of a page at most: less than 8 bytes of padding, and the checksum.
@@ -70,8 +68,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn bytes(&self) -> usize {
-        self.values.len() * (1 + self.copies.len())
+    fn bytes(&self) -> u64 {
+        self.values.len() as u64 * (1 + self.copies.len() as u64)
     }
 }
 
@@ -152,8 +150,8 @@ impl Landing {
 
     /// Reads and verifies, shared by threads where it is much.
     fn read_values(&self, jobs: Vec<Job<'_>>) -> Result<()> {
-        let bytes: usize = jobs.iter().map(Job::bytes).sum();
-        share(jobs, (bytes / SHARE).saturating_sub(1), |job| self.read_one(job)).map(drop)
+        let bytes = jobs.iter().map(Job::bytes).sum();
+        share(jobs, others_for(bytes), |job| self.read_one(job)).map(drop)
     }
 
     fn read_one(&self, job: Job<'_>) -> Result<()> {

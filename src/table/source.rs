@@ -161,9 +161,9 @@ impl Source {
         let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, kept, spans: Vec::new() };
         for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
             let columns = &self.table.schema().groups()[*group].columns;
-            let (mut spans, mut rows) = (Vec::new(), Vec::new());
             let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
             let is_held = |id: &ColumnId| held.contains(id);
+            let (mut spans, mut rows) = (Vec::new(), Vec::new());
             let users: Vec<usize> = (0..parts.len()).filter(|part| parts[*part].columns.iter().any(is_held)).collect();
             for &part in &users {
                 spans.push((part, rows.len(), parts[part].rows.len()));

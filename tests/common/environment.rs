@@ -90,7 +90,12 @@ pub(crate) fn seed() -> u64 {
 
 /// Whether the long suites run: `TETRYS_FULL=1`.
 pub(crate) fn full() -> bool {
-    env::var_os("TETRYS_FULL").is_some_and(|value| value == "1")
+    is_on("TETRYS_FULL")
+}
+
+/// Whether a variable is 1.
+pub(crate) fn is_on(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| value == "1")
 }
 
 /// How many cases a randomized test draws: `few` in each run, twenty times as many in the long suites.
