@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::tables::{self, assert_rows, block_on, cut_by, joined, tiny_cuts, two_partitions};
+use common::tables::{self, Rng, assert_rows, block_on, cut_by, joined, tiny_cuts, two_partitions};
 use serde_json::Value;
 use tetrys::{
-    ErrorKind, Store, Table,
+    ErrorKind, Store, StoreOptions, Table,
     format::{ForeignTable, LayoutWriter, Manifest, manifest_name, read_layout},
     id::{Hash, ObjectRef},
 };
@@ -168,4 +168,150 @@ fn what_a_manifest_uses_it_announces_and_what_it_announces_it_uses() {
         let error = signed(edit).unwrap_err();
         assert!(error.contains(said), "{error}: expected {said}");
     }
+}
+
+/// A place as the model has it: scheme, host and names, and nothing of how they are written.
+#[derive(Clone, Debug, PartialEq)]
+struct Place {
+    scheme: &'static str,
+    host: String,
+    names: Vec<String>,
+}
+
+impl Place {
+    fn any(rng: &mut Rng) -> Self {
+        const NAMES: [&str; 9] = ["t", "t2", "T", "a.b", "a b", "ü", "t%41", "..t", "%"];
+        let scheme = ["s3", "gs", "az", "https", "file"][rng.below(5) as usize];
+        let host = if scheme == "file" { "" } else { ["b", "b2", "lab.example"][rng.below(3) as usize] };
+        let names = (0..rng.below(4)).map(|_| NAMES[rng.below(9) as usize].to_owned()).collect();
+        Self { scheme, host: host.to_owned(), names }
+    }
+
+    /// One of the many ways to write it.
+    fn written(&self, rng: &mut Rng) -> String {
+        let aliases: &[&str] = match self.scheme {
+            "s3" => &["s3", "s3a", "S3"],
+            "gs" => &["gs", "gcs"],
+            "az" => &["az", "azure", "adl", "AZ"],
+            "https" => &["https", "HTTPS"],
+            _ => &["file"],
+        };
+        let scheme = aliases[rng.below(aliases.len() as u64) as usize];
+        let host = match (self.scheme, rng.below(3)) {
+            ("https", 0) => format!("{}:443", self.host),
+            ("https", 1) => self.host.to_uppercase(),
+            _ => self.host.clone(),
+        };
+        let mut path = String::new();
+        for name in &self.names {
+            match rng.below(6) {
+                0 => path.push_str("/detour/.."),
+                1 => path.push_str("/."),
+                _ => {}
+            }
+            path.push('/');
+            for character in name.chars() {
+                let plain = character.is_ascii_alphanumeric() || character == '.';
+                // A dot is never masked: what masks one is refused.
+                match plain && (character == '.' || rng.below(3) > 0) {
+                    true => path.push(character),
+                    false => {
+                        let mut bytes = [0; 4];
+                        let bytes = character.encode_utf8(&mut bytes).bytes();
+                        path.extend(bytes.map(|byte| format!("%{byte:02X}")));
+                    }
+                }
+            }
+        }
+        if path.is_empty() || rng.below(3) == 0 {
+            path.push('/');
+        }
+        format!("{scheme}://{host}{path}")
+    }
+
+    fn holds(&self, other: &Self) -> bool {
+        (self.scheme, &self.host) == (other.scheme, &other.host) && other.names.starts_with(&self.names)
+    }
+}
+
+#[test]
+fn a_url_is_allowed_where_its_names_begin_with_those_of_an_allowed_one_however_both_are_written() {
+    let mut rng = Rng(common::seed());
+    let (mut yes, mut no) = (0, 0);
+    for _ in 0..common::cases(4_000) {
+        let allowed: Vec<Place> = (0..1 + rng.below(2)).map(|_| Place::any(&mut rng)).collect();
+        let mut asked = Place::any(&mut rng);
+        if rng.below(2) == 0 {
+            // Most places are far from each other: near ones say more.
+            let near = allowed[0].clone();
+            let more = asked.names.len().min(1);
+            asked = Place { names: [near.names, asked.names[..more].to_vec()].concat(), ..near };
+            if rng.below(4) == 0
+                && let Some(last) = asked.names.last_mut()
+            {
+                last.push('2');
+            }
+        }
+        let options = StoreOptions::only([("region", "r")]).allow(allowed.iter().map(|place| place.written(&mut rng)));
+        let url = asked.written(&mut rng);
+        let expected = allowed.iter().any(|place| place.holds(&asked));
+        assert_eq!(options.allows(&url).unwrap(), expected, "{options:?} {allowed:?}: {url}");
+        if expected {
+            yes += 1
+        } else {
+            no += 1
+        }
+        for climbing in ["/../../..", "/..%2f..", "/%2e%2e/x", "/..\\x", "?a", "#a", "//x"] {
+            let url = format!("{}{climbing}", url.trim_end_matches('/'));
+            let up = asked.names.len() as i64 - 3 + i64::from(asked.names.is_empty());
+            // Dots that are dots are resolved; everything in disguise is refused.
+            let resolved = Place { names: asked.names[..up.max(0) as usize].to_vec(), ..asked.clone() };
+            let expected = climbing == "/../../.." && allowed.iter().any(|place| place.holds(&resolved));
+            assert_eq!(options.allows(&url).unwrap(), expected, "{allowed:?}: {url}");
+        }
+    }
+    assert!(yes > 100 && no > 100, "{yes} {no}");
+}
+
+#[test]
+fn what_is_allowed_and_is_no_url_is_named() {
+    for wrong in ["s3://", "s3://b/t?x", "", "https://user:hunter2@host/", "s3://b/%2e%2e"] {
+        let options = StoreOptions::only([("region", "r")]).allow([wrong]);
+        let error = options.allows("s3://b/t").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{wrong}: {error}");
+        assert!(error.to_string().contains("allowed URL"), "{error}");
+        assert_eq!(Store::open_with("memory://", &options).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+}
+
+#[test]
+fn the_error_of_a_url_that_is_not_allowed_has_the_flag_that_allows_it_and_is_safe_to_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (table, ..) = referring(folder.path(), &["s3://lab/it's $(rm -rf) `x`".to_owned()]).await;
+        let error = table.row_loader().get_row(0).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(error.to_string().contains("`--allow 's3://lab/it%27s $(rm -rf) `x`'`"), "{error}");
+    });
+}
+
+#[test]
+fn a_table_says_what_its_readers_have_to_allow_and_a_path_allows_its_url() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    block_on(async {
+        let url = format!("file://{}", place("original"));
+        let (table, ..) = referring(folder.path(), std::slice::from_ref(&url)).await;
+        assert_eq!(table.must_allow().await, [url.as_str()]);
+        let open = |allowed: String| {
+            let (options, place) = (StoreOptions::only([("region", "r")]).allow([allowed]), place("referring"));
+            async move { Table::open_with(&place, &options).await.unwrap().row_loader().get_row(0).await.map(drop) }
+        };
+        open(place("original")).await.unwrap();
+        open(url).await.unwrap();
+        assert_eq!(open(place("orig")).await.unwrap_err().kind(), ErrorKind::Denied);
+        // A link is followed to where it leads, and stands for nothing else.
+        std::os::unix::fs::symlink(place("original"), place("link")).unwrap();
+        open(place("link")).await.unwrap();
+    });
 }

@@ -4,15 +4,18 @@
 mod common;
 
 use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use common::{
     s3,
     tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts},
 };
-use tetrys::{ErrorKind, Store, Table, store::RangeRequest};
+use tetrys::{ErrorKind, Store, StoreOptions, Table, store::RangeRequest};
 use tetrys_s3_server::Fault;
 
 /// Every way in which one answer can be wrong.
@@ -209,6 +212,144 @@ fn a_listing_cut_again_and_again_goes_on_where_it_was_cut() {
             assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
             assert!(error.to_string().contains("listing a in s3://data/t"), "{error}");
             assert_eq!(server.take_requests().len(), retries.parse::<usize>().unwrap() + 1);
+        }
+    });
+}
+
+#[test]
+fn a_flipped_bit_in_a_listing_never_gives_an_older_version() {
+    const VERSIONS: u64 = 12;
+    let (server, mut rng) = (s3::server(), Rng(common::seed()));
+    let schema = sensors();
+    let batches = [rows_of(&schema, &mut rng, &[("a", 3)], Taste::NOISE)];
+    let options = s3::options_and(&server, &[("retry_timeout", "5s")]);
+    let newest = || async { Table::open_with("s3://data/t", &options).await.map(|table| table.version()) };
+    block_on(async {
+        let mut table = tables::write(s3::store(&server, "t"), schema, cut_by(tiny_cuts()), &batches).await.unwrap();
+        for version in 2..=VERSIONS {
+            table = table.edit().set_property("version", version).commit().await.unwrap();
+        }
+        server.take_requests();
+        assert_eq!(newest().await.unwrap(), VERSIONS);
+        assert_eq!(server.take_requests().len(), 2, "a listing that is right is asked for once, and nothing else is");
+        // Every bit of the newest names, and others of the answer at random.
+        let listing = 4_000;
+        for number in 0..common::cases(120) {
+            let anywhere = rng.below(8 * listing) as usize;
+            let place = if number % 3 == 0 { anywhere } else { 250 + rng.below(750) as usize + rng.below(8) as usize * 3_000 };
+            let flipped = AtomicUsize::new(0);
+            server.on_request(move |request| {
+                (request.is_list() && flipped.fetch_add(1, Ordering::Relaxed) == 0).then_some(Fault::Flip(place))
+            });
+            match newest().await {
+                Ok(version) => assert_eq!(version, VERSIONS, "bit {place}"),
+                Err(error) => panic!("bit {place}: {error}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn what_was_garbled_once_on_the_way_is_read_once_more_and_what_is_damaged_is_reported() {
+    let (server, mut rng) = (s3::server(), Rng(common::seed()));
+    let schema = sensors();
+    let batches = [rows_of(&schema, &mut rng, &[("a", 9)], Taste::NOISE)];
+    block_on(tables::write(s3::store(&server, "t"), schema, cut_by(tiny_cuts()), &batches)).unwrap();
+    let all = joined(&batches);
+    let options = s3::options(&server);
+    let read = || async {
+        let table = Table::open_with("s3://data/t@1", &options).await?;
+        let loader = table.row_loader().columns(["lidar.*"])?;
+        loader.get_rows(0, 0..=0).await
+    };
+    block_on(async {
+        for folder in ["manifests", "layout", "index", "chunks"] {
+            for (times, asked) in [(0, 1), (1, 2), (usize::MAX, 2)] {
+                let flipped = Arc::new(AtomicUsize::new(0));
+                let count = Arc::clone(&flipped);
+                server.on_request(move |request| {
+                    let here = request.key.starts_with(&format!("t/{folder}/"));
+                    (here && count.fetch_add(1, Ordering::Relaxed) < times).then_some(Fault::Flip(40))
+                });
+                match read().await {
+                    Ok(rows) => {
+                        assert!(times <= 1, "{folder}");
+                        assert_rows(&rows, &all, &[Some(0)]);
+                    }
+                    Err(error) => {
+                        assert!(times > 1, "{folder} {times}: {error}");
+                        assert_eq!(error.kind(), ErrorKind::Corrupt, "{folder}: {error}");
+                    }
+                }
+                // A layout is loaded ahead too, and what fails there is asked for again where it is needed.
+                let asked = if folder == "layout" && times > 1 { 2 * asked } else { asked };
+                assert_eq!(flipped.load(Ordering::Relaxed), asked, "requests for {folder}, of which {times} were garbled");
+            }
+        }
+        // Nor does one flip on the way of each object make a table damaged.
+        let seen = Mutex::new(std::collections::BTreeSet::new());
+        server.on_request(move |request| {
+            let first = request.method == "GET" && !request.is_list() && seen.lock().unwrap().insert(request.key.clone());
+            first.then_some(Fault::Flip(40))
+        });
+        let verified = Table::open_with("s3://data/t", &options).await.unwrap().verify(|_, _| {}).await.unwrap();
+        assert!(verified.damage.is_empty() && verified.chunks > 0, "{:?}", verified.damage);
+    });
+}
+
+#[test]
+fn a_bucket_that_is_not_there_is_not_found_by_its_name() {
+    let server = s3::server();
+    let (endpoint, s3) = (server.endpoint(), s3::options(&server));
+    server.let_anybody_read();
+    let google = StoreOptions::only([("endpoint", endpoint.as_str())]);
+    let azure = [("azure_endpoint", endpoint.as_str()), ("azure_storage_account_name", "a"), ("azure_skip_signature", "true")];
+    block_on(async {
+        for (url, options) in [("s3://nobody/t", &s3), ("gs://nobody/t", &google), ("az://nobody/t", &StoreOptions::only(azure))]
+        {
+            let store = Store::open_with(url, options).unwrap();
+            let mut errors = vec![Table::open_with(&format!("{url}@3"), options).await.unwrap_err()];
+            if !url.starts_with("az") {
+                errors.push(Table::open_with(url, options).await.unwrap_err());
+                errors.push(store.list("manifests").await.unwrap_err());
+            }
+            errors.push(store.get("a", 9).await.unwrap_err());
+            if url.starts_with("s3") {
+                errors.push(store.put_new("a", "x".into()).await.unwrap_err());
+            }
+            for error in errors {
+                assert_eq!(error.kind(), ErrorKind::NotFound, "{url}: {error}");
+                assert!(error.to_string().contains("no such bucket: `nobody`"), "{url}: {error}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up_and_the_options_are_named() {
+    let server = s3::server();
+    server.put("data", "t/a", vec![7; 1_000]);
+    let options = s3::options_and(&server, &[("read_timeout", "200ms"), ("retry_timeout", "500ms")]);
+    let store = Store::open_with("s3://data/t", &options).unwrap();
+    block_on(async {
+        // Each try 0.2 s, none after 0.5 s: with the waits between them it is over before 2 s.
+        for fault in [Fault::Wait(Duration::from_secs(60)), Fault::Stall(0, Duration::from_secs(60))] {
+            server.on_request(move |_| Some(fault.clone()));
+            let begin = Instant::now();
+            let range = [RangeRequest::new("a", 1_000, 0..500)];
+            let errors = [
+                store.get("a", 5_000).await.err(),
+                store.read(&range).await.err(),
+                store.list("").await.err(),
+                Table::open_with("s3://data/t", &options).await.err(),
+            ];
+            for error in errors {
+                let error = error.expect("no answer");
+                assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+                let text = error.to_string();
+                assert!(text.contains("option read_timeout") || text.contains("option retry_timeout"), "{text}");
+            }
+            assert!(begin.elapsed() < Duration::from_secs(8), "four calls took {:?}", begin.elapsed());
         }
     });
 }

@@ -55,11 +55,14 @@ struct Arguments {
     /// How stores are reached, on top of the environment (AWS_*, GOOGLE_*, AZURE_*): region=eu-west-1, endpoint=http://localhost:9000, aws_profile=lab, skip_signature=true; secrets belong into the environment
     #[arg(long = "option", value_name = "NAME=VALUE", global = true)]
     options: Vec<String>,
+    /// Follow references of tables to this URL in another store, and to all below it; may be given several times, as may TETRYS_ALLOW with spaces between URLs, and `allow` in ~/.config/tetrys/config.toml
+    #[arg(long = "allow", value_name = "URL", global = true)]
+    allowed: Vec<String>,
 }
 
 fn main() -> ExitCode {
-    let Arguments { command, options } = Arguments::parse();
-    match opening::keep(&options).map_err(Failure::Table).and_then(|()| execute(command)) {
+    let Arguments { command, options, allowed } = Arguments::parse();
+    match opening::keep(&options, &allowed).map_err(Failure::Table).and_then(|()| execute(command)) {
         Ok(outcome) => outcome.code(),
         Err(failure) => failure.report(),
     }

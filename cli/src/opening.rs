@@ -1,21 +1,36 @@
 //! Tables and stores by their URLs, reached with the options of the command line on top of the environment.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tetrys::{Error, Store, StoreOptions, Table};
 
-static OPTIONS: OnceLock<StoreOptions> = OnceLock::new();
+use crate::text;
 
-/// Keeps the options of this command: texts `name=value`.
-pub(crate) fn keep(options: &[String]) -> Result<(), Error> {
+static OPTIONS: OnceLock<StoreOptions> = OnceLock::new();
+/// The tables that this command names beside the first one: whoever names them has allowed that others refer to them.
+static NAMED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Keeps the options of this command: texts `name=value`; and the URLs that tables may refer to.
+pub(crate) fn keep(options: &[String], allowed: &[String]) -> Result<(), Error> {
     let pairs = options.iter().map(|option| StoreOptions::parse_pair(option)).collect::<Result<Vec<_>, _>>();
-    let _ = OPTIONS.set(StoreOptions::new(pairs.map_err(|error| error.at("--option"))?));
+    let options = StoreOptions::new(pairs.map_err(|error| error.at("--option"))?).allow(allowed);
+    let _ = OPTIONS.set(options);
     Ok(())
+}
+
+/// Says that the command names these tables, before any of them is opened.
+pub(crate) fn named<'a>(urls: impl IntoIterator<Item = &'a String>) {
+    let root = |url: &String| match url.rsplit_once('@') {
+        Some((root, version)) if !root.is_empty() && !version.contains('/') => root.to_owned(),
+        _ => url.clone(),
+    };
+    NAMED.lock().unwrap_or_else(PoisonError::into_inner).extend(urls.into_iter().map(root));
 }
 
 /// How stores are reached by this command.
 pub(crate) fn options() -> StoreOptions {
-    OPTIONS.get().cloned().unwrap_or_else(StoreOptions::from_env)
+    let options = OPTIONS.get().cloned().unwrap_or_else(StoreOptions::from_env);
+    options.allow(NAMED.lock().unwrap_or_else(PoisonError::into_inner).iter())
 }
 
 /// The table at `URL` or `URL@VERSION`.
@@ -26,4 +41,17 @@ pub(crate) async fn table(url: &str) -> Result<Table, Error> {
 /// The store at a URL.
 pub(crate) fn store(url: &str) -> Result<Store, Error> {
     Store::open_with(url, &options())
+}
+
+/// Says which URLs in other stores the readers of a table have to allow.
+pub(crate) fn say_what_to_allow(table: &str, urls: &[String]) {
+    if urls.is_empty() {
+        return;
+    }
+    let flags: Vec<String> = urls.iter().map(|url| format!("--allow {}", text::printable(url))).collect();
+    crate::failure::say(format_args!(
+        "note: {} refers to other stores; whoever reads it has to allow them: {}",
+        text::printable(table),
+        flags.join(" ")
+    ));
 }

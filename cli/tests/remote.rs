@@ -232,3 +232,107 @@ fn a_view_is_told_of_a_moved_table_with_the_options_of_the_command() {
     let said = plain("rebind s3://data/some s3://data/moved --json").json();
     assert_eq!((&said["version"], &said["stores"][0]["urls"][0]), (&2.into(), &"../moved".into()), "{said}");
 }
+
+#[test]
+fn tables_on_the_web_are_merged_read_and_listed_by_their_versions() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 2);
+    for table in ["drives", "labels"] {
+        run(&server, folder, &format!("ingest parquet all.parquet s3://data/{table} {CHOICES} -q")).ok();
+    }
+    assert_eq!(run(&server, folder, "edit s3://data/drives --tag gold=1").code, 0);
+    server.let_anybody_read();
+    let web = |table: &str| format!("{}/data/{table}", server.endpoint());
+    let (left, right) = (web("drives@2"), web("labels@1"));
+    let merged = tetrys(folder, &format!("merge {left} {right} --on log,time --out view"));
+    assert_eq!(merged.code, 0, "{}{}", merged.out, merged.err);
+    let rows = tetrys(folder, &format!("get view 7 --json --allow {}/data", server.endpoint())).ok();
+    assert!(rows.contains("text_right"), "{rows}");
+    // Those up to the named one are there to be seen; what else lies there is not.
+    let versions = tetrys(folder, &format!("versions {left} --json")).json();
+    let numbers: Vec<u64> = versions.as_array().unwrap().iter().map(|one| one["version"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [2, 1]);
+    assert_eq!(tetrys(folder, &format!("versions {} --json", web("drives@1"))).json().as_array().unwrap().len(), 1);
+    let refused = tetrys(folder, &format!("du {left}")).fails(1);
+    assert!(refused.contains("does not list its objects") && !refused.contains("name the version"), "{refused}");
+    let unnamed = tetrys(folder, &format!("info {}", web("drives"))).fails(1);
+    assert!(unnamed.contains("name the version, as in URL@7"), "{unnamed}");
+}
+
+/// The binary with none of the credentials that a machine may have, and this environment.
+fn bare(folder: &Path, arguments: &str, environment: &[(&str, String)]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+    for (name, _) in std::env::vars() {
+        if ["AWS_", "GOOGLE_", "AZURE_", "GCE_", "STORAGE_"].iter().any(|service| name.starts_with(service)) {
+            command.env_remove(name);
+        }
+    }
+    let environment = environment.iter().map(|(name, value)| (*name, value.as_str()));
+    command.args(arguments.split(' ')).current_dir(folder).env("HOME", folder).envs(environment);
+    ended(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+#[test]
+fn google_is_looked_for_at_the_emulator_and_at_the_endpoint_that_is_named() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 1);
+    run(&server, folder, &format!("ingest parquet all.parquet s3://data/drives {CHOICES} -q")).ok();
+    server.let_anybody_read();
+    let host = server.endpoint().trim_start_matches("http://").to_owned();
+    let rows = |ran: Ran| ran.json()["rows"].clone();
+    for emulator in [host, server.endpoint()] {
+        assert_eq!(rows(bare(folder, "info gs://data/drives --json", &[("STORAGE_EMULATOR_HOST", emulator)])), 50);
+    }
+    let option = format!("info gs://data/drives --json --option endpoint={}", server.endpoint());
+    assert_eq!(rows(bare(folder, &option, &[])), 50);
+    // What is given goes before what stands in the environment.
+    let nowhere = [("STORAGE_EMULATOR_HOST", "127.0.0.1:1".to_owned())];
+    assert_eq!(rows(bare(folder, &option, &nowhere)), 50);
+}
+
+#[test]
+fn a_connection_string_of_azure_names_account_key_and_place() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    // The server speaks another language, and tells what it was asked.
+    let string = format!("AccountName=lab;AccountKey=c2VjcmV0Y2FuYXJ5;BlobEndpoint={}/lab;", server.endpoint());
+    server.take_requests();
+    let refused = bare(
+        folder.path(),
+        "info az://data/drives@1 --option max_retries=0",
+        &[("AZURE_STORAGE_CONNECTION_STRING", string.clone())],
+    );
+    assert!(!format!("{}{}", refused.out, refused.err).contains("c2VjcmV0Y2FuYXJ5"), "{}", refused.err);
+    let asked = server.take_requests();
+    assert!(asked.iter().any(|request| request.bucket == "lab" && request.key.starts_with("data/drives/")), "{asked:?}");
+    let given = format!("info az://data/drives@1 --option max_retries=0 --option connection_string={string}");
+    assert!(!bare(folder.path(), &given, &[]).err.contains("c2VjcmV0Y2FuYXJ5"));
+    assert!(!server.take_requests().is_empty());
+}
+
+#[test]
+fn without_credentials_the_error_says_so_and_where_they_were_looked_for() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    // A service for the credentials of machines that has none for us.
+    let metadata = server.endpoint();
+    let host = metadata.trim_start_matches("http://").to_owned();
+    let s3 = [("AWS_METADATA_ENDPOINT", metadata.clone())];
+    let google = [("GCE_METADATA_HOST", host.clone()), ("GCE_METADATA_IP", host)];
+    let azure = [("AZURE_MSI_ENDPOINT", metadata), ("AZURE_STORAGE_ACCOUNT_NAME", "lab".to_owned())];
+    for (url, environment, places) in [
+        ("s3://nobody/t", &s3[..], ["access_key_id", "AWS_ACCESS_KEY_ID", "~/.aws/credentials"]),
+        ("gs://nobody/t", &google, ["service_account", "GOOGLE_APPLICATION_CREDENTIALS", "application_default_credentials"]),
+        ("az://nobody/t", &azure, ["account_key", "AZURE_STORAGE_CONNECTION_STRING", "AZURE_CLIENT_ID"]),
+    ] {
+        let refused = bare(folder.path(), &format!("info {url}"), environment).fails(1);
+        assert!(refused.contains("no credentials found") && refused.contains("skip_signature=true"), "{refused}");
+        assert!(refused.contains("metadata service of this machine (40"), "{refused}");
+        for place in places {
+            assert!(refused.contains(place), "{place}: {refused}");
+        }
+    }
+    let disabled = [("AWS_EC2_METADATA_DISABLED", "true".to_owned())];
+    let refused = bare(folder.path(), "info s3://nobody/t", &disabled).fails(1);
+    assert!(refused.contains("no credentials found") && refused.contains("AWS_ACCESS_KEY_ID"), "{refused}");
+}

@@ -195,14 +195,19 @@ type Untold = Vec<(String, String)>;
 
 /// Makes the views of a recipe: of a text in TOML, or of a dict with the same words.
 #[pyfunction]
-pub(crate) fn run<'py>(py: Python<'py>, recipe: &Bound<'_, PyAny>, dry_run: bool) -> PyResult<(Bound<'py, PyAny>, Untold)> {
+pub(crate) fn run<'py>(
+    py: Python<'py>,
+    recipe: &Bound<'_, PyAny>,
+    dry_run: bool,
+    allow: Vec<String>,
+) -> PyResult<(Bound<'py, PyAny>, Untold)> {
     check_frames().py()?;
     let recipe = match recipe.extract::<String>() {
         Ok(text) => tetrys::Recipe::parse(&text),
         Err(_) => tetrys::Recipe::from_value(from_python("recipe", recipe)?),
     };
     let recipe = recipe.py()?;
-    let made = wait_long(py, async move { recipe.run(&StoreOptions::from_env(), dry_run).await })?;
+    let made = wait_long(py, async move { recipe.run(&StoreOptions::from_env().allow(allow), dry_run).await })?;
     let untold = made.iter().flat_map(|view| &view.unpinned).map(|owner| (owner.url.clone(), owner.why.clone())).collect();
     Ok((to_python(py, &made)?, untold))
 }

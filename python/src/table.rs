@@ -20,23 +20,18 @@ use crate::{
 #[pyclass(frozen, module = "tetrys")]
 pub(crate) struct Table {
     pub(crate) table: tetrys::Table,
-    /// Where references to absolute URLs may lead.
-    allowed: Vec<String>,
 }
 
 impl From<tetrys::Table> for Table {
     fn from(table: tetrys::Table) -> Self {
-        Self { table, allowed: Vec::new() }
+        Self { table }
     }
 }
 
 impl Table {
     /// A version that was made of this one, or a table behind it: it may follow what this one may.
     fn like(&self, table: tetrys::Table) -> Self {
-        match self.allowed.is_empty() {
-            true => Self::from(table),
-            false => Self { table: table.allow(self.allowed.iter().cloned()), allowed: self.allowed.clone() },
-        }
+        Self::from(table).allowing(self.table.allowed().to_vec())
     }
 }
 
@@ -74,8 +69,9 @@ impl Table {
     #[new]
     #[pyo3(signature = (url, *, allow = Vec::new()))]
     fn new(py: Python<'_>, url: String, allow: Vec<String>) -> PyResult<Self> {
-        let table = wait_long(py, async move { tetrys::Table::open(&url).await })?;
-        Ok(Self { table: Self::from(table).table, allowed: Vec::new() }.allowing(allow))
+        let options = tetrys::StoreOptions::from_env().allow(allow.iter().cloned());
+        let table = wait_long(py, async move { tetrys::Table::open_with(&url, &options).await })?;
+        Ok(Self::from(table).allowing(allow))
     }
 
     /// Where the table lies.
@@ -199,8 +195,8 @@ impl Table {
     ///     >>> [(one["version"], one["operation"], one["tags"]) for one in table.versions()]
     ///     [(2, 'edit', []), (1, 'create', ['gold'])]
     fn versions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let store = self.table.store().clone();
-        to_python(py, &wait_long(py, async move { tetrys::Table::versions(&store).await })?)
+        let table = self.table.clone();
+        to_python(py, &wait_long(py, async move { table.history().await })?)
     }
 
     /// Reads every byte of this version and checks it: a dict with `objects`, `chunks`, `blocks`, `bytes`, and `damage`, a list of
@@ -254,6 +250,16 @@ impl Table {
     #[pyo3(signature = (*urls))]
     fn allow(&self, urls: Vec<String>) -> Self {
         self.like(self.table.clone()).allowing(urls)
+    }
+
+    /// The URLs in other stores that a reader of this table has to allow: those by which it refers to tables that are no
+    /// neighbours of it. Of a view the tables behind it are opened, as far as they can be.
+    ///
+    ///     >>> tt.Table("drives").must_allow()
+    ///     []
+    fn must_allow(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let table = self.table.clone();
+        wait_long(py, async move { Ok(table.must_allow().await) })
     }
 
     /// A version with more rows, cut as this table's are; blocks that an earlier version or one of the tables `reference` has are
@@ -549,16 +555,16 @@ impl Table {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let restore = py.import("tetrys._change")?.getattr("restore")?;
         let url = format!("{}@{}", self.table.url(), self.table.version());
-        Ok((restore, (url, self.allowed.clone()).into_pyobject(py)?))
+        Ok((restore, (url, self.table.allowed().to_vec()).into_pyobject(py)?))
     }
 }
 
 impl Table {
     fn allowing(self, urls: Vec<String>) -> Self {
-        let allowed: Vec<String> = self.allowed.into_iter().chain(urls).collect();
-        match allowed.is_empty() {
-            true => Self { table: self.table, allowed },
-            false => Self { table: self.table.allow(allowed.iter().cloned()), allowed },
+        // A new handle loads what the old one has loaded again.
+        match urls.iter().all(|url| self.table.allowed().contains(url)) {
+            true => self,
+            false => Self::from(self.table.allow(urls)),
         }
     }
 }

@@ -145,6 +145,10 @@ def test_an_absolute_reference_is_followed_where_it_is_allowed(tmp_path: Path, t
     shutil.move(far, tmp_path / "elsewhere")
     tt.open_table(str(tmp_path / "view")).rebind(str(tmp_path / "elsewhere"))
     allowed = tt.open_table(str(tmp_path / "view"), allow=[f"file://{tmp_path}"])
+    assert tt.open_table(str(tmp_path / "view")).must_allow() == []
+    assert ids(tt.read_index(str(tmp_path / "view"), allow=[str(tmp_path)]), "a") == [0, 1]
+    with pytest.raises(tt.Invalid, match="allowed URL"):
+        tt.open_table(str(tmp_path / "view"), allow=["s3://"])
     again = pickle.loads(pickle.dumps(allowed))
     assert ids(tt.read_index(again), "a") == ids(tt.read_index(allowed), "a") == [0, 1]
 

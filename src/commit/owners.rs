@@ -225,7 +225,11 @@ impl Owners {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Err(gone().with_source(error)),
                 Err(error) => return Err(place(error)),
             }
-            let newest = newest_version(store).await.map_err(place)?.ok_or_else(gone)?;
+            let newest = match newest_version(store).await {
+                // A web server does not list: of it only the version that is named is known.
+                Err(error) if error.kind() == ErrorKind::Unsupported && !store.lists() => owner.table.version,
+                newest => newest.map_err(place)?.ok_or_else(gone)?,
+            };
             let (manifest, _) = load(store, newest).await.map_err(place)?;
             let chunks = manifest.condemned.iter().filter(|condemned| condemned.folder == "chunks");
             found.push(chunks.map(|condemned| ChunkId(condemned.object.blake3)).collect());

@@ -15,12 +15,23 @@ const MAX_MANIFEST: u64 = 256 << 20;
 /// How often an absent manifest is put again after an error.
 const ATTEMPTS: usize = 3;
 
+/// How often a listing that cannot be right is asked for: on the way to us a bit of it may flip, and hide the newest version.
+const LISTINGS: usize = 3;
+
 /// The versions of the table at this root, newest first.
 ///
 /// # Errors
 /// Errors of the store.
 pub async fn versions(store: &Store) -> Result<Vec<u64>> {
-    Ok(store.list("manifests").await?.iter().filter_map(|(name, _)| version_of_name(name)).collect())
+    let mut listings = 1;
+    loop {
+        let (names, sound) = store.list_seen("manifests").await?;
+        let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+        if listings == LISTINGS || (sound && !any_garbled(&names)) {
+            return Ok(names.iter().filter_map(|name| version_of_name(name)).collect());
+        }
+        listings += 1;
+    }
 }
 
 /// The newest version, if there is a table at this root.
@@ -30,11 +41,39 @@ pub async fn versions(store: &Store) -> Result<Vec<u64>> {
 pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
     // Newest versions have the names that sort first; a few strangers among them are looked over before all names are.
     const LOOK: usize = 8;
-    let first = store.list_first("manifests", LOOK).await?;
-    match first.iter().filter_map(|name| version_of_name(name)).max() {
-        None if first.len() == LOOK => Ok(versions(store).await?.into_iter().max()),
-        newest => Ok(newest),
+    let mut listings = 1;
+    loop {
+        let (first, sound) = store.list_first_seen("manifests", LOOK).await?;
+        if listings == LISTINGS || (sound && !any_garbled(&first)) {
+            return match first.iter().filter_map(|name| version_of_name(name)).max() {
+                None if first.len() == LOOK => Ok(versions(store).await?.into_iter().max()),
+                newest => Ok(newest),
+            };
+        }
+        listings += 1;
     }
+}
+
+/// The newest version, its manifest and the hash that ends it, if there is a table at this root.
+///
+/// # Errors
+/// As [`newest_version`] and [`load`].
+pub async fn load_newest(store: &Store) -> Result<Option<(Manifest, Hash)>> {
+    let mut listings = 1;
+    loop {
+        let Some(version) = newest_version(store).await? else { return Ok(None) };
+        match load(store, version).await {
+            // The newest version stays: what is listed and not there is a name that was garbled on the way.
+            Err(error) if error.kind() == ErrorKind::NotFound && listings < LISTINGS => listings += 1,
+            loaded => return loaded.map(Some),
+        }
+    }
+}
+
+/// Whether one of these names is as long as that of a manifest and is none.
+fn any_garbled(names: &[String]) -> bool {
+    let length = manifest_name(1).len();
+    names.iter().any(|name| name.len() == length && version_of_name(name).is_none())
 }
 
 /// The manifest of a version, and the hash that ends it.
@@ -43,11 +82,17 @@ pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
 /// `NotFound` where the version is not there; else as [`Manifest::parse`].
 pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
     let name = manifest_name(version);
-    let bytes = store.get(&name, MAX_MANIFEST).await.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::not_found(format!("{}: no version {version}", store.url())).with_source(error),
-        _ => error,
-    })?;
-    Manifest::parse(&bytes, version).map_err(|error| error.at(format!("{} version {version}", store.url())))
+    let place = |error: Error| error.at(format!("{} version {version}", store.url()));
+    let read = || async {
+        let bytes = store.get(&name, MAX_MANIFEST).await.map_err(|error| match error.kind() {
+            ErrorKind::NotFound if error.to_string().ends_with("no such object") => {
+                Error::not_found(format!("{}: no version {version}", store.url())).with_source(error)
+            }
+            _ => error,
+        })?;
+        Manifest::parse(&bytes, version).map_err(place)
+    };
+    store.twice_where_damaged(read).await
 }
 
 /// The bytes of a version's manifest and the hash that ends them, whatever format it has.
@@ -55,9 +100,12 @@ pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
 /// # Errors
 /// `NotFound`, `Corrupt`, errors of the store.
 pub async fn sealed(store: &Store, version: u64) -> Result<(Bytes, Hash)> {
-    let bytes = store.get(&manifest_name(version), MAX_MANIFEST).await?;
-    let hash = manifest_hash(&bytes)?;
-    Ok((bytes, hash))
+    let read = || async {
+        let bytes = store.get(&manifest_name(version), MAX_MANIFEST).await?;
+        let hash = manifest_hash(&bytes)?;
+        Ok((bytes, hash))
+    };
+    store.twice_where_damaged(read).await
 }
 
 /// The hash of a version's manifest, whatever format it has.

@@ -46,7 +46,7 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
         _ => of_answer(&error.to_string()),
     };
     let text = match kind {
-        ErrorKind::NotFound => no_such(&error.to_string()).to_owned(),
+        ErrorKind::NotFound => no_such(&error.to_string(), url),
         ErrorKind::Exists => "the object is already there".to_owned(),
         _ => without_secrets(&without_queries(&of_server(&error.to_string())), secrets),
     };
@@ -71,6 +71,7 @@ fn of_answer(text: &str) -> ErrorKind {
         ["InvalidBucketName", "PermanentRedirect", "IllegalLocationConstraint", "Received redirect without LOCATION"];
     let says = |codes: &[&str]| codes.iter().any(|code| text.contains(code));
     match () {
+        () if no_bucket(text).is_some() => ErrorKind::NotFound,
         () if says(&DENIED) => ErrorKind::Denied,
         () if says(&UNSUPPORTED) => ErrorKind::Unsupported,
         () if says(&INVALID) => ErrorKind::Invalid,
@@ -78,8 +79,21 @@ fn of_answer(text: &str) -> ErrorKind {
     }
 }
 
-fn no_such(text: &str) -> &'static str {
-    if text.contains("NoSuchBucket") { "no such bucket" } else { "no such object" }
+/// What a server calls what is not there, where that is all of the bucket.
+fn no_bucket(text: &str) -> Option<&'static str> {
+    match () {
+        () if text.contains("NoSuchBucket") || text.contains("The specified bucket does not exist") => Some("bucket"),
+        () if text.contains("ContainerNotFound") || text.contains("The specified container does not exist") => Some("container"),
+        () => None,
+    }
+}
+
+fn no_such(text: &str, url: &str) -> String {
+    let Some(what) = no_bucket(text) else { return "no such object".to_owned() };
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    // `abfss://container@account.host/path` has it before the host.
+    let name = rest.split(['/', '@']).next().unwrap_or_default();
+    format!("no such {what}: `{name}`")
 }
 
 /// `text` with a server's answer in it shortened to its code and message.
@@ -141,6 +155,12 @@ fn publishing(error: &object_store::Error, doing: Doing) -> bool {
     doing == Doing::Writing && (text.contains("Unable to rename file") || text.contains("Unable to sync data"))
 }
 
+/// Whether a store gave no answer: asking it once more would be one more wait.
+pub(super) fn is_silence(error: &Error) -> bool {
+    let text = error.to_string();
+    text.contains("read_timeout") || text.contains("retry_timeout)")
+}
+
 /// An object or an answer that is not as long as it must be.
 pub(super) fn length(name: &str, url: &str, what: &str, expected: u64, found: u64) -> Error {
     Error::corrupt(format!("{name} in {url}: {what}: expected {expected} bytes, found {found}"))
@@ -169,6 +189,19 @@ fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a io::Error> {
         next = error.source();
     }
     found
+}
+
+/// An error and its causes in one line.
+pub(super) fn chain(error: &dyn StdError) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(next) = cause {
+        let said = next.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = next.source();
+    }
+    text
 }
 
 /// `text` with everything between a `?` and the next space or quote replaced.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, GetResultPayload};
 
 use super::failure::{self, Doing};
 use super::ranges::{RangeRequest, SPLIT_ABOVE};
-use super::store::{Inner, blocking};
+use super::store::{Inner, Store, blocking};
+use super::wire::reading;
 use crate::{Error, ErrorKind, Result};
 
 /// Requests to the backend at a time, per call.
@@ -18,6 +20,17 @@ const CONCURRENT: usize = 64;
 const INLINE_RANGES: usize = 8;
 const INLINE_BYTES: u64 = 4 << 20;
 const READERS: usize = 4;
+
+impl Store {
+    /// Reads, and where the answer is damaged reads once more: on the way here a bit may flip. What a file of this machine says
+    /// is not asked for again.
+    pub(crate) async fn twice_where_damaged<T, R: Future<Output = Result<T>>>(&self, read: impl Fn() -> R) -> Result<T> {
+        match read().await {
+            Err(error) if error.kind() == ErrorKind::Corrupt && !self.is_local() => read().await,
+            done => done,
+        }
+    }
+}
 
 impl Inner {
     pub(super) async fn whole(
@@ -34,8 +47,12 @@ impl Inner {
             })
             .await;
         }
+        reading(self.whole_object(name, &location, accept)).await
+    }
+
+    async fn whole_object(&self, name: &str, location: &Path, accept: impl FnOnce(u64) -> Result<()>) -> Result<Bytes> {
         let fail = |error| self.fail(error, Doing::Reading, name);
-        let answer = self.objects.get_opts(&location, GetOptions::new()).await.map_err(fail)?;
+        let answer = self.objects.get_opts(location, GetOptions::new()).await.map_err(fail)?;
         let bytes = answer.meta.size;
         accept(bytes)?;
         let wrong = |found| failure::length(name, &self.url, "the whole object", bytes, found);
@@ -93,7 +110,7 @@ impl Inner {
                         whole.split_off(usize::try_from(part.end - part.start).unwrap_or(usize::MAX).min(whole.capacity()));
                     std::mem::replace(whole, rest)
                 });
-                fetches.push(Arc::clone(self).fetch(request.clone(), part, buffer));
+                fetches.push(reading(Arc::clone(self).fetch(request.clone(), part, buffer)));
             }
             counts.push(fetches.len() - before);
         }
@@ -118,10 +135,14 @@ impl Inner {
             Err(error) => {
                 let error = self.fail(error, Doing::Reading, name);
                 // Backends refuse a range that starts past the end each in its own words; the size tells them apart.
-                return Err(match (error.kind(), self.size(name).await) {
-                    (ErrorKind::Unavailable, Ok(found)) if found < request.object_bytes => request.short_object(&self.url, found),
-                    _ => error,
-                });
+                if error.kind() == ErrorKind::Unavailable
+                    && !failure::is_silence(&error)
+                    && let Ok(found) = self.size(name).await
+                    && found < request.object_bytes
+                {
+                    return Err(request.short_object(&self.url, found));
+                }
+                return Err(error);
             }
         };
         if answer.meta.size < request.object_bytes {

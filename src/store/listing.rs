@@ -12,12 +12,18 @@ use super::failure::Doing;
 use super::name;
 use super::options::Service;
 use super::store::{Inner, Store};
+use super::wire::{progress, reading};
 use crate::Result;
 
 /// The longest wait before a listing is asked for again; the first is the backend's own, later ones double.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 impl Store {
+    /// Whether this store says what objects it has; a web server does not.
+    pub(crate) fn lists(&self) -> bool {
+        self.inner.remote.as_ref().is_none_or(|remote| remote.service != Service::Http)
+    }
+
     /// Every object of a folder (`""` is the root) and below it: names relative to the root, sizes in bytes, sorted by name.
     ///
     /// A folder that is not there is an empty one.
@@ -25,13 +31,7 @@ impl Store {
     /// # Errors
     /// `Denied`, `Unavailable` as the store answers.
     pub async fn list(&self, folder: &str) -> Result<Vec<(String, u64)>> {
-        let mut names = BTreeMap::new();
-        let take = |name, bytes| {
-            names.insert(name, bytes);
-            true
-        };
-        self.inner.each_name(folder, take).await?;
-        Ok(names.into_iter().collect())
+        Ok(self.list_seen(folder).await?.0)
     }
 
     /// The `count` names of a folder and below it that sort first, in order. Memory is bounded by `count`.
@@ -39,25 +39,58 @@ impl Store {
     /// # Errors
     /// As [`Store::list`].
     pub async fn list_first(&self, folder: &str, count: usize) -> Result<Vec<String>> {
-        let mut first = BTreeSet::new();
+        Ok(self.list_first_seen(folder, count).await?.0)
+    }
+
+    /// The same, and whether the names were seen in the order in which the store lists: a flipped bit in a name moves it.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub(crate) async fn list_first_seen(&self, folder: &str, count: usize) -> Result<(Vec<String>, bool)> {
+        let (mut first, mut last, mut in_order) = (BTreeSet::new(), String::new(), true);
         // Not every backend promises an order; without one the listing is read to its end.
         let ordered = self.inner.lists_in_order();
-        let take = |name, _| {
+        let take = |name: String, _| {
+            in_order &= !ordered || name >= last;
+            last.clone_from(&name);
             first.insert(name);
             if first.len() > count {
                 first.pop_last();
             }
             !(ordered && first.len() == count)
         };
-        self.inner.each_name(folder, take).await?;
-        Ok(first.into_iter().collect())
+        let sound = self.inner.each_name(folder, take).await?;
+        Ok((first.into_iter().collect(), in_order && sound))
+    }
+
+    /// As [`Store::list`], and whether the names were seen in order, as of [`Store::list_first_seen`].
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub(crate) async fn list_seen(&self, folder: &str) -> Result<(Vec<(String, u64)>, bool)> {
+        let (mut names, mut last, mut in_order) = (BTreeMap::new(), String::new(), true);
+        let ordered = self.inner.lists_in_order();
+        let take = |name: String, bytes| {
+            in_order &= !ordered || name >= last;
+            last.clone_from(&name);
+            names.insert(name, bytes);
+            true
+        };
+        let sound = self.inner.each_name(folder, take).await?;
+        Ok((names.into_iter().collect(), in_order && sound))
     }
 }
 
 impl Inner {
-    /// Hands every name of a folder to `take` until it says that it has enough. A name may come twice.
-    async fn each_name(&self, folder: &str, mut take: impl FnMut(String, u64) -> bool) -> Result<()> {
+    /// Hands every name of a folder to `take` until it says that it has enough. A name may come twice. Gives whether all of them
+    /// lay where they were asked for.
+    async fn each_name(&self, folder: &str, take: impl FnMut(String, u64) -> bool) -> Result<bool> {
+        reading(self.each_name_read(folder, take)).await
+    }
+
+    async fn each_name_read(&self, folder: &str, mut take: impl FnMut(String, u64) -> bool) -> Result<bool> {
         self.beyond_http(Doing::Listing)?;
+        let (mut sound, mut garbled_names) = (true, 0);
         let location = name::locate_folder(&self.prefix, folder).map_err(|error| error.at(&self.url))?;
         let prefix = (!location.as_ref().is_empty()).then_some(&location);
         let retry = self.remote.as_ref().map(|remote| &remote.retry);
@@ -75,22 +108,27 @@ impl Inner {
             let error = loop {
                 match listing.try_next().await {
                     Ok(Some(object)) => {
+                        progress();
                         let relative = name::relative(&self.prefix, &object.location);
+                        sound &= relative.is_some();
                         last = Some(object.location);
                         // Patience is for what stands still; from the beginning again is no way forward.
                         if ordered {
                             (tries, wait, begin) = fresh();
                         }
                         if relative.is_some_and(|name| !take(name, object.size)) {
-                            return Ok(());
+                            return Ok(sound);
                         }
                     }
-                    Ok(None) => return Ok(()),
+                    Ok(None) => return Ok(sound),
                     Err(error) => break error,
                 }
             };
             let late = retry.is_none_or(|retry| begin.elapsed() + wait > retry.retry_timeout);
-            if tries == 0 || late || !was_cut(&error) {
+            // A name that cannot be one was garbled on the way, or is there: asking twice more tells.
+            let garbled = error.to_string().contains("object with invalid path");
+            garbled_names += usize::from(garbled);
+            if tries == 0 || late || !(was_cut(&error) || garbled) || garbled_names > 2 {
                 return Err(self.fail(error, Doing::Listing, folder));
             }
             tries -= 1;

@@ -6,6 +6,8 @@
 //! [`Store`] is what the floors above hold; what it reads of remote stores it may keep near (`cache/`). The wrappers ([`CountingStore`], [`LatencyStore`], [`FaultyStore`]) stand
 //! between it and a backend, to measure and to break things.
 
+mod allowed;
+mod credentials;
 mod failure;
 mod name;
 mod options;
@@ -29,6 +31,7 @@ mod faulty;
 mod latency;
 mod selftest;
 
+pub(crate) use allowed::{Place, how_to_allow};
 pub(crate) use buffers::Lent;
 pub use cache::{CacheFolder, CacheStats};
 pub use counting::{CountingStore, Counts, Get};

@@ -11,6 +11,7 @@ use object_store::aws::AmazonS3ConfigKey;
 use object_store::azure::AzureConfigKey;
 use object_store::gcp::GoogleConfigKey;
 
+use super::allowed::{self, Place};
 use crate::{Error, Result};
 
 /// Values under these names may be shown; every other one is taken out of messages.
@@ -53,8 +54,11 @@ const SHORTEST_SECRET: usize = 6;
 /// How stores are reached: names and values, from a call on top of the environment.
 ///
 /// Names are those of `object_store`, in any case, with or without the prefix of their service; `Debug` shows names alone.
-/// Beside them: `aws_profile` chooses a profile of `~/.aws/config` and `~/.aws/credentials`; `max_retries` and
-/// `retry_timeout` bound how long a request is tried again; `single_writer` promises that nobody else writes; `timeout`, `connect_timeout` and `read_timeout` are deadlines.
+/// Beside them: `endpoint` of Google Cloud Storage, and `STORAGE_EMULATOR_HOST` of the environment, name another server;
+/// `connection_string` (`AZURE_STORAGE_CONNECTION_STRING`) is that of Azure; `aws_profile` chooses a profile of `~/.aws/config` and `~/.aws/credentials`; `max_retries` and
+/// `retry_timeout` bound how long a request is tried again (a read that gets no answer 30 s, and a minute in all);
+/// `read_timeout` is how long one try waits for a sign of life (15 s of a read, 30 s of a write); `timeout` and
+/// `connect_timeout` are deadlines; `single_writer` promises that nobody else writes.
 ///
 /// `cache` (in the environment `TETRYS_CACHE`) is a folder in which what is read of remote stores is kept; there is none unless
 /// it is named. Processes may share it. It holds at most `cache_size` (`TETRYS_CACHE_SIZE`; 10 GiB), and beside it small
@@ -75,6 +79,8 @@ pub struct StoreOptions {
     env: BTreeMap<String, String>,
     /// True where nothing counts that was not given: no environment, no default profile, no machine that hands out credentials.
     alone: bool,
+    /// URLs that stored references may lead to, beside neighbours.
+    allowed: Vec<String>,
 }
 
 /// The services whose options are told apart.
@@ -87,7 +93,8 @@ pub(super) enum Service {
 }
 
 impl StoreOptions {
-    /// These options on top of what the environment says (`AWS_*`, `GOOGLE_*`, `AZURE_*`, `TETRYS_CACHE*`).
+    /// These options on top of what the environment says (`AWS_*`, `GOOGLE_*`, `AZURE_*`, `STORAGE_EMULATOR_HOST`,
+    /// `TETRYS_CACHE*`, `TETRYS_ALLOW`).
     pub fn new<K: Into<String>, V: Into<String>>(options: impl IntoIterator<Item = (K, V)>) -> Self {
         Self { env: environment(), alone: false, ..Self::only(options) }
     }
@@ -100,7 +107,46 @@ impl StoreOptions {
     /// These options and nothing else: no environment, no default profile, and no asking the machine for credentials.
     pub fn only<K: Into<String>, V: Into<String>>(options: impl IntoIterator<Item = (K, V)>) -> Self {
         let given = options.into_iter().map(|(name, value)| (name.into().to_ascii_lowercase(), value.into())).collect();
-        Self { given, env: BTreeMap::new(), alone: true }
+        Self { given, env: BTreeMap::new(), alone: true, allowed: Vec::new() }
+    }
+
+    /// The same options, with which tables that refer to others are also followed to absolute URLs at or below these:
+    /// `s3://bucket/team` allows `s3://bucket/team/sensors`, and neither `s3://bucket/teams` nor `s3://bucket/team/../other`.
+    /// A path stands for its `file://` URL. Neighbours, in the same bucket, host or machine, are followed always.
+    ///
+    /// Unless these options are [alone](StoreOptions::only), the URLs of `TETRYS_ALLOW` (with spaces between them) and of `allow`
+    /// in `~/.config/tetrys/config.toml` are allowed too. A URL that cannot be one is `Invalid` where a store is opened.
+    ///
+    /// ```
+    /// use tetrys::StoreOptions;
+    /// let options = StoreOptions::from_env().allow(["s3://bucket/team"]);
+    /// assert!(options.allows("s3://bucket/team/sensors")?);
+    /// assert!(!options.allows("s3://bucket/teams")?);
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    #[must_use]
+    pub fn allow<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {
+        self.allowed.extend(urls.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether a stored reference to `url` is followed; one that cannot be compared is not.
+    ///
+    /// # Errors
+    /// `Invalid` for something among what is allowed that is no URL, and for a configuration file that cannot be read.
+    pub fn allows(&self, url: &str) -> Result<bool> {
+        let allowed = self.allowed_places()?;
+        Ok(Place::of(url).is_ok_and(|place| allowed.iter().any(|held| held.holds(&place))))
+    }
+
+    /// The places that references may lead to.
+    ///
+    /// # Errors
+    /// As [`StoreOptions::allows`].
+    pub(super) fn allowed_places(&self) -> Result<Vec<Place>> {
+        let ambient = if self.alone { Vec::new() } else { [allowed::in_environment(), allowed::configured()?].concat() };
+        let places = self.allowed.iter().chain(&ambient).map(|url| Place::meant(url)).collect::<Result<Vec<_>>>();
+        Ok(places?.concat())
     }
 
     /// The name and the value of `name=value`.
@@ -221,8 +267,15 @@ fn canonical(service: Service, name: &str) -> Option<String> {
     }
     let key = match service {
         Service::S3 => AmazonS3ConfigKey::from_str(name).ok()?.as_ref().to_owned(),
-        Service::Gcs => GoogleConfigKey::from_str(name).ok()?.as_ref().to_owned(),
-        Service::Azure => AzureConfigKey::from_str(name).ok()?.as_ref().to_owned(),
+        Service::Gcs => match name {
+            "endpoint" | "endpoint_url" | "google_endpoint" | "google_endpoint_url" => "google_base_url".to_owned(),
+            "storage_emulator_host" => name.to_owned(),
+            _ => GoogleConfigKey::from_str(name).ok()?.as_ref().to_owned(),
+        },
+        Service::Azure => match name {
+            "connection_string" | "azure_storage_connection_string" => "azure_storage_connection_string".to_owned(),
+            _ => AzureConfigKey::from_str(name).ok()?.as_ref().to_owned(),
+        },
         Service::Http => ClientConfigKey::from_str(name).ok()?.as_ref().to_owned(),
     };
     Some(key)
@@ -233,7 +286,8 @@ fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?.to_ascii_lowercase(), value.into_string().ok()?))
     };
-    let ours = |name: &str| ["aws_", "google_", "azure_", "tetrys_cache"].iter().any(|service| name.starts_with(service));
+    let prefixes = ["aws_", "google_", "azure_", "tetrys_cache", "storage_emulator_host"];
+    let ours = |name: &str| prefixes.iter().any(|service| name.starts_with(service));
     let variables = std::env::vars_os().filter_map(text);
     // An empty variable is an unset one, as the AWS tools have it.
     variables.filter(|(name, value)| ours(name) && !value.is_empty()).collect()

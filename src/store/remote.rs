@@ -15,8 +15,8 @@ use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
 use super::options::{Resolved, Service, StoreOptions, secrets};
-use super::wire::{PATIENCE, Wire};
-use super::{failure, profile};
+use super::wire::{Patience, Wire};
+use super::{credentials, failure, profile};
 use crate::{Error, Result};
 
 /// The wait before a request is sent again for the first time; later ones double, up to 15 s.
@@ -38,6 +38,36 @@ pub(super) struct Remote {
     pub(super) identity: String,
     /// The caller promises that nobody else writes.
     pub(super) single_writer: bool,
+    /// Present where only this machine can say who we are.
+    pub(super) machine: Option<Machine>,
+}
+
+/// The service that hands this machine its credentials, asked because there are none elsewhere.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    looked: &'static str,
+    /// Where that service is, beside the usual places.
+    endpoints: Vec<String>,
+}
+
+impl Machine {
+    fn of(looked: &'static str, values: &BTreeMap<String, String>) -> Self {
+        let options = ["aws_metadata_endpoint", "azure_msi_endpoint"].iter().filter_map(|name| values.get(*name).cloned());
+        let of_google = ["GCE_METADATA_HOST", "GCE_METADATA_ROOT", "GCE_METADATA_IP"];
+        let of_google = of_google.iter().filter_map(|name| Some(format!("http://{}", std::env::var(name).ok()?)));
+        Self { looked, endpoints: options.chain(of_google).filter(|url| url.len() > "http://".len()).collect() }
+    }
+
+    /// The error of a request that got no credentials, of one to that service.
+    pub(super) fn refusal(&self, error: &object_store::Error) -> Option<Error> {
+        let text = failure::chain(error);
+        let usual = ["http://169.254.", "http://metadata.google.internal"];
+        let place = usual.iter().copied().chain(self.endpoints.iter().map(String::as_str)).find(|place| text.contains(place))?;
+        let (_, after) = text.split_once(place)?;
+        let status = ["400 Bad Request", "401 Unauthorized", "403 Forbidden", "404 Not Found"];
+        let said = status.iter().find(|status| after.contains(**status)).copied().unwrap_or("no answer");
+        Some(credentials::none_found(self.looked, Some(said)))
+    }
 }
 
 /// The service of a URL's scheme.
@@ -75,19 +105,21 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
     let resolved = options.of(service)?;
     let values = match service {
         Service::S3 => s3_values(&resolved).map_err(|error| error.at(&public))?,
-        _ => resolved.merged(),
+        Service::Gcs => credentials::google(&resolved),
+        Service::Azure => credentials::azure(&resolved).map_err(|error| error.at(&public))?,
+        Service::Http => resolved.merged(),
     };
     let secrets = secrets(&values);
+    let looked = credentials::looked_in_vain(service, &values);
+    if let (Some(_), true, Service::Gcs | Service::Azure) = (looked, resolved.alone, service) {
+        return Err(credentials::none_found("the store options", None).at(&public));
+    }
     // What the builders say of a value they cannot read may repeat it.
     let clean = |error: object_store::Error| {
         let text = failure::without_secrets(&failure::without_queries(&error.to_string()), &secrets);
         Error::invalid(format!("{public}: store options: {text}"))
     };
-    let patience = match values.get("read_timeout") {
-        Some(text) => span("read_timeout", text)?,
-        None => PATIENCE,
-    };
-    let wire = Wire::new(patience);
+    let wire = Wire::new(patience(&values)?);
     let (retry, identity) = (retry(&values)?, identity(service, &parsed, &values));
     // Deadlines that cover a whole body cut off large ones on slow lines; `timeout` brings one back.
     let client = ClientOptions::new().with_timeout_disabled();
@@ -128,7 +160,9 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
         }
     };
     let single_writer = values.get("single_writer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer })
+    // Where this machine hands out credentials, and what else was looked at before.
+    let machine = looked.map(|looked| Machine::of(looked, &values));
+    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, machine })
 }
 
 /// What tells a bucket from all others, whoever reads it: the service, where it is reached, and the bucket.
@@ -212,10 +246,8 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
     let by_machine = MACHINE.iter().any(|name| values.contains_key(*name)) || values.contains_key("aws_metadata_endpoint");
     let machine_asked = !resolved.alone && !values.get(DISABLED).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     if !(anonymous || has_keys(&values) || by_machine || machine_asked) {
-        return Err(Error::denied(
-            "no credentials for S3: give access_key_id and secret_access_key or aws_profile, or skip_signature=true for a public \
-             bucket",
-        ));
+        let looked = credentials::looked_in_vain(Service::S3, &values).unwrap_or_default();
+        return Err(credentials::none_found(if resolved.alone { "the store options" } else { looked }, None));
     }
     Ok(values)
 }
@@ -232,6 +264,19 @@ fn retry(values: &BTreeMap<String, String>) -> Result<RetryConfig> {
         retry.retry_timeout = span("retry_timeout", text)?;
     }
     Ok(retry)
+}
+
+/// How long answers are waited for.
+fn patience(values: &BTreeMap<String, String>) -> Result<Patience> {
+    let mut patience = Patience::DEFAULT;
+    if let Some(text) = values.get("read_timeout") {
+        let each = span("read_timeout", text)?;
+        (patience.read, patience.write) = (each, each);
+    }
+    if let Some(text) = values.get("retry_timeout") {
+        patience.read_again = span("retry_timeout", text)?;
+    }
+    Ok(patience)
 }
 
 /// A span of time such as `30s`, `500ms` or `2m`; a bare number counts seconds.

@@ -17,15 +17,16 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
 use tokio::sync::OnceCell;
 
+use super::allowed::Place;
 use super::cache::{Cache, Trial};
 use super::failure::{self, Doing};
 use super::local::{self, LocalFiles};
 use super::name;
 use super::options::{Service, StoreOptions};
 use super::ranges::RangeRequest;
-use super::remote::{self, Remote};
+use super::remote::{self, Machine, Remote};
 use super::upload::PART;
-use super::wire::Wire;
+use super::wire::{Wire, reading};
 use crate::{Error, ErrorKind, Result, threads};
 
 /// What became of a create-only write.
@@ -71,6 +72,8 @@ pub(super) struct Inner {
     cache: Option<Arc<Cache>>,
     /// How other stores are reached from here; what was given for this one is not passed on to them.
     options: StoreOptions,
+    /// Where references of tables in this store may lead, beside neighbours.
+    allowed: Arc<[Place]>,
 }
 
 /// How a remote store is reached.
@@ -87,6 +90,8 @@ pub(super) struct Reached {
     single_writer: bool,
     /// Set once the store was seen to keep create-only puts.
     keeps_conditions: Arc<OnceCell<()>>,
+    /// Present where only this machine can say who we are.
+    machine: Option<Machine>,
 }
 
 impl Store {
@@ -142,7 +147,11 @@ impl Store {
                 let path = parsed.to_file_path().map_err(|()| Error::invalid(format!("URL {url} is not a local path")))?;
                 Self::open_path(&path, options)
             }
-            "memory" => Ok(Self::new(memory(rest), Path::default(), url)),
+            "memory" => {
+                let allowed = options.allowed_places()?.into();
+                let (objects, prefix, url, options) = (memory(rest), Path::default(), url.to_owned(), options.ambient());
+                Ok(Self::of(Inner { objects, prefix, url, files: None, remote: None, cache: None, options, allowed }))
+            }
             _ => match remote::service(scheme) {
                 Some(service) => Self::of_remote(remote::open(url, service, options)?, url, options),
                 None => Err(Error::unsupported(format!(
@@ -159,11 +168,12 @@ impl Store {
     }
 
     fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Result<Self> {
-        let Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer } = remote;
-        let (keeps_conditions, identity) = (Arc::default(), identity.into());
-        let remote = Some(Reached { service, retry, wire, secrets: secrets.into(), identity, single_writer, keeps_conditions });
+        let Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, machine } = remote;
+        let (keeps_conditions, identity, secrets) = (Arc::default(), identity.into(), secrets.into());
+        let remote = Some(Reached { service, retry, wire, secrets, identity, single_writer, keeps_conditions, machine });
         let (url, cache) = (failure::public_url(url.trim_end_matches('/')), Cache::of(options)?);
-        Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options: options.clone() }))
+        let (options, allowed) = (options.clone(), options.allowed_places()?.into());
+        Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }))
     }
 
     /// Another store, as seen from this one: in the same bucket or on the same host it is reached as this one is, over the
@@ -197,10 +207,19 @@ impl Store {
         {
             let objects = Arc::clone(&inner.objects);
             let (remote, cache, options) = (inner.remote.clone(), inner.cache.clone(), inner.options.clone());
-            let url = failure::public_url(url.trim_end_matches('/'));
-            return Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options }));
+            let (url, allowed) = (failure::public_url(url.trim_end_matches('/')), Arc::clone(&inner.allowed));
+            return Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }));
         }
-        Self::open_with(url, &inner.options.ambient())
+        match inner.files {
+            // A local store takes no options: those that came with it are for the stores that its tables refer to.
+            Some(_) => Self::open_with(url, &inner.options),
+            None => Self::open_with(url, &inner.options.ambient()),
+        }
+    }
+
+    /// Whether tables in this store may refer to this place, as its options say.
+    pub(crate) fn allows(&self, place: &Place) -> bool {
+        self.inner.allowed.iter().any(|allowed| allowed.holds(place))
     }
 
     /// A store over `objects`, all names under `prefix`; `url` is what errors call it.
@@ -216,7 +235,8 @@ impl Store {
     /// ```
     pub fn new(objects: Arc<dyn ObjectStore>, prefix: Path, url: impl Into<String>) -> Self {
         let (url, options) = (failure::public_url(&url.into()), StoreOptions::from_env());
-        Self::of(Inner { objects, prefix, url, files: None, remote: None, cache: None, options })
+        let allowed = options.allowed_places().unwrap_or_default().into();
+        Self::of(Inner { objects, prefix, url, files: None, remote: None, cache: None, options, allowed })
     }
 
     fn open_path(path: &FilePath, options: &StoreOptions) -> Result<Self> {
@@ -236,8 +256,8 @@ impl Store {
         let objects = LocalFileSystem::new_with_prefix(&there).map_err(backend)?.with_fsync(true);
         let prefix = Path::parse(missing.join("/")).map_err(|error| backend(error.into()))?;
         let files = Some(LocalFiles::new(root, url.clone()));
-        let (objects, options) = (Arc::new(objects), options.ambient());
-        Ok(Self::of(Inner { objects, prefix, url, files, remote: None, cache: None, options }))
+        let (objects, options, allowed) = (Arc::new(objects), options.clone(), options.allowed_places()?.into());
+        Ok(Self::of(Inner { objects, prefix, url, files, remote: None, cache: None, options, allowed }))
     }
 
     /// The URL of the root, without secrets.
@@ -341,12 +361,12 @@ impl Store {
     /// # Ok::<(), tetrys::Error>(())
     /// ```
     pub fn uncached(&self) -> Self {
-        let Inner { objects, prefix, url, files: None, remote, cache: Some(_), options } = &*self.inner else {
+        let Inner { objects, prefix, url, files: None, remote, cache: Some(_), options, allowed } = &*self.inner else {
             return self.clone();
         };
         let (objects, prefix, url) = (Arc::clone(objects), prefix.clone(), url.clone());
-        let (remote, options) = (remote.clone(), options.clone());
-        Self::of(Inner { objects, prefix, url, files: None, remote, cache: None, options })
+        let (remote, options, allowed) = (remote.clone(), options.clone(), Arc::clone(allowed));
+        Self::of(Inner { objects, prefix, url, files: None, remote, cache: None, options, allowed })
     }
 
     /// Keeps what this handle has fetched: it was found to be right.
@@ -417,7 +437,8 @@ impl Store {
     /// `NotFound`; `Denied`, `Unavailable` as the store answers.
     pub async fn modified(&self, name: &str) -> Result<i64> {
         let location = self.inner.locate(name)?;
-        let found = self.inner.objects.head(&location).await.map_err(|error| self.inner.fail(error, Doing::Reading, name))?;
+        let found = reading(self.inner.objects.head(&location)).await;
+        let found = found.map_err(|error| self.inner.fail(error, Doing::Reading, name))?;
         Ok(found.last_modified.timestamp_millis())
     }
 
@@ -598,6 +619,10 @@ impl Inner {
     }
 
     pub(super) fn fail(&self, error: object_store::Error, doing: Doing, name: &str) -> Error {
+        let refused = self.remote.as_ref().and_then(|remote| remote.machine.as_ref()?.refusal(&error));
+        if let Some(refused) = refused {
+            return refused.at(&self.url);
+        }
         let secrets = self.remote.as_ref().map(|remote| &*remote.secrets).unwrap_or_default();
         failure::backend(error, doing, name, &self.url, secrets)
     }
@@ -607,14 +632,14 @@ impl Inner {
         if let Some(files) = &self.files {
             return files.size(name);
         }
-        Ok(self.objects.head(&location).await.map_err(|error| self.fail(error, Doing::Reading, name))?.size)
+        Ok(reading(self.objects.head(&location)).await.map_err(|error| self.fail(error, Doing::Reading, name))?.size)
     }
 
     /// Refuses what a web server cannot do.
     pub(super) fn beyond_http(&self, doing: Doing) -> Result<()> {
         match self.remote.as_ref().map(|remote| remote.service) {
             Some(Service::Http) => Err(Error::unsupported(match doing {
-                Doing::Listing => format!("{}: a web server does not list its objects; name the version, as in URL@7", self.url),
+                Doing::Listing => format!("{}: a web server does not list its objects", self.url),
                 _ => format!("{}: tables on a web server are read only", self.url),
             })),
             _ => Ok(()),

@@ -5,6 +5,7 @@
 //! time that grows with what is sent, and each further piece of it must come within that of the one before, so that a large
 //! body on a slow line is not cut off and a dead one is noticed.
 
+use std::cell::Cell;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,25 +25,59 @@ use object_store::client::{
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
+use super::failure;
+
 /// Requests that wait for an answer: at first, and at most.
 const FIRST: f64 = 64.0;
 const MOST: f64 = 256.0;
 /// A burst of refusals halves the number once.
 const ONE_BURST: Duration = Duration::from_millis(200);
-/// How long a dead line is waited for, and the slowest upload that is waited for.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// The slowest upload that is waited for.
 const SLOWEST_UPLOAD: u64 = 32 << 10;
+
+/// How long a store is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Patience {
+    /// For a sign of life of one try of a read.
+    pub(super) read: Duration,
+    /// The same of a write.
+    pub(super) write: Duration,
+    /// A read that has gone nowhere for so long is not tried again.
+    pub(super) read_again: Duration,
+}
+
+impl Patience {
+    /// A server that never answers holds a read for `read_again`, and at most for one wait between tries and one try longer:
+    /// 15 s each. That is a minute.
+    pub(super) const DEFAULT: Self =
+        Self { read: Duration::from_secs(15), write: Duration::from_secs(30), read_again: Duration::from_secs(30) };
+}
+
+tokio::task_local! {
+    /// When the read that this task waits for last got anything, and whether a body stood still since.
+    static PROGRESS: Cell<(Instant, bool)>;
+}
+
+/// Does a read, all tries of which share one patience.
+pub(super) async fn reading<T>(read: impl Future<Output = T>) -> T {
+    PROGRESS.scope(Cell::new((Instant::now(), false)), read).await
+}
+
+/// The read got something: its patience begins anew.
+pub(super) fn progress() {
+    let _ = PROGRESS.try_with(|last| last.set((Instant::now(), false)));
+}
 
 /// Connects as `reqwest` does, and keeps pace and deadlines. Clones, and all clients it makes, share one pace.
 #[derive(Clone)]
 pub(super) struct Wire {
     pace: Arc<Pace>,
-    patience: Duration,
+    patience: Patience,
 }
 
 impl Wire {
-    /// A wire that waits `patience` for each sign of life.
-    pub(super) fn new(patience: Duration) -> Self {
+    /// A wire that waits so long.
+    pub(super) fn new(patience: Patience) -> Self {
         Self { pace: Arc::new(Pace::new()), patience }
     }
 
@@ -81,25 +116,62 @@ impl HttpService for Paced {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let Wire { pace, patience } = &self.wire;
         let _turn = pace.turn().await;
+        // Bodies that stand still are asked for again whatever is said of them: this is where that ends.
+        if let Ok((since, true)) = PROGRESS.try_with(Cell::get)
+            && since.elapsed() >= patience.read_again
+        {
+            return given_up("the body stood still", since.elapsed());
+        }
         pace.sent.fetch_add(1, Ordering::Relaxed);
-        let sending = Duration::from_secs(request.body().content_length() as u64 / SLOWEST_UPLOAD);
-        let limit = *patience + sending;
+        let of_machine = is_metadata_service(request.uri());
+        let waited = || PROGRESS.try_with(|last| last.get().0.elapsed()).ok();
+        let each = if waited().is_some() { patience.read } else { patience.write };
+        let limit = each + Duration::from_secs(request.body().content_length() as u64 / SLOWEST_UPLOAD);
         let answer = match timeout(limit, self.inner.execute(request)).await {
-            Ok(answer) => answer?,
-            Err(_) => return Err(silence(limit, "no answer")),
+            Ok(answer) => answer,
+            Err(_) => Err(silence(limit, "no answer")),
         };
-        match answer.status() {
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => pace.refused(Instant::now()),
-            status if status.is_success() => pace.answered(),
+        let status = answer.as_ref().map(HttpResponse::status).ok();
+        let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
+        let failed = status.is_none_or(|status| status.is_server_error() || busy.contains(&status));
+        match status {
+            Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => pace.refused(Instant::now()),
+            Some(status) if status.is_success() => pace.answered(),
             _ => {}
         }
-        let patience = *patience;
-        Ok(answer.map(|body| HttpResponseBody::new(Watched { body, patience, deadline: Box::pin(sleep(patience)) })))
+        match (answer, waited().filter(|waited| failed && *waited >= patience.read_again)) {
+            (Err(error), None) if of_machine => last(failure::chain(&error)),
+            (answer, None) => {
+                let answer = answer?;
+                let patience = each;
+                Ok(answer.map(|body| HttpResponseBody::new(Watched { body, patience, deadline: Box::pin(sleep(patience)) })))
+            }
+            (answer, Some(waited)) => {
+                let what =
+                    answer.map_or_else(|error| failure::chain(&error), |answer| format!("the store answers {}", answer.status()));
+                given_up(&what, waited)
+            }
+        }
     }
 }
 
+/// An error of a kind that is not tried again.
+fn last<T>(text: String) -> Result<T, HttpError> {
+    Err(HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(text)))
+}
+
+fn given_up<T>(what: &str, waited: Duration) -> Result<T, HttpError> {
+    last(format!("{what}; given up after {:.1} s (store option retry_timeout)", waited.as_secs_f64()))
+}
+
+/// Whether this is the service that hands a machine its credentials. One that is not there does not come with time.
+fn is_metadata_service(uri: &http::Uri) -> bool {
+    let host = uri.host().unwrap_or_default();
+    host.starts_with("169.254.") || host == "metadata.google.internal"
+}
+
 fn silence(limit: Duration, what: &str) -> HttpError {
-    let text = format!("{what} for {:.1} s", limit.as_secs_f64());
+    let text = format!("{what} for {:.1} s (store option read_timeout)", limit.as_secs_f64());
     HttpError::new(HttpErrorKind::Timeout, std::io::Error::new(std::io::ErrorKind::TimedOut, text))
 }
 
@@ -118,11 +190,17 @@ impl Body for Watched {
         let this = &mut *self;
         match Pin::new(&mut this.body).poll_frame(cx) {
             Poll::Ready(frame) => {
+                if matches!(frame, Some(Ok(_))) {
+                    progress();
+                }
                 this.deadline.as_mut().reset(Instant::now() + this.patience);
                 Poll::Ready(frame)
             }
             Poll::Pending => match this.deadline.as_mut().poll(cx) {
-                Poll::Ready(()) => Poll::Ready(Some(Err(silence(this.patience, "the body stood still")))),
+                Poll::Ready(()) => {
+                    let _ = PROGRESS.try_with(|last| last.set((last.get().0, true)));
+                    Poll::Ready(Some(Err(silence(this.patience, "the body stood still"))))
+                }
                 Poll::Pending => Poll::Pending,
             },
         }
@@ -207,6 +285,13 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_read_without_an_answer_ends_within_a_minute() {
+        let longest_wait_between_tries = object_store::BackoffConfig::default().max_backoff;
+        let Patience { read, read_again, .. } = Patience::DEFAULT;
+        assert!(read_again + longest_wait_between_tries + read <= Duration::from_secs(60));
+    }
 
     #[test]
     fn refusals_halve_the_pace_once_a_burst_and_successes_raise_it() {

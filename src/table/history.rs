@@ -54,7 +54,27 @@ impl Table {
     /// # Errors
     /// `Corrupt`, `Unsupported` for a manifest that cannot be read; errors of the store.
     pub async fn versions(store: &Store) -> Result<Vec<VersionInfo>> {
-        let opened = commit::versions(store).await?.into_iter().map(|version| async move {
+        Self::versions_among(store, commit::versions(store).await?).await
+    }
+
+    /// The versions of this table that are there, newest first. Where the store does not list what it has, as a web server does
+    /// not, those up to this one: at most 1,000 of them.
+    ///
+    /// # Errors
+    /// As [`Table::versions`].
+    pub async fn history(&self) -> Result<Vec<VersionInfo>> {
+        const MOST: u64 = 1000;
+        match self.store().lists() {
+            true => Self::versions(self.store()).await,
+            false => {
+                let versions = self.version().saturating_sub(MOST).max(1)..=self.version();
+                Self::versions_among(self.store(), versions.collect()).await
+            }
+        }
+    }
+
+    async fn versions_among(store: &Store, versions: Vec<u64>) -> Result<Vec<VersionInfo>> {
+        let opened = versions.into_iter().map(|version| async move {
             match Self::open_version(store.clone(), version).await {
                 Ok(table) => Ok(Some((store.modified(&manifest_name(version)).await.ok(), table))),
                 // Removed since it was listed.

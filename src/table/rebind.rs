@@ -54,8 +54,11 @@ impl Table {
         }
         self.next_version_may_be_written()?;
         let (mut stores, mut owners) = (before.stores.clone(), Owners::new(self.store().clone()));
+        // Whoever names a URL here has allowed it.
+        let mut allowed = self.inner.allowed.clone();
         for url in urls {
             let store = Store::open_with(url.as_ref(), options)?;
+            allowed.push(store.url().to_owned());
             let mut found = false;
             for foreign in &mut stores {
                 if !is_at(&store, foreign).await? {
@@ -88,7 +91,7 @@ impl Table {
         let borrower = Borrower { table: manifest.table, version: manifest.version, commit_id: manifest.commit_id };
         owners.pin(borrower).await?;
         match commit::publish(self.store(), &manifest).await {
-            Ok(hash) => Ok(Self::of(self.store().clone(), manifest, hash, self.inner.allowed.clone())),
+            Ok(hash) => Ok(Self::of(self.store().clone(), manifest, hash, allowed)),
             Err(error) => {
                 if error.kind() != ErrorKind::OutcomeUnknown {
                     owners.unpin(|_| false).await;

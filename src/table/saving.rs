@@ -1,7 +1,10 @@
 //! Saving an index as a view: a table of its own, with the index columns of the frame, join maps and no payload.
 //! Follows `format-spec/views.md#members`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use serde::Serialize;
@@ -218,7 +221,11 @@ impl ViewWriter {
         };
         match claimed.await {
             Ok::<_, Error>((manifest, hash)) => {
-                let saved = Table::of(store, manifest, hash, Vec::new());
+                // Whoever put these tables together has allowed them.
+                let tables = || self.index.sources.iter().map(|source| &source.table);
+                let allowed = tables().flat_map(Table::allowed).cloned().chain(tables().map(|table| table.url().to_owned()));
+                let allowed: BTreeSet<String> = allowed.collect();
+                let saved = Table::of(store, manifest, hash, allowed.into_iter().collect());
                 // They are open already, and so need not be found by their URLs.
                 let tables = self.index.sources.iter().map(|source| source.table.clone()).collect();
                 let _ = saved.inner.sources.set(tables);

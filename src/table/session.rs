@@ -219,6 +219,13 @@ impl Session {
         kept.into_iter().zip(1..).collect()
     }
 
+    /// The version that was made. It may follow what its base may, and the tables that the caller has opened for it.
+    pub(super) fn made(&self, manifest: Manifest, hash: Hash) -> Table {
+        let owners = (1..=self.owners.len() as u32).filter_map(|number| self.owners.store(number));
+        let base = self.base.iter().flat_map(Table::allowed).cloned();
+        Table::of(self.store.clone(), manifest, hash, base.chain(owners.map(|store| store.url().to_owned())).collect())
+    }
+
     /// A child of the base version, in which nothing is changed yet.
     pub(super) fn child(&self) -> Result<Manifest> {
         let base = self.base.as_ref().ok_or_else(|| Error::internal("a child of no version"))?;
@@ -259,7 +266,7 @@ impl Session {
         let mut manifest = ours.clone();
         for _ in 0..REBASES {
             let error = match commit::publish(&self.store, &manifest).await {
-                Ok(hash) => return Ok(Table::of(self.store, manifest, hash, Vec::new())),
+                Ok(hash) => return Ok(self.made(manifest, hash)),
                 Err(error) => error,
             };
             let Some(base) = self.base.as_ref().filter(|_| error.kind() == ErrorKind::Conflict) else {
@@ -293,7 +300,7 @@ impl Session {
     /// `Conflict` where somebody did; else as [`commit::publish`].
     pub(super) async fn publish_alone(mut self, ours: Manifest) -> Result<Table> {
         match commit::publish(&self.store, &ours).await {
-            Ok(hash) => Ok(Table::of(self.store, ours, hash, Vec::new())),
+            Ok(hash) => Ok(self.made(ours, hash)),
             Err(error) => {
                 if error.kind() != ErrorKind::OutcomeUnknown {
                     self.owners.unpin(|_| false).await;

@@ -213,7 +213,8 @@ impl Source {
     }
 
     /// Executes a plan, through the caches of the stores where there are any: answers are kept once every page that was wanted
-    /// of them has passed its checksum, and where one has not, what the cache had is dropped and the stores themselves are read.
+    /// of them has passed its checksum, and where one has not, what the cache had is dropped and the stores themselves are read,
+    /// once: a bit may have flipped on the way here.
     async fn execute(
         &self,
         stores: &BTreeMap<u32, Store>,
@@ -222,7 +223,7 @@ impl Source {
         kept: &Kept,
     ) -> Result<Vec<(ColumnId, ArrayRef)>> {
         let schema = self.table.schema();
-        if !stores.values().any(Store::is_cached) {
+        if stores.values().all(Store::is_local) {
             return execute(stores, schema, layouts, plan, kept).await;
         }
         let trials: BTreeMap<u32, Store> = stores.iter().map(|(owner, store)| (*owner, store.on_trial())).collect();
@@ -231,10 +232,10 @@ impl Source {
             Ok(_) => {
                 join_all(trials.values().map(Store::keep)).await;
             }
+            // Of a cache, or of the way here, and not of the stores: once more, from there.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
-                if join_all(trials.values().map(Store::reject)).await.contains(&true) {
-                    return execute(stores, schema, layouts, plan, kept).await;
-                }
+                join_all(trials.values().map(Store::reject)).await;
+                return execute(stores, schema, layouts, plan, kept).await;
             }
             Err(_) => {}
         }

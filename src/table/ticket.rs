@@ -159,9 +159,7 @@ impl Session {
     /// one that was told that the outcome is unknown, or by another one with the same ticket.
     pub(super) async fn committed(&self) -> Result<Option<Table>> {
         match commit::load(&self.store, 1).await {
-            Ok((manifest, hash)) if manifest.commit_id == self.commit_id => {
-                Ok(Some(Table::of(self.store.clone(), manifest, hash, Vec::new())))
-            }
+            Ok((manifest, hash)) if manifest.commit_id == self.commit_id => Ok(Some(self.made(manifest, hash))),
             // Another's, whether this build can read it or not: claiming the version will say so.
             Ok(_) => Ok(None),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Corrupt) => Ok(None),

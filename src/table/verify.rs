@@ -191,7 +191,15 @@ impl Table {
             let name = chunk.object_name();
             let Some(store) = found.note(&name, self.store_of(owner).await)? else { continue };
             let size = runs.first().map_or(0, |(_, run)| run.chunk_bytes);
-            let bytes = store.get_exact(&name, size).await;
+            let read = || async {
+                let bytes = store.get_exact(&name, size).await?;
+                let hash = if store.is_local() { chunk.0 } else { Hash::of(&bytes) };
+                match hash == chunk.0 {
+                    true => Ok(bytes),
+                    false => Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}"))),
+                }
+            };
+            let bytes = store.twice_where_damaged(read).await;
             let Some(bytes) = found.note(&name, bytes)? else { continue };
             (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
             let types = types.clone();

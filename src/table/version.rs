@@ -1,7 +1,7 @@
 //! One version of a table, open for reading.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::{Arc, Mutex},
 };
 
@@ -22,7 +22,7 @@ use crate::{
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
-    store::{Store, StoreOptions},
+    store::{Place, Store, StoreOptions, how_to_allow},
     write::WriteOptions,
 };
 
@@ -62,7 +62,7 @@ pub(super) struct Inner {
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// One for each of the manifest's `stores`.
     foreign: Vec<OnceCell<Store>>,
-    /// Where absolute URLs of other tables may lead.
+    /// Where absolute URLs of other tables may lead, beside what the options of the store allow.
     pub(super) allowed: Vec<String>,
     /// Of a view: the tables of its sources, and the rows of them.
     pub(super) sources: OnceCell<Arc<[Table]>>,
@@ -136,8 +136,12 @@ impl Table {
     /// # Errors
     /// As [`Table::open`].
     pub async fn open_store(store: Store) -> Result<Self> {
-        match commit::newest_version(&store).await? {
-            Some(version) => Self::open_version(store, version).await,
+        let newest = commit::load_newest(&store).await.map_err(|error| match error.kind() {
+            ErrorKind::Unsupported if !store.lists() => Error::unsupported(format!("{error}; name the version, as in URL@7")),
+            _ => error,
+        });
+        match newest? {
+            Some((manifest, hash)) => Ok(Self::of(store, manifest, hash, Vec::new())),
             None => Err(Error::not_found(format!("{}: no table there (no manifest)", store.url()))),
         }
     }
@@ -171,13 +175,49 @@ impl Table {
         }
     }
 
-    /// The same version, which may also follow references to absolute URLs at or below one of `prefixes`: `s3://bucket/team`
-    /// allows `s3://bucket/team/sensors`, and neither `s3://bucket/teams` nor `s3://bucket/team/../other`.
+    /// The same version, which may also follow references to absolute URLs at or below one of `urls`: `s3://bucket/team`
+    /// allows `s3://bucket/team/sensors`, and neither `s3://bucket/teams` nor `s3://bucket/team/../other`. What was allowed
+    /// before stays so. [`StoreOptions::allow`] says it for all tables that are opened with the options.
     ///
     /// Relative references, into neighbours of this table, are followed always; nothing else that a stored byte names is.
-    pub fn allow<P: Into<String>>(&self, prefixes: impl IntoIterator<Item = P>) -> Self {
+    pub fn allow<P: Into<String>>(&self, urls: impl IntoIterator<Item = P>) -> Self {
         let (store, manifest) = (self.inner.store.clone(), self.inner.manifest.clone());
-        Self::of(store, manifest, self.inner.hash, prefixes.into_iter().map(Into::into).collect())
+        let mut allowed: Vec<String> = self.inner.allowed.iter().cloned().chain(urls.into_iter().map(Into::into)).collect();
+        allowed.sort_unstable();
+        allowed.dedup();
+        Self::of(store, manifest, self.inner.hash, allowed)
+    }
+
+    /// The URLs that this handle was [allowed](Table::allow), beside those of its store's options.
+    pub fn allowed(&self) -> &[String] {
+        &self.inner.allowed
+    }
+
+    /// The URLs in other stores that a reader of this version has to [allow](StoreOptions::allow): those by which it refers to
+    /// tables that are no neighbours of it, and of a view those of the tables behind it, as far as they can be opened.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{StoreOptions, Table};
+    /// let options = StoreOptions::from_env().allow(["s3://lab/sensors"]);
+    /// let view = Table::open_with("/data/labelled", &options).await?;
+    /// assert_eq!(view.must_allow().await, ["s3://lab/sensors"]);
+    /// # Ok(()) }
+    /// ```
+    pub async fn must_allow(&self) -> Vec<String> {
+        let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut tables = vec![self.clone()];
+        while let Some(table) = tables.pop() {
+            if !seen.insert((table.manifest().table, table.version())) {
+                continue;
+            }
+            // The first URL is where the table was last known to lie.
+            let first = table.manifest().stores.iter().filter_map(|foreign| foreign.urls.first());
+            found.extend(first.filter(|url| url.contains("://")).cloned());
+            // Of a table that cannot be opened it is not known where it leads.
+            tables.extend(table.sources().await.iter().flat_map(|sources| sources.iter().cloned()));
+        }
+        found.into_iter().collect()
     }
 
     /// The store that holds the chunks of an owner: 0 is this table, k the k-th of the manifest's `stores`.
@@ -194,7 +234,7 @@ impl Table {
     /// The first of its URLs that may be followed and has the very manifest; with the bytes of that.
     pub(super) async fn open_foreign(&self, foreign: &ForeignTable) -> Result<(Store, Bytes)> {
         let place = || format!("{}: referenced table {} version {}", self.url(), foreign.table, foreign.version);
-        let mut refused = None;
+        let mut refused: Vec<Error> = Vec::new();
         for url in &foreign.urls {
             let opened = async {
                 let store = self.inner.store.open_other(&self.followed(url)?)?;
@@ -212,33 +252,32 @@ impl Table {
             match opened.await {
                 Ok(found) => return Ok(found),
                 // What is wrong with a stored URL is no mistake of the caller.
-                Err(error) if error.kind() == ErrorKind::Invalid => refused = Some(Error::denied(error.to_string())),
-                Err(error) => refused = Some(error),
+                Err(error) if error.kind() == ErrorKind::Invalid => refused.push(Error::denied(error.to_string())),
+                Err(error) => refused.push(error),
             }
         }
-        Err(refused.unwrap_or_else(|| Error::not_found("no URL")).at(place()))
+        // What the caller can change comes first: a URL to allow, before one where there is nothing.
+        let place_of =
+            refused.iter().position(|error| error.kind() == ErrorKind::Denied).unwrap_or(refused.len().saturating_sub(1));
+        let first = if refused.is_empty() { Error::not_found("no URL") } else { refused.swap_remove(place_of) };
+        Err(first.at(place()))
     }
 
-    /// The URL that is opened for a stored one: a neighbour, or what lies below one of the allowed prefixes once its dots are
-    /// resolved. Separators and dots in disguise are refused, for what opens a URL may unmask them.
+    /// The URL that is opened for a stored one: a neighbour, or what lies below one of those that are allowed.
     fn followed(&self, stored: &str) -> Result<String> {
-        let lower = stored.to_ascii_lowercase();
-        if stored.len() > MAX_URL || stored.contains('\\') || ["%2e", "%2f", "%5c"].iter().any(|masked| lower.contains(masked)) {
-            return Err(Error::denied(format!("{}: a URL with masked separators, or over {MAX_URL} bytes", short(stored))));
-        }
         if !stored.contains("://") {
+            // Not shown whole: it may be long.
+            if stored.len() > MAX_URL || stored.contains('%') && Place::of(&format!("file:///{stored}")).is_err() {
+                return Err(Error::denied(format!("{}: a URL with masked separators, or over {MAX_URL} bytes", short(stored))));
+            }
             return self.inner.store.neighbour(stored);
         }
-        let resolved = |url: &str| url::Url::parse(url).map_or_else(|_| url.to_owned(), String::from);
-        let url = resolved(stored);
-        let is_below = |prefix: &String| {
-            let rest = url.strip_prefix(resolved(prefix).as_str());
-            rest.is_some_and(|rest| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
-        };
-        match self.inner.allowed.iter().any(is_below) {
-            true => Ok(url),
-            false => Err(Error::denied(format!("{url} is not among the URLs that its reader allows"))),
+        let place = Place::of(stored)?;
+        let given = self.inner.allowed.iter().map(|url| Place::meant(url)).collect::<Result<Vec<_>>>()?;
+        if self.inner.store.allows(&place) || given.iter().flatten().any(|allowed| allowed.holds(&place)) {
+            return url::Url::parse(stored).map(String::from).map_err(|error| Error::denied(error.to_string()));
         }
+        Err(Error::denied(format!("{stored} is in another store and not allowed; {}", how_to_allow(stored))))
     }
 
     /// The stores that a plan reads from, by owner.
@@ -481,29 +520,36 @@ impl Table {
     /// An object that the manifest names, its size and hash checked before anything is made of it.
     pub(super) async fn object(&self, folder: &str, object: &ObjectRef) -> Result<Bytes> {
         let name = object.name_in(folder);
-        let get = |store: Store| {
-            let (name, bytes) = (name.clone(), object.bytes);
+        let checked = |store: Store| {
+            let name = name.clone();
             async move {
-                store.get_exact(&name, bytes).await.map_err(|error| match error.kind() {
-                    ErrorKind::NotFound => Error::corrupt(format!("{}: {name} is missing", store.url())).with_source(error),
-                    _ => error,
-                })
+                let bytes = store.get_exact(&name, object.bytes).await?;
+                let found = Hash::of(&bytes);
+                match found == object.blake3 {
+                    true => Ok(bytes),
+                    false => {
+                        let (url, expected) = (self.url(), object.blake3);
+                        Err(Error::corrupt(format!("{url}: {name}: blake3 {found}, the manifest says {expected}")))
+                    }
+                }
             }
         };
-        let trial = self.inner.store.on_trial();
-        let mut bytes = get(trial.clone()).await?;
-        let mut found = Hash::of(&bytes);
-        if found == object.blake3 {
-            trial.keep().await;
-        } else if trial.reject().await {
-            // Of the cache, not of the store: once more, from there.
-            bytes = get(self.inner.store.clone()).await?;
-            found = Hash::of(&bytes);
-        }
-        if found != object.blake3 {
-            return Err(Error::corrupt(format!("{}: {name}: blake3 {found}, the manifest says {}", self.url(), object.blake3)));
-        }
-        Ok(bytes)
+        let (store, trial) = (&self.inner.store, self.inner.store.on_trial());
+        let found = match checked(trial.clone()).await {
+            Ok(bytes) => {
+                trial.keep().await;
+                Ok(bytes)
+            }
+            // Of the cache, or of the way here, and not of the store: once more, from there.
+            Err(error) if error.kind() == ErrorKind::Corrupt && (trial.reject().await || !store.is_local()) => {
+                checked(store.clone()).await
+            }
+            Err(error) => Err(error),
+        };
+        found.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::corrupt(format!("{}: {name} is missing", store.url())).with_source(error),
+            _ => error,
+        })
     }
 
     /// The content of an attachment.
@@ -517,7 +563,7 @@ impl Table {
 }
 
 /// `url@7` as root and version, `url@gold` as root and tag.
-fn split_name(url: &str) -> Option<(&str, &str)> {
+pub(super) fn split_name(url: &str) -> Option<(&str, &str)> {
     let (root, name) = url.rsplit_once('@')?;
     let is_version = !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit()) && name.parse::<u64>().is_ok();
     (!root.is_empty() && (is_version || is_tag(name))).then_some((root, name))

@@ -41,6 +41,7 @@ pub(crate) struct DiffCommand {
 
 impl DiffCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        crate::opening::named([&self.before, &self.now]);
         let (before, now) = (crate::opening::table(&self.before).await?, crate::opening::table(&self.now).await?);
         let found = now.diff(&before, &self.on).await?;
         let named = if self.all { usize::MAX } else { NAMED };

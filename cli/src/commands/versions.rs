@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::{Table, TimeUnit, table::VersionInfo};
+use tetrys::{TimeUnit, table::VersionInfo};
 
 use crate::{
     failure::{Failure, Outcome},
@@ -23,7 +23,7 @@ pub(crate) struct Versions {
 impl Versions {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let newest = crate::opening::table(&self.table).await?;
-        let versions = Table::versions(newest.store()).await?;
+        let versions = newest.history().await?;
         let when = |version: &VersionInfo| version.written_ms.map(|ms| times::timestamp(ms / 1000, TimeUnit::Second, true));
         if !self.format.is_text() {
             let names = [

@@ -205,16 +205,16 @@ def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.Dat
     return remake[0](*remake[1]).with_frame(frame)
 
 
-def read_index(url: str | Table, columns: Iterable[str] | None = None) -> Index:
+def read_index(url: str | Table, columns: Iterable[str] | None = None, *, allow: Iterable[str] = ()) -> Index:
     """The index of the table at `url` (`/data/sensors`, `file:///data/sensors`, `...@7` for version 7), or those of its columns
-    that match any of the patterns.
+    that match any of the patterns. `allow` is that of `open_table`.
 
         >>> tt.read_index("drives", columns=["log*"]).columns
         ['log_id']
 
     Raises `NotFound` where there is no table, `Corrupt` where its bytes are not what was written.
     """
-    table = url if isinstance(url, Table) else Table(url)
+    table = url.allow(*allow) if isinstance(url, Table) else Table(url, allow=list(allow))
     columns = None if columns is None else list(columns)
     return Index(table._index(columns), (read_index, (table, columns)))
 
@@ -230,8 +230,9 @@ def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index
 
 
 def open_table(url: str, *, allow: Iterable[str] = ()) -> Table:
-    """The newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to tables that are no
-    neighbours of it are followed below the URLs of `allow` alone.
+    """The newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to tables in other
+    stores are followed to the URLs of `allow` and below them, and to those that `TETRYS_ALLOW` and the configuration file allow;
+    no others are. `Table.must_allow` says which a table needs.
 
         >>> tt.open_table("drives@1").version
         1
@@ -241,10 +242,13 @@ def open_table(url: str, *, allow: Iterable[str] = ()) -> Table:
     return Table(str(url), allow=list(allow))
 
 
-def run(recipe: str | os.PathLike[str] | Mapping[str, Any], *, dry_run: bool = False) -> list[dict[str, Any]]:
+def run(
+    recipe: str | os.PathLike[str] | Mapping[str, Any], *, dry_run: bool = False, allow: Iterable[str] = ()
+) -> list[dict[str, Any]]:
     """Makes the views of a recipe: of a TOML file (`tetrys run --help` shows one), or of a dict with the same words. The answer has
     a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0), `written`, and
-    `version` and `uuid` of what was saved. A dry run writes nothing.
+    `version` and `uuid` of what was saved, and `must_allow` where the view refers to other stores. A dry run writes nothing.
+    The sources may refer to each other, and to the URLs of `allow`.
 
         >>> recipe = {"from": "drives", "filter": "pedestrians > 3", "sources": {"drives": "drives"}, "output": {"view": "busy"}}
         >>> [(view["rows"], view["payload_bytes"], view["written"]) for view in tt.run(recipe, dry_run=True)]
@@ -253,7 +257,7 @@ def run(recipe: str | os.PathLike[str] | Mapping[str, Any], *, dry_run: bool = F
     Raises `Invalid` for a word that recipes do not have, naming the nearest; what the tables raise, naming the source.
     """
     said = dict(recipe) if isinstance(recipe, Mapping) else Path(recipe).read_text()
-    made, untold = _tetrys.run(said, dry_run)
+    made, untold = _tetrys.run(said, dry_run, list(allow))
     tell(untold)
     return made
 

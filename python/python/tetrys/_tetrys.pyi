@@ -134,6 +134,13 @@ class Table:
         """
     def allow(self, *urls: str) -> Table:
         """The same version, which may also follow references to absolute URLs at or below these."""
+    def must_allow(self) -> list[str]:
+        """The URLs in other stores that a reader of this table has to allow: those by which it refers to tables that are no
+        neighbours of it. Of a view the tables behind it are opened, as far as they can be.
+
+            >>> tt.Table("drives").must_allow()
+            []
+        """
     def append(
         self,
         data: Any,
@@ -599,7 +606,7 @@ class GroupReplacer:
     def write(self, columns: Sequence[tuple[str, Column]], on: list[str] | None) -> None: ...
     def commit(self) -> Table: ...
 
-def run(recipe: Any, dry_run: bool) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]: ...
+def run(recipe: Any, dry_run: bool, allow: list[str]) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]: ...
 def patch(
     table: Table, on: list[str], columns: Sequence[tuple[str, Column]], preset: str, write_memory: int | None, reuse: str
 ) -> Table: ...

@@ -199,8 +199,8 @@ impl Disk {
     /// Writes an entry; false where there is no room.
     fn write(&self, frame: FrameKey, part: &Range<u32>, content: &[u8]) -> io::Result<bool> {
         let path = self.path(frame, part);
-        if fs::symlink_metadata(&path).is_ok() {
-            // It is there already, or something of others is.
+        if folder::is_file(&path) || !folder::clear_place(&path) {
+            // It is there already, or nothing can be.
             return Ok(true);
         }
         let Some(turn) = self.space.take(cost_of(part))? else { return Ok(false) };

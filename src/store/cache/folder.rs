@@ -113,6 +113,21 @@ pub(super) fn remove(path: &Path) -> bool {
     }
 }
 
+/// Makes room for an entry where something else has its name: a link goes, what it leads to stays; a folder goes where it is
+/// empty, and else aside, with what others keep in it. False where that does not work.
+pub(super) fn clear_place(path: &Path) -> bool {
+    let gone = |done: io::Result<()>| done.is_ok() || fs::symlink_metadata(path).is_err();
+    match fs::symlink_metadata(path) {
+        Err(_) => true,
+        Ok(found) if found.is_symlink() => gone(fs::remove_file(path)),
+        Ok(found) if found.is_dir() => {
+            let aside = || path.with_file_name(format!("moved-{}", Uuid::new_v4()));
+            gone(fs::remove_dir(path).or_else(|_| fs::rename(path, aside())))
+        }
+        Ok(_) => false,
+    }
+}
+
 /// The entries of a real folder, and their names; nothing where it is not there.
 pub(super) fn files(folder: &Path) -> impl Iterator<Item = (String, DirEntry)> + use<> {
     let listed = is_folder(folder).then(|| fs::read_dir(folder).ok()).flatten();

@@ -12,7 +12,7 @@ use crate::{
     index::is_locator,
     schema::ColumnPattern,
     store::{Store, StoreOptions},
-    table::{Index, Table, saving::ViewSize},
+    table::{Index, Table, saving::ViewSize, version::split_name},
 };
 
 /// A view that a recipe made, or would make.
@@ -37,6 +37,9 @@ pub struct MadeView {
     /// Columns of the frame that its index does not have, being lists of rows: they are read from the tables.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// URLs in other stores that its readers have to allow: [`Table::must_allow`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub must_allow: Vec<String>,
     /// Sources that could not be told that their rows are used.
     #[serde(skip)]
     pub unpinned: Vec<Unpinned>,
@@ -51,6 +54,7 @@ impl Recipe {
     /// [`Index::save`].
     pub async fn run(&self, reached: &StoreOptions, dry_run: bool) -> Result<Vec<MadeView>> {
         let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output] with a `view`"))?;
+        let reached = &self.allowing(reached);
         let mut made = Vec::new();
         for (part, index) in self.execute(reached).await? {
             let view = part.as_ref().map_or_else(|| output.view.clone(), |part| format!("{}/{part}", output.view));
@@ -61,7 +65,8 @@ impl Recipe {
             }
             let size = writer.size().await?;
             let (version, uuid, unpinned) = Default::default();
-            let mut one = MadeView { view, part, size, written: !dry_run, version, uuid, left_out, unpinned };
+            let must_allow = Vec::new();
+            let mut one = MadeView { view, part, size, written: !dry_run, version, uuid, left_out, unpinned, must_allow };
             if !dry_run {
                 let saved = match output.update {
                     true => writer.save_over(&Table::open_with(&one.view, reached).await?).await?,
@@ -69,6 +74,7 @@ impl Recipe {
                 };
                 one.version = Some(saved.table.version());
                 one.uuid = Some(saved.table.manifest().table.to_string());
+                one.must_allow = saved.table.must_allow().await;
                 one.unpinned = saved.unpinned;
             }
             made.push(one);
@@ -82,6 +88,7 @@ impl Recipe {
     /// Those of opening the sources, of [`Index::merge`], [`Index::sql`], [`Index::sample`] and [`Index::split`], naming the source
     /// or the join.
     pub async fn execute(&self, reached: &StoreOptions) -> Result<Vec<(Option<String>, Index)>> {
+        let reached = &self.allowing(reached);
         let mut opened: BTreeMap<&str, Index> = BTreeMap::new();
         for name in self.from.iter().chain(&self.concat).chain(self.join.iter().map(|join| &join.with)) {
             if !opened.contains_key(name.as_str()) {
@@ -125,6 +132,13 @@ impl Recipe {
                 Ok(parts.into_iter().map(|(name, part)| (Some(name), part)).collect())
             }
         }
+    }
+
+    /// With these options tables may refer to the sources: whoever names them has allowed them.
+    fn allowing(&self, reached: &StoreOptions) -> StoreOptions {
+        reached.clone().allow(self.sources.values().map(|source| match source {
+            Source::Table(table) | Source::Some { table, .. } => split_name(table).map_or(table.as_str(), |(root, _)| root),
+        }))
     }
 
     async fn open(&self, name: &str, reached: &StoreOptions) -> Result<Index> {

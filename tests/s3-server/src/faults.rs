@@ -55,7 +55,7 @@ pub enum Fault {
     Shifted(u64),
     /// Status 200 and the whole object where a range was asked for.
     Whole,
-    /// One bit of the body is flipped, at this byte modulo its length.
+    /// One bit of the body is flipped: the lowest one of this byte; counting on past the last byte, the next higher one of each.
     Flip(usize),
     /// No such object, whatever there is.
     Hide,

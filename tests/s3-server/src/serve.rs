@@ -390,8 +390,8 @@ fn bend(
         }
         (Some(Fault::Flip(place)), ..) if !body.is_empty() => {
             let mut bytes = body.to_vec();
-            let place = place % bytes.len();
-            bytes[place] ^= 1;
+            let (round, place) = (place / bytes.len() % 8, place % bytes.len());
+            bytes[place] ^= 1 << round;
             (bytes.into(), plain)
         }
         _ => (body, plain),

@@ -54,6 +54,7 @@ impl L5 {
         let table = ingest(&dataset, store, &settings, move |rows| moved.set_position(rows)).await;
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
+        crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
         if self.writing.quiet {
             return Ok(Outcome::Done);
         }

@@ -135,6 +135,7 @@ impl Writing {
 
     async fn references(&self) -> Result<Vec<Table>, Error> {
         let mut tables = Vec::new();
+        crate::opening::named(&self.reference);
         for url in &self.reference {
             tables.push(crate::opening::table(url).await.map_err(|error| error.at("--reference"))?);
         }

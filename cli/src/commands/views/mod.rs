@@ -61,6 +61,7 @@ async fn make(recipe: Recipe, how: How, out: &mut dyn Write) -> Result<Outcome, 
                 owner.url, owner.why
             ));
         }
+        crate::opening::say_what_to_allow(&view.view, &view.must_allow);
         if !how.json {
             let tables = text::counted(view.size.sources.len() as u64, "table");
             let bytes = text::bytes(view.size.index_bytes + view.size.join_bytes);
