@@ -41,7 +41,7 @@ pub(crate) struct Choice {
     /// With --times: the index column that has the times [default: the first of timestamps, or of a unit of time]
     #[arg(long, value_name = "COLUMN", requires = "times")]
     time_column: Option<String>,
-    /// With --times: take no row that is further away than this, `50ms` [default: any of the sequence]
+    /// With --times: take no row that is further away than this, `50ms` [default: half the distance to the nearest other time, ROW's being one]
     #[arg(long, value_name = "T", requires = "times")]
     tolerance: Option<String>,
     /// With --times: take the nearest row, the last before or the first after

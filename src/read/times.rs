@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 /// or the last before or the first after it, within a tolerance.
 ///
 /// Offsets are text with a unit, `-500ms` (`ns us ms s min h`), or numbers in units of the column. Of rows that are equally near,
-/// the earlier one is taken. Without a tolerance the whole sequence is searched.
+/// the earlier one is taken. Without a tolerance a row is taken within half the distance from its offset to the nearest other one
+/// (0, the row itself, being one always): offsets of a second never give a row that is half a second off, and none gives the row
+/// itself in place of one that is not there. [`TimeOffsets::within`] takes rows that are further away.
 ///
 /// ```
 /// use tetrys::TimeOffsets;
@@ -134,14 +136,45 @@ impl TimeOffsets {
         let tolerance =
             self.tolerance.map(|tolerance| TimeSpan(tolerance).ticks(times.nanoseconds_per_tick, &self.column)).transpose()?;
         let Some(now) = times.get(row) else { return Ok(vec![None; self.deltas.len()]) };
-        let found = self.deltas.iter().map(|delta| {
-            let target = Target::of(now, *delta, times.nanoseconds_per_tick.map(i128::from), &self.column)?;
+        let per_tick = times.nanoseconds_per_tick.map(i128::from);
+        let nearest_others = match tolerance {
+            Some(_) => Vec::new(),
+            None => self.nearest_others(per_tick)?,
+        };
+        let found = self.deltas.iter().enumerate().map(|(place, delta)| {
+            let target = Target::of(now, *delta, per_tick, &self.column)?;
             Ok(times.find(sequence.clone(), target, self.pick).filter(|found| {
-                let distance = times.get(*found).map(|time| target.distance(time));
-                tolerance.is_none_or(|tolerance| distance.is_some_and(|distance| distance <= tolerance))
+                let Some(time) = times.get(*found) else { return false };
+                match (tolerance, nearest_others.get(place)) {
+                    (Some(tolerance), _) => target.distance(time) <= tolerance,
+                    (None, Some(Some(other))) => 2 * target.nanoseconds(time, per_tick) <= *other,
+                    // The one offset 0: the row itself.
+                    (None, _) => true,
+                }
             }))
         });
         found.collect()
+    }
+
+    /// How far each offset is from the nearest other one, 0 being one always; in nanoseconds, or ticks of a column without a unit.
+    fn nearest_others(&self, per_tick: Option<i128>) -> Result<Vec<Option<i128>>> {
+        let at = |delta: &Delta| match (*delta, per_tick) {
+            (Delta::Ticks(ticks), per_tick) => Ok(ticks * per_tick.unwrap_or(1)),
+            (Delta::Nanoseconds(span), Some(_)) => Ok(span),
+            (Delta::Nanoseconds(0), None) => Ok(0),
+            (Delta::Nanoseconds(_), None) => Err(no_unit(&self.column)),
+        };
+        let at = self.deltas.iter().map(at).collect::<Result<Vec<i128>>>()?;
+        let mut sorted: Vec<i128> = at.iter().copied().chain([0]).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let nearest = |offset: &i128| {
+            let place = sorted.binary_search(offset).ok()?;
+            let before = place.checked_sub(1).and_then(|before| sorted.get(before)).map(|before| offset - before);
+            let after = sorted.get(place + 1).map(|after| after - offset);
+            before.into_iter().chain(after).min()
+        };
+        Ok(at.iter().map(nearest).collect())
     }
 }
 
@@ -206,6 +239,12 @@ impl Target {
     fn distance(self, time: i64) -> i128 {
         let distance = (i128::from(time) * self.per_tick - self.scaled).abs();
         (distance + self.per_tick - 1) / self.per_tick
+    }
+
+    /// How far a time is away, in nanoseconds, or in ticks of a column without a unit.
+    fn nanoseconds(self, time: i64, per_tick: Option<i128>) -> i128 {
+        // Scaled already, or in ticks.
+        self.gap(time) * if self.per_tick == 1 { per_tick.unwrap_or(1) } else { 1 }
     }
 
     fn compare(self, time: i64) -> std::cmp::Ordering {
@@ -340,7 +379,8 @@ mod tests {
             let window = |text, pick, tolerance| window(&times, sorted, text, pick, tolerance);
             assert_eq!(window("-100ms,0s,+100ms", Pick::Nearest, None), [Some(2), Some(3), Some(4)]);
             assert_eq!(window("-100ms,0s,+90ms", Pick::Before, None), [Some(2), Some(3), Some(5)]);
-            assert_eq!(window("-100ms,0s,+100ms,1s", Pick::After, None), [Some(3), Some(3), Some(6), None]);
+            assert_eq!(window("-100ms,0s,+100ms,1s", Pick::After, Some("110ms")), [Some(3), Some(3), Some(6), None]);
+            assert_eq!(window("-100ms,0s,+100ms,1s", Pick::After, None), [None, Some(3), None, None]);
             assert_eq!(window("-100ms,-165ms,5s", Pick::Nearest, Some("20ms")), [Some(2), None, None]);
             // 45 is as far from 0 as from 90: the earlier.
             assert_eq!(window("-165ms", Pick::Nearest, Some("45ms")), [Some(1)]);
@@ -348,6 +388,27 @@ mod tests {
             assert_eq!(window("-1h", Pick::Before, None), [None]);
             assert_eq!(window("-120,90", Pick::Nearest, Some("0")), [Some(2), Some(4)]);
             assert_eq!(window("89.5ms", Pick::Before, None), [Some(3)]);
+        }
+    }
+
+    #[test]
+    fn without_a_tolerance_a_row_is_taken_for_the_offset_that_is_nearest_alone() {
+        let times = [None, Some(0), Some(90), Some(210), Some(300), Some(300), Some(420)];
+        for sorted in [true, false] {
+            for pick in [Pick::Nearest, Pick::Before, Pick::After] {
+                let window = |text| window(&times, sorted, text, pick, None);
+                // The row itself stands for no other time, however far its neighbours are.
+                assert_eq!(window("-10s,0s,10s"), [None, Some(3), None], "{pick:?}");
+                assert_eq!(window("0s"), [Some(3)], "{pick:?}");
+                assert_eq!(window("0"), [Some(3)], "{pick:?}");
+            }
+            let window = |text| window(&times, sorted, text, Pick::Nearest, None);
+            // 120 ms are 60 on either side: 90 is 0 away from 90, 300 is 30 from 330.
+            assert_eq!(window("-120ms,+120ms"), [Some(2), Some(4)]);
+            assert_eq!(window("-40ms,-80ms"), [None, None]);
+            assert_eq!(window("-140ms,-160ms"), [None, None]);
+            // Plain numbers are ticks of the column, milliseconds here.
+            assert_eq!(window("-140,140ms"), [Some(2), Some(4)]);
         }
     }
 

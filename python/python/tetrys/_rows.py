@@ -150,7 +150,8 @@ def row_loader(source: Index | Table, *, edge: str = "pad", keep: int = KEEP) ->
 
 def times(column: str, deltas: Iterable[str], *, pick: str = "nearest", tolerance: str | None = None) -> _tetrys.Times:
     """A window by time: the rows at these distances (`"-500ms"`, `"0s"`) from the row in an index column. `pick` is nearest,
-    before or after; further away than `tolerance` there is none.
+    before or after; further away than `tolerance` there is none. Without one a row is taken within half the distance from its
+    delta to the nearest other (0 being one always).
 
         >>> rows = tt.row_loader(tt.read_index("drives"))
         >>> rows.get_rows(5, offsets=tt.times("timestamp", ["-210ms", "0s"], tolerance="20ms")).table_rows.tolist()
