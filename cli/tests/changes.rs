@@ -12,7 +12,7 @@ use std::{
 };
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use binary::tetrys;
+use binary::{tetrys, tetrys_with};
 use serde_json::{Value, json};
 
 fn texts(rows: impl Iterator<Item = String>) -> ArrayRef {
@@ -126,8 +126,15 @@ fn a_group_is_replaced_in_order_and_by_key_and_another_one_added() {
     assert_eq!(tetrys(folder, "verify drives --json").json()["damage"], json!([]));
     for (arguments, says) in [
         ("replace-group drives label all.parquet", "no column group `label`; it has camera, labels, masks"),
-        ("replace-group drives labels masks.parquet --on time", "no column `labels.name`"),
-        ("replace-group drives labels some.parquet", "11 rows were written, the table has 12"),
+        ("replace-group drives labels masks.parquet --on time --drop path", "no column `labels.name`"),
+        // A frame with a key is not taken in order, and no column is left out without a word.
+        (
+            "replace-group drives labels masks.parquet --on time",
+            "columns `path` are neither of column group `labels` nor of the key",
+        ),
+        ("replace-group drives labels some.parquet", "index columns `time` beside those of column group `labels`: name the key"),
+        ("add-group drives more some.parquet", "index columns `time` beside those of column group `more`: name the key"),
+        ("replace-group drives labels some.parquet --drop time", "11 rows were written, the table has 12"),
         ("add-group drives masks masks.parquet --on time", "masks"),
     ] {
         assert!(tetrys(folder, arguments).fails(1).contains(says), "{arguments}");
@@ -190,4 +197,36 @@ fn scattered_rows_are_put_together_and_a_picture_shows_who_owns_them() {
     assert!(told.contains("  in ../drives: "), "{told}");
     let picture = fs::read(folder.join("again.png")).unwrap();
     assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n"));
+}
+
+#[test]
+fn columns_named_row_or_like_a_pattern_are_columns_like_all_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let names = ["row", "*", "^a$", "^.*$"];
+    let [a, b, c, d] = names.map(|name| (name, numbers((0..6).map(|row| row % 3 + name.len() as i64))));
+    parquet(folder, "frame.parquet", [a, b, c, d, ("v.value", numbers(0..6)), ("v.row", numbers(0..6))]);
+    tetrys(folder, "ingest parquet frame.parquet odd --group v=v.* --quiet").ok();
+    tetrys(folder, "edit odd --rename v.row=row_").ok();
+    let ran = tetrys_with(folder, &["query", "odd", "SELECT * FROM t WHERE row_ = 4", "--json"]);
+    assert!(ran.err.contains("the index has a column `row`; the number of a row is in `row_`"), "{}", ran.err);
+    assert_eq!(ran.json(), json!([{"row_": 4, "row": 4, "*": 2, "^a$": 4, "^.*$": 5}]));
+    let found = tetrys_with(folder, &["query", "odd", "SELECT \"*\", SUM(\"^a$\") AS s FROM t GROUP BY \"*\" ORDER BY \"*\"", "--csv"]);
+    assert_eq!(found.ok(), "*,s\n1,6\n2,8\n3,10\n");
+    let head = tetrys(folder, "head odd -n 1 --index-only --json").json();
+    assert_eq!(head, json!([{"row__": 0, "row": 3, "*": 1, "^a$": 3, "^.*$": 4}]));
+    let stats = tetrys(folder, "stats odd --json").json();
+    assert_eq!(stats.as_array().unwrap().iter().map(|column| column["column"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    // The number of a row stands beside a column of a group that is called so.
+    let line = tetrys(folder, "get odd 5 --columns row_ --ndjson").json();
+    assert_eq!(line, json!({"row": 5, "row_": 5}));
+    for name in names {
+        let condition = format!("\"{name}\" > {}", name.len() + 1);
+        let made = tetrys_with(folder, &["select", "odd", "--where", &condition, "--keep", "row", "--out", "view", "--dry-run", "--json"]);
+        assert_eq!(made.json()["rows"], json!(2), "{name}");
+        let said = tetrys_with(folder, &["delete", "odd", "--where", &condition, "--dry-run"]).ok();
+        assert_eq!(said, "2 rows of 6 would be deleted\n", "{name}");
+    }
+    tetrys_with(folder, &["delete", "odd", "--where", "\"*\" = 1 AND \"^a$\" = 3"]).ok();
+    assert_eq!(tetrys(folder, "info odd --json").json()["rows"], json!(4));
 }

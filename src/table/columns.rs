@@ -114,22 +114,37 @@ impl GroupReplacer {
         Ok(Self { session, rows, operation })
     }
 
-    /// Writes the next rows of the table: the columns of the group, found by name.
+    /// Writes the next rows of the table: the columns of the group, found by name, and no others.
     ///
     /// # Errors
-    /// `Invalid` for more rows than the table has, missing and ill-typed columns; errors of the store. After an error nothing
-    /// can be committed.
+    /// `Invalid` for more rows than the table has, missing, ill-typed and other columns; errors of the store. After an error
+    /// nothing can be committed.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.check_columns(&[], batch)?;
         self.rows.write(batch).await
     }
 
-    /// Writes every row of the table at once: each is found in `batch`, which has the columns of the group and of the key, by
-    /// the values of the index columns `on`. A row that is not there gets nulls.
+    fn check_columns(&self, on: &[&str], batch: &RecordBatch) -> Result<()> {
+        self.check_names(on, batch.schema().fields().iter().map(|field| field.name().as_str()))
+    }
+
+    /// That these are names of columns of the group and of the key `on`, and no others.
+    pub(crate) fn check_names<'a>(&self, on: &[&str], names: impl Iterator<Item = &'a str>) -> Result<()> {
+        let GroupRows { base, schema, group, .. } = &self.rows;
+        let group = &schema.groups()[*group];
+        let is_its = |name: &str| group.columns.iter().filter_map(|id| schema.column(*id)).any(|column| column.name == name);
+        let others: Vec<&str> = names.filter(|name| !is_its(name) && !on.contains(name)).collect();
+        base.check_others(&group.name, &others, on)
+    }
+
+    /// Writes every row of the table at once: each is found in `batch`, which has the columns of the group and of the key and no
+    /// others, by the values of the index columns `on`. A row that is not there gets nulls.
     ///
     /// # Errors
     /// `Invalid` after other rows were written, for keys that the table does not have, or has twice; as
     /// [`GroupReplacer::write`].
     pub async fn write_keyed(&mut self, on: &[&str], batch: &RecordBatch) -> Result<()> {
+        self.check_columns(on, batch)?;
         let GroupRows { base, schema, group, row, .. } = &self.rows;
         if *row > 0 {
             return Err(Error::invalid(format!("{row} rows were written before; rows by key come all at once")));
@@ -150,7 +165,7 @@ impl GroupReplacer {
         let batch = batch.map_err(|error| Error::invalid(error.to_string()))?;
         for part in rows.chunks(1 << 16) {
             let rows = take_record_batch(&batch, &UInt64Array::from(part.to_vec()));
-            self.write(&rows.map_err(|error| Error::invalid(error.to_string()))?).await?;
+            self.rows.write(&rows.map_err(|error| Error::invalid(error.to_string()))?).await?;
         }
         Ok(())
     }
@@ -181,6 +196,37 @@ impl GroupReplacer {
         let manifest = Manifest { schema, lineage: lineage(operation, said)?, ..manifest };
         session.publish(manifest).await
     }
+}
+
+impl Table {
+    /// Refuses columns of a new group that are index columns of the table: they are a key that is not named.
+    pub(crate) fn check_new_group(&self, group: &str, names: &[&str], on: &[&str]) -> Result<()> {
+        let is_key = |name: &&str| self.schema().index().any(|held| held.name == **name);
+        self.check_others(group, &names.iter().copied().filter(is_key).collect::<Vec<_>>(), on)
+    }
+
+    /// Refuses columns that are neither of the group nor of the key `on`: rows that have keys are not matched by their order, and
+    /// nothing that was given is left out without a word.
+    fn check_others(&self, group: &str, others: &[&str], on: &[&str]) -> Result<()> {
+        let is_key = |name: &&str| self.schema().index().any(|held| held.name == **name);
+        let keys: Vec<&str> = others.iter().copied().filter(is_key).collect();
+        match (others, keys.as_slice()) {
+            ([], _) => Ok(()),
+            (_, [_, ..]) if on.is_empty() => Err(Error::invalid(format!(
+                "index columns {} beside those of column group `{group}`: name the key that finds the rows (on), or leave these \
+                 columns out where the rows stand in the order of the table",
+                listed(&keys),
+            ))),
+            _ => Err(Error::invalid(format!(
+                "columns {} are neither of column group `{group}` nor of the key: leave them out",
+                listed(others)
+            ))),
+        }
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    format!("`{}`", names.join("`, `"))
 }
 
 impl GroupRows {

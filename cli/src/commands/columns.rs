@@ -40,7 +40,7 @@ pub(crate) struct Patch {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Every row of the table gets the value that the frame has for it. Without --on the frame has the rows of the table in its order, and streams through bounded memory; with --on rows are found by key, the frame is held in memory, and a row that it has not gets nulls. No other column group is read or written, and no index. Blocks that were stored before are not stored again.
+    after_help = "Every row of the table gets the value that the frame has for it. Without --on the frame has the rows of the table in its order, and streams through bounded memory; with --on rows are found by key, the frame is held in memory, and a row that it has not gets nulls. The frame has no other columns: leave them out with --drop. No other column group is read or written, and no index. Blocks that were stored before are not stored again.
 
 Examples:
   tetrys replace-group drives labels labels-v8.parquet
@@ -53,7 +53,7 @@ pub(crate) struct ReplaceGroup {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The columns of the frame, but those of --on, are the group. Without --on the frame has the rows of the table in its order, and streams through bounded memory; with --on rows are found by key, the frame is held in memory, and a row that it has not gets nulls. Nothing that is there is read or written again, but for the index columns of --on.
+    after_help = "The columns of the frame, but those of --on, are the group. Without --on the frame has the rows of the table in its order, and streams through bounded memory; with --on rows are found by key, the frame is held in memory, and a row that it has not gets nulls. Index columns of the table beside the group are an error without --on: they are a key. Nothing that is there is read or written again, but for the index columns of --on.
 
 Examples:
   tetrys add-group drives depth depth.parquet --on log_id,timestamp

@@ -3,7 +3,7 @@
 //! Rows find their places by key, index columns of the table that the frame has too; or, where no key is given, the frame has the
 //! rows of the table in its order, which then stream through bounded memory. By key the frame is held in memory whole.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema as ArrowSchema;
@@ -36,22 +36,22 @@ use crate::{
 /// # Errors
 /// As [`Table::patch`] and [`super::ingest`].
 pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSettings) -> Result<Table> {
-    let taken = Taken::of(frame, settings, |_| true)?;
+    let taken = Taken::of(frame, settings)?;
     let place = |error: Error| error.at(frame.path().display());
     table.patch(on, &taken.all(frame)?, settings.write.clone()).await.map_err(place)
 }
 
 /// A version of `table` in which a column group has the values of the frame, in every row: found by the index columns `on`, or
-/// where there are none in the order of the table. A row that is not in the frame gets nulls.
+/// where there are none in the order of the table. A row that is not in the frame gets nulls. The frame has the columns of the
+/// group and of the key, and no others that are not left out.
 ///
 /// # Errors
 /// As [`Table::replace_group`], [`GroupReplacer::write`], [`GroupReplacer::write_keyed`] and [`super::ingest`].
 pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
     let writer = table.replace_group(name, settings.write.clone()).await?;
-    let group = table.schema().groups().iter().find(|group| group.name == name);
-    let ids = group.iter().flat_map(|group| &group.columns);
-    let names: BTreeSet<&str> = ids.filter_map(|id| table.schema().column(*id)).map(|column| column.name.as_str()).collect();
-    let taken = Taken::of(frame, settings, |column| names.contains(column) || on.contains(&column))?;
+    let taken = Taken::of(frame, settings)?;
+    let place = |error: Error| error.at(frame.path().display());
+    writer.check_names(on, taken.columns.iter().map(|(name, _)| name.as_str())).map_err(place)?;
     taken.write(frame, writer, on).await
 }
 
@@ -61,9 +61,12 @@ pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str]
 /// # Errors
 /// As [`Table::add_group`] and [`replace_group`]; `Unsupported` for a column whose type has no column type.
 pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
-    let taken = Taken::of(frame, settings, |_| true)?;
+    let taken = Taken::of(frame, settings)?;
     let columns = taken.columns.iter().filter(|(name, _)| !on.contains(&name.as_str()));
     let columns: Vec<(String, ColumnType)> = columns.cloned().collect();
+    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    let place = |error: Error| error.at(frame.path().display());
+    table.check_new_group(name, &names, on).map_err(place)?;
     let writer = table.add_group(name, columns, settings.write.clone()).await?;
     taken.write(frame, writer, on).await
 }
@@ -75,10 +78,9 @@ struct Taken {
 }
 
 impl Taken {
-    /// The columns that are wanted and not left out, and those of files.
-    fn of(frame: &Frame, settings: &FrameSettings, is_wanted: impl Fn(&str) -> bool) -> Result<Self> {
-        let kept = settings.kept(frame.columns())?;
-        let kept: Vec<FrameColumn> = kept.into_iter().filter(|column| is_wanted(&column.name)).collect();
+    /// The columns that are not left out, and those of files.
+    fn of(frame: &Frame, settings: &FrameSettings) -> Result<Self> {
+        let kept: Vec<FrameColumn> = settings.kept(frame.columns())?;
         let typed = kept.iter().map(|column| {
             let ty = column.ty.clone().ok_or_else(|| {
                 let (name, arrow) = (&column.name, &column.arrow);
