@@ -33,7 +33,7 @@ use tokio::runtime::{Handle, Runtime};
 use crate::table::{Index, SavedView, ViewWriter};
 use crate::{
     Coalesce, Edge, Error, Explain, Result, Row, Rows, Schema, Window, Windows, WriteOptions,
-    table::{self, Diff, Verification},
+    table::{self, Diff, Verification, VerifyReach},
     threads::elsewhere,
 };
 
@@ -118,6 +118,15 @@ impl Table {
         wait(self.0.diff(&before.0, on))
     }
 
+    /// As [`crate::Table::diff_exact`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn diff_exact<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
+        let on: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
+        wait(self.0.diff_exact(&before.0, on))
+    }
+
     /// As [`crate::Table::rebind`].
     ///
     /// # Errors
@@ -133,6 +142,14 @@ impl Table {
     /// As there.
     pub fn verify(&self) -> Result<Verification> {
         wait(self.0.verify(|_, _| {}))
+    }
+
+    /// As [`crate::Table::verify_more`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify_more(&self, reach: VerifyReach) -> Result<Verification> {
+        wait(self.0.verify_more(reach, |_, _| {}))
     }
 }
 

@@ -136,3 +136,66 @@ fn rows_of_one_key_are_compared_in_order_and_columns_that_come_and_go_are_named(
     let error = block_on(other.diff(&old, ["when"])).unwrap_err();
     assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("no index column `when`"), "{error}");
 }
+
+#[test]
+fn an_exact_diff_names_the_rows_that_differ_and_reads_those_that_share_blocks() {
+    let mut rng = Rng(common::seed());
+    for _ in 0..if common::full() { 60 } else { 12 } {
+        let old = records(&mut rng);
+        let mut new = old.clone();
+        new.retain(|_| !rng.once_in(12));
+        let mut changed = Vec::new();
+        for (row, record) in new.iter_mut().enumerate() {
+            let (wide, small) = (rng.once_in(15), rng.once_in(15));
+            record.3 ^= u64::from(wide);
+            record.4 += i64::from(small);
+            if wide || small {
+                changed.push(row as u64);
+            }
+        }
+        let ((a, _), (b, counting)) = (table_of(&old, cut_by(tiny_cuts())), table_of(&new, cut_by(tiny_cuts())));
+        let said = block_on(b.diff(&a, ["log", "time"])).unwrap();
+        assert!(changed.iter().all(|row| said.changed.contains(row)));
+        assert!(said.is_exact() || said.changed.len() >= changed.len());
+        counting.reset();
+        let exact = block_on(b.diff_exact(&a, ["log", "time"])).unwrap();
+        assert!(exact.is_exact() && exact.changed == changed, "{exact:?}, expected {changed:?}");
+        assert_eq!((said.payload_bytes, exact.payload_bytes > 0), (0, !said.is_exact()));
+        assert_eq!(exact.is_empty(), changed.is_empty() && new.len() == old.len());
+        let groups = |found: &tetrys::table::Diff| found.groups.iter().map(|group| group.changed).collect::<Vec<_>>();
+        assert!(groups(&exact).iter().zip(groups(&said)).all(|(exact, said)| *exact <= said));
+        let chunks = counting.reset().gets.iter().any(|get| get.path.starts_with("chunks/"));
+        assert_eq!(chunks, !said.is_exact());
+    }
+}
+
+#[test]
+fn columns_that_moved_to_another_group_are_said_to_be_not_compared() {
+    let mut rng = Rng(common::seed());
+    let rows: Vec<Record> = (0..9).map(|row| ("a".to_owned(), row, 1, rng.next(), row)).collect();
+    let (a, _) = table_of(&rows, cut_by(tiny_cuts()));
+    let renamed = block_on(a.edit().rename_column("count", "amount").commit()).unwrap();
+    let found = block_on(renamed.diff(&a, ["log", "time"])).unwrap();
+    assert_eq!((found.is_exact(), found.not_compared.len()), (true, 0));
+    let mut writer = block_on(a.add_group("more", [("more", "i64")], WriteOptions::default())).unwrap();
+    let more = Arc::new(Int64Array::from_iter_values(0..9)) as ArrayRef;
+    block_on(writer.write(&RecordBatch::try_from_iter([("more", more)]).unwrap())).unwrap();
+    let more = block_on(writer.commit()).unwrap();
+    let found = block_on(more.diff(&a, ["log", "time"])).unwrap();
+    assert_eq!((found.is_exact(), found.is_empty(), found.not_compared.len()), (true, false, 0));
+    let other = Schema::builder().index("log", "utf8").index("time", "i64").index("score", "i64");
+    let other = other.group("all", [("image", "binary"), ("count", "i64")]).sequence_by(["log"]).order_by(["time"]);
+    let batch = RecordBatch::try_from_iter([
+        ("log", Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|row| &row.0))) as ArrayRef),
+        ("time", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)))),
+        ("score", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.2)))),
+        ("image", Arc::new(LargeBinaryArray::from_iter_values(rows.iter().map(|row| Rng(row.3).bytes(700))))),
+        ("count", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.4)))),
+    ]);
+    let other = block_on(write(memory().1, other.build().unwrap(), cut_by(tiny_cuts()), &[batch.unwrap()])).unwrap();
+    let found = block_on(other.diff(&a, ["log", "time"])).unwrap();
+    assert_eq!(
+        (found.is_exact(), found.is_empty(), found.not_compared),
+        (false, false, vec!["count".to_owned(), "image".to_owned()])
+    );
+}

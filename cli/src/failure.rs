@@ -10,6 +10,8 @@ pub(crate) enum Outcome {
     Done,
     /// The table is damaged; what is damaged has been said.
     Damage,
+    /// Two tables differ, and the caller wanted to know by the exit code.
+    Differs,
 }
 
 impl Outcome {
@@ -17,12 +19,14 @@ impl Outcome {
         match self {
             Self::Done => ExitCode::SUCCESS,
             Self::Damage => ExitCode::from(DAMAGE),
+            Self::Differs => ExitCode::from(DIFFERS),
         }
     }
 }
 
 const ERROR: u8 = 1;
 const DAMAGE: u8 = 3;
+const DIFFERS: u8 = 4;
 
 /// Why a command could not go on.
 #[derive(Debug)]

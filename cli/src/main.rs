@@ -1,6 +1,6 @@
 //! The `tetrys` command line: results on stdout, everything else on stderr.
 //!
-//! Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table.
+//! Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table, 4 differences found by `diff --exit-code`.
 
 mod arrays;
 mod cells;
@@ -37,7 +37,7 @@ use crate::{
     name = "tetrys",
     version,
     arg_required_else_help = true,
-    after_help = "Results stand on stdout, everything else on stderr. Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table.
+    after_help = "Results stand on stdout, everything else on stderr. Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table, 4 differences found by `diff --exit-code`.
 
 Start with:
   tetrys demo

@@ -7,7 +7,7 @@ use pyo3::{prelude::*, types::PyDict};
 
 use crate::table::to_python;
 
-/// What differs between two tables, by `Table.diff`: no payload is read.
+/// What differs between two tables, by `Table.diff`.
 ///
 ///     >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
 ///     >>> found = old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"])
@@ -101,11 +101,22 @@ impl Diff {
         Ok(to_python(py, &self.0)?.cast_into::<PyDict>()?)
     }
 
+    /// Columns of both that were not compared, their column groups being others.
+    #[getter]
+    fn not_compared(&self) -> Vec<String> {
+        self.0.not_compared.clone()
+    }
+
+    /// Whether the changed rows are known to differ, and the others to be the same: `Table.diff(.., exact=True)` is.
+    #[getter]
+    fn is_exact(&self) -> bool {
+        self.0.is_exact()
+    }
+
     /// Whether nothing differs.
     #[getter]
     fn is_empty(&self) -> bool {
-        let tetrys::table::Diff { added, removed, changed, columns_added, columns_removed, .. } = &self.0;
-        added.is_empty() && removed.is_empty() && changed.is_empty() && columns_added.is_empty() && columns_removed.is_empty()
+        self.0.is_empty()
     }
 
     fn __str__(&self) -> String {

@@ -200,31 +200,41 @@ impl Table {
     }
 
     /// Reads every byte of this version and checks it: a dict with `objects`, `chunks`, `blocks`, `bytes`, and `damage`, a list of
-    /// dicts with `object` and `problem`, empty for a sound table. `progress` is told bytes done and bytes in all.
+    /// dicts with `object` and `problem`, empty for a sound table. With `all_versions` every version is checked, with `sources` the
+    /// tables behind a view too; `not_checked` lists what was left. `progress` is told bytes done and bytes in all.
     ///
     ///     >>> tt.Table("drives").verify()["damage"]
     ///     []
     ///
     /// Raises `Unavailable`, `Denied` where the store does not answer: damage is listed, not raised.
-    #[pyo3(signature = (*, progress = None))]
-    fn verify<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(signature = (*, all_versions = false, sources = false, progress = None))]
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        all_versions: bool,
+        sources: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let table = self.table.clone();
         let report = reporter(progress);
-        to_python(py, &wait_long(py, async move { table.verify(report).await })?)
+        let reach = tetrys::table::VerifyReach { all_versions, sources };
+        to_python(py, &wait_long(py, async move { table.verify_more(reach, report).await })?)
     }
 
     /// What differs between this table and one that was before it, told by index columns and hashes; no payload is read. Rows are
-    /// matched by the index columns `on`, else by those of sequence and order, else by their numbers.
+    /// matched by the index columns `on`, else by those of sequence and order, else by their numbers. Rows that share a block with
+    /// others are known to differ together only (`Diff.is_exact`); with `exact` they are read and compared.
     ///
     ///     >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
     ///     >>> print(old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"]))
     ///     2 rows -> 3: 1 added, 0 removed, 0 changed, 2 unchanged
     ///
     /// Raises `NotFound` for a key that is no index column of both, `Invalid` for one of different types.
-    #[pyo3(signature = (before, on = Vec::new()))]
-    fn diff(&self, py: Python<'_>, before: &Self, on: Vec<String>) -> PyResult<Diff> {
+    #[pyo3(signature = (before, on = Vec::new(), *, exact = false))]
+    fn diff(&self, py: Python<'_>, before: &Self, on: Vec<String>, exact: bool) -> PyResult<Diff> {
         let (now, before) = (self.table.clone(), before.table.clone());
-        wait_long(py, async move { now.diff(&before, on).await }).map(Diff)
+        let found = async move { if exact { now.diff_exact(&before, on).await } else { now.diff(&before, on).await } };
+        wait_long(py, found).map(Diff)
     }
 
     /// Of a view, the table versions whose rows it has, in the order in which they were put together; else none.

@@ -167,6 +167,10 @@ def test_two_versions_differ_in_what_was_changed(tmp_path: Path) -> None:
     assert found.summary() == str(found) and repr(found).startswith("Diff: 30 rows -> 29: 1 added, 2 removed")
     said = found.to_dict()
     assert (said["keys"], said["removed"], said["bytes_read"] > 0) == (["time"], [4, 5], True)
+    # Rows that share a block with the patched one are read when that is asked for.
+    exact = new.diff(old, on=["time"], exact=True)
+    assert exact.is_exact and [times[int(at)] for at in exact.changed] == [7] and exact.not_compared == []
+    assert set(exact.changed) <= set(found.changed)
     found = new.rename_column("labels.count", "labels.n").diff(new)
     assert (found.columns_added, found.columns_removed) == ({"labels.n": "i64"}, {"labels.count": "i64"})
     with pytest.raises(tt.NotFound, match="no index column `times`"):
@@ -201,6 +205,25 @@ def test_damage_is_listed_with_its_place(tmp_path: Path) -> None:
     chunk.write_bytes(content)
     (damage,) = tt.open_table(table.url).verify()["damage"]
     assert chunk.name in damage["object"] and "blake3" in damage["problem"]
+
+
+def test_verification_says_what_it_left_out(tmp_path: Path) -> None:
+    table = made(tmp_path / "t", {time: row(time) for time in range(5)}).tag("kept")
+    assert table.verify()["not_checked"] == ["versions: 1"]
+    assert table.verify(all_versions=True)["not_checked"] == []
+    view = tt.read_index(table).save(str(tmp_path / "view"))
+    assert "rows of " in view.verify()["not_checked"][0] and view.verify(sources=True)["not_checked"] == []
+
+
+def test_a_group_is_not_replaced_in_order_by_a_frame_with_keys(tmp_path: Path) -> None:
+    table = made(tmp_path / "t", {time: row(time) for time in range(5)})
+    labels = {name: column for name, column in columns({time: row(time + 1) for time in range(5)}).items() if name.startswith("labels.")}
+    times = {"time": np.arange(5)[::-1]}
+    with pytest.raises(tt.Invalid, match="index columns `time` beside those of column group `labels`"):
+        table.replace_group("labels", labels | times)
+    with pytest.raises(tt.Invalid, match="columns `other` are neither"):
+        table.replace_group("labels", labels | times | {"other": np.arange(5)}, on="time")
+    assert read(table.replace_group("labels", labels | times, on="time")) != read(table.replace_group("labels", labels))
 
 
 def test_two_writers_of_one_thing_are_a_conflict_and_of_two_are_not(tmp_path: Path) -> None:

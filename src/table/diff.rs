@@ -1,10 +1,11 @@
 //! What differs between two tables or versions: rows added, removed and changed, told by index columns and logical block hashes.
 //! No payload is read: a row's blocks are known by their hashes (`format-spec/canonical.md#logical-block-hash`), whatever codec,
-//! chunk or table they are stored in.
+//! chunk or table they are stored in. Where rows share blocks, `diff_rows.rs` reads them when it is asked to.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     fmt,
+    sync::Arc,
 };
 
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
@@ -12,7 +13,7 @@ use futures::future::{try_join, try_join_all};
 use serde::Serialize;
 use twox_hash::XxHash3_64;
 
-use super::{source::NO_ROW, version::Table};
+use super::{diff_rows, lists::Lists, source::NO_ROW, version::Table};
 use crate::{
     error::{Error, Result},
     format::read_hashes,
@@ -31,7 +32,8 @@ pub struct Diff {
     pub added: Vec<u64>,
     /// Rows of the first whose key the second does not have.
     pub removed: Vec<u64>,
-    /// Rows of the second whose key the first has, and that differ in the index or in some group.
+    /// Rows of the second whose key the first has, and that differ in the index or in some group; where [`Diff::is_exact`] is
+    /// false, some of them may be the same.
     pub changed: Vec<u64>,
     /// Rows that are the same in both.
     pub unchanged: u64,
@@ -43,8 +45,31 @@ pub struct Diff {
     pub columns_added: Vec<(String, String)>,
     /// Columns of the first alone, with their types; one whose type changed is here and among the added.
     pub columns_removed: Vec<(String, String)>,
+    /// Columns of both that were not compared, since the groups that they are in have other columns, or other names.
+    pub not_compared: Vec<String>,
     /// Bytes of index, layout and hashes that were looked at.
     pub bytes_read: u64,
+    /// Bytes of payload that were read; none but by [`Table::diff_exact`].
+    pub payload_bytes: u64,
+}
+
+impl Diff {
+    /// Whether the changed rows are known to differ, and the others to be the same. Rows that share a block with others are known
+    /// to differ together only: [`Table::diff_exact`] reads them.
+    pub fn is_exact(&self) -> bool {
+        self.not_compared.is_empty() && self.groups.iter().all(|group| group.exact || group.changed.is_none())
+    }
+
+    /// Whether nothing differs, for all that is known.
+    pub fn is_empty(&self) -> bool {
+        let Self { added, removed, changed, columns_added, columns_removed, not_compared, .. } = self;
+        added.is_empty()
+            && removed.is_empty()
+            && changed.is_empty()
+            && columns_added.is_empty()
+            && columns_removed.is_empty()
+            && not_compared.is_empty()
+    }
 }
 
 /// How an index column differs.
@@ -79,6 +104,9 @@ impl fmt::Display for Diff {
             for (name, ty) in columns {
                 write!(f, "\n{what} {name}: {ty}")?;
             }
+        }
+        for name in &self.not_compared {
+            write!(f, "\nnot compared, its column group being another: {name}")?;
         }
         Ok(())
     }
@@ -115,7 +143,20 @@ struct Prints {
     rows: Vec<u64>,
     /// Whether each row has a block of its own.
     alone: Vec<bool>,
+    /// Where its rows can be read; `None` where several stand for one.
+    origin: Option<Origin>,
 }
+
+/// A column group of a table; of a view, the rows of that table.
+#[derive(Clone)]
+pub(super) struct Origin {
+    pub(super) table: Table,
+    pub(super) group: usize,
+    pub(super) at: Option<Arc<[i64]>>,
+}
+
+/// For each column group the pairs of rows, before and now, that share blocks with others and may be the same.
+pub(super) type Doubts = BTreeMap<String, Vec<(usize, usize)>>;
 
 impl Table {
     /// What differs between this table and another one, or another version: `new.diff(&old, keys)` says what is new in `new`.
@@ -135,7 +176,19 @@ impl Table {
     /// # Errors
     /// `NotFound` for a key that is no index column of both, `Invalid` for one of different types; `Corrupt`; errors of the store.
     pub async fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
-        let mut keys: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
+        self.diff_of(before, on.into_iter().map(|key| key.as_ref().to_owned()).collect(), false).await
+    }
+
+    /// As [`Table::diff`], exact also where rows share blocks: those that may differ are read from both tables and compared by
+    /// their values. Rows with a block of their own are not read.
+    ///
+    /// # Errors
+    /// As [`Table::diff`].
+    pub async fn diff_exact<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
+        self.diff_of(before, on.into_iter().map(|key| key.as_ref().to_owned()).collect(), true).await
+    }
+
+    async fn diff_of(&self, before: &Self, mut keys: Vec<String>, exact: bool) -> Result<Diff> {
         if keys.is_empty() {
             let ordered = self.schema().sequence_by().chain(self.schema().order_by());
             keys = ordered.map(|column| column.name.clone()).collect();
@@ -156,7 +209,12 @@ impl Table {
             }
         }
         let (new, old) = try_join(self.rows_to_compare(&keys), before.rows_to_compare(&keys)).await?;
-        let mut found = compare(&old, &new);
+        let (mut found, doubts) = compare(&old, &new, &BTreeMap::new());
+        if exact && !doubts.is_empty() {
+            let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
+            found = compare(&old, &new, &same).0;
+            found.payload_bytes = bytes;
+        }
         (found.columns_added, found.columns_removed) = columns(before.schema(), self.schema());
         found.keys = keys;
         Ok(found)
@@ -198,12 +256,8 @@ impl Table {
                 while groups.contains_key(&name) {
                     name.push('\'');
                 }
-                let taken = |row: &i64| usize::try_from(*row).ok();
-                let rows = at.iter().map(|row| taken(row).and_then(|row| prints.rows.get(row)).copied().unwrap_or_default());
-                let alone =
-                    at.iter().map(|row| *row == NO_ROW || taken(row).is_some_and(|row| prints.alone.get(row) == Some(&true)));
-                let (rows, alone) = (rows.collect(), alone.collect());
-                groups.insert(name, Prints { columns: prints.columns, rows, alone });
+                let lists = rows.lists.get(number).and_then(Option::as_ref);
+                groups.insert(name, prints.at(at, lists.map(|lists| &**lists)));
             }
         }
         Ok((groups, bytes))
@@ -229,7 +283,8 @@ impl Table {
             }
             let columns = group.columns.iter().filter_map(|id| schema.column(*id));
             let columns = columns.map(|column| (column.name.clone(), column.ty.to_string())).collect();
-            Ok::<_, Error>((group.name.clone(), Prints { columns, rows: prints, alone }))
+            let origin = Some(Origin { table: self.clone(), group: number, at: None });
+            Ok::<_, Error>((group.name.clone(), Prints { columns, rows: prints, alone, origin }))
         });
         let groups = try_join_all(groups).await?.into_iter().collect();
         let stored = self.manifest().segments.iter().flat_map(|segment| &segment.groups);
@@ -245,6 +300,37 @@ impl Table {
             .filter_map(|segment| segment.groups.get(group))
             .map(|stored| async move { read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks) });
         Ok(try_join_all(read).await?.into_iter().flatten().map(|hash| hash.first_u64()).collect())
+    }
+}
+
+impl Rows {
+    fn origins(&self) -> BTreeMap<String, Origin> {
+        self.groups.iter().filter_map(|(name, prints)| Some((name.clone(), prints.origin.clone()?))).collect()
+    }
+}
+
+impl Prints {
+    /// Those of a view, whose rows are these of the table; with lists, each row stands for all of its list.
+    fn at(self, at: &Arc<[i64]>, lists: Option<&Lists>) -> Self {
+        let taken = |row: i64| usize::try_from(row).ok();
+        let print = |row: i64| taken(row).and_then(|row| self.rows.get(row)).copied().unwrap_or_default();
+        let is_alone = |row: i64| row == NO_ROW || taken(row).is_some_and(|row| self.alone.get(row) == Some(&true));
+        let members = |row: &i64| -> Vec<i64> {
+            match (lists, u64::try_from(*row)) {
+                (Some(lists), Ok(first)) => lists.rows(first).map(u64::cast_signed).collect(),
+                _ => vec![*row],
+            }
+        };
+        let together = |row: &i64| match lists {
+            None => print(*row),
+            Some(_) => {
+                XxHash3_64::oneshot(&members(row).into_iter().flat_map(|row| print(row).to_le_bytes()).collect::<Vec<_>>())
+            }
+        };
+        let rows = at.iter().map(together).collect();
+        let alone = at.iter().map(|row| members(row).into_iter().all(is_alone)).collect();
+        let origin = self.origin.filter(|_| lists.is_none()).map(|origin| Origin { at: Some(Arc::clone(at)), ..origin });
+        Self { columns: self.columns, rows, alone, origin }
     }
 }
 
@@ -314,8 +400,9 @@ fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
     partners
 }
 
-/// Compares rows; the names of keys and columns are filled in by the caller.
-fn compare(old: &Rows, new: &Rows) -> Diff {
+/// Compares rows; the names of keys and columns are filled in by the caller. `same` are rows of groups that are known to be equal,
+/// and the others of these groups to differ; where a group is not in it, the rows that nobody knows of are given beside.
+fn compare(old: &Rows, new: &Rows, same: &BTreeMap<String, BTreeSet<usize>>) -> (Diff, Doubts) {
     let partners = partners(&old.keys, &new.keys);
     let (mut added, mut pairs, mut kept) = (Vec::new(), Vec::with_capacity(new.keys.len()), vec![false; old.keys.len()]);
     for (row, before) in partners.into_iter().enumerate() {
@@ -329,13 +416,12 @@ fn compare(old: &Rows, new: &Rows) -> Diff {
     }
     let removed = (0..).zip(&kept).filter(|(_, kept)| !**kept).map(|(row, _)| row).collect();
     let mut differs = vec![false; new.keys.len()];
-    let mut mark = |olds: &[u64], news: &[u64], exact: &mut dyn FnMut(usize, usize)| {
-        let mut changed = 0_u64;
+    let mut mark = |olds: &[u64], news: &[u64], same: Option<&BTreeSet<usize>>| {
+        let mut changed = Vec::new();
         for (before, row) in &pairs {
-            if olds.get(*before) != news.get(*row) {
-                changed += 1;
+            if olds.get(*before) != news.get(*row) && !same.is_some_and(|same| same.contains(row)) {
+                changed.push((*before, *row));
                 differs.get_mut(*row).into_iter().for_each(|differs| *differs = true);
-                exact(*before, *row);
             }
         }
         changed
@@ -343,23 +429,36 @@ fn compare(old: &Rows, new: &Rows) -> Diff {
     let mut index = Vec::new();
     for (name, news) in &new.index {
         if let Some((_, olds)) = old.index.iter().find(|(held, _)| held == name) {
-            index.push(ColumnDiff { name: name.clone(), changed: mark(olds, news, &mut |_, _| {}) });
+            index.push(ColumnDiff { name: name.clone(), changed: mark(olds, news, None).len() as u64 });
         }
     }
-    let mut groups = Vec::new();
+    let (mut groups, mut doubts, mut compared) = (Vec::new(), Doubts::new(), HashSet::new());
     for (name, news) in &new.groups {
         let Some(olds) = old.groups.get(name) else { continue };
-        let mut exact = true;
-        let same = olds.columns.iter().map(|(_, ty)| ty).eq(news.columns.iter().map(|(_, ty)| ty));
-        let changed = same.then(|| {
-            mark(&olds.rows, &news.rows, &mut |before, row| {
-                exact &= olds.alone.get(before) == Some(&true) && news.alone.get(row) == Some(&true);
-            })
-        });
-        groups.push(GroupDiff { name: name.clone(), changed, exact: exact && same });
+        if !olds.columns.iter().map(|(_, ty)| ty).eq(news.columns.iter().map(|(_, ty)| ty)) {
+            groups.push(GroupDiff { name: name.clone(), changed: None, exact: false });
+            continue;
+        }
+        compared.extend(olds.columns.iter().chain(&news.columns));
+        let known = same.get(name);
+        let changed = mark(&olds.rows, &news.rows, known);
+        let is_open =
+            |(before, row): &&(usize, usize)| olds.alone.get(*before) != Some(&true) || news.alone.get(*row) != Some(&true);
+        let open: Vec<(usize, usize)> = match known {
+            Some(_) => Vec::new(),
+            None => changed.iter().filter(is_open).copied().collect(),
+        };
+        groups.push(GroupDiff { name: name.clone(), changed: Some(changed.len() as u64), exact: open.is_empty() });
+        if !open.is_empty() && olds.origin.is_some() && news.origin.is_some() {
+            doubts.insert(name.clone(), open);
+        }
     }
+    let of = |rows: &Rows| -> BTreeSet<Typed> {
+        rows.groups.values().flat_map(|prints| &prints.columns).filter(|column| !compared.contains(column)).cloned().collect()
+    };
+    let not_compared = of(old).intersection(&of(new)).map(|(name, _)| name.clone()).collect();
     let changed: Vec<u64> = (0..).zip(&differs).filter(|(_, differs)| **differs).map(|(row, _)| row).collect();
-    Diff {
+    let diff = Diff {
         keys: Vec::new(),
         rows: [old.keys.len() as u64, new.keys.len() as u64],
         unchanged: (pairs.len() - changed.len()) as u64,
@@ -370,8 +469,11 @@ fn compare(old: &Rows, new: &Rows) -> Diff {
         groups,
         columns_added: Vec::new(),
         columns_removed: Vec::new(),
+        not_compared,
         bytes_read: old.bytes + new.bytes,
-    }
+        payload_bytes: 0,
+    };
+    (diff, doubts)
 }
 
 /// The name of a column and its type.

@@ -25,7 +25,7 @@ impl Lists {
     }
 
     /// The rows of the list that begins with `first`, rising.
-    fn rows(&self, first: u64) -> impl ExactSizeIterator<Item = u64> {
+    pub(super) fn rows(&self, first: u64) -> impl ExactSizeIterator<Item = u64> {
         let start = self.members.partition_point(|(other, _)| *other < first);
         let end = self.members.partition_point(|(other, _)| *other <= first);
         self.members.get(start..end).unwrap_or_default().iter().map(|(_, row)| *row)

@@ -4,6 +4,7 @@
 mod columns;
 mod compact;
 mod diff;
+mod diff_rows;
 mod edit;
 mod gc;
 #[cfg(feature = "frame")]
@@ -55,7 +56,7 @@ pub use rows::{Element, Row, Rows, Tensor};
 pub use saving::{SavedView, ViewSize, ViewWriter};
 pub use ticket::Ticket;
 pub use usage::{Usage, VersionUsage};
-pub use verify::{Damage, Verification};
+pub use verify::{Damage, Verification, VerifyReach};
 pub use version::Table;
 pub use windows::Windows;
 pub use writer::TableWriter;

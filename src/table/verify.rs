@@ -1,12 +1,17 @@
-//! Deep verification: every object of a version, every byte of it, against the hashes that name it and against each other.
+//! Deep verification: every object of a version, every byte of it, against the hashes that name it and against each other; and,
+//! when asked to, of all versions and of the tables behind a view. What was not looked at is said.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use serde::Serialize;
 
 use super::version::Table;
 use crate::{
+    commit,
     error::{Error, ErrorKind, Result},
     format::{
         BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, SequenceTracker, ViewSource, decode_page,
@@ -19,7 +24,7 @@ use crate::{
 /// What a verification found.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Verification {
-    /// Objects read, the manifest included.
+    /// Objects read, manifests included.
     pub objects: u64,
     /// Chunks among them.
     pub chunks: u64,
@@ -29,6 +34,17 @@ pub struct Verification {
     pub bytes: u64,
     /// Everything that is not as it was written; empty for a sound table.
     pub damage: Vec<Damage>,
+    /// What was not looked at: other versions, and the rows of the tables behind a view.
+    pub not_checked: Vec<String>,
+}
+
+/// How far a verification goes beyond one version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifyReach {
+    /// Every version that is there. What several versions have is read once.
+    pub all_versions: bool,
+    /// Of a view, the versions of the tables behind it.
+    pub sources: bool,
 }
 
 /// Something that is not as it was written.
@@ -55,16 +71,82 @@ impl Verification {
 }
 
 impl Table {
-    /// Reads and checks everything this version consists of; `progress` is told (bytes done, bytes in all).
+    /// Reads and checks everything this version consists of; `progress` is told (bytes done, bytes in all). Of a view these are
+    /// its own objects, and the manifests of the tables behind it.
     ///
     /// # Errors
     /// Errors of the store that say nothing about the bytes; damage is not an error but listed.
     pub async fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<Verification> {
-        match self.store().is_cached() {
-            // What is asked about is the store, so what was read before and what is kept near do not count.
-            true => self.uncached().verify_stored(progress).await,
-            false => self.verify_stored(progress).await,
+        self.verify_more(VerifyReach::default(), progress).await
+    }
+
+    /// As [`Table::verify`], and other versions or the tables behind a view too. Damage there is listed with its version, or
+    /// with its table.
+    ///
+    /// ```no_run
+    /// # async fn example(view: tetrys::Table) -> tetrys::Result<()> {
+    /// use tetrys::table::VerifyReach;
+    /// let found = view.verify_more(VerifyReach { all_versions: true, sources: true }, |_, _| {}).await?;
+    /// assert!(found.damage.is_empty() && found.not_checked.is_empty());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Table::verify`]; of all versions, those of a store that does not list its objects.
+    pub async fn verify_more(&self, reach: VerifyReach, mut progress: impl FnMut(u64, u64)) -> Result<Verification> {
+        // What is asked about is the store, so what was read before and what is kept near do not count.
+        let this = if self.store().is_cached() { self.uncached() } else { self.clone() };
+        let mut found = Verification::default();
+        let mut seen = Seen::default();
+        let mut tables = vec![(String::new(), this.clone())];
+        match commit::versions(this.store()).await {
+            Ok(versions) => {
+                let mut others: Vec<u64> = versions.into_iter().filter(|version| *version != this.version()).collect();
+                others.sort_unstable();
+                if reach.all_versions {
+                    for version in others {
+                        let place = format!("version {version}: ");
+                        let opened = Self::open_version(this.store().clone(), version).await;
+                        let opened = opened.map(|table| table.allow(this.inner.allowed.iter().cloned()));
+                        if let Some(table) = found.note(&format!("{place}manifest"), opened)? {
+                            tables.push((place, table));
+                        }
+                    }
+                } else if !others.is_empty() {
+                    found.not_checked.push(format!("versions: {}", ranges(&others)));
+                }
+            }
+            Err(error) if reach.all_versions => return Err(error),
+            Err(_) => found.not_checked.push("other versions, which this store does not list".to_owned()),
         }
+        let (mut place, mut done) = (0, 0);
+        while let Some((prefix, table)) = tables.get(place).cloned() {
+            let before = found.damage.len();
+            table.verify_stored(&mut found, &mut seen, |bytes, total| progress(bytes, done + total)).await?;
+            for damage in found.damage.iter_mut().skip(before) {
+                damage.object.insert_str(0, &prefix);
+            }
+            done = found.bytes;
+            place += 1;
+            // Sources that cannot be opened have been noted.
+            for source in table.sources().await.iter().flat_map(|sources| sources.iter()) {
+                let prefix = format!("{} version {}: ", source.url(), source.version());
+                match reach.sources {
+                    true if tables.iter().any(|(held, _)| *held == prefix) => {}
+                    true => {
+                        let source = if source.store().is_cached() { source.uncached() } else { source.clone() };
+                        tables.push((prefix, source));
+                    }
+                    false => {
+                        let rows = format!("rows of {} version {}", source.url(), source.version());
+                        if !found.not_checked.contains(&rows) {
+                            found.not_checked.push(rows);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn uncached(&self) -> Self {
@@ -75,14 +157,18 @@ impl Table {
         fresh
     }
 
-    async fn verify_stored(&self, mut progress: impl FnMut(u64, u64)) -> Result<Verification> {
+    async fn verify_stored(&self, found: &mut Verification, seen: &mut Seen, mut progress: impl FnMut(u64, u64)) -> Result<()> {
         let manifest = self.manifest();
-        let mut found = Verification { objects: 1, ..Verification::default() };
+        found.objects += 1;
+        let (start, before) = (found.bytes, found.damage.len());
         let objects = manifest.segments.iter().map(|segment| segment.index.bytes).sum::<u64>();
         let stored = manifest.segments.iter().flat_map(|segment| &segment.groups).map(|group| group.stored_bytes).sum::<u64>();
-        let total = objects + stored;
+        let total = start + objects + stored;
         for segment in &manifest.segments {
             let name = segment.index.name_in("index");
+            if !seen.is_new(self, &name) {
+                continue;
+            }
             let index = self.object("index", &segment.index).await;
             if let Some(bytes) = found.note(&name, index)? {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
@@ -92,28 +178,32 @@ impl Table {
             progress(found.bytes, total);
         }
         // An index that is damaged has been noted, and would be again.
-        if found.damage.is_empty() {
+        if found.damage.len() == before {
             let sequences = self.verify_sequences().await;
             found.note("index", sequences)?;
         }
         for (name, object) in &manifest.attachments {
+            if !seen.is_new(self, &object.name_in("attachments")) {
+                continue;
+            }
             let bytes = self.object("attachments", object).await;
             if let Some(bytes) = found.note(&format!("attachment `{name}`"), bytes)? {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
             }
         }
         if manifest.view.is_some() {
-            self.verify_view(&mut found).await?;
+            self.verify_view(found).await?;
         }
         for number in 0..manifest.schema.groups().len() {
-            self.verify_group(number, &mut found, |bytes| progress(bytes, total)).await?;
+            self.verify_group(number, found, seen, |bytes| progress(bytes, total)).await?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Join maps, and the sources as far as their manifests: each is a table that can be verified by itself.
     async fn verify_view(&self, found: &mut Verification) -> Result<()> {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
+        let before = found.damage.len();
         // Collected: a future that holds this iterator could not be sent to another thread.
         let joins: Vec<_> = sources.iter().flat_map(ViewSource::maps).collect();
         for object in joins {
@@ -122,7 +212,7 @@ impl Table {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
             }
         }
-        if found.damage.is_empty() {
+        if found.damage.len() == before {
             let rows = self.view_rows().await;
             found.note("rows of the view", rows)?;
         }
@@ -155,7 +245,13 @@ impl Table {
         Ok(())
     }
 
-    async fn verify_group(&self, number: usize, found: &mut Verification, mut progress: impl FnMut(u64)) -> Result<()> {
+    async fn verify_group(
+        &self,
+        number: usize,
+        found: &mut Verification,
+        seen: &mut Seen,
+        mut progress: impl FnMut(u64),
+    ) -> Result<()> {
         let group = &self.schema().groups()[number];
         let types: Vec<ColumnType> =
             group.columns.iter().filter_map(|id| self.schema().column(*id)).map(|column| column.ty.clone()).collect();
@@ -191,6 +287,11 @@ impl Table {
             let name = chunk.object_name();
             let Some(store) = found.note(&name, self.store_of(owner).await)? else { continue };
             let size = runs.first().map_or(0, |(_, run)| run.chunk_bytes);
+            let job: Job =
+                runs.iter().map(|(first, run)| ((*run).clone(), hashes[*first..*first + run.lengths.len()].to_vec())).collect();
+            if !seen.is_new_job(store.url(), chunk, &types, &job) {
+                continue;
+            }
             let read = || async {
                 let bytes = store.get_exact(&name, size).await?;
                 let hash = if store.is_local() { chunk.0 } else { Hash::of(&bytes) };
@@ -203,8 +304,6 @@ impl Table {
             let Some(bytes) = found.note(&name, bytes)? else { continue };
             (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
             let types = types.clone();
-            let job =
-                runs.iter().map(|(first, run)| ((*run).clone(), hashes[*first..*first + run.lengths.len()].to_vec())).collect();
             let checked = tokio::task::spawn_blocking(move || verify_chunk(chunk, &bytes, &types, job)).await;
             let checked = checked.map_err(|error| Error::internal(format!("verifying: {error}")))?;
             found.blocks += found.note(&name, checked)?.unwrap_or(0);
@@ -212,6 +311,46 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// The runs of a version that point into a chunk, and the hashes of their blocks.
+type Job = Vec<(LayoutRun, Vec<Option<Hash>>)>;
+
+/// What was checked before: versions of a table have most objects in common.
+#[derive(Default)]
+struct Seen {
+    objects: BTreeSet<String>,
+    chunks: BTreeMap<(String, ChunkId), Vec<(Vec<ColumnType>, Job)>>,
+}
+
+impl Seen {
+    fn is_new(&mut self, table: &Table, name: &str) -> bool {
+        self.objects.insert(format!("{}/{name}", table.url()))
+    }
+
+    /// Whether these runs of a chunk were not checked yet; whose chunk it is makes no difference to what it holds.
+    fn is_new_job(&mut self, url: &str, chunk: ChunkId, types: &[ColumnType], job: &Job) -> bool {
+        let plain: Job = job.iter().map(|(run, hashes)| (LayoutRun { owner: 0, ..run.clone() }, hashes.clone())).collect();
+        let known = self.chunks.entry((url.to_owned(), chunk)).or_default();
+        if known.iter().any(|(held, runs)| held == types && *runs == plain) {
+            return false;
+        }
+        known.push((types.to_vec(), plain));
+        true
+    }
+}
+
+/// `1..=4, 7` for rising numbers.
+fn ranges(numbers: &[u64]) -> String {
+    let mut parts: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*number) => *last = *number,
+            _ => parts.push((*number, *number)),
+        }
+    }
+    let part = |(first, last): &(u64, u64)| if first == last { first.to_string() } else { format!("{first}..={last}") };
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result<()> {
@@ -223,7 +362,7 @@ fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result
 }
 
 /// Checks a whole chunk against the runs that point into it; gives the number of blocks checked.
-fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<(LayoutRun, Vec<Option<Hash>>)>) -> Result<u64> {
+fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Job) -> Result<u64> {
     let hash = Hash::of(bytes);
     if hash != chunk.0 {
         return Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}")));

@@ -17,11 +17,12 @@ const NAMED: usize = 20;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Rows are told apart by --on, else by the columns of sequence and order. No payload is read: blocks are compared by their logical hashes, whatever codec they are stored in. Rows that share a block with others are known to differ together only; `at most` says so.
+    after_help = "Rows are told apart by --on, else by the columns of sequence and order. No payload is read: blocks are compared by their logical hashes, whatever codec they are stored in. Rows that share a block with others are known to differ together only; `at most` says so, and --exact reads them.
 
 Examples:
   tetrys diff sensors@6 sensors@7
-  tetrys diff labels_v1 labels_v2 --on log_id,timestamp --json"
+  tetrys diff labels_v1 labels_v2 --on log_id,timestamp --json
+  tetrys diff labels_v1 labels_v2 --exact --exit-code && echo the same"
 )]
 pub(crate) struct DiffCommand {
     /// What was before: a path or file:// URL; TABLE@3 is its version 3
@@ -34,6 +35,12 @@ pub(crate) struct DiffCommand {
     /// Name all rows that were added, removed and changed, and not only the first
     #[arg(long)]
     all: bool,
+    /// Read rows that share a block with others and may differ, and compare their values
+    #[arg(long)]
+    exact: bool,
+    /// Exit with 4 where anything differs, or may differ
+    #[arg(long)]
+    exit_code: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -43,11 +50,15 @@ impl DiffCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         crate::opening::named([&self.before, &self.now]);
         let (before, now) = (crate::opening::table(&self.before).await?, crate::opening::table(&self.now).await?);
-        let found = now.diff(&before, &self.on).await?;
+        let found = match self.exact {
+            true => now.diff_exact(&before, &self.on).await?,
+            false => now.diff(&before, &self.on).await?,
+        };
+        let outcome = if self.exit_code && !found.is_empty() { Outcome::Differs } else { Outcome::Done };
         let named = if self.all { usize::MAX } else { NAMED };
         if self.json {
             write_json(out, &as_json(&found, named))?;
-            return Ok(Outcome::Done);
+            return Ok(outcome);
         }
         let by = if found.keys.is_empty() { "their numbers".to_owned() } else { found.keys.join(", ") };
         writeln!(
@@ -88,11 +99,19 @@ impl DiffCommand {
         for (what, columns) in [("new column", &found.columns_added), ("column gone", &found.columns_removed)] {
             parts.extend(columns.iter().map(|(name, ty)| vec![format!("{what} {}", text::printable(name)), ty.clone()]));
         }
+        parts.extend(
+            found.not_compared.iter().map(|name| vec![format!("column {}", text::printable(name)), "not compared".to_owned()]),
+        );
         if !parts.is_empty() {
             write!(out, "\n{}", text::table(&["where", ">rows that differ"], &parts))?;
         }
-        writeln!(out, "\n{} of index and hashes compared, no payload read", text::bytes(found.bytes_read))?;
-        Ok(Outcome::Done)
+        let payload = match found.payload_bytes {
+            0 => "no payload read".to_owned(),
+            bytes => format!("{} of payload read", text::bytes(bytes)),
+        };
+        let rest = if found.is_exact() { "" } else { "; rows that share a block may be the same: see --exact" };
+        writeln!(out, "\n{} of index and hashes compared, {payload}{rest}", text::bytes(found.bytes_read))?;
+        Ok(outcome)
     }
 }
 
@@ -105,6 +124,7 @@ fn as_json(found: &Diff, named: usize) -> Value {
         "keys": found.keys, "rows_before": found.rows[0], "rows_now": found.rows[1], "added": rows(&found.added),
         "removed": rows(&found.removed), "changed": rows(&found.changed), "unchanged": found.unchanged, "index": found.index,
         "groups": found.groups, "columns_added": columns(&found.columns_added), "columns_removed": columns(&found.columns_removed),
-        "bytes_read": found.bytes_read, "payload_bytes": 0,
+        "not_compared": found.not_compared, "exact": found.is_exact(), "bytes_read": found.bytes_read,
+        "payload_bytes": found.payload_bytes,
     })
 }

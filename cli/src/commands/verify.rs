@@ -1,11 +1,11 @@
-//! `tetrys verify`: every byte of a version against the hashes that name it.
+//! `tetrys verify`: every byte of a version against the hashes that name it; and of all versions, and of the tables behind a view.
 
 use std::{io::Write, time::Instant};
 
 use clap::Args;
 use tetrys::{
     ErrorKind,
-    table::{Damage, Verification},
+    table::{Damage, Verification, VerifyReach},
 };
 
 use super::write_json;
@@ -16,11 +16,22 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Lists everything that is not as it was written and then exits with 3.\n\nExample:\n  tetrys verify sample && echo sound"
+    after_help = "Lists everything that is not as it was written and then exits with 3. Checked is one version, with what it uses of other tables; of a view its own objects. What was not checked is said.
+
+Examples:
+  tetrys verify sample && echo sound
+  tetrys verify sample --all-versions
+  tetrys verify labelled --sources"
 )]
 pub(crate) struct Verify {
     /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
+    /// Check every version that is there, and not one alone
+    #[arg(long)]
+    all_versions: bool,
+    /// Of a view, check the tables behind it too
+    #[arg(long)]
+    sources: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -49,6 +60,10 @@ impl Verify {
                 text::bytes(found.bytes),
                 text::time(started.elapsed()),
             )?;
+            for rest in &found.not_checked {
+                let hint = if rest.starts_with("rows of") { "--sources" } else { "--all-versions" };
+                writeln!(out, "not checked: {} ({hint})", text::printable(rest))?;
+            }
         }
         Ok(if found.damage.is_empty() { Outcome::Done } else { Outcome::Damage })
     }
@@ -64,8 +79,9 @@ impl Verify {
             Err(error) => return Err(error.into()),
         };
         let bar = progress::bytes("verify", 0, false);
+        let reach = VerifyReach { all_versions: self.all_versions, sources: self.sources };
         let found = table
-            .verify(|done, total| {
+            .verify_more(reach, |done, total| {
                 bar.set_length(total);
                 // The total is what the manifest knows: blocks, without what chunks hold around them.
                 bar.set_position(done.min(total));
