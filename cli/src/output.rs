@@ -73,6 +73,15 @@ impl Format {
     }
 }
 
+/// The name of a column of row numbers beside columns of these names: `row`, with as many underscores behind it as it takes.
+pub(crate) fn row_name(wanted: &str, names: &[&str]) -> String {
+    let mut name = wanted.to_owned();
+    while names.contains(&name.as_str()) {
+        name.push('_');
+    }
+    name
+}
+
 /// An object on one line, its members in the order of the names.
 fn object(names: &[String], values: &[Value]) -> String {
     let member = |(name, value): (&String, &Value)| format!("{}:{value}", Value::from(name.as_str()));

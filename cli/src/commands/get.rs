@@ -11,7 +11,7 @@ use crate::{
     arrays, cells,
     cells::Cell,
     failure::{Failure, Outcome},
-    output::Format,
+    output::{Format, row_name},
     reading::Reading,
     staging::Staging,
     text,
@@ -22,7 +22,9 @@ const SHOWN: usize = 4;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "With --out each column X becomes X.npy, in a window with a leading axis of rows and mask.npy beside. Where rows differ in length they lie one behind the other, and row i is X[offsets[i]:offsets[i+1]] with the offsets of X.offsets.npy.
+    after_help = "The rows of a window over a view are numbered as in the table behind it that the window follows (`source_row`); all other numbers are of the table that was named.
+
+With --out each column X becomes X.npy, in a window with a leading axis of rows and mask.npy beside. Where rows differ in length they lie one behind the other, and row i is X[offsets[i]:offsets[i+1]] with the offsets of X.offsets.npy.
 
 Examples:
   tetrys get sample 120 --columns 'agents.*' --columns 'ego.*'
@@ -59,27 +61,29 @@ impl Get {
             None => loader.take(&[row]).await?,
         };
         let types = types(&table, &rows)?;
+        let numbers = Numbers::of(&table, &rows, (!window).then_some(row));
         if let (Some(staging), Some(folder)) = (staging, &self.out) {
             let files = arrays::write(&rows, &types, window, staging.folder())?;
             staging.publish()?;
             let lines: Vec<_> =
                 files.iter().map(|(name, npy)| vec![name.clone(), npy.descr.clone(), text::shape(&npy.shape)]).collect();
-            writeln!(out, "{}: {}", folder.display(), said_of(&rows, window))?;
+            writeln!(out, "{}: {}", folder.display(), said_of(&numbers, window))?;
             write!(out, "{}", text::table(&["", "", ""], &lines))?;
         } else if self.json {
             // On one line: indented tensors are mostly white space.
-            writeln!(out, "{}", as_json(&rows, &types))?;
+            writeln!(out, "{}", as_json(&rows, &types, &numbers))?;
         } else if self.ndjson || self.csv {
             let format = Format { json: false, ndjson: self.ndjson, csv: self.csv };
-            let names: Vec<String> =
-                std::iter::once("row").chain(columns(&rows, &types).map(|(name, ..)| name)).map(str::to_owned).collect();
-            let values = rows.table_rows().iter().enumerate().map(|(place, row)| {
+            let names: Vec<&str> = columns(&rows, &types).map(|(name, ..)| name).collect();
+            let heading = row_name(if numbers.of_source { "source_row" } else { "row" }, &names);
+            let names: Vec<String> = std::iter::once(heading).chain(names.into_iter().map(str::to_owned)).collect();
+            let values = numbers.rows.iter().enumerate().map(|(place, row)| {
                 let values = columns(&rows, &types).map(|(_, ty, array)| cells::json(ty, array, place));
                 Ok(std::iter::once((*row).into()).chain(values).collect())
             });
             format.write(out, &names, values)?;
         } else {
-            print(out, &table, &rows, &types, window).await?;
+            print(out, &table, &rows, &types, &numbers, window).await?;
         }
         Ok(Outcome::Done)
     }
@@ -97,18 +101,42 @@ fn columns<'a>(rows: &'a Rows, types: &'a [ColumnType]) -> impl Iterator<Item = 
     named.zip(types).zip(batch.columns()).map(|((name, ty), array)| (name, ty, array))
 }
 
-fn as_json(rows: &Rows, types: &[ColumnType]) -> Value {
-    let described: Vec<_> = columns(rows, types).map(|(name, ty, _)| json!({"name": name, "type": ty.to_string()})).collect();
-    let row = |(place, row): (usize, &Option<u64>)| match row {
-        Some(row) => json!({"row": row, "values": cells::json_row(columns(rows, types), place)}),
-        None => json!({"row": null, "values": null}),
-    };
-    json!({"columns": described, "rows": rows.table_rows().iter().enumerate().map(row).collect::<Vec<_>>()})
+/// The numbers of rows: of the table, or, in a window over a view, of the table behind it that the window follows.
+struct Numbers {
+    rows: Vec<Option<u64>>,
+    of_source: bool,
 }
 
-async fn print(out: &mut dyn Write, table: &Table, rows: &Rows, types: &[ColumnType], window: bool) -> Result<(), Failure> {
-    writeln!(out, "{}", said_of(rows, window))?;
-    let Some(shown) = rows.table_rows().iter().position(Option::is_some) else { return Ok(()) };
+impl Numbers {
+    /// `single` is the row that was asked for, where no window was.
+    fn of(table: &Table, rows: &Rows, single: Option<u64>) -> Self {
+        match single {
+            Some(row) => Self { rows: vec![Some(row)], of_source: false },
+            None => Self { rows: rows.table_rows().to_vec(), of_source: table.view().is_some() },
+        }
+    }
+}
+
+fn as_json(rows: &Rows, types: &[ColumnType], numbers: &Numbers) -> Value {
+    let described: Vec<_> = columns(rows, types).map(|(name, ty, _)| json!({"name": name, "type": ty.to_string()})).collect();
+    let name = if numbers.of_source { "source_row" } else { "row" };
+    let row = |(place, row): (usize, &Option<u64>)| match row {
+        Some(row) => json!({name: row, "values": cells::json_row(columns(rows, types), place)}),
+        None => json!({name: null, "values": null}),
+    };
+    json!({"columns": described, "rows": numbers.rows.iter().enumerate().map(row).collect::<Vec<_>>()})
+}
+
+async fn print(
+    out: &mut dyn Write,
+    table: &Table,
+    rows: &Rows,
+    types: &[ColumnType],
+    numbers: &Numbers,
+    window: bool,
+) -> Result<(), Failure> {
+    writeln!(out, "{}", said_of(numbers, window))?;
+    let Some(shown) = numbers.rows.iter().position(Option::is_some) else { return Ok(()) };
     let mut lines = Vec::new();
     for (name, ty, array) in columns(rows, types) {
         let values = match Cell::of(ty, array, shown) {
@@ -120,13 +148,12 @@ async fn print(out: &mut dyn Write, table: &Table, rows: &Rows, types: &[ColumnT
         let ty = unit.map_or_else(|| ty.to_string(), |unit| format!("{ty} ({unit})"));
         lines.push(vec![text::printable(name), ty, text::shapes(&shapes), values]);
     }
-    if let Some(row) = rows.table_rows()[shown].filter(|_| !window) {
+    if let Some(row) = numbers.rows[shown].filter(|_| !window) {
         for (name, value) in index_values(table, row).await? {
             writeln!(out, "  {name}: {value}")?;
         }
     }
-    let values =
-        if window { format!("values of row {}", rows.table_rows()[shown].unwrap_or_default()) } else { "values".to_owned() };
+    let values = if window { format!("values of row {}", numbers.rows[shown].unwrap_or_default()) } else { "values".to_owned() };
     writeln!(out)?;
     write!(out, "{}", text::table(&["column", "type", "shape", &values], &lines))?;
     Ok(())
@@ -149,21 +176,22 @@ async fn index_values(table: &Table, row: u64) -> Result<Vec<(String, Value)>, E
 }
 
 /// `rows 110..=120, all 11 exist`.
-fn said_of(rows: &Rows, window: bool) -> String {
-    let there: Vec<u64> = rows.table_rows().iter().flatten().copied().collect();
+fn said_of(numbers: &Numbers, window: bool) -> String {
+    let there: Vec<u64> = numbers.rows.iter().flatten().copied().collect();
+    let of = if numbers.of_source { " of the table behind the view" } else { "" };
     let (Some(first), Some(last)) = (there.first(), there.last()) else {
-        return format!("{}, none exists", text::counted(rows.len() as u64, "row"));
+        return format!("{}, none exists", text::counted(numbers.rows.len() as u64, "row"));
     };
     if !window {
         return format!("row {first}");
     }
     let consecutive = there.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
     let named = match consecutive {
-        true => format!("rows {first}..={last}"),
-        false => format!("{} between {first} and {last}", text::counted(there.len() as u64, "row")),
+        true => format!("rows {first}..={last}{of}"),
+        false => format!("{} between {first} and {last}{of}", text::counted(there.len() as u64, "row")),
     };
-    match rows.len() - there.len() {
-        0 => format!("{named}, all {} exist", rows.len()),
-        missing => format!("{named}, {missing} of {} have no row in the sequence", rows.len()),
+    match numbers.rows.len() - there.len() {
+        0 => format!("{named}, all {} exist", numbers.rows.len()),
+        missing => format!("{named}, {missing} of {} have no row in the sequence", numbers.rows.len()),
     }
 }

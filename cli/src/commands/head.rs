@@ -10,7 +10,7 @@ use tetrys::{ColumnType, Table, table::Rows};
 use crate::{
     cells::{self, Cell},
     failure::{Failure, Outcome},
-    output::Format,
+    output::{Format, row_name},
     pictures, text,
 };
 
@@ -47,7 +47,8 @@ impl Head {
         let table = crate::opening::table(&self.table).await?;
         let mut rows = self.index(&table).await?;
         let mut names: Vec<String> = table.schema().index().map(|column| column.name.clone()).collect();
-        names.insert(0, "row".to_owned());
+        let taken: Vec<&str> = table.schema().columns().iter().map(|column| column.name.as_str()).collect();
+        names.insert(0, row_name("row", &taken));
         let payload = match !self.columns.is_empty() || (self.format.is_text() && !self.index_only) {
             true => self.payload(&table, rows.len() as u64).await?,
             false => None,
