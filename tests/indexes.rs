@@ -164,23 +164,23 @@ fn a_frame_joined_by_hand_gives_rows_and_refuses_windows_by_name() {
     assert_frame_reads_itself(&only_a, "a");
 }
 
-/// For each left row the value of its right row, by looking at every pair.
-fn brute_force(left: &[Record], right: &[Record], by_time: Option<(Pick, i64)>) -> Vec<Option<i64>> {
+/// For each left row the value of its right row, by looking at every pair; of right rows at one time the last, or the first.
+fn brute_force(left: &[Record], right: &[Record], by_time: Option<(Pick, i64)>, last: bool) -> Vec<Option<i64>> {
     let partner = |(log, time, _): &Record| -> Option<i64> {
         let time = (*time)?;
         let same_log = || right.iter().enumerate().filter(|(_, other)| other.0 == *log && other.1.is_some());
-        let Some((pick, tolerance)) = by_time else {
-            return same_log().find(|(_, other)| other.1 == Some(time)).map(|(_, other)| other.2);
+        let at = |wanted: i64| {
+            let mut there = same_log().filter(|(_, other)| other.1 == Some(wanted)).map(|(_, other)| other.2);
+            if last { there.last() } else { there.next() }
         };
-        let near = same_log()
-            .map(|(row, other)| (row, other.1.unwrap(), other.2))
-            .filter(|(_, other, _)| (other - time).abs() <= tolerance);
+        let Some((pick, tolerance)) = by_time else { return at(time) };
+        let near = same_log().map(|(_, other)| other.1.unwrap()).filter(|other| (other - time).abs() <= tolerance);
         match pick {
-            Pick::Nearest => near.min_by_key(|(row, other, _)| ((other - time).abs(), *other, *row)),
-            Pick::Before => near.filter(|(_, other, _)| *other <= time).max_by_key(|(row, other, _)| (*other, *row)),
-            Pick::After => near.filter(|(_, other, _)| *other >= time).min_by_key(|(row, other, _)| (*other, *row)),
+            Pick::Nearest => near.min_by_key(|other| ((other - time).abs(), *other)),
+            Pick::Before => near.filter(|other| *other <= time).max(),
+            Pick::After => near.filter(|other| *other >= time).min(),
         }
-        .map(|(.., value)| value)
+        .and_then(at)
     };
     left.iter().map(partner).collect()
 }
@@ -195,15 +195,21 @@ fn merges_by_key_and_by_time_equal_brute_force() {
         let right = records(&mut rng, &["z", "q", "x"], !sorted);
         let (a, b) = (table_of("a", &left), table_of("b", &right));
         let (index_a, index_b) = (index(&a.0), index(&b.0));
-        let mut cases: Vec<(Merge, Option<(Pick, i64)>)> = vec![(Merge::on(["log", "time"]).first(), None)];
+        let mut cases: Vec<(Merge, Option<(Pick, i64)>)> = vec![(Merge::on(["log", "time"]), None)];
         for pick in [Pick::Nearest, Pick::Before, Pick::After] {
             for tolerance in [0, 1, 3, 1_000] {
                 let merge = Merge::on(["log"]).as_of("time", pick).tolerance(tolerance.to_string()).unwrap();
                 cases.push((merge, Some((pick, tolerance))));
             }
         }
+        let mut seen = std::collections::BTreeSet::new();
+        let is_twice = right.iter().any(|(log, time, _)| time.is_some() && !seen.insert((log, time)));
         for (merge, by_time) in cases {
-            let expected = brute_force(&left, &right, by_time);
+            // Several rows of one log at one time: nobody chooses among them but the user, in whatever direction.
+            assert_eq!(index_a.merge(&index_b, &merge).is_err(), is_twice, "{merge:?}");
+            let last = rng.once_in(2);
+            let merge = if last { merge.last() } else { merge.first() };
+            let expected = brute_force(&left, &right, by_time, last);
             let kept = index_a.merge(&index_b, &merge.clone().left()).unwrap();
             assert_eq!(kept.len(), left.len());
             let rows = all_rows(&kept);
@@ -292,7 +298,7 @@ fn merges_that_cannot_be_are_refused_by_name() {
         let error = a.merge(&b, &merge).unwrap_err();
         assert_eq!((error.kind(), error.to_string().contains(text)), (kind, true), "{error}");
     };
-    refused(Merge::on(["log", "time"]), ErrorKind::Invalid, "row 1 on the right has the same log, time as an earlier one");
+    refused(Merge::on(["log", "time"]), ErrorKind::Invalid, "row 1 on the right has the same log, time as row 0");
     refused(Merge::on(["log", "tim"]), ErrorKind::NotFound, "no column `tim` on the left; there are: log, time, a_id");
     refused(Merge::on(["a_id"]), ErrorKind::NotFound, "no column `a_id` on the right");
     refused(
@@ -491,4 +497,158 @@ fn a_tolerance_with_a_unit_goes_by_the_unit_of_integer_times() {
     let merge = Merge::on(["log"]).as_of_pair("a_id", "b_id", Pick::Nearest).tolerance("5ms").unwrap();
     let error = a.merge(&b, &merge).unwrap_err();
     assert!(error.to_string().contains("`a_id` has no unit of time"), "{error}");
+}
+
+/// A condition as SQL, and what it is for a row: null where nobody knows.
+fn condition(rng: &mut Rng, depth: u64) -> (String, Box<dyn Fn(&Record) -> Option<bool>>) {
+    let number = rng.below(60) as i64;
+    match if depth == 0 { rng.below(4) } else { 4 + rng.below(4) } {
+        0 => (format!("a_id > {number}"), Box::new(move |row| Some(row.2 > number))),
+        1 => (format!("\"time\" <= {}", number / 5), Box::new(move |row| row.1.map(|time| time <= number / 5))),
+        2 => ("time IS NULL".to_owned(), Box::new(|row| Some(row.1.is_none()))),
+        3 => {
+            let log = *rng.pick(&["x", "y", "no -- comment; DROP TABLE t"]);
+            (format!("log = '{log}'"), Box::new(move |row| Some(row.0 == log)))
+        }
+        4 => {
+            let (sql, of) = condition(rng, depth - 1);
+            (format!("NOT ({sql})"), Box::new(move |row| of(row).map(|is| !is)))
+        }
+        5 => {
+            let ((a, of_a), (b, of_b)) = (condition(rng, depth - 1), condition(rng, depth - 1));
+            let and = move |row: &Record| match (of_a(row), of_b(row)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            };
+            (format!("({a})\nAND ({b})"), Box::new(and))
+        }
+        6 => {
+            let ((a, of_a), (b, of_b)) = (condition(rng, depth - 1), condition(rng, depth - 1));
+            let or = move |row: &Record| match (of_a(row), of_b(row)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            };
+            (format!("({a}) OR ({b})"), Box::new(or))
+        }
+        _ => (
+            format!("a_id BETWEEN {number} AND {} OR a_id IN (7, 14)", number + 20),
+            Box::new(move |row| Some((number..=number + 20).contains(&row.2) || [7, 14].contains(&row.2))),
+        ),
+    }
+}
+
+#[test]
+fn a_condition_chooses_rows_and_can_do_nothing_else() {
+    let mut rng = Rng(common::seed());
+    let rows = records(&mut rng, &["x", "y", "z"], true);
+    let a = index(&table_of("a", &rows).0);
+    let ids = |index: &Index| -> Vec<i64> { index.frame().column("a_id").unwrap().i64().unwrap().iter().flatten().collect() };
+    let hostile = [
+        " UNION SELECT * FROM t",
+        " UNION ALL SELECT * FROM t",
+        "; SELECT * FROM t",
+        ";",
+        " -- rest",
+        " /* rest",
+        " /* rest */",
+        " ORDER BY a_id LIMIT 1",
+        " GROUP BY log",
+        ") OR (1 = 1",
+        ")",
+        " OR a_id IN (SELECT a_id FROM t)",
+        " OR EXISTS (SELECT 1)",
+        " OR (SELECT TRUE)",
+        " AS chosen",
+        ", a_id",
+    ];
+    for _ in 0..if common::full() { 400 } else { 30 } {
+        let depth = rng.below(3);
+        let (sql, of) = condition(&mut rng, depth);
+        let expected: Vec<i64> = rows.iter().filter(|row| of(row) == Some(true)).map(|row| row.2).collect();
+        let found = a.filter_sql(&sql).unwrap();
+        assert_eq!(ids(&found), expected, "{sql}");
+        assert_eq!(found.frame().get_column_names(), a.frame().get_column_names());
+        let tail = *rng.pick(&hostile);
+        for text in [format!("{sql}{tail}"), format!("({sql}){tail}")] {
+            let error = a.filter_sql(&text).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{text}: {error}");
+            let error = a.with_columns_sql([("more", &text)]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{text}: {error}");
+        }
+    }
+    for text in ["", "*", "SELECT * FROM t", "a_id", "t; DROP TABLE t", "nowhere > 1"] {
+        assert!(a.filter_sql(text).is_err(), "{text}");
+    }
+    let error = a.with_columns_sql([("log", "a_id")]).unwrap_err();
+    assert!(error.to_string().contains("column `log` is there already"), "{error}");
+    let twice = a.with_columns_sql([("twice", "a_id * 2"), ("late", "time > 3")]).unwrap();
+    assert_eq!(twice.column_names().collect::<Vec<_>>(), ["log", "time", "a_id", "twice", "late"]);
+    // A query asks.
+    for sql in [
+        "DROP TABLE t",
+        "DELETE FROM t",
+        "TRUNCATE TABLE t",
+        "SHOW TABLES",
+        "CREATE TABLE u AS SELECT * FROM t",
+        "",
+        "EXPLAIN SELECT * FROM t",
+        "SELECT 1; SELECT 2",
+        "INSERT INTO t VALUES (1)",
+        "UPDATE t SET a_id = 1",
+        "VALUES (1)",
+        "WITH u AS (DELETE FROM t) SELECT * FROM t",
+    ] {
+        let error = a.query(sql).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{sql}: {error}");
+    }
+    assert_eq!(a.query("WITH u AS (SELECT * FROM t WHERE log = 'x') SELECT COUNT(*) AS n FROM u").unwrap().height(), 1);
+    assert_eq!(a.query("(SELECT log FROM t) UNION (SELECT log FROM t)").unwrap().height(), 3);
+}
+
+#[test]
+fn columns_whose_names_are_patterns_of_polars_work_like_all_others() {
+    let names = ["id", "*", "^.*$", "^id$", "row", "^"];
+    let mut schema = Schema::builder();
+    let columns = names.map(|name| {
+        let place = names.iter().position(|held| *held == name).unwrap() as i64;
+        (
+            name,
+            Arc::new(Int64Array::from_iter_values((0..6).map(|row| if place == 0 { row } else { row * place % 4 }))) as ArrayRef,
+        )
+    });
+    for name in names {
+        schema = schema.index(name, "i64");
+    }
+    let value = ("v", Arc::new(Int64Array::from_iter_values(0..6)) as ArrayRef);
+    let batch = RecordBatch::try_from_iter(columns.into_iter().chain([value])).unwrap();
+    let (raw, store) = memory();
+    drop(raw);
+    let schema = schema.group("g", [("v", "i64")]).build().unwrap();
+    let table = block_on(write(store, schema, cut_by(tiny_cuts()), &[batch])).unwrap();
+    let a = index(&table);
+    let ids = |index: &Index| values(&all_rows(index), "v").into_iter().flatten().collect::<Vec<_>>();
+    for (place, name) in (1_i64..).zip(&names[1..]) {
+        let wanted: Vec<i64> = (0..6).filter(|row| row * place % 4 == 2).collect();
+        assert_eq!(ids(&a.filter_sql(&format!("\"{name}\" = 2")).unwrap()), wanted, "{name}");
+        let all = a.sql(&format!("SELECT * FROM t WHERE t.\"{name}\" = 2 ORDER BY id")).unwrap();
+        assert_eq!((ids(&all), all.column_names().collect::<Vec<_>>()), (wanted, names.to_vec()), "{name}");
+        let one = a.query(&format!("SELECT \"{name}\", COUNT(*) AS n FROM t GROUP BY \"{name}\" ORDER BY n")).unwrap();
+        assert_eq!(one.get_column_names(), [*name, "n"]);
+        assert_eq!(ids(&a.sort([*name, "id"], false).unwrap()).len(), 6);
+        assert_eq!(a.unique([*name]).unwrap().len(), one.height(), "{name}");
+        let made = a.with_columns_sql([("more", format!("\"{name}\" + id"))]).unwrap();
+        let more: Vec<i64> = made.frame().column("more").unwrap().i64().unwrap().iter().flatten().collect();
+        assert_eq!(more, (0..6).map(|row| row * place % 4 + row).collect::<Vec<_>>());
+        let merged = a.merge(&a, &Merge::on([*name]).group_to_list()).unwrap();
+        assert_eq!(merged.len(), 6, "{name}");
+        assert_eq!(a.merge(&a, &Merge::on(["id", *name])).unwrap().len(), 6);
+        assert_eq!(a.split([*name], [("all", 1.0)], "").unwrap()[0].1.len(), 6);
+    }
+    let named = a.with_columns_sql([("^more$", "id"), ("**", "\"*\"")]).unwrap();
+    assert_eq!(named.column_names().skip(names.len()).collect::<Vec<_>>(), ["^more$", "**"]);
+    let folder = tempfile::tempdir().unwrap();
+    let view = block_on(named.save(&folder.path().join("view").display().to_string())).unwrap().table;
+    assert_eq!(index(&view).column_names().collect::<Vec<_>>(), named.column_names().collect::<Vec<_>>());
 }

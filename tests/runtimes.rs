@@ -57,7 +57,7 @@ async fn every_call(folder: &Path) -> Vec<usize> {
         left.merge(&right, &keys.clone().left()).unwrap(),
         left.merge(&right, &keys.clone().first()).unwrap(),
         left.merge(&right, &Merge::on(["log"]).group_to_list()).unwrap(),
-        left.merge(&right, &Merge::on(["log"]).as_of("time", Pick::Nearest)).unwrap(),
+        left.merge(&right, &Merge::on(["log"]).as_of("time", Pick::Nearest).first()).unwrap(),
         Index::concat_filling([&left, &right]).unwrap(),
     ];
     indexes.extend(left.split(["time"], [("train", 0.5), ("test", 0.5)], "").unwrap().into_iter().map(|(_, part)| part));

@@ -17,7 +17,7 @@ use tetrys::{
     id::Hash,
     index::is_locator,
     store::CountingStore,
-    table::GcSettings,
+    table::{GcSettings, VerifyReach},
 };
 
 /// log, time, value of the payload.
@@ -141,7 +141,7 @@ fn a_saved_index_reads_as_the_live_one_did() {
         let b = index(&table_in(folder.path(), "b", &records(&mut rng, &["z", "q", "x"])));
         let c = index(&table_in(folder.path(), "c", &records(&mut rng, &["y", "z", "x"])));
         let by_key = Merge::on(["log", "time"]).first();
-        let by_time = Merge::on(["log"]).as_of("time", Pick::Nearest).tolerance("3").unwrap();
+        let by_time = Merge::on(["log"]).as_of("time", Pick::Nearest).tolerance("3").unwrap().last();
         let ab = a.merge(&b, &by_key).unwrap();
         let abc = a.merge(&b, &by_time.clone().left()).unwrap().merge(&c, &by_key.clone().left()).unwrap();
         let lists = a.merge(&b, &Merge::on(["log", "time"]).group_to_list().left()).unwrap();
@@ -218,7 +218,7 @@ fn a_view_merges_again_as_the_live_index_does() {
     let a = index(&table_in(folder.path(), "a", &records(&mut rng, &["x", "y", "z"])));
     let b = index(&table_in(folder.path(), "b", &records(&mut rng, &["z", "y", "x"])));
     let c = index(&table_in(folder.path(), "c", &records(&mut rng, &["x", "y", "z"])));
-    let by_time = Merge::on(["log"]).as_of("time", Pick::Before).left();
+    let by_time = Merge::on(["log"]).as_of("time", Pick::Before).first().left();
     let ab = a.merge(&b, &by_time).unwrap();
     let saved = |live: &Index, name: &str| {
         let url = folder.path().join(name).display().to_string();
@@ -309,6 +309,8 @@ fn changes_of_tables_and_collections_of_garbage_know_views() {
     // Its rows are those of others.
     let error = block_on(view.append(WriteOptions::default())).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("is a view"), "{error}");
+    let error = block_on(view.materialize(|_, _| {})).unwrap_err();
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("write its rows to a new table"), "{error}");
 }
 
 #[test]
@@ -574,6 +576,44 @@ fn damaged_and_forged_views_are_refused() {
         }
     }
     assert!(members.len() > 40 && refused > members.len(), "{} members, {refused} refused", members.len());
+}
+
+#[test]
+fn verification_says_what_it_left_out_and_reaches_versions_and_sources_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = table_in(folder.path(), "a", &ticks(0..9));
+    let a = block_on(a.edit().set_property("who", "me").commit()).unwrap();
+    let live = index(&a);
+    let url = folder.path().join("view").display().to_string();
+    let first = block_on(live.save(&url)).unwrap().table;
+    let view = block_on(live.filter(col("a_id").gt(lit(104))).unwrap().view_writer().save_over(&first)).unwrap().table;
+    let verify = |table: &Table, all_versions, sources| {
+        block_on(table.verify_more(VerifyReach { all_versions, sources }, |_, _| {})).unwrap()
+    };
+    let rows = format!("rows of {} version 2", a.url());
+    assert_eq!(block_on(view.verify(|_, _| {})).unwrap().not_checked, ["versions: 1".to_owned(), rows.clone()]);
+    assert_eq!(verify(&view, true, false).not_checked, [rows]);
+    assert_eq!(verify(&view, false, true).not_checked, ["versions: 1"]);
+    let all = verify(&view, true, true);
+    assert!(all.not_checked.is_empty() && all.damage.is_empty() && all.chunks > 0, "{all:?}");
+    // What two versions have is read once.
+    let (one, both) = (verify(&a, false, false), verify(&a, true, false));
+    assert_eq!((one.not_checked, both.not_checked.len()), (vec!["versions: 1".to_owned()], 0));
+    assert_eq!((both.chunks, both.blocks), (one.chunks, one.blocks));
+    // Damage in a source, and in another version, is named with its place.
+    let name = block_on(a.objects()).unwrap().into_keys().find(|name| name.starts_with("chunks/")).unwrap();
+    let path = folder.path().join("a").join(&name);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    std::fs::write(&path, bytes).unwrap();
+    assert!(verify(&view, true, false).damage.is_empty());
+    let damage = verify(&view, false, true).damage;
+    assert!(damage.len() == 1 && damage[0].object == format!("{} version 2: {name}", a.url()), "{damage:?}");
+    std::fs::write(folder.path().join("view").join(manifest_name(1)), b"{}").unwrap();
+    assert!(verify(&view, false, false).damage.is_empty());
+    let damage = verify(&view, true, false).damage;
+    assert!(damage.len() == 1 && damage[0].object == "version 1: manifest", "{damage:?}");
 }
 
 /// The path to every value of some JSON.

@@ -43,7 +43,10 @@ fn a_merge_is_made_of_two_tables_and_read_like_one() {
     let explained = tetrys(folder, "explain view 25 --columns ego.* --offsets=-3..=0 --json").json();
     // One range for each table.
     assert_eq!(explained["ranges"], json!(2));
-    assert_eq!(tetrys(folder, "verify view").code, 0);
+    assert!(tetrys(folder, "verify view").ok().contains("not checked: rows of "));
+    let checked = tetrys(folder, "verify view --sources --json").json();
+    assert_eq!((&checked["damage"], &checked["not_checked"]), (&json!([]), &json!([])));
+    assert!(checked["chunks"].as_u64().unwrap() > 0, "{checked}");
     assert!(tetrys(folder, "layout view").fails(1).contains("no chunks of its own"));
     // How it was made stands in its lineage.
     let manifest = fs::read_dir(folder.join("view/manifests")).unwrap().next().unwrap().unwrap().path();
@@ -53,6 +56,66 @@ fn a_merge_is_made_of_two_tables_and_read_like_one() {
     assert!(tetrys(folder, "merge table labels --on scene_index,frame_index --out view").fails(1).contains("there already"));
     let next = tetrys(folder, "merge table labels --on scene_index,frame_index --out view --update --json").json();
     assert_eq!(next["version"], json!(2));
+}
+
+#[test]
+fn a_row_of_a_view_is_shown_with_its_own_index_values_and_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    tetrys_with(
+        folder,
+        &["select", "table", "--where", "frame_index > 9", "--sort", "timestamp", "--descending", "--out", "view"],
+    )
+    .ok();
+    let all = tetrys_with(folder, &["query", "view", "SELECT row, frame_index, timestamp FROM t", "--json"]).json();
+    let source = tetrys_with(folder, &["query", "table", "SELECT row, timestamp FROM t", "--json"]).json();
+    let row_of = |timestamp: &serde_json::Value| {
+        source.as_array().unwrap().iter().find(|row| row["timestamp"] == *timestamp).unwrap()["row"].clone()
+    };
+    for row in [0, 3, 19] {
+        let (of_view, number) = (&all[row], row.to_string());
+        let said = tetrys(folder, &format!("get view {number} --columns ego.*")).ok();
+        assert!(said.starts_with(&format!("row {row}\n")), "{said}");
+        assert!(said.contains(&format!("  frame_index: {}\n", of_view["frame_index"])), "{said}");
+        let json = tetrys(folder, &format!("get view {number} --columns ego.* --json")).json();
+        assert_eq!(json["rows"][0]["row"], json!(row));
+        let of_table = row_of(&of_view["timestamp"]);
+        let same = tetrys(folder, &format!("get table {of_table} --columns ego.* --json")).json();
+        assert_eq!(json["rows"][0]["values"], same["rows"][0]["values"]);
+        let line = tetrys(folder, &format!("get view {number} --columns ego.* --ndjson")).json();
+        assert_eq!(line["row"], json!(row));
+        // A window follows the table behind it, and says so.
+        let window = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0 --json")).json();
+        assert_eq!((&window["rows"][0]["source_row"], window["rows"][0].get("row")), (&of_table, None));
+        let said = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0")).ok();
+        assert!(said.starts_with(&format!("rows {of_table}..={of_table} of the table behind the view")), "{said}");
+        let head = tetrys(folder, "head view -n 20 --index-only --json").json();
+        assert_eq!((&head[row]["row"], &head[row]["timestamp"]), (&json!(row), &of_view["timestamp"]));
+    }
+}
+
+#[test]
+fn a_condition_is_one_expression_and_a_query_only_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    for condition in ["1 = 0 UNION SELECT * FROM t", "1 = 0; SELECT 1", "frame_index > 3 -- ", "frame_index IN (SELECT 3)"] {
+        for arguments in [
+            vec!["delete", "table", "--where", condition],
+            vec!["select", "table", "--where", condition, "--out", "view"],
+            vec!["select", "table", "--column", &format!("more={condition}"), "--out", "view"],
+        ] {
+            let said = tetrys_with(folder, &arguments).fails(1);
+            assert!(said.contains("expected one expression over index columns"), "{arguments:?}: {said}");
+        }
+    }
+    for sql in ["DROP TABLE t", "DELETE FROM t", "TRUNCATE TABLE t"] {
+        let said = tetrys_with(folder, &["query", "table", sql]).fails(1);
+        assert!(said.contains("SQL here asks, and changes nothing"), "{said}");
+    }
+    assert!(!folder.join("view").exists());
+    assert_eq!(tetrys(folder, "info table --json").json()["version"], json!(1));
 }
 
 #[test]
@@ -121,6 +184,16 @@ fn differences_are_told_and_a_moved_table_is_bound_again() {
     let said = tetrys(folder, "diff table other --on scene_index,frame_index").ok();
     assert!(said.contains("no payload read") && said.contains("column group ego"), "{said}");
     assert!(tetrys(folder, "diff table other --on scene").fails(1).contains("no index column `scene`"));
+    // By its exit code, and exactly.
+    assert_eq!(tetrys(folder, "diff table other --on scene_index,frame_index --exit-code").code, 4);
+    assert_eq!(tetrys(folder, "diff table labels --exit-code").code, 0);
+    let exact = tetrys(folder, "diff table other --on scene_index,frame_index --exact --json").json();
+    assert_eq!((&exact["exact"], &exact["not_compared"]), (&json!(true), &json!([])));
+    assert!(exact["changed"]["count"].as_u64() <= found["changed"]["count"].as_u64(), "{exact}");
+    // A view and an older version are checked when that is asked for.
+    tetrys(folder, "edit labels --set who=me").ok();
+    assert!(tetrys(folder, "verify labels").ok().contains("not checked: versions: 1 (--all-versions)"));
+    assert!(!tetrys(folder, "verify labels --all-versions").ok().contains("not checked"));
     tetrys(folder, "select table --where 'frame_index>3' --out view").fails(1);
     tetrys_with(folder, &["select", "table", "--where", "frame_index > 3", "--out", "view"]).ok();
     fs::rename(folder.join("table"), folder.join("moved")).unwrap();

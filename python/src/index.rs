@@ -85,6 +85,7 @@ impl Index {
         tolerance: Option<String>,
         keep_left: bool,
         first: bool,
+        last: bool,
         group_to_list: bool,
         suffix: String,
     ) -> PyResult<Self> {
@@ -106,6 +107,9 @@ impl Index {
         }
         if first {
             merge = merge.first();
+        }
+        if last {
+            merge = merge.last();
         }
         if group_to_list {
             merge = merge.group_to_list();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,17 @@ def ids(index: tt.Index, name: str) -> list[Any]:
     return [int(value) // 10 if there else None for value, there in zip(rows[f"{name}.value"], rows.column_mask(f"{name}.value"), strict=True)]
 
 
-def partner(row: Row, right: list[Row], how: str, direction: str, tolerance: int | None) -> int | None:
+def partner(row: Row, right: list[Row], how: str, direction: str, tolerance: int | None, last: bool) -> int | None:
     """By brute force: the number of the right row."""
     log, time = row
     if how != "asof":
-        return next((number for number, other in enumerate(right) if other == row), None)
+        same = [number for number, other in enumerate(right) if other == row]
+        return same[-1 if last else 0] if same else None
     found = [(abs(at - time), at, number) for number, (other, at) in enumerate(right) if other == log]
     found = [one for one in found if direction == "nearest" or (one[1] <= time if direction == "backward" else one[1] >= time)]
     found = [one for one in found if tolerance is None or one[0] <= tolerance]
-    # Equally near: the earlier; at the same time: the last one for backward, else the first.
-    found.sort(key=lambda one: (one[0], one[1], -one[2] if direction == "backward" else one[2]))
+    # Equally near: the earlier; at the same time: as asked, in every direction.
+    found.sort(key=lambda one: (one[0], one[1], -one[2] if last else one[2]))
     return found[0][2] if found else None
 
 
@@ -62,9 +64,18 @@ def test_merges_equal_brute_force(
     direction = data.draw(st.sampled_from(["backward", "forward", "nearest"]))
     tolerance = data.draw(st.none() | st.integers(0, 4)) if how == "asof" else None
     a, b = (tt.read_index(table_of(str(folder / name), name, rows)) for name, rows in (("a", left), ("b", right)))
-    options: dict[str, Any] = {"direction": direction, "keep_left": keep} if how == "asof" else {"first": True}
-    merged = tt.merge(a, b, ["log", "time"], how=how, tolerance=None if tolerance is None else f"{tolerance}ms", **options)
-    wanted = [(number, partner(row, right, how, direction, tolerance)) for number, row in enumerate(left)]
+    last, shift = data.draw(st.booleans()), data.draw(st.integers(-2, 2))
+    options: dict[str, Any] = {"direction": direction, "keep_left": keep} if how == "asof" else {}
+    options["tolerance"] = None if tolerance is None else f"{tolerance}ms"
+    # Keys are what the frame says, also where it was changed.
+    a = a.with_frame(a.to_polars().with_columns(pl.col("time") + shift))
+    left = [(log, time + shift) for log, time in left]
+    if len(set(right)) < len(right):
+        with pytest.raises(tt.Invalid, match="(has|have) the same"):
+            tt.merge(a, b, ["log", "time"], how=how, **options)
+    options["last" if last else "first"] = True
+    merged = tt.merge(a, b, ["log", "time"], how=how, **options)
+    wanted = [(number, partner(row, right, how, direction, tolerance, last)) for number, row in enumerate(left)]
     if how == "inner" or (how == "asof" and not keep):
         wanted = [one for one in wanted if one[1] is not None]
     assert list(zip(ids(merged, "a"), ids(merged, "b"), strict=True)) == wanted
@@ -73,6 +84,8 @@ def test_merges_equal_brute_force(
     view = tt.read_index(str(folder / "view"))
     assert view.to_polars().select(merged.columns).equals(merged.to_polars().select(merged.columns))
     assert list(zip(ids(view, "a"), ids(view, "b"), strict=True)) == wanted
+    again = pickle.loads(pickle.dumps(merged))
+    assert list(zip(ids(again, "a"), ids(again, "b"), strict=True)) == wanted
 
 
 def test_rows_of_one_key_are_an_error_the_first_or_a_list(tmp_path: Path) -> None:
@@ -90,9 +103,47 @@ def test_rows_of_one_key_are_an_error_the_first_or_a_list(tmp_path: Path) -> Non
         ({"tolerance": "1s"}, "a tolerance goes with"),
         ({"how": "asof", "tolerance": "1 parsec"}, "parsec"),
         ({"right_on": ["log"]}, "2 keys on the left, 1 on the right"),
+        ({"first": True, "last": True}, "choose one"),
     ]:
         with pytest.raises(tt.Invalid, match=message):
             a.merge(b, ["log", "time"], **wrong)
+
+
+def test_a_merge_by_a_changed_key_is_pickled_and_needs_the_keys_of_all_rows(tmp_path: Path) -> None:
+    a = tt.read_index(table_of(str(tmp_path / "a"), "a", [("x", time) for time in range(6)]))
+    b = tt.read_index(table_of(str(tmp_path / "b"), "b", [("x", time) for time in range(6)]))
+    shifted = a.with_frame(a.to_polars().with_columns(bucket=pl.col("time") - 1)).filter(pl.col("time") > 2)
+    merged = tt.merge(shifted, b, ["bucket"], right_on=["time"])
+    for one in (merged, pickle.loads(pickle.dumps(merged)), pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(merged))))):
+        assert ids(one, "b") == [2, 3, 4]
+        window = tt.row_loader(one).get_rows(0, ["b.value"], offsets=range(-1, 1))
+        assert list(window["b.value"]) == [10, 20]
+    late = a.filter(pl.col("time") > 2)
+    late = late.with_frame(late.to_polars().with_columns(bucket=pl.col("time") - 1))
+    with pytest.raises(tt.Invalid, match="3 of 6 rows"):
+        tt.merge(late, b, ["bucket"], right_on=["time"])
+
+
+def test_time_zones_go_into_frames_and_views_and_come_back(tmp_path: Path) -> None:
+    zone = "Europe/Berlin"
+    times = pl.Series("at", [datetime(2024, 3, 31, hour) for hour in range(4)]).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    data = pl.DataFrame({"at": times.dt.cast_time_unit("us"), "v.value": [0, 1, 2, 3]})
+    table = tt.write_table(str(tmp_path / "t"), data, index=["at"])
+    index = tt.read_index(table)
+    assert index["at"].dtype == pl.Datetime("us", zone) and index["at"].to_list() == times.to_list()
+    assert len(index.filter(pl.col("at") >= times[2])) == 2
+    view = index.filter(pl.col("at") >= times[1]).save(str(tmp_path / "view"))
+    assert view.index_columns == [("at", f"timestamp[us,{zone}]")]
+    assert tt.read_index(view)["at"].to_list() == times.to_list()[1:]
+    assert len(tt.merge(index, tt.read_index(view), "at")) == 3
+    patched = table.patch(pl.DataFrame({"at": times.dt.cast_time_unit("us")[2:3].dt.convert_time_zone("UTC"), "v.value": [7]}), on="at")
+    assert tt.row_loader(tt.read_index(patched)).take(range(4))["v.value"].tolist() == [0, 1, 7, 3]
+
+
+def test_sql_only_asks(index: tt.Index) -> None:
+    for query in ("DROP TABLE t", "DELETE FROM t", "SELECT 1; SELECT 2"):
+        with pytest.raises(tt.Invalid, match="changes nothing"):
+            index.sql(query)
 
 
 def test_a_view_is_a_table_of_its_own(index: tt.Index, drives: str, tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ use crate::{
 
 /// The frame of a table version of `expected` rows: the index columns that are `described`, without locators.
 ///
-/// Zoned timestamps become naive ones in UTC.
+/// Zoned timestamps keep their time zone, or are in UTC where polars does not know it. Seconds become milliseconds.
 ///
 /// # Errors
-/// Errors of `batches`; `Corrupt` for another number of rows; `Internal` where polars refuses a column.
+/// Errors of `batches`; `Corrupt` for another number of rows; `Unsupported` for seconds that are no milliseconds; `Internal` where
+/// polars refuses a column.
 pub fn frame(
     described: &[&TableColumn],
     expected: u64,
@@ -76,6 +77,11 @@ pub fn without_locators(frame: &DataFrame) -> Result<DataFrame> {
     DataFrame::new(frame.height(), columns).map_err(internal)
 }
 
+/// The time zone of a frame for the one of an index column: the same, or UTC where polars does not know it.
+pub(crate) fn shown_zone(zone: Option<&str>) -> Option<TimeZone> {
+    zone.map(|zone| TimeZone::opt_try_new(Some(zone)).ok().flatten().unwrap_or(TimeZone::UTC))
+}
+
 pub(crate) fn internal(error: PolarsError) -> Error {
     Error::new(ErrorKind::Internal, format!("polars: {error}"))
 }
@@ -113,13 +119,21 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
         arrow_schema::TimeUnit::Microsecond => TimeUnit::Microseconds,
         arrow_schema::TimeUnit::Nanosecond => TimeUnit::Nanoseconds,
     };
-    let ticks = |unit: &arrow_schema::TimeUnit| -> Int64Chunked {
+    let ticks = |unit: &arrow_schema::TimeUnit| -> Result<Int64Chunked> {
         let scale = if matches!(unit, arrow_schema::TimeUnit::Second) { 1000 } else { 1 };
         let data = array.to_data();
         let values = data.buffer::<i64>(0);
+        let scaled = |value: &i64| {
+            value.checked_mul(scale).ok_or_else(|| {
+                Error::unsupported(format!(
+                    "index column `{name}`: {value} seconds are more milliseconds than 64 bits hold, in which frames have them; \
+                     choose the other columns (Table::index_columns)"
+                ))
+            })
+        };
         (0..array.len())
-            .map(|row| array.is_valid(row).then(|| values.get(row).map(|value| value.saturating_mul(scale))).flatten())
-            .collect()
+            .map(|row| array.is_valid(row).then(|| values.get(row)).flatten().map(scaled).transpose())
+            .collect::<Result<_>>()
     };
     let named = |series: Series| series.with_name(name.into());
     match array.data_type() {
@@ -129,8 +143,10 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
             let days: Int32Chunked = array.as_primitive::<types::Date32Type>().iter().collect();
             Ok(named(days.into_date().into_series()))
         }
-        Arrow::Timestamp(arrow, _) => Ok(named(ticks(arrow).into_datetime(unit(arrow), None).into_series())),
-        Arrow::Duration(arrow) => Ok(named(ticks(arrow).into_duration(unit(arrow)).into_series())),
+        Arrow::Timestamp(arrow, zone) => {
+            Ok(named(ticks(arrow)?.into_datetime(unit(arrow), shown_zone(zone.as_deref())).into_series()))
+        }
+        Arrow::Duration(arrow) => Ok(named(ticks(arrow)?.into_duration(unit(arrow)).into_series())),
         other => Err(Error::unsupported(format!("index column `{name}`: {other} in a frame"))),
     }
 }

@@ -23,16 +23,24 @@ pub struct Merge {
     as_of: Option<(String, String, Pick)>,
     tolerance: Option<(TimeSpan, String)>,
     keep_left: bool,
-    first: bool,
-    lists: bool,
+    several: Several,
     suffix: String,
+}
+
+/// What is done with right rows of equal keys, and of equal times in a merge by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Several {
+    Refused,
+    First,
+    Last,
+    Lists,
 }
 
 impl Merge {
     /// Rows with equal values in these columns belong together; null equals nothing. Rows without a partner are left out.
     pub fn on<N: Into<String>>(keys: impl IntoIterator<Item = N>) -> Self {
         let on = keys.into_iter().map(Into::into).map(|key: String| (key.clone(), key)).collect();
-        Self { on, as_of: None, tolerance: None, keep_left: false, first: false, lists: false, suffix: "_right".to_owned() }
+        Self { on, as_of: None, tolerance: None, keep_left: false, several: Several::Refused, suffix: "_right".to_owned() }
     }
 
     /// As [`Merge::on`], where a key has another name on the right: pairs of left and right.
@@ -42,7 +50,8 @@ impl Merge {
     }
 
     /// Of the right rows with equal keys, the one whose time is nearest, the last before or the first after that of the left row.
-    /// Equally near: the earlier; at the same time: the last in the order of the right frame for [`Pick::Before`], else the first.
+    /// Of an earlier and a later row that are equally near, the earlier one. Several right rows with equal keys and the same time
+    /// are an error, unless [`Merge::first`] or [`Merge::last`] says which of them counts.
     pub fn as_of(mut self, time: impl Into<String>, pick: Pick) -> Self {
         let time = time.into();
         self.as_of = Some((time.clone(), time, pick));
@@ -77,9 +86,16 @@ impl Merge {
         self
     }
 
-    /// Where several right rows have the same keys, takes the first of them; otherwise they are an error.
+    /// Where several right rows have the same keys (and the same time, in a merge by time), takes the first of them in the order
+    /// of the right frame; otherwise they are an error.
     pub fn first(mut self) -> Self {
-        self.first = true;
+        self.several = Several::First;
+        self
+    }
+
+    /// As [`Merge::first`], the last of them.
+    pub fn last(mut self) -> Self {
+        self.several = Several::Last;
         self
     }
 
@@ -88,11 +104,12 @@ impl Merge {
     ///
     /// The right index must be of one table, with each of its rows at most once.
     pub fn group_to_list(mut self) -> Self {
-        self.lists = true;
+        self.several = Several::Lists;
         self
     }
 
-    /// What is put behind the names of right columns that are there on the left too; `_right` by default.
+    /// What is put behind the names of right columns that are there on the left too, be it in the index or in a column group;
+    /// `_right` by default.
     pub fn suffix(mut self, suffix: impl Into<String>) -> Self {
         self.suffix = suffix.into();
         self
@@ -103,7 +120,7 @@ impl Merge {
         self.keep_left
     }
 
-    /// The name that a right column gets where `taken` says that the left has it.
+    /// The name that a right column gets where `taken` says that the merged index has it already.
     pub(crate) fn renamed(&self, name: &str, taken: impl Fn(&str) -> bool) -> String {
         let mut renamed = name.to_owned();
         while taken(&renamed) {
@@ -112,15 +129,22 @@ impl Merge {
         renamed
     }
 
+    /// The left keys, the time of a merge by time among them.
+    pub(crate) fn left_keys(&self) -> impl Iterator<Item = &str> {
+        let time = self.as_of.iter().map(|(left, ..)| left.as_str());
+        self.on.iter().map(|(left, _)| left.as_str()).chain(time)
+    }
+
     /// The keys of the right frame whose rows become lists, if they do.
     ///
     /// # Errors
     /// `Invalid` for a merge by time, which has one partner for each row.
     pub(crate) fn list_keys(&self) -> Result<Option<Vec<&str>>> {
-        if self.lists && (self.as_of.is_some() || self.on.is_empty()) {
+        let lists = self.several == Several::Lists;
+        if lists && (self.as_of.is_some() || self.on.is_empty()) {
             return Err(Error::invalid("merge: lists of rows are made by keys alone, not by time: leave Merge::as_of out"));
         }
-        Ok(self.lists.then(|| self.on.iter().map(|(_, right)| right.as_str()).collect()))
+        Ok(lists.then(|| self.on.iter().map(|(_, right)| right.as_str()).collect()))
     }
 
     /// The times of a merge by time: their names on the left and on the right.
@@ -137,8 +161,8 @@ impl Merge {
     /// count in, where that is known.
     ///
     /// # Errors
-    /// `NotFound` for a key that is not there, `Invalid` for keys of different types and, without [`Merge::first`], for equal keys
-    /// on the right.
+    /// `NotFound` for a key that is not there, `Invalid` for keys of different types and, without [`Merge::first`] and
+    /// [`Merge::last`], for equal keys on the right.
     pub(crate) fn partners(&self, left: &DataFrame, right: &DataFrame, unit: Option<i64>) -> Result<Vec<Option<IdxSize>>> {
         for (left_key, right_key) in &self.on {
             same_type(left, left_key, right, right_key)?;
@@ -154,20 +178,24 @@ impl Merge {
     }
 
     fn equal_partners(&self, left: &DataFrame, right: &DataFrame) -> Result<Vec<Option<IdxSize>>> {
-        let (groups, firsts) = self.groups(left, right)?;
-        let Groups { left, right, .. } = groups;
-        if !self.first
-            && let Some(row) = right.iter().enumerate().position(|(row, group)| {
-                group.is_some_and(|group| firsts.get(group as usize).is_none_or(|first| *first as usize != row))
-            })
-        {
-            let names: Vec<&str> = self.on.iter().map(|(_, right)| right.as_str()).collect();
-            return Err(Error::invalid(format!(
-                "merge: row {row} on the right has the same {} as an earlier one; take the first with Merge::first, or all of them with Merge::group_to_list",
-                names.join(", ")
-            )));
+        let (groups, mut chosen) = self.groups(left, right)?;
+        for (row, group) in groups.right.iter().enumerate() {
+            let Some(slot) = group.and_then(|group| chosen.get_mut(group as usize)) else { continue };
+            match self.several {
+                Several::First => {}
+                Several::Last => *slot = row as IdxSize,
+                Several::Refused | Several::Lists if *slot as usize == row => {}
+                Several::Refused | Several::Lists => {
+                    let names: Vec<&str> = self.on.iter().map(|(_, right)| right.as_str()).collect();
+                    return Err(Error::invalid(format!(
+                        "merge: row {row} on the right has the same {} as row {slot}; take the first of such rows, the last, or \
+                         all of them as a list (Merge::first, Merge::last, Merge::group_to_list)",
+                        names.join(", ")
+                    )));
+                }
+            }
         }
-        Ok(left.iter().map(|group| group.and_then(|group| firsts.get(group as usize).copied())).collect())
+        Ok(groups.left.iter().map(|group| group.and_then(|group| chosen.get(group as usize).copied())).collect())
     }
 
     fn nearest_partners(
@@ -207,6 +235,30 @@ impl Merge {
         if !order.is_sorted() {
             order.sort_unstable();
         }
+        let same = |a: &(u32, i64, IdxSize), b: &(u32, i64, IdxSize)| (a.0, a.1) == (b.0, b.1);
+        match self.several {
+            Several::First => order.dedup_by(|next, kept| same(next, kept)),
+            // What is kept of equal ones is the slot of the first and the row of the last.
+            Several::Last => order.dedup_by(|next, kept| {
+                let equal = same(next, kept);
+                if equal {
+                    *kept = *next;
+                }
+                equal
+            }),
+            Several::Refused | Several::Lists => {
+                if let Some([first, second]) = order.array_windows().find(|[a, b]| same(a, b)) {
+                    let keys = self.on.iter().map(|(_, right)| right.as_str()).chain([right_time]);
+                    return Err(Error::invalid(format!(
+                        "merge: rows {} and {} on the right have the same {}; take the first of such rows or the last \
+                         (Merge::first, Merge::last)",
+                        first.2,
+                        second.2,
+                        keys.collect::<Vec<_>>().join(", ")
+                    )));
+                }
+            }
+        }
         let mut starts = vec![0_u64];
         for (place, (group, _, _)) in order.iter().enumerate() {
             while starts.len() <= *group as usize {
@@ -230,7 +282,12 @@ impl Merge {
         const GROUP: &str = "__group";
         let keys = |frame: &DataFrame, name: fn(&(String, String)) -> &str| -> Result<DataFrame> {
             let columns = self.on.iter().enumerate().map(|(place, pair)| {
-                let column = frame.column(name(pair)).map_err(internal)?.clone();
+                let column = frame.column(name(pair)).map_err(internal)?;
+                // Instants are equal in every time zone.
+                let column = match column.dtype() {
+                    DataType::Datetime(..) => column.to_physical_repr(),
+                    _ => column.clone(),
+                };
                 Ok(column.with_name(format!("__{place}").into()))
             });
             let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -288,7 +345,11 @@ fn key<'a>(frame: &'a DataFrame, name: &str, side: &str) -> Result<&'a Column> {
 
 fn same_type(left: &DataFrame, left_key: &str, right: &DataFrame, right_key: &str) -> Result<()> {
     let (left, right) = (key(left, left_key, "left")?, key(right, right_key, "right")?);
-    match left.dtype() == right.dtype() {
+    let same = match (left.dtype(), right.dtype()) {
+        (DataType::Datetime(unit, Some(_)), DataType::Datetime(other, Some(_))) => unit == other,
+        (left, right) => left == right,
+    };
+    match same {
         true => Ok(()),
         false => Err(Error::invalid(format!(
             "merge: key `{left_key}` is {} on the left and `{right_key}` is {} on the right: cast one of them",

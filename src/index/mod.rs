@@ -4,11 +4,14 @@ mod aside;
 mod frame;
 mod locate;
 mod merge;
+mod sql;
 mod unframe;
 
-pub(crate) use aside::{aside, collect};
+pub(crate) use aside::collect;
 pub(crate) use frame::internal;
+pub(crate) use frame::shown_zone;
 pub use frame::{frame, with_locators, without_locators};
 pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
 pub use merge::Merge;
+pub(crate) use sql::{filtered, query, with_columns};
 pub use unframe::{column_type, unframed};

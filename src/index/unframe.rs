@@ -14,7 +14,7 @@ use crate::{
     schema::{ColumnType, Primitive, TimeUnit as Unit},
 };
 
-/// The type that a column of a frame has in an index; timestamps are naive.
+/// The type that a column of a frame has in an index.
 ///
 /// # Errors
 /// `Invalid` for a type that an index cannot hold, with what to do.
@@ -40,7 +40,7 @@ pub fn column_type(column: &Column) -> Result<ColumnType> {
         DataType::String => Ok(ColumnType::Utf8),
         DataType::Categorical(..) | DataType::Enum(..) => Ok(ColumnType::Categorical),
         DataType::Date => Ok(ColumnType::Date),
-        DataType::Datetime(ticked, _) => Ok(ColumnType::Timestamp(unit(ticked), None)),
+        DataType::Datetime(ticked, zone) => Ok(ColumnType::Timestamp(unit(ticked), zone.as_ref().map(|zone| zone.to_string()))),
         DataType::Duration(ticked) => Ok(ColumnType::Duration(unit(ticked))),
         other => Err(Error::invalid(format!(
             "column `{}` is {other}, which an index cannot hold: cast it, or leave it out by Index::select",
@@ -49,8 +49,8 @@ pub fn column_type(column: &Column) -> Result<ColumnType> {
     }
 }
 
-/// A column of a frame as the Arrow array of an index column of type `ty`, which [`column_type`] gave, or a zoned timestamp of
-/// the same unit.
+/// A column of a frame as the Arrow array of an index column of type `ty`, which [`column_type`] gave, or a timestamp of the same
+/// unit in another zone.
 ///
 /// # Errors
 /// `Internal` where the column is of another type.

@@ -179,9 +179,17 @@ impl Table {
     /// are cut. Each is compared with its name. `progress` is told the chunks done, and those in all.
     ///
     /// # Errors
-    /// `Corrupt` naming chunk and owner where one is missing or damaged; `Conflict` where another writer changed the same;
-    /// errors of the stores.
+    /// `Unsupported` of a view, which has no rows of its own; `Corrupt` naming chunk and owner where one is missing or damaged;
+    /// `Conflict` where another writer changed the same; errors of the stores.
     pub async fn materialize(&self, mut progress: impl FnMut(u64, u64)) -> Result<Self> {
+        if self.view().is_some() {
+            return Err(Error::unsupported(format!(
+                "{} version {} is a view: its rows and the sequences of its windows are those of other tables; materialize those, \
+                 or write its rows to a new table",
+                self.url(),
+                self.version()
+            )));
+        }
         if self.manifest().stores.is_empty() {
             return Ok(self.clone());
         }

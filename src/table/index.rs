@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polars::{
-    prelude::{DataFrame, Expr, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions, UniqueKeepStrategy, col},
-    sql::SQLContext,
+use polars::prelude::{
+    Column, DataFrame, Expr, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions, UniqueKeepStrategy, col,
 };
 
 use super::{
@@ -225,20 +224,34 @@ impl Index {
         self.keep(frame.map_err(|error| refused("unique", &error))?)
     }
 
+    /// The rows for which a condition in SQL is true, what stands behind WHERE: `agents_count > 100`.
+    ///
+    /// The condition is one expression over the columns, and no query: what comes from elsewhere can only choose rows.
+    ///
+    /// # Errors
+    /// `Invalid` for anything else, and where polars refuses the condition.
+    pub fn filter_sql(&self, condition: &str) -> Result<Self> {
+        self.with_frame(index::filtered(&self.frame, condition)?)
+    }
+
+    /// More columns, computed in SQL from those there are: names and expressions, `("busy", "agents_count > 100")`.
+    ///
+    /// # Errors
+    /// `Invalid` for what is not one expression over the columns, for a name that is there, and where polars refuses one.
+    pub fn with_columns_sql<N: AsRef<str>, S: AsRef<str>>(&self, columns: impl IntoIterator<Item = (N, S)>) -> Result<Self> {
+        let columns: Vec<(N, S)> = columns.into_iter().collect();
+        let columns: Vec<(&str, &str)> = columns.iter().map(|(name, sql)| (name.as_ref(), sql.as_ref())).collect();
+        self.with_frame(index::with_columns(&self.frame, &columns)?)
+    }
+
     /// What a SQL query over the table `t` gives, as a frame: `SELECT host, COUNT(*) FROM t GROUP BY host`.
     ///
     /// Rows are read after [`Index::with_frame`], if the query kept the locators, as `SELECT *` does.
     ///
     /// # Errors
-    /// `Invalid` where polars refuses the query.
+    /// `Invalid` for anything but one SELECT (a WITH may stand before it), and where polars refuses the query.
     pub fn query(&self, sql: &str) -> Result<DataFrame> {
-        let frame = self.lazy();
-        let found = index::aside(|| {
-            let mut context = SQLContext::new();
-            context.register("t", frame);
-            context.execute(sql).and_then(LazyFrame::collect)
-        });
-        found.map_err(|error| refused(&format!("`{sql}`"), &error))
+        index::query(&self.frame, sql)
     }
 
     /// The rows that a SQL query over the table `t` gives: `SELECT * FROM t WHERE agents_count > 100`.
@@ -249,14 +262,22 @@ impl Index {
         self.with_frame(self.query(sql)?)
     }
 
+    /// These columns alone, by their very names, in this order; locators stay.
+    pub(super) fn only(&self, names: &[&str]) -> Result<Self> {
+        let named = names.iter().filter_map(|name| self.frame.column(name).ok());
+        let locators = self.frame.columns().iter().filter(|column| is_locator(column.name()));
+        let columns: Vec<Column> = named.chain(locators).cloned().collect();
+        self.with_frame(DataFrame::new(self.frame.height(), columns).map_err(index::internal)?)
+    }
+
     /// The same tables under another frame, whatever made it: its locator columns say which rows it means.
     ///
     /// # Errors
     /// `Invalid` where a locator column is missing or does not point into its table version.
     pub fn with_frame(&self, frame: DataFrame) -> Result<Self> {
         let found = Self { frame, sources: Arc::clone(&self.sources) };
-        found.check()?;
-        Ok(found)
+        let rows = found.located()?;
+        found.knowing_its_frame(rows.first().map(Vec::as_slice))
     }
 
     /// A frame that was joined by hand from those of several indexes: single rows and batches of it can be read. Windows follow

@@ -1,12 +1,16 @@
 //! Indexes put together: side by side by key or time, or one below the other. No payload is read.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlSmallStr, SortMultipleOptions, col};
 
 use super::{
     index::{Index, IndexSource},
     lists::Lists,
+    saving::unique_names,
     times::nanoseconds_per_tick,
 };
 use crate::{
@@ -19,8 +23,11 @@ impl Index {
     /// Puts the columns of another index beside those of this one, where keys or times say that rows belong together. Windows
     /// then follow the rows of this index's table through both.
     ///
-    /// The merge itself is of whole tables on the left: rows that a filter took out of this index stay out, and still have their
-    /// partners where a window reaches them. On the right, only the rows of the frame can be partners.
+    /// Keys are what the two frames say, also where they were changed. Rows that a filter took out of the left index stay out,
+    /// and still have their partners where a window reaches them: by the keys that they had in the last frame of all rows of the
+    /// table in their order. On the right, only the rows of the frame can be partners.
+    ///
+    /// Right columns whose names are taken on the left, be it in the index or in a column group, get a suffix.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -33,25 +40,25 @@ impl Index {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` for a key that is not there (left keys are columns of the table's index, or of what was merged before),
-    /// `Invalid` for keys of different types, equal keys on the right without [`Merge::first`], or a left index of tables one
-    /// below the other.
+    /// `NotFound` for a key that is not there (a key that the left frame lost is that of its table), `Invalid` for keys of
+    /// different types, equal keys on the right without [`Merge::first`] or [`Merge::last`], a left index of tables one below the
+    /// other, and keys that were changed in a left frame of some rows only: those of the others are not known.
     pub fn merge(&self, right: &Self, merge: &Merge) -> Result<Self> {
         let base = self.only_base()?;
+        let rows = locate(&self.frame, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
         let right = match merge.list_keys()? {
             Some(keys) => right.grouped(&keys)?.apart_from(self)?,
             None => right.apart_from(self)?,
         };
-        let partners = merge.partners(base, &right.frame, self.unit_of_times(&right, merge)?)?;
-        let rows = locate(&self.frame, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
-        let of_frame: Vec<Option<IdxSize>> =
-            rows.iter().map(|row| usize::try_from(*row).ok().and_then(|row| partners.get(row).copied()).flatten()).collect();
-        let mut frame = beside(&self.frame, &right.frame, &of_frame, merge)?;
+        let unit = self.unit_of_times(&right, merge)?;
+        let (of_frame, partners) = self.both_partners(base, &rows, |keys| merge.partners(keys, &right.frame, unit), merge)?;
+        let names = names_beside(self, &right, merge);
+        let mut frame = beside(&self.frame, &right.frame, &of_frame, &names)?;
         // Of a frame of all rows, in their order, the columns are shared.
-        let is_whole = rows.len() == base.height() && rows.iter().zip(0..).all(|(row, place)| *row == place);
+        let is_whole = is_every_row(&rows, base.height());
         let whole = match is_whole && same_names(base, &self.frame) {
             true => without_locators(&frame)?,
-            false => beside(base, &without_locators(&right.frame)?, &partners, merge)?,
+            false => beside(base, &without_locators(&right.frame)?, &partners, &names)?,
         };
         if !merge.keeps_left() {
             let there: polars::prelude::BooleanChunked = of_frame.iter().map(|partner| Some(partner.is_some())).collect();
@@ -59,13 +66,10 @@ impl Index {
         }
         let mut sources: Vec<IndexSource> = self.sources.to_vec();
         for source in right.sources.iter() {
-            let taken = |name: &str| sources.iter().flat_map(|held| held.columns.iter()).any(|(held, _)| held == name);
-            let columns = source.columns.iter().map(|(name, id)| (merge.renamed(name, taken), *id)).collect();
-            let here = |(name, id): &(String, ColumnId)| {
-                let is_there = right.frame.column(name).is_ok() && !merge.is_right_key(name);
-                is_there.then(|| (merge.renamed(name, |name| base.column(name).is_ok()), *id))
-            };
-            let index = source.index.iter().filter_map(here).collect();
+            let named = |(name, id): &(String, ColumnId)| names.get(name).map(|name| (name.clone(), *id));
+            let columns = source.columns.iter().filter_map(named).collect();
+            let is_there = |(name, _): &&(String, ColumnId)| right.frame.column(name).is_ok() && !merge.is_right_key(name);
+            let index = source.index.iter().filter(is_there).filter_map(named).collect();
             let rows = locate(&right.frame, source.tag, source.table.rows(), true)?;
             let row = |partner: &Option<IdxSize>| partner.and_then(|row| rows.get(row as usize)).copied().unwrap_or(NO_PARTNER);
             let partners = Some(partners.iter().map(row).collect());
@@ -73,6 +77,102 @@ impl Index {
         }
         sources[0].whole = Some(whole);
         Ok(Self { frame, sources: sources.into() })
+    }
+
+    /// The partner of each row of the frame, and of each row of the base: `rows` are those of the frame there. The keys are those
+    /// of the frame.
+    fn both_partners(
+        &self,
+        base: &DataFrame,
+        rows: &[i64],
+        partners_of: impl Fn(&DataFrame) -> Result<Partners>,
+        merge: &Merge,
+    ) -> Result<(Partners, Partners)> {
+        let at: IdxCa = rows.iter().map(|row| IdxSize::try_from(*row).ok()).collect();
+        let every = is_every_row(rows, base.height());
+        let (mut keys, mut base_keys) = (Vec::new(), Vec::new());
+        // Whether rows of the base have the keys that they have in the frame.
+        let mut same = true;
+        for name in merge.left_keys() {
+            let of_base = base.column(name).ok();
+            let column = match (self.frame.column(name), of_base) {
+                (Ok(column), _) => column.clone(),
+                (Err(_), Some(of_base)) => of_base.take(&at).map_err(internal)?,
+                (Err(_), None) => {
+                    let names: Vec<&str> = self.column_names().collect();
+                    return Err(Error::not_found(format!(
+                        "merge: no column `{name}` on the left; there are: {}",
+                        names.join(", ")
+                    )));
+                }
+            };
+            if keys.iter().any(|held: &Column| held.name() == column.name()) {
+                continue;
+            }
+            let cast = of_base.filter(|_| !every).and_then(|of_base| match of_base.dtype() == column.dtype() {
+                true => Some(of_base.clone()),
+                false => of_base.strict_cast(column.dtype()).ok(),
+            });
+            match cast {
+                Some(cast) if cast.take(&at).map_err(internal)?.equals_missing(&column) => base_keys.push(cast),
+                _ => same = false,
+            }
+            keys.push(column);
+        }
+        let frame = |height, columns| DataFrame::new(height, columns).map_err(internal);
+        if same && !every {
+            let partners = partners_of(&frame(base.height(), base_keys)?)?;
+            let of = |row: &i64| usize::try_from(*row).ok().and_then(|row| partners.get(row).copied()).flatten();
+            return Ok((rows.iter().map(of).collect(), partners));
+        }
+        let of_frame = partners_of(&frame(self.frame.height(), keys)?)?;
+        let mut partners: Vec<Option<Option<IdxSize>>> = vec![None; base.height()];
+        for (row, partner) in rows.iter().zip(&of_frame) {
+            let slot = usize::try_from(*row).ok().and_then(|row| partners.get_mut(row));
+            if slot.and_then(|slot| slot.replace(*partner)).is_some_and(|before| before != *partner) {
+                return Err(Error::invalid(format!(
+                    "merge: row {row} of {} is in the left frame twice, with different keys: windows would not know which \
+                     partner is meant",
+                    self.table().url()
+                )));
+            }
+        }
+        let known: Option<Partners> = partners.iter().copied().collect();
+        let known = known.ok_or_else(|| {
+            let keys: Vec<&str> = merge.left_keys().collect();
+            Error::invalid(format!(
+                "merge: the left frame has {} of {} rows of {}, and other values of {} than their table: the partners of the \
+                 other rows, which windows reach, are not known; change the keys first, in a frame of all rows in their order, and \
+                 filter or sort then",
+                partners.iter().filter(|partner| partner.is_some()).count(),
+                partners.len(),
+                self.table().url(),
+                keys.join(", ")
+            ))
+        })?;
+        Ok((of_frame, known))
+    }
+
+    /// The same index; where its frame has all rows of its one base, in their order, later merges know the columns of the frame.
+    pub(super) fn knowing_its_frame(mut self, rows: Option<&[i64]>) -> Result<Self> {
+        let [first, others @ ..] = &*self.sources else { return Ok(self) };
+        let Some(whole) = &first.whole else { return Ok(self) };
+        let one_base = others.iter().all(|source| source.base == 0);
+        if !one_base || !rows.is_some_and(|rows| is_every_row(rows, whole.height())) || same_names(whole, &self.frame) {
+            return Ok(self);
+        }
+        let mut columns = whole.columns().to_vec();
+        for column in self.frame.columns().iter().filter(|column| !is_locator(column.name())) {
+            match columns.iter_mut().find(|held| held.name() == column.name()) {
+                Some(held) => *held = column.clone(),
+                None => columns.push(column.clone()),
+            }
+        }
+        let whole = DataFrame::new(whole.height(), columns).map_err(internal)?;
+        let mut sources = self.sources.to_vec();
+        sources[0].whole = Some(whole);
+        self.sources = sources.into();
+        Ok(self)
     }
 
     /// The rows of several indexes, one below the other; their columns must be the same.
@@ -110,6 +210,7 @@ impl Index {
             let sources: Vec<IndexSource> = all.sources.iter().cloned().chain(more).collect();
             check_types(&sources)?;
             all = Self { frame: below(&all.frame, &next.frame, fill)?, sources: sources.into() };
+            unique_names(&all).map_err(|error| error.at("concat"))?;
         }
         Ok(all)
     }
@@ -137,17 +238,25 @@ impl Index {
             return Err(Error::invalid("merge: the rows on the right are lists already"));
         }
         let locator = locator_column(source.tag);
-        let is_key = |name: &str| keys.contains(&name);
         if let Some(missing) = keys.iter().find(|key| self.frame.column(key).is_err()) {
             let names: Vec<&str> = self.column_names().collect();
             return Err(Error::not_found(format!("merge: no column `{missing}` on the right; there are: {}", names.join(", "))));
         }
-        let others = self.column_names().filter(|name| !is_key(name)).map(col);
-        let columns = others.chain([col(&locator).first(), col(&locator).alias(ROWS)]).collect::<Vec<_>>();
-        let names: Vec<PlSmallStr> = keys.iter().map(|key| (*key).into()).collect();
-        let frame = self.frame.sort([locator.as_str()], SortMultipleOptions::default()).map_err(internal)?;
-        let frame = frame.drop_nulls(Some(&names)).map_err(internal)?.lazy();
-        let frame = frame.group_by_stable(keys.iter().map(|key| col(*key)).collect::<Vec<_>>()).agg(columns);
+        // Columns go by numbers meanwhile: polars takes some names for patterns.
+        let number = |place: usize| PlSmallStr::from(format!("__{place}"));
+        let names: Vec<String> = self.column_names().map(str::to_owned).collect();
+        let mut columns: Vec<Column> = vec![self.frame.column(&locator).map_err(internal)?.clone()];
+        for (place, name) in names.iter().enumerate() {
+            columns.push(self.frame.column(name).map_err(internal)?.clone().with_name(number(place)));
+        }
+        let is_key = |place: &usize| keys.contains(&names[*place].as_str());
+        let by: Vec<PlSmallStr> = (0..names.len()).filter(is_key).map(number).collect();
+        let others = (0..names.len()).filter(|place| !is_key(place)).map(|place| col(number(place)));
+        let listed = others.chain([col(&locator).first(), col(&locator).alias(ROWS)]).collect::<Vec<_>>();
+        let frame = DataFrame::new(self.frame.height(), columns).map_err(internal)?;
+        let frame = frame.sort([locator.as_str()], SortMultipleOptions::default()).map_err(internal)?;
+        let frame = frame.drop_nulls(Some(&by)).map_err(internal)?.lazy();
+        let frame = frame.group_by_stable(by.iter().map(|key| col(key.clone())).collect::<Vec<_>>()).agg(listed);
         let frame = collect(frame).map_err(internal)?;
         let rows = usize::try_from(source.table.rows()).map_err(|_| Error::unsupported("rows in lists"))?;
         let mut firsts: Vec<Option<u64>> = vec![None; rows];
@@ -167,7 +276,10 @@ impl Index {
                 *slot = first;
             }
         }
-        let frame = frame.drop(ROWS).map_err(internal)?;
+        let mut frame = frame.drop(ROWS).map_err(internal)?;
+        for (place, name) in names.iter().enumerate() {
+            frame.rename(&number(place), name.into()).map_err(internal)?;
+        }
         let whole = None;
         let (index, lists) = (Arc::new([]), Some(Arc::new(Lists::new(&firsts))));
         Ok(Self { frame, sources: [IndexSource { index, lists, whole, ..source.clone() }].into() })
@@ -234,20 +346,59 @@ fn same_names(whole: &DataFrame, frame: &DataFrame) -> bool {
     named.clone().count() == whole.columns().len() && whole.columns().iter().zip(named).all(same)
 }
 
-/// The columns of `right`, by the number of its row for each row of `left`, beside those of `left`.
-fn beside(left: &DataFrame, right: &DataFrame, partners: &[Option<IdxSize>], merge: &Merge) -> Result<DataFrame> {
+/// The row of the right frame for each row on the left.
+type Partners = Vec<Option<IdxSize>>;
+
+/// Whether these are all rows of a table, in their order.
+fn is_every_row(rows: &[i64], height: usize) -> bool {
+    rows.len() == height && rows.iter().zip(0..).all(|(row, place)| *row == place)
+}
+
+/// The names that the columns of `right` get beside those of `left`, index columns and group columns: none is there twice.
+fn names_beside(left: &Index, right: &Index, merge: &Merge) -> BTreeMap<String, String> {
+    let grouped = |index: &Index| -> Vec<String> {
+        index.sources.iter().flat_map(|source| source.columns.iter()).map(|(name, _)| name.clone()).collect()
+    };
+    let whole = left.sources.iter().filter_map(|source| source.whole.as_ref()).flat_map(DataFrame::columns);
+    let of_frames = left.frame.columns().iter().chain(whole).map(|column| column.name().to_string());
+    let taken: BTreeSet<String> = of_frames.chain(grouped(left)).collect();
+    let of_right = right.column_names().filter(|name| !merge.is_right_key(name)).map(str::to_owned);
+    let mut wanted: Vec<String> = of_right.chain(grouped(right)).collect();
+    let mut seen = BTreeSet::new();
+    wanted.retain(|name| seen.insert(name.clone()));
+    // A name that nothing is put behind stays with its column.
+    let mut held: BTreeSet<String> = taken.union(&seen).cloned().collect();
+    let mut names = BTreeMap::new();
+    for name in wanted {
+        let renamed = match taken.contains(&name) {
+            true => merge.renamed(&name, |name| held.contains(name)),
+            false => name.clone(),
+        };
+        held.insert(renamed.clone());
+        names.insert(name, renamed);
+    }
+    names
+}
+
+/// The columns of `right` that have a name, by the number of its row for each row of `left`, beside those of `left`.
+fn beside(
+    left: &DataFrame,
+    right: &DataFrame,
+    partners: &[Option<IdxSize>],
+    names: &BTreeMap<String, String>,
+) -> Result<DataFrame> {
     let partners: IdxCa = partners.iter().copied().collect();
     let mut columns: Vec<Column> = left.columns().to_vec();
-    for column in right.columns().iter().filter(|column| !merge.is_right_key(column.name())) {
-        let taken = |name: &str| columns.iter().any(|held| held.name() == name);
-        let name = merge.renamed(column.name(), taken);
-        let mut found = column.take(&partners).map_err(internal)?;
-        if is_locator(column.name()) {
+    for column in right.columns() {
+        let name = column.name().as_str();
+        if is_locator(name) {
+            let found = column.take(&partners).map_err(internal)?;
             let rows = found.as_materialized_series().i64().map_err(internal)?;
             let rows: Vec<i64> = rows.iter().map(|row| row.unwrap_or(NO_PARTNER)).collect();
-            found = Column::new(column.name().clone(), rows);
+            columns.push(Column::new(name.into(), rows));
+        } else if let Some(named) = names.get(name) {
+            columns.push(column.take(&partners).map_err(internal)?.with_name(named.into()));
         }
-        columns.push(found.with_name(name.into()));
     }
     DataFrame::new(left.height(), columns).map_err(internal)
 }

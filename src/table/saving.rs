@@ -21,7 +21,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, write_join},
     id::ObjectRef,
-    index::{column_type, is_locator, unframed},
+    index::{column_type, is_locator, shown_zone, unframed},
     schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
     store::Store,
 };
@@ -320,10 +320,11 @@ impl ViewWriter {
             let name = column.name().to_string();
             let (mut ty, mut properties) = (column_type(column)?, BTreeMap::new());
             if let Some(stored) = self.index.stored_column(&name) {
-                // Frames show zoned times in UTC, and seconds as milliseconds.
+                // A zone that frames do not know is kept, where they show what they show for it. Seconds are milliseconds there.
                 match (&ty, &stored.ty) {
-                    (ColumnType::Timestamp(unit, _), ColumnType::Timestamp(stored, zone))
-                        if unit == stored || (*stored, *unit) == (TimeUnit::Second, TimeUnit::Millisecond) =>
+                    (ColumnType::Timestamp(unit, shown), ColumnType::Timestamp(stored, zone))
+                        if (unit == stored || (*stored, *unit) == (TimeUnit::Second, TimeUnit::Millisecond))
+                            && shown.as_deref() == shown_zone(zone.as_deref()).as_deref().map(|zone| zone.as_str()) =>
                     {
                         ty = ColumnType::Timestamp(*unit, zone.clone());
                     }
@@ -336,6 +337,7 @@ impl ViewWriter {
             let id = held.iter().find(|held| held.name == name && held.ty == ty).map_or_else(&mut fresh, |held| held.id);
             columns.push(Column { id, name, ty, properties });
         }
+        unique_names(&self.index)?;
         if columns.is_empty() {
             return Err(Error::invalid("a view without index columns: keep one at least, by Index::select"));
         }
@@ -352,6 +354,19 @@ impl ViewWriter {
         }
         let index = columns.iter().map(|column| column.id).collect();
         Ok((Schema::from_parts(columns, Vec::new(), index, Vec::new(), Vec::new())?, rows))
+    }
+}
+
+/// No name is that of an index column and of a group column.
+pub(super) fn unique_names(index: &Index) -> Result<()> {
+    let grouped = index.sources.iter().flat_map(|source| source.columns.iter().map(move |(name, _)| (source, name)));
+    match grouped.into_iter().find(|(_, name)| index.frame.column(name).is_ok()) {
+        Some((source, name)) => Err(Error::invalid(format!(
+            "column `{name}` is an index column of the frame and a group column of {}: give the index column another name, by \
+             Index::with_frame, or leave it out by Index::select",
+            source.table.url()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read, io::Seek, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray};
+use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray, make_array};
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use uuid::Uuid;
@@ -191,13 +191,18 @@ async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<Object
     Ok(object)
 }
 
-/// The column in the one Arrow type of the index, if it has that type, is text with 32-bit offsets, or a dictionary of either.
+/// The column in the one Arrow type of the index, if it has that type, is text with 32-bit offsets, a dictionary of either, or
+/// instants in another time zone.
 pub fn index_column(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     match (column.data_type(), wanted) {
         (found, wanted) if found == wanted => Some(Arc::clone(column)),
         (DataType::Dictionary(..), _) => {
             let dictionary = column.as_any_dictionary_opt()?;
             index_column(&take(dictionary.values(), dictionary.keys(), None).ok()?, wanted)
+        }
+        (DataType::Timestamp(unit, Some(_)), DataType::Timestamp(wanted_unit, Some(_))) if unit == wanted_unit => {
+            let instants = column.to_data().into_builder().data_type(wanted.clone()).build().ok()?;
+            Some(make_array(instants))
         }
         (DataType::Utf8, DataType::LargeUtf8) => Some(Arc::new(column.as_string::<i32>().iter().collect::<LargeStringArray>())),
         _ => None,

@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct Delete {
     /// The table: a path or file:// URL
     table: String,
-    /// Which rows, as in SQL behind WHERE
+    /// Which rows: a condition over index columns, as in SQL behind WHERE
     #[arg(long = "where", value_name = "PREDICATE")]
     predicate: String,
     /// Say how many rows there are, and leave them
@@ -29,7 +29,7 @@ impl Delete {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
         let index = table.index().await?;
-        let gone = index.sql(&format!("SELECT * FROM t WHERE {}", self.predicate))?;
+        let gone = index.filter_sql(&self.predicate)?;
         let rows = gone.rows_of(&table)?;
         let count = text::counted(rows.len() as u64, "row");
         if self.dry_run || rows.is_empty() {

@@ -10,16 +10,13 @@ use tetrys::{Error, Index, Table, index::is_locator, table::hints};
 use crate::{
     cells,
     failure::{Failure, Outcome, say},
-    output::Format,
+    output::{Format, row_name},
     text, times,
 };
 
-/// The column of row numbers, where the index has none of that name.
-const ROW: &str = "row";
-
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The index is the table `t`; its column `row` is the ROW of `tetrys get` and `tetrys explain`. Columns whose names have dots or capitals stand in double quotes.
+    after_help = "The index is the table `t`; its column `row` is the ROW of `tetrys get` and `tetrys explain` (`row_` where the index has a column `row`, and so on). A query asks and changes nothing: it is one SELECT, or WITH and a SELECT. Columns whose names have dots or capitals stand in double quotes.
 
 Examples:
   tetrys query sample 'SELECT row, host, agents_count FROM t WHERE agents_count > 100 LIMIT 5'
@@ -29,7 +26,7 @@ Examples:
 pub(crate) struct Query {
     /// The table: a path or URL; TABLE@3 is its version 3
     table: String,
-    /// The query, in the SQL of polars
+    /// The query, SELECT or WITH, in the SQL of polars
     sql: String,
     /// Rows of the printed table, at most; --json, --ndjson and --csv print all
     #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 40)]
@@ -45,16 +42,15 @@ impl Query {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
         let mut index = table.index().await?;
-        if index.frame().column(ROW).is_err() {
-            let rows: Vec<i64> = (0..index.len() as i64).collect();
-            let columns = std::iter::once(Column::new(ROW.into(), rows)).chain(index.frame().columns().iter().cloned());
-            let frame = DataFrame::new_infer_height(columns.collect());
-            index = index.with_frame(frame.map_err(|error| Error::internal(error.to_string()))?)?;
+        let row = row_name("row", &index.column_names().collect::<Vec<_>>());
+        if row != "row" {
+            say(format_args!("note: the index has a column `row`; the number of a row is in `{row}`"));
         }
-        // Over some queries polars panics; nothing is half done then.
-        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| index.query(&self.sql)));
-        let answer = answer.map_err(|_| Error::unsupported("query: polars gave up over this query"))?;
-        let answer = answer.map_err(|error| explained(&error.to_string(), &self.sql, &table, &index))?;
+        let rows: Vec<i64> = (0..index.len() as i64).collect();
+        let columns = std::iter::once(Column::new(row.into(), rows)).chain(index.frame().columns().iter().cloned());
+        let frame = DataFrame::new_infer_height(columns.collect());
+        index = index.with_frame(frame.map_err(|error| Error::internal(error.to_string()))?)?;
+        let answer = index.query(&self.sql).map_err(|error| explained(&error.to_string(), &self.sql, &table, &index))?;
         let hidden = |column: &&Column| !self.locators && is_locator(column.name());
         let columns: Vec<&Column> = answer.columns().iter().filter(|column| !hidden(column)).collect();
         let names: Vec<String> = columns.iter().map(|column| column.name().to_string()).collect();

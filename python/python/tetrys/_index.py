@@ -198,7 +198,15 @@ class Index:
         return _restore, (self._remake, self.to_polars())
 
     def _of(self, native: _tetrys.Index) -> Index:
-        return Index(native, self._remake)
+        made = Index(native, self._remake)
+        if len(made) == len(self) and native.locators() == self._native.locators():
+            before, now = self.to_polars(), made.to_polars()
+            rows = native.locators()
+            if now.select(rows).equals(before.select(rows)) and not now.equals(before):
+                # Of all rows in their order, an index knows the columns of its frame also after a filter.
+                known = self._remake[1][0] if self._remake[0] is _restore else self._remake
+                made._remake = (_restore, (known, now))
+        return made
 
 
 def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.DataFrame) -> Index:
@@ -273,6 +281,7 @@ def merge(
     tolerance: str | None = None,
     keep_left: bool = False,
     first: bool = False,
+    last: bool = False,
     group_to_list: bool = False,
     suffix: str = "_right",
 ) -> Index:
@@ -283,8 +292,9 @@ def merge(
     keys are equal, the last before (`direction="backward"`), the first after (`"forward"`) or the `"nearest"` is taken, no further
     away than `tolerance` (`"50ms"`; a plain number counts in units of the column); rows without a partner go, unless `keep_left`.
 
-    Several rows on the right with equal keys are an error, unless the `first` is taken or they become a list (`group_to_list`).
-    Names that are on the left too get the `suffix`.
+    Several rows on the right with equal keys (and the same time) are an error, unless the `first` or the `last` of them is taken, or
+    they become a list (`group_to_list`). Names that are on the left too get the `suffix`. Keys are what the two indexes say, also
+    where their frames were changed.
 
         >>> index = tt.read_index("drives")
         >>> merged = tt.merge(index, index[:5], on=["log_id", "timestamp"])
@@ -308,15 +318,15 @@ def merge(
         raise Invalid("`on` is empty: name the keys, and the time as the last of them")
     pairs = list(zip(names, right_names, strict=True))
     times = pairs.pop() if how == "asof" else None
-    options = (pairs, times, direction, tolerance, keep_left or how == "left", first, group_to_list, suffix)
-    merged = left._native.merge(right._native, *options)
-    return Index(merged, (_merge_whole, (left._remake, right, options)))
+    if first + last + group_to_list > 1:
+        raise Invalid("first, last and group_to_list: choose one")
+    options = (pairs, times, direction, tolerance, keep_left or how == "left", first, last, group_to_list, suffix)
+    return _merged(left, right, options)
 
 
-def _merge_whole(left: tuple[Callable[..., Index], tuple[Any, ...]], right: Index, options: tuple[Any, ...]) -> Index:
-    """The merge of the whole left table: a selection of it is any merge with the same right side."""
-    whole = left[0](*left[1])
-    return Index(whole._native.merge(right._native, *options), (_merge_whole, (left, right, options)))
+def _merged(left: Index, right: Index, options: tuple[Any, ...]) -> Index:
+    """A merge that can be made again elsewhere: of the same two frames, since their keys are what they say."""
+    return Index(left._native.merge(right._native, *options), (_merged, (left, right, options)))
 
 
 def concat(indexes: Iterable[Index], *, fill: bool = False) -> Index:

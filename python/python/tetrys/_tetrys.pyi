@@ -102,18 +102,22 @@ class Table:
             >>> [(one["version"], one["operation"], one["tags"]) for one in table.versions()]
             [(2, 'edit', []), (1, 'create', ['gold'])]
         """
-    def verify(self, *, progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:
+    def verify(
+        self, *, all_versions: bool = False, sources: bool = False, progress: Callable[[int, int], object] | None = None
+    ) -> dict[str, Any]:
         """Reads every byte of this version and checks it: a dict with `objects`, `chunks`, `blocks`, `bytes`, and `damage`, a list of
-        dicts with `object` and `problem`, empty for a sound table. `progress` is told bytes done and bytes in all.
+        dicts with `object` and `problem`, empty for a sound table. With `all_versions` every version is checked, with `sources` the
+        tables behind a view too; `not_checked` lists what was left. `progress` is told bytes done and bytes in all.
 
             >>> tt.Table("drives").verify()["damage"]
             []
 
         Raises `Unavailable`, `Denied` where the store does not answer: damage is listed, not raised.
         """
-    def diff(self, before: Table, on: list[str] = ...) -> Diff:
+    def diff(self, before: Table, on: list[str] = ..., *, exact: bool = False) -> Diff:
         """What differs between this table and one that was before it, told by index columns and hashes; no payload is read. Rows are
-        matched by the index columns `on`, else by those of sequence and order, else by their numbers.
+        matched by the index columns `on`, else by those of sequence and order, else by their numbers. Rows that share a block with
+        others are known to differ together only (`Diff.is_exact`); with `exact` they are read and compared.
 
             >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> print(old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"]))
@@ -343,7 +347,7 @@ class Table:
 
 @final
 class Diff:
-    """What differs between two tables, by `Table.diff`: no payload is read.
+    """What differs between two tables, by `Table.diff`.
 
     >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
     >>> found = old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"])
@@ -386,6 +390,12 @@ class Diff:
     def bytes_read(self) -> int:
         """Bytes of index, layout and hashes that were looked at."""
     @property
+    def not_compared(self) -> list[str]:
+        """Columns of both that were not compared, their column groups being others."""
+    @property
+    def is_exact(self) -> bool:
+        """Whether the changed rows are known to differ, and the others to be the same: `Table.diff(.., exact=True)` is."""
+    @property
     def is_empty(self) -> bool:
         """Whether nothing differs."""
     def summary(self) -> str:
@@ -419,6 +429,7 @@ class Index:
         tolerance: str | None,
         keep_left: bool,
         first: bool,
+        last: bool,
         group_to_list: bool,
         suffix: str,
     ) -> Index: ...

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use polars::prelude::{Column, DataType, col};
+use polars::prelude::{Column, DataType};
 use serde::Serialize;
 
 use super::{Recipe, Several, Source, listed, nearest, unknown};
 use crate::{
     commit::Unpinned,
     error::{Error, Result},
-    index::is_locator,
     schema::ColumnPattern,
     store::{Store, StoreOptions},
     table::{Index, Table, saving::ViewSize, version::split_name},
@@ -112,8 +111,7 @@ impl Recipe {
                 .map_err(|error| error.at(format!("join with `{}`", join.with)))?;
         }
         if !self.columns.is_empty() {
-            let columns = self.columns.iter().map(|(name, sql)| format!("({sql}) AS \"{}\"", name.replace('"', "\"\"")));
-            index = sql(&index, &format!("SELECT *, {} FROM t", columns.collect::<Vec<_>>().join(", ")))?;
+            index = index.with_columns_sql(&self.columns).map_err(|error| hinted(&error, &index))?;
         }
         index = filtered(index, &self.filter)?;
         if !self.sort.is_empty() {
@@ -158,32 +156,27 @@ fn storable(index: Index) -> Result<(Index, Vec<String>)> {
     if lists.is_empty() {
         return Ok((index, lists));
     }
-    let kept = frame.columns().iter().filter(|column| !is_locator(column.name()) && !is_list(column));
-    let index = index.select(kept.map(|column| col(column.name().clone())))?;
+    let kept: Vec<&str> = index.column_names().filter(|name| !lists.iter().any(|list| list == name)).collect();
+    let index = index.only(&kept)?;
     Ok((index, lists))
 }
 
 fn filtered(index: Index, filters: &Several) -> Result<Index> {
-    filters.0.iter().try_fold(index, |index, filter| sql(&index, &format!("SELECT * FROM t WHERE {filter}")))
+    filters.0.iter().try_fold(index, |index, filter| index.filter_sql(filter).map_err(|error| hinted(&error, &index)))
 }
 
-/// The rows that a query gives.
-fn sql(index: &Index, query: &str) -> Result<Index> {
-    // Over some queries polars panics; nothing is half done then.
-    let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| index.sql(query)));
-    let answer = answer.map_err(|_| Error::unsupported(format!("`{query}`: polars gave up over it")))?;
-    answer.map_err(|error| {
-        let said = error.to_string();
-        // Behind it come the columns, with locators among them, and the plan.
-        let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
-        let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
-        let near = missing.and_then(|column| nearest(column, index.column_names()));
-        let hint = match near {
-            Some(near) => format!("nearest: `{near}`"),
-            None => format!("index columns: {}", listed(index.column_names())),
-        };
-        Error::invalid(format!("{said}\n  hint: {hint}"))
-    })
+/// What polars says of an expression, and what was probably meant.
+fn hinted(error: &Error, index: &Index) -> Error {
+    let said = error.to_string();
+    // Behind it come the columns, with locators among them, and the plan.
+    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
+    let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
+    let near = missing.and_then(|column| nearest(column, index.column_names()));
+    let hint = match near {
+        Some(near) => format!("nearest: `{near}`"),
+        None => format!("index columns: {}", listed(index.column_names())),
+    };
+    Error::new(error.kind(), format!("{said}\n  hint: {hint}"))
 }
 
 /// The index columns that match any of the patterns.
@@ -201,5 +194,5 @@ fn keep(index: &Index, patterns: &[String]) -> Result<Index> {
             }
         }
     }
-    index.select(kept.into_iter().map(col))
+    index.only(&kept.iter().map(String::as_str).collect::<Vec<_>>())
 }

@@ -128,6 +128,9 @@ pub struct Join {
     /// Of several rows with the same keys the first is taken.
     #[serde(default, skip_serializing_if = "is_false")]
     pub first: bool,
+    /// Of several rows with the same keys the last is taken.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub last: bool,
     /// Several rows with the same keys become lists.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lists: bool,
@@ -213,7 +216,7 @@ const WORDS: &[&str] = &[
     "output",
 ];
 const SOURCE_WORDS: &[&str] = &["table", "filter"];
-const JOIN_WORDS: &[&str] = &["with", "on", "how", "pick", "tolerance", "keep", "first", "lists", "suffix"];
+const JOIN_WORDS: &[&str] = &["with", "on", "how", "pick", "tolerance", "keep", "first", "last", "lists", "suffix"];
 const SPLIT_WORDS: &[&str] = &["by", "salt", "shares"];
 const OUTPUT_WORDS: &[&str] = &["view", "update"];
 /// The kinds of joins, and for each its name in an error.
@@ -312,12 +315,13 @@ impl Join {
         if how == "left" || self.keep {
             merge = merge.left();
         }
-        if self.first {
-            merge = merge.first();
-        }
-        if self.lists {
-            merge = merge.group_to_list();
-        }
+        merge = match (self.first, self.last, self.lists) {
+            (false, false, false) => merge,
+            (true, false, false) => merge.first(),
+            (false, true, false) => merge.last(),
+            (false, false, true) => merge.group_to_list(),
+            _ => return Err(Error::invalid("join: `first`, `last` and `lists`: choose one")),
+        };
         Ok(match &self.suffix {
             Some(suffix) => merge.suffix(suffix),
             None => merge,

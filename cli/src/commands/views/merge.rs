@@ -40,9 +40,12 @@ pub(crate) struct Merge {
     /// With --how asof: keep the rows of LEFT that have no partner
     #[arg(long)]
     keep_left: bool,
-    /// Where several rows of RIGHT have the same keys, take the first; else they are an error
-    #[arg(long, conflicts_with = "group_to_list")]
+    /// Where several rows of RIGHT have the same keys (and time), take the first; else they are an error
+    #[arg(long, conflicts_with_all = ["last", "group_to_list"])]
     first: bool,
+    /// Where several rows of RIGHT have the same keys (and time), take the last
+    #[arg(long, conflicts_with = "group_to_list")]
+    last: bool,
     /// Where several rows of RIGHT have the same keys, make lists of them
     #[arg(long)]
     group_to_list: bool,
@@ -63,6 +66,7 @@ impl Merge {
             tolerance: self.tolerance,
             keep: self.keep_left,
             first: self.first,
+            last: self.last,
             lists: self.group_to_list,
             suffix: self.suffix,
         };

@@ -27,7 +27,7 @@ use crate::failure::{Failure, Outcome};
   on = ['log_id', 'timestamp']      # 'left=right' where names differ; with asof the last one is the time
   how = 'asof'                      # or inner (the default), left
   pick = 'nearest'                  # or backward (the default), forward
-  tolerance = '50ms'                # also: keep, first, lists = true; suffix = '_label'
+  tolerance = '50ms'                # also: keep, first, last, lists = true; suffix = '_label'
 
   [columns]                         # computed, in SQL
   busy = 'agents_count > 10'
