@@ -499,8 +499,11 @@ fn a_tolerance_with_a_unit_goes_by_the_unit_of_integer_times() {
     assert!(error.to_string().contains("`a_id` has no unit of time"), "{error}");
 }
 
-/// A condition as SQL, and what it is for a row: null where nobody knows.
-fn condition(rng: &mut Rng, depth: u64) -> (String, Box<dyn Fn(&Record) -> Option<bool>>) {
+/// What a condition is for a row: none where nobody knows.
+type Condition = Box<dyn Fn(&Record) -> Option<bool>>;
+
+/// A condition as SQL, and what it is for a row.
+fn condition(rng: &mut Rng, depth: u64) -> (String, Condition) {
     let number = rng.below(60) as i64;
     match if depth == 0 { rng.below(4) } else { 4 + rng.below(4) } {
         0 => (format!("a_id > {number}"), Box::new(move |row| Some(row.2 > number))),

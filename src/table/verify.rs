@@ -316,11 +316,14 @@ impl Table {
 /// The runs of a version that point into a chunk, and the hashes of their blocks.
 type Job = Vec<(LayoutRun, Vec<Option<Hash>>)>;
 
+/// The types of the columns, and the runs that were checked with them.
+type CheckedRuns = (Vec<ColumnType>, Job);
+
 /// What was checked before: versions of a table have most objects in common.
 #[derive(Default)]
 struct Seen {
     objects: BTreeSet<String>,
-    chunks: BTreeMap<(String, ChunkId), Vec<(Vec<ColumnType>, Job)>>,
+    chunks: BTreeMap<(String, ChunkId), Vec<CheckedRuns>>,
 }
 
 impl Seen {
