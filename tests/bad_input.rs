@@ -23,6 +23,14 @@ fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
     assert_eq!((error.kind(), error.to_string().as_str()), (kind, text));
 }
 
+/// What a commit says that lacks receipts.
+fn no_receipt(missing: impl std::fmt::Display, of: u32) -> String {
+    format!(
+        "no receipt for partition {missing} of {of}: finished partitions left theirs in the store, where TableWriter::receipts \
+         (--found) finds them; TableWriter::abandon (--abandon NUMBER) leaves the rows of a partition out"
+    )
+}
+
 /// Nothing can be opened there.
 #[track_caller]
 fn nothing_there(store: &Store) {
@@ -120,7 +128,7 @@ fn write_says(batches: &[RecordBatch], kind: ErrorKind, text: &str) {
     let refused = "partition 0: a write failed before; write the partition again";
     says(block_on(partition.write(&small_rows("later", &[1]))), ErrorKind::Invalid, refused);
     says(block_on(partition.finish()), ErrorKind::Invalid, refused);
-    says(block_on(writer.commit([])).map(|_| ()), ErrorKind::Invalid, "no receipt for partition 0 of 1");
+    says(block_on(writer.commit([])).map(|_| ()), ErrorKind::Invalid, &no_receipt(0, 1));
     nothing_there(&store);
 }
 
@@ -215,8 +223,8 @@ fn rules_of_sequences_hold_across_partitions() {
 fn missing_conflicting_and_foreign_receipts_are_named_and_equal_ones_are_one() {
     let parts = [small_rows("a", &[1]), small_rows("b", &[1])];
     let first = |receipts: Vec<Receipt>| receipts[..1].to_vec();
-    commit_says(&parts, first, "no receipt for partition 1 of 2");
-    commit_says(&parts, |_| Vec::new(), "no receipt for partition 0 of 2");
+    commit_says(&parts, first, &no_receipt("1", 2));
+    commit_says(&parts, |_| Vec::new(), &no_receipt("0, 1", 2));
     let conflicting = |mut receipts: Vec<Receipt>| {
         receipts.push(Receipt { rows: 9, ..receipts[1].clone() });
         receipts
@@ -383,4 +391,52 @@ fn a_long_text_in_the_index_is_refused_by_its_column() {
     let error = written(vec!["x".repeat(65_536); 300]).unwrap_err();
     assert!(error.to_string().contains("with 19660800 bytes of text in 300 rows, at most 17084416"), "{error}");
     assert_eq!(written(vec!["x".repeat(65_536); 250]).unwrap().rows(), 250);
+}
+
+#[test]
+fn a_session_whose_receipts_were_lost_is_committed_with_those_in_the_store() {
+    let (_, store) = memory();
+    block_on(async {
+        let writer = TableWriter::create(store.clone(), small(), WriteOptions::default()).await.unwrap();
+        for log in ["a", "b"] {
+            let mut partition = writer.partition().unwrap();
+            partition.write(&small_rows(log, &[1, 2])).await.unwrap();
+            partition.finish().await.unwrap();
+        }
+        let dead = writer.partition().unwrap();
+        let error = writer.commit([]).await.unwrap_err();
+        assert!(error.to_string().contains("no receipt for partition 0, 1, 2 of 3"), "{error}");
+        let error = writer.commit(writer.receipts().await.unwrap()).await.unwrap_err();
+        assert!(error.to_string().contains("no receipt for partition 2 of 3"), "{error}");
+        writer.abandon(dead.number());
+        let table = writer.commit(writer.receipts().await.unwrap()).await.unwrap();
+        assert_eq!((table.rows(), store.list("sessions").await.unwrap().len()), (4, 0));
+        let error = writer.commit(writer.receipts().await.unwrap()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        // The same for rows that are appended.
+        let writer = table.append(WriteOptions::default()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&small_rows("c", &[1])).await.unwrap();
+        partition.finish().await.unwrap();
+        assert_eq!(writer.commit([]).await.unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(writer.commit(writer.receipts().await.unwrap()).await.unwrap().rows(), 5);
+    });
+}
+
+#[test]
+fn no_table_is_made_under_the_name_of_a_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    for (name, is_fine) in [("x@1", false), ("x@gold", false), ("a@1/x", true), ("x@", true), ("@1", false), ("x@a b", true)] {
+        let store = tetrys::Store::open(&format!("{place}/{name}")).unwrap();
+        let made = block_on(TableWriter::create(store, small(), WriteOptions::default())).map(|_| ());
+        match made {
+            Ok(()) => assert!(is_fine, "{name}"),
+            Err(error) => {
+                assert!(!is_fine && error.kind() == ErrorKind::Invalid, "{name}: {error}");
+                assert!(error.to_string().contains("expected a new table, found the name of a version"), "{error}");
+            }
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

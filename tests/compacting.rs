@@ -8,9 +8,11 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, UInt64Array};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
 use common::tables::{self, Rng, Taste, assert_reads, block_on, cut_by, rows_of, sensors, tiny_cuts};
+use object_store::{ObjectStore, memory::InMemory};
 use tetrys::{
     Cuts, ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
     id::ChunkId,
+    store::CountingStore,
     write::{Gathered, Locality},
 };
 
@@ -248,5 +250,113 @@ fn what_another_table_says_is_compared_before_it_is_copied() {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.to_string().contains(" of owner 2"), "{error}");
         assert_eq!(Table::open_store(table.store().clone()).await.unwrap().version(), 1);
+    });
+}
+
+/// Ten rows of a new log.
+fn ten_rows(number: u64) -> RecordBatch {
+    let log = format!("log-{number}");
+    rows_of(&sensors(), &mut Rng(number), &[(&log, 10)], Taste::SMALL)
+}
+
+async fn append(table: &Table, rows: &RecordBatch) -> tetrys::Result<Table> {
+    let writer = table.append(WriteOptions::default()).await?;
+    let mut partition = writer.partition()?;
+    partition.write(rows).await?;
+    writer.commit([partition.finish().await?]).await
+}
+
+#[test]
+fn many_small_appends_leave_few_segments_small_manifests_and_cost_what_the_first_ones_did() {
+    let appends = if common::full() { 300 } else { 120 };
+    let counting = CountingStore::new(Arc::new(InMemory::new()) as Arc<dyn ObjectStore>);
+    let store = tables::over(Arc::new(counting.clone()));
+    block_on(async {
+        let mut rows = vec![ten_rows(0)];
+        let mut table = tables::write(store.clone(), sensors(), cut_by(tiny_cuts()), &rows).await.unwrap();
+        let (mut requests, mut largest) = (Vec::new(), 0);
+        for number in 1..=appends {
+            rows.push(ten_rows(number));
+            counting.reset();
+            table = append(&table, rows.last().unwrap()).await.unwrap();
+            let counts = counting.snapshot();
+            requests.push(counts.gets.len() as u64 + counts.heads + counts.puts + counts.lists);
+            largest = largest.max(table.manifest().segments.len());
+        }
+        // Three orders of magnitude (10, 80, 640 rows), seven segments each.
+        assert!(largest <= 21, "{largest} segments");
+        let manifests: u64 = store.list("manifests").await.unwrap().iter().map(|(_, bytes)| bytes).sum();
+        let one = store.size(&tetrys::format::manifest_name(1)).await.unwrap();
+        assert!(manifests <= appends * 22 * one, "{manifests} bytes of manifests, the first one has {one}");
+        // Versions before are looked through for blocks that are there already, 64 of them at most.
+        let (early, late) = (&requests[64..80], &requests[requests.len() - 16..]);
+        let most = |requests: &[u64]| *requests.iter().max().unwrap();
+        println!(
+            "{appends} appends: {largest} segments, {manifests} bytes of manifests, {} and {} requests",
+            most(early),
+            most(late)
+        );
+        assert!(most(late) <= most(early) + most(early) / 2, "{early:?} then {late:?}");
+        assert_reads(&table, &concat_batches(&rows[0].schema(), &rows).unwrap()).await;
+    });
+}
+
+#[test]
+fn writers_that_append_at_once_both_succeed_where_the_first_puts_segments_together() {
+    for before in 5..9 {
+        let (_, store) = tables::memory();
+        block_on(async {
+            let mut rows = vec![ten_rows(0)];
+            let mut table = tables::write(store.clone(), sensors(), cut_by(tiny_cuts()), &rows).await.unwrap();
+            for number in 1..before {
+                rows.push(ten_rows(number));
+                table = append(&table, rows.last().unwrap()).await.unwrap();
+            }
+            // Four writers that know the same version, and one that changes a group of it.
+            for number in 0..4 {
+                rows.push(ten_rows(100 + number));
+                append(&table, rows.last().unwrap()).await.unwrap();
+            }
+            let all = concat_batches(&rows[0].schema(), &rows).unwrap();
+            let counts: ArrayRef = Arc::new(arrow_array::UInt32Array::from_iter_values(0..all.num_rows() as u32));
+            let mut columns = all.columns().to_vec();
+            let known = table.rows() as usize;
+            let place = all.schema().index_of("labels.count").unwrap();
+            let kept = arrow_array::Array::slice(&columns[place], known, all.num_rows() - known);
+            columns[place] = arrow_select::concat::concat(&[&counts.slice(0, known), &kept]).unwrap();
+            let changed = RecordBatch::try_new(all.schema(), columns).unwrap();
+            let mut writer = table.replace_group("labels", WriteOptions::default()).await.unwrap();
+            writer.write(&changed.slice(0, known)).await.unwrap();
+            let last = writer.commit().await.unwrap();
+            assert_eq!(last.version(), before + 5);
+            assert!(last.manifest().segments.len() <= 11, "{}", last.manifest().segments.len());
+            assert_reads(&last, &changed).await;
+            // And one that deletes rows of it.
+            let rest = table.delete([0, 3, 12], WriteOptions::default()).await.map(|table| table.version());
+            assert_eq!(rest.unwrap_err().kind(), ErrorKind::Conflict, "the labels were changed as well");
+        });
+    }
+}
+
+#[test]
+fn rows_that_were_deleted_meanwhile_go_together_with_appends_that_put_segments_together() {
+    let (_, store) = tables::memory();
+    block_on(async {
+        let mut rows = vec![ten_rows(0)];
+        let mut table = tables::write(store.clone(), sensors(), cut_by(tiny_cuts()), &rows).await.unwrap();
+        for number in 1..6 {
+            rows.push(ten_rows(number));
+            table = append(&table, rows.last().unwrap()).await.unwrap();
+        }
+        let mut newest = table.clone();
+        for number in 6..12 {
+            rows.push(ten_rows(number));
+            newest = append(&newest, rows.last().unwrap()).await.unwrap();
+        }
+        assert!(newest.manifest().segments.len() < 6);
+        let rest = table.delete([0, 3, 12, 59], WriteOptions::default()).await.unwrap();
+        let all = concat_batches(&rows[0].schema(), &rows).unwrap();
+        let kept = (0..120).filter(|row| ![0, 3, 12, 59].contains(row));
+        assert_reads(&rest, &take_record_batch(&all, &UInt64Array::from_iter_values(kept)).unwrap()).await;
     });
 }

@@ -461,10 +461,34 @@ impl TableWriter {
         done
     }
 
+    /// The receipts that finished partitions left in the store.
+    fn receipts(&self, py: Python<'_>) -> PyResult<Vec<Receipt>> {
+        let writer = self.take()?;
+        let found = wait(py, writer.receipts());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(found?.into_iter().map(Receipt).collect())
+    }
+
+    fn abandon(&self, partition: u32) -> PyResult<()> {
+        let writer = self.take()?;
+        writer.abandon(partition);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(())
+    }
+
+    /// A commit that lacks receipts can be called again.
     fn commit(&self, py: Python<'_>, receipts: Vec<Py<Receipt>>) -> PyResult<Table> {
         let writer = self.take()?;
         let receipts: Vec<tetrys::Receipt> = receipts.iter().map(|receipt| receipt.get().0.clone()).collect();
-        wait_long(py, writer.commit(receipts)).map(Table::from)
+        let committed = async move {
+            let table = writer.commit(receipts).await;
+            Ok((writer, table))
+        };
+        let (writer, table) = wait_long(py, committed)?;
+        if table.is_err() {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        }
+        table.map(Table::from).py()
     }
 }
 

@@ -259,11 +259,24 @@ impl TableWriter {
         partition.finish()
     }
 
+    /// As [`crate::TableWriter::receipts`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn receipts(&self) -> Result<Vec<Receipt>> {
+        wait(self.0.receipts())
+    }
+
+    /// As [`crate::TableWriter::abandon`].
+    pub fn abandon(&self, partition: u32) {
+        self.0.abandon(partition);
+    }
+
     /// As [`crate::TableWriter::commit`].
     ///
     /// # Errors
     /// As there.
-    pub fn commit(self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
+    pub fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
         wait(self.0.commit(receipts.into_iter().collect::<Vec<_>>())).map(Table)
     }
 

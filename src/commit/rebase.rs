@@ -2,14 +2,22 @@
 //!
 //! Each part of a manifest (a segment's rows, a column group of a segment, a column, a property) is compared with what both
 //! started from. What one of them left alone is taken from the other; what both changed, differently, is a conflict.
+//!
+//! An index object has the names of its columns, so it changes where an index column gets another name although its rows are the
+//! same. Whoever calls knows of such objects ([`SameRows`]), and writes those anew that do not have the columns of the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     error::{Error, Result},
     format::{GroupSegment, Manifest, Segment},
+    id::Hash,
     schema::{Column, ColumnGroup, ColumnId, Schema},
 };
+
+/// Index objects, each with a name of its rows: two that have one name have the same rows. An object that is not here has the rows
+/// that no other one has.
+pub type SameRows = BTreeMap<Hash, Hash>;
 
 /// `ours`, made from `base`, as a child of `theirs`, which was made from `base` too and is published: version and parent are
 /// left to the caller.
@@ -17,13 +25,21 @@ use crate::{
 /// # Errors
 /// `Conflict`, naming what both changed.
 pub fn rebase(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
+    rebase_rows(base, ours, theirs, &SameRows::new())
+}
+
+/// As [`rebase`], where index objects are known to have the same rows although they are not the same.
+///
+/// # Errors
+/// As [`rebase`].
+pub(crate) fn rebase_rows(base: &Manifest, ours: &Manifest, theirs: &Manifest, same: &SameRows) -> Result<Manifest> {
     let stores = pick("the tables referred to", &base.stores, &ours.stores, &theirs.stores)?.clone();
     let moved = Moved::of(base, ours, theirs)?;
     let mut rebased = Manifest {
         schema: moved.schema.clone(),
         preset: pick("the preset", &base.preset, &ours.preset, &theirs.preset)?.clone(),
         cuts: *pick("the constants of cutting", &base.cuts, &ours.cuts, &theirs.cuts)?,
-        segments: segments(base, ours, theirs, &moved)?,
+        segments: segments([base, ours, theirs], &moved, same)?,
         attachments: map("attachment", &base.attachments, &ours.attachments, &theirs.attachments)?,
         properties: map("property", &base.properties, &ours.properties, &theirs.properties)?,
         tags: map("tag", &base.tags, &ours.tags, &theirs.tags)?,
@@ -76,6 +92,8 @@ fn map<V: PartialEq + Clone>(
 /// The columns of both, and where each group of the result comes from.
 struct Moved {
     schema: Schema,
+    /// Ids from here on are those of new columns, and move by this much where they are ours.
+    shift: (u32, u32),
     /// Numbers of the group in base, ours and theirs.
     groups: Vec<[Option<usize>; 3]>,
     /// Whether it has the same columns there: else what is stored of it there does not fit.
@@ -87,8 +105,9 @@ impl Moved {
         let [base, ours, theirs] = [&base.schema, &ours.schema, &theirs.schema];
         // New columns of both have the same ids: those of ours move behind all others.
         let shift = theirs.next_id().saturating_sub(base.next_id());
-        let id_of = |id: ColumnId| if id.0 < base.next_id() { id } else { ColumnId(id.0.saturating_add(shift)) };
-        let next = ours.next_id().saturating_add(shift).max(theirs.next_id());
+        let shift = (base.next_id(), shift);
+        let id_of = |id: ColumnId| shifted(id, shift);
+        let next = ours.next_id().saturating_add(shift.1).max(theirs.next_id());
         let ours = renumbered(ours, id_of)?;
         let column = |schema: &Schema, id: ColumnId| schema.column(id).cloned();
         let mut ids: Vec<ColumnId> = theirs.columns().iter().map(|column| column.id).collect();
@@ -130,8 +149,12 @@ impl Moved {
         let [index, sequence_by, order_by] = <[Vec<ColumnId>; 3]>::try_from(lists).unwrap_or_default();
         let schema = Schema::from_parts(columns, groups, index, sequence_by, order_by)
             .map_err(|error| conflict(format_args!("the columns ({error})")).with_source(error))?;
-        Ok(Self { schema: schema.with_next_id(next), groups: numbers, fits })
+        Ok(Self { schema: schema.with_next_id(next), shift, groups: numbers, fits })
     }
+}
+
+fn shifted(id: ColumnId, (first, shift): (u32, u32)) -> ColumnId {
+    if id.0 < first { id } else { ColumnId(id.0.saturating_add(shift)) }
 }
 
 fn renumbered(schema: &Schema, id_of: impl Fn(ColumnId) -> ColumnId) -> Result<Schema> {
@@ -148,60 +171,73 @@ fn renumbered(schema: &Schema, id_of: impl Fn(ColumnId) -> ColumnId) -> Result<S
 }
 
 /// The rows of a segment, whatever its groups hold and wherever it stands.
-fn same_rows(one: &Segment, other: &Segment) -> bool {
-    (one.rows, &one.index) == (other.rows, &other.index)
+fn same_rows(one: &Segment, other: &Segment, same: &SameRows) -> bool {
+    let rows = |segment: &Segment| {
+        let index = segment.index.blake3;
+        same.get(&index).copied().unwrap_or(index)
+    };
+    one.rows == other.rows && rows(one) == rows(other)
 }
 
 /// The segments behind those of the base, if those still have their rows.
-fn appended<'a>(base: &Manifest, now: &'a Manifest) -> Option<&'a [Segment]> {
+fn appended<'a>(base: &Manifest, now: &'a Manifest, same: &SameRows) -> Option<&'a [Segment]> {
     let (kept, appended) = now.segments.split_at_checked(base.segments.len())?;
-    kept.iter().zip(&base.segments).all(|(now, before)| same_rows(now, before)).then_some(appended)
+    kept.iter().zip(&base.segments).all(|(now, before)| same_rows(now, before, same)).then_some(appended)
 }
 
-fn segments(base: &Manifest, ours: &Manifest, theirs: &Manifest, moved: &Moved) -> Result<Vec<Segment>> {
-    match (appended(base, ours), appended(base, theirs)) {
+/// Whether all groups that are left of the base have the blocks that they had. `side`: 1 for ours, 2 for theirs.
+fn is_untouched(base: &Manifest, now: &Manifest, moved: &Moved, side: usize) -> bool {
+    moved.groups.iter().filter_map(|numbers| numbers[0].zip(numbers[side])).all(|(before, after)| {
+        let segments = base.segments.iter().zip(&now.segments);
+        segments.into_iter().all(|(base, now)| base.groups.get(before) == now.groups.get(after))
+    })
+}
+
+fn segments([base, ours, theirs]: [&Manifest; 3], moved: &Moved, same: &SameRows) -> Result<Vec<Segment>> {
+    let of = |segments: &[Segment], side: usize| {
+        let placed = segments.iter().map(|segment| {
+            let mut sides = [None, None, None];
+            sides[side] = Some(segment);
+            merged_segment(sides, moved)
+        });
+        placed.collect::<Result<Vec<_>>>()
+    };
+    match (appended(base, ours, same), appended(base, theirs, same)) {
         // Rows of ours were deleted or cut into other segments: theirs may have appended, and no more.
-        (None, Some(appended)) => {
-            let untouched = theirs.segments.iter().zip(&base.segments).all(|(now, before)| now == before);
-            if !untouched || theirs.schema != base.schema {
-                return Err(conflict("rows or column groups"));
-            }
-            Ok(ours.segments.iter().chain(appended).cloned().collect())
-        }
-        (Some(appended), None) => {
-            let untouched = ours.segments.iter().zip(&base.segments).all(|(now, before)| now == before);
-            if !untouched || ours.schema != base.schema {
-                return Err(conflict("rows or column groups"));
-            }
-            Ok(theirs.segments.iter().chain(appended).cloned().collect())
-        }
-        (None, None) if ours.segments == theirs.segments => Ok(theirs.segments.clone()),
+        (None, Some(appended)) => match is_untouched(base, theirs, moved, 2) {
+            true => Ok([of(&ours.segments, 1)?, of(appended, 2)?].concat()),
+            false => Err(conflict("rows or column groups")),
+        },
+        (Some(appended), None) => match is_untouched(base, ours, moved, 1) {
+            true => Ok([of(&theirs.segments, 2)?, of(appended, 1)?].concat()),
+            false => Err(conflict("rows or column groups")),
+        },
+        (None, None) if ours.segments == theirs.segments => of(&theirs.segments, 2),
         (None, None) => Err(conflict("the rows")),
         (Some(mine), Some(other)) => {
-            let mut merged = Vec::new();
-            for (number, before) in base.segments.iter().enumerate() {
-                let (mine, other) = (&ours.segments[number], &theirs.segments[number]);
-                merged.push(merged_segment(number, [Some(before), Some(mine), Some(other)], moved)?);
-            }
-            for segment in other {
-                merged.push(merged_segment(merged.len(), [None, None, Some(segment)], moved)?);
-            }
-            for segment in mine {
-                merged.push(merged_segment(merged.len(), [None, Some(segment), None], moved)?);
-            }
-            Ok(merged)
+            let kept = base.segments.iter().zip(&ours.segments).zip(&theirs.segments);
+            let kept = kept.map(|((base, ours), theirs)| merged_segment([Some(base), Some(ours), Some(theirs)], moved));
+            Ok([kept.collect::<Result<Vec<_>>>()?, of(other, 2)?, of(mine, 1)?].concat())
         }
     }
 }
 
-/// The segment with each group from whoever changed it.
-fn merged_segment(number: usize, [base, ours, theirs]: [Option<&Segment>; 3], moved: &Moved) -> Result<Segment> {
-    let whole = theirs.or(ours).ok_or_else(|| Error::internal("a segment of nobody"))?;
+/// The segment with its index and each group from whoever changed it.
+fn merged_segment([base, ours, theirs]: [Option<&Segment>; 3], moved: &Moved) -> Result<Segment> {
+    let mine = ours.map(|segment| {
+        let mut segment = segment.clone();
+        segment.statistics.iter_mut().for_each(|column| column.column = shifted(column.column, moved.shift));
+        segment
+    });
+    // Both have the same rows, so only the names of index columns can differ.
+    let is_theirs = mine.is_none() || base.zip(theirs).is_some_and(|(base, theirs)| base.index != theirs.index);
+    let whole = if is_theirs { theirs.cloned() } else { mine };
+    let whole = whole.ok_or_else(|| Error::internal("a segment of nobody"))?;
     let mut groups: Vec<GroupSegment> = Vec::new();
     for ((group, numbers), fits) in moved.schema.groups().iter().zip(&moved.groups).zip(&moved.fits) {
         let [before, mine, other] = [(base, numbers[0]), (ours, numbers[1]), (theirs, numbers[2])]
             .map(|(segment, group)| segment.zip(group).and_then(|(segment, group)| segment.groups.get(group)));
-        let what = format!("column group `{}` in segment {number}", group.name);
+        let what = format!("column group `{}` in the segment at row {}", group.name, whole.first_row);
         let found = match (ours, theirs) {
             (Some(_), Some(_)) => *pick(&what, &before, &mine, &other)?,
             _ => mine.filter(|_| fits[1]).or(other.filter(|_| fits[2])),
@@ -209,7 +245,7 @@ fn merged_segment(number: usize, [base, ours, theirs]: [Option<&Segment>; 3], mo
         // Rows that one writer appended have no values in a group that the other one added or made of other columns.
         groups.push(found.ok_or_else(|| conflict(format_args!("{what}: it has no values for rows appended meanwhile")))?.clone());
     }
-    Ok(Segment { groups, ..whole.clone() })
+    Ok(Segment { groups, ..whole })
 }
 
 #[cfg(test)]
@@ -341,7 +377,7 @@ mod tests {
             error.to_string()
         };
         let labels = |text: &str| two(&[&format!("r0 c0 {text}"), "r1 c1 l1"]);
-        assert!(message(&labels("mine"), &labels("other")).contains("column group `labels` in segment 0"));
+        assert!(message(&labels("mine"), &labels("other")).contains("column group `labels` in the segment at row 0"));
         assert!(message(&two(&["r1 c1 l1"]), &labels("other")).contains("rows or column groups"));
         assert!(message(&two(&["r1 c1 l1"]), &two(&["r0 c0 l0"])).contains("the rows"));
         let with = |value: i64| {

@@ -1,6 +1,6 @@
 //! Which receipts make the table: pure rules over what arrived, in any order, any number of times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
@@ -14,6 +14,19 @@ use crate::{
 /// # Errors
 /// `Invalid` for a receipt of another session, a missing partition, or two different receipts for one; equal ones are one.
 pub fn in_order(session: Uuid, partitions: u32, receipts: impl IntoIterator<Item = Receipt>) -> Result<Vec<Receipt>> {
+    in_order_without(session, partitions, &BTreeSet::new(), receipts)
+}
+
+/// As [`in_order`], but for partitions that were abandoned: their rows are left out.
+///
+/// # Errors
+/// As [`in_order`]; `Invalid` for a receipt of an abandoned partition.
+pub fn in_order_without(
+    session: Uuid,
+    partitions: u32,
+    abandoned: &BTreeSet<u32>,
+    receipts: impl IntoIterator<Item = Receipt>,
+) -> Result<Vec<Receipt>> {
     let mut by_number: BTreeMap<u32, Receipt> = BTreeMap::new();
     for receipt in receipts {
         if receipt.session != session {
@@ -23,6 +36,11 @@ pub fn in_order(session: Uuid, partitions: u32, receipts: impl IntoIterator<Item
             )));
         }
         let number = receipt.partition;
+        if abandoned.contains(&number) {
+            return Err(Error::invalid(format!(
+                "partition {number} was abandoned, and its receipt is here: decide for one of both"
+            )));
+        }
         match by_number.get(&number) {
             Some(held) if *held != receipt => {
                 return Err(Error::invalid(format!(
@@ -34,10 +52,18 @@ pub fn in_order(session: Uuid, partitions: u32, receipts: impl IntoIterator<Item
         };
     }
     let expected = partitions.max(by_number.last_key_value().map_or(0, |(number, _)| number.saturating_add(1)));
-    match (0..expected).find(|number| !by_number.contains_key(number)) {
-        Some(missing) => Err(Error::invalid(format!("no receipt for partition {missing} of {expected}"))),
-        None => Ok(by_number.into_values().collect()),
+    const NAMED: usize = 8;
+    let mut missing = (0..expected).filter(|number| !by_number.contains_key(number) && !abandoned.contains(number));
+    let named: Vec<String> = missing.by_ref().take(NAMED).map(|number| number.to_string()).collect();
+    if named.is_empty() {
+        return Ok(by_number.into_values().collect());
     }
+    let more = if missing.next().is_some() { " and more" } else { "" };
+    Err(Error::invalid(format!(
+        "no receipt for partition {}{more} of {expected}: finished partitions left theirs in the store, where TableWriter::receipts \
+         (--found) finds them; TableWriter::abandon (--abandon NUMBER) leaves the rows of a partition out",
+        named.join(", ")
+    )))
 }
 
 #[cfg(test)]
@@ -58,10 +84,15 @@ mod tests {
     #[test]
     fn missing_conflicting_and_foreign_receipts_are_named() {
         let message = |partitions, receipts: Vec<Receipt>| in_order(Uuid::nil(), partitions, receipts).unwrap_err().to_string();
-        assert_eq!(message(3, vec![receipt(0, 1), receipt(1, 1)]), "no receipt for partition 2 of 3");
-        assert_eq!(message(0, vec![receipt(1, 1)]), "no receipt for partition 0 of 2");
+        assert!(message(3, vec![receipt(0, 1), receipt(1, 1)]).starts_with("no receipt for partition 2 of 3: "));
+        assert!(message(0, vec![receipt(1, 1)]).starts_with("no receipt for partition 0 of 2: "));
+        assert!(message(20, vec![receipt(1, 1)]).starts_with("no receipt for partition 0, 2, 3, 4, 5, 6, 7, 8 and more of 20: "));
         assert!(message(1, vec![receipt(0, 1), receipt(0, 2)]).starts_with("two different receipts for partition 0"));
         let foreign = Receipt { session: Uuid::max(), ..receipt(0, 1) };
         assert!(message(1, vec![foreign]).starts_with("receipt of partition 0 is of session ffffffff"));
+        let abandoned = BTreeSet::from([1, 2]);
+        let without = |receipts: Vec<Receipt>| in_order_without(Uuid::nil(), 4, &abandoned, receipts);
+        assert_eq!(without(vec![receipt(3, 1), receipt(0, 2)]).unwrap(), [receipt(0, 2), receipt(3, 1)]);
+        assert!(without(vec![receipt(0, 1), receipt(1, 1)]).unwrap_err().to_string().contains("partition 1 was abandoned"));
     }
 }

@@ -24,6 +24,11 @@ impl SequenceKey {
     pub fn of(batch: &RecordBatch, columns: &[usize], row: usize) -> Result<Self> {
         key(batch, columns, row)
     }
+
+    /// The bytes: those of two rows are the same where all values are.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// Follows rows in table order: says where sequences start and refuses rows that break the rules.

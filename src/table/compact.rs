@@ -12,9 +12,7 @@ use super::{
 use crate::{
     commit::{self, SegmentIndex},
     error::{Error, ErrorKind, Result},
-    format::{
-        ColumnBytes, GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, SequenceTracker, index_reader, read_hashes, read_layout,
-    },
+    format::{GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, SequenceTracker, index_reader, read_layout},
     id::{ChunkId, Hash, ObjectRef},
     schema::ColumnGroup,
     write::{Gathered, Gatherer, Locality, WriteOptions, WrittenGroup},
@@ -98,8 +96,7 @@ impl Table {
                 };
                 groups.push(match (group, part.as_slice()) {
                     (Some(group), parts) if moved || parts.len() > 1 => {
-                        let identity = (1..=self.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
-                        let stored: GroupSegment = commit::put_group(self.store(), group, &identity).await?;
+                        let stored: GroupSegment = self.put_group(group).await?;
                         // Blocks that moved have the hashes that they had.
                         let is_new = |object: &&ObjectRef| parts.iter().all(|part| part.groups[number].hashes != **object);
                         bytes +=
@@ -157,22 +154,6 @@ impl Table {
             block = end;
         }
         Ok((gatherer.write(self.store(), &stores, group, &again, starts).await?, true))
-    }
-
-    /// A column group of neighbouring segments as one.
-    async fn joined(&self, part: &[&Segment], number: usize) -> Result<WrittenGroup> {
-        let mut joined = WrittenGroup::default();
-        for segment in part {
-            let stored = &segment.groups[number];
-            let layout = self.object("layout", &stored.layout).await?;
-            joined.runs.extend(read_layout(layout, stored.columns.len(), segment.rows, self.manifest().stores.len())?);
-            joined.hashes.extend(read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks)?);
-            joined.columns.resize(stored.columns.len(), ColumnBytes::default());
-            for (sum, column) in joined.columns.iter_mut().zip(&stored.columns) {
-                (sum.stored, sum.logical) = (sum.stored + column.stored, sum.logical + column.logical);
-            }
-        }
-        Ok(joined)
     }
 
     /// A version that needs no other table: the chunks that it uses of others are copied below its own root, whole, and the ties

@@ -6,6 +6,7 @@ mod compact;
 mod diff;
 mod diff_rows;
 mod edit;
+mod folding;
 mod gc;
 #[cfg(feature = "frame")]
 pub mod hints;
@@ -18,6 +19,7 @@ mod lists;
 mod loader;
 #[cfg(feature = "frame")]
 mod merge;
+mod rebasing;
 mod rebind;
 #[cfg(feature = "frame")]
 pub mod recipe;

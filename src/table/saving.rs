@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{
     index::{Index, IndexSource},
     version::Table,
+    writer::is_new_name,
 };
 use crate::{
     Preset,
@@ -139,6 +140,7 @@ impl ViewWriter {
     /// # Errors
     /// As [`Index::save`].
     pub async fn save_in(self, store: Store) -> Result<SavedView> {
+        is_new_name(&store)?;
         match commit::newest_version(&store).await? {
             Some(version) => Err(Error::exists(format!(
                 "{}: a table is there already, at version {version}; a view gets its next version by ViewWriter::save_over",

@@ -14,7 +14,7 @@ use std::{
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::version::Table;
+use super::{folding::fold_tail, rebasing, version::Table};
 use crate::{
     commit::{self, Borrower, Owners, Unpinned},
     error::{Error, ErrorKind, Result},
@@ -31,7 +31,7 @@ const REBASES: usize = 32;
 const OWN_VERSIONS: usize = 64;
 
 /// A change on its way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Session {
     pub(super) store: Store,
     /// The version it is made from; `None` for a new table.
@@ -42,6 +42,8 @@ pub(super) struct Session {
     /// Owners that could not be told.
     pub(super) unpinned: Vec<Unpinned>,
     pub(super) known: Option<Arc<Known>>,
+    /// Whether small segments at the end of the table are put together.
+    pub(super) folds: bool,
 }
 
 impl Session {
@@ -55,6 +57,7 @@ impl Session {
             commit_id: Uuid::new_v4(),
             unpinned: Vec::new(),
             known: None,
+            folds: false,
         }
     }
 
@@ -263,7 +266,7 @@ impl Session {
         }
         // Whoever collects garbage at an owner keeps what the pinned versions name; that these are there is looked at once more.
         self.owners.condemned().await?;
-        let mut manifest = ours.clone();
+        let mut manifest = self.folded(ours.clone()).await?;
         for _ in 0..REBASES {
             let error = match commit::publish(&self.store, &manifest).await {
                 Ok(hash) => return Ok(self.made(manifest, hash)),
@@ -310,6 +313,11 @@ impl Session {
         }
     }
 
+    /// What is claimed: with the small segments at the end as one, where rows were appended.
+    async fn folded(&self, manifest: Manifest) -> Result<Manifest> {
+        if self.folds { fold_tail(&self.store, manifest).await } else { Ok(manifest) }
+    }
+
     async fn rebased(&self, base: &Table, ours: &Manifest) -> Result<(Manifest, Uuid)> {
         let newest = commit::newest_version(&self.store).await?.unwrap_or(0);
         let (theirs, hash) = commit::load(&self.store, newest).await?;
@@ -321,13 +329,17 @@ impl Session {
         if theirs.condemned != before.condemned {
             return Err(place(Error::conflict("a garbage collection has begun since; reload and retry")));
         }
-        let mut rebased = commit::rebase(before, ours, &theirs).map_err(place)?;
+        let mut rebased = rebasing::rebased(&self.store, before, ours, &theirs).await.map_err(|error| match error.kind() {
+            ErrorKind::Conflict => place(error),
+            _ => error,
+        })?;
         if ours.segments != before.segments && theirs.segments != before.segments {
             join_sequences(&self.store, &mut rebased).await.map_err(|error| match error.kind() {
                 ErrorKind::Invalid => place(Error::conflict(format!("{error}; reload and retry"))),
                 _ => error,
             })?;
         }
+        rebased = self.folded(rebased).await?;
         rebased.version = newest + 1;
         rebased.parent = Some(Parent { version: newest, blake3: hash });
         rebased.commit_id = Uuid::new_v4();

@@ -1,10 +1,10 @@
 //! A write session: gives out partitions, takes their receipts, commits once.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
 };
 
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{
     session::{Session, follow, lineage},
-    version::Table,
+    version::{Table, split_name},
 };
 use crate::{
     commit::{self, MergeInto, Unpinned},
@@ -40,6 +40,8 @@ pub struct TableWriter {
     pub(super) options: WriteOptions,
     pub(super) partitions: AtomicU32,
     pub(super) extras: Mutex<Extras>,
+    /// A commit was tried that had all receipts.
+    pub(super) ended: AtomicBool,
 }
 
 /// What becomes of the rows that are there.
@@ -50,11 +52,12 @@ pub(super) enum Rows {
     Overwritten,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Extras {
     properties: BTreeMap<String, Value>,
     lineage: BTreeMap<String, Value>,
     attachments: BTreeMap<String, ObjectRef>,
+    abandoned: BTreeSet<u32>,
 }
 
 impl TableWriter {
@@ -68,6 +71,7 @@ impl TableWriter {
             // An index segment counts its rows by its columns.
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
         }
+        is_new_name(&store)?;
         store.ensure_create_only().await?;
         if let Some(version) = commit::newest_version(&store).await? {
             return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
@@ -77,8 +81,8 @@ impl TableWriter {
 
     pub(super) fn of(session: Session, rows: Rows, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
-        let (partitions, extras) = (AtomicU32::new(0), Mutex::default());
-        Ok(Self { session, id: Uuid::new_v4(), rows, schema: Arc::new(schema), options, partitions, extras })
+        let (partitions, extras, ended) = Default::default();
+        Ok(Self { session, id: Uuid::new_v4(), rows, schema: Arc::new(schema), options, partitions, extras, ended })
     }
 
     /// Starts a version with more rows than this one.
@@ -86,6 +90,7 @@ impl TableWriter {
         // Rows are cut as the table's rows are, so that they are the same wherever they are written.
         let options = WriteOptions { cuts: base.manifest().cuts, ..options };
         let mut session = Session::change(base, true).await?;
+        session.folds = true;
         session.know(&[], &options).await?;
         Self::of(session, Rows::Appended, base.schema().clone(), options)
     }
@@ -182,21 +187,73 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Makes the version exist with the rows of these receipts, one for every partition, in any order.
+    /// The receipts that finished partitions of this session left in the store, by number: for a commit where some of them were
+    /// lost on their way. A partition that was written twice, with other rows, has two.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
+    /// # let column = || Arc::new(Int64Array::from(vec![1, 2])) as _;
+    /// # let batch = RecordBatch::try_from_iter([("id", column()), ("x", column())])?;
+    /// let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// let mut partition = writer.partition()?;
+    /// partition.write(&batch).await?;
+    /// partition.finish().await?; // and its receipt is lost
+    /// let broken = writer.partition()?; // and this one never finishes
+    /// writer.abandon(broken.number());
+    /// let table = writer.commit(writer.receipts().await?).await?;
+    /// assert_eq!(table.rows(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Corrupt` for a receipt that cannot be read; errors of the store.
+    pub async fn receipts(&self) -> Result<Vec<Receipt>> {
+        let mut found = Vec::new();
+        let store = &self.session.store;
+        for (name, bytes) in store.list(&format!("sessions/{}", self.id)).await? {
+            if name.ends_with(".receipt") {
+                let text = store.get_exact(&name, bytes).await?;
+                let receipt: Receipt = serde_json::from_slice(&text)
+                    .map_err(|error| Error::corrupt(format!("{}: {name}: no receipt: {error}", store.url())))?;
+                found.push(receipt);
+            }
+        }
+        found.sort_by_key(|receipt| receipt.partition);
+        Ok(found)
+    }
+
+    /// Leaves the rows of a partition out: the commit asks for no receipt of it any more.
+    pub fn abandon(&self, partition: u32) {
+        self.extras().abandoned.insert(partition);
+    }
+
+    /// Makes the version exist with the rows of these receipts, one for every partition that was not abandoned, in any order.
+    /// Where receipts are missing, nothing has happened and the commit can be called again.
     ///
     /// Where another writer committed a version since, this one is put on top of it if they changed different things.
     ///
     /// # Errors
     /// `Invalid` for missing or conflicting receipts and broken sequences; `Conflict` where another writer made a table here in
-    /// the meantime, or changed the same; `OutcomeUnknown` where it cannot be told; errors of the store.
-    pub async fn commit(self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
-        let Self { mut session, id, rows, schema, options, partitions, extras } = self;
-        let receipts = commit::in_order(id, partitions.load(Ordering::Relaxed), receipts)?;
+    /// the meantime, or changed the same; `OutcomeUnknown` where it cannot be told; errors of the store. After another error than
+    /// that of a missing receipt the session is over.
+    pub async fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
+        let Self { id, rows, options, .. } = self;
+        let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
+        let expected = self.partitions.load(Ordering::Relaxed);
+        let receipts = commit::in_order_without(*id, expected, &extras.abandoned, receipts)?;
+        if self.ended.swap(true, Ordering::Relaxed) {
+            return Err(Error::invalid(format!("{}: the session was committed, or its commit failed", session.store.url())));
+        }
         let groups = receipts.iter().flat_map(|receipt| &receipt.parts).flat_map(|parts| &parts.groups);
         let used: Vec<u32> = groups.flat_map(|group| &group.owners).copied().collect();
-        let owners = session.settle_owners(used, rows == Rows::Appended).await;
+        let owners = session.settle_owners(used, *rows == Rows::Appended).await;
         let mut tracker = SequenceTracker::new(&schema);
-        let base = session.base.as_ref().filter(|_| rows == Rows::Appended).map(Table::manifest);
+        let base = session.base.as_ref().filter(|_| *rows == Rows::Appended).map(Table::manifest);
         for number in 0..base.map_or(0, |base| base.segments.len()) {
             if let Some(base) = base {
                 follow(&session.store, base, number, &mut tracker).await?;
@@ -207,11 +264,10 @@ impl TableWriter {
         let segments = match commit::merge(&session.store, &receipts, into).await {
             Ok(segments) => segments,
             // A session that was committed has swept its parts.
-            Err(error) if rows == Rows::Created => return session.committed().await?.ok_or(error),
+            Err(error) if *rows == Rows::Created => return session.committed().await?.ok_or(error),
             Err(error) => return Err(error),
         };
         let sharing = receipts.iter().fold(Sharing::default(), |sum, receipt| sum.and(receipt.sharing.clone()));
-        let extras = extras.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut said = extras.lineage;
         let objects = segments.iter().flat_map(|segment| {
             let groups = segment.groups.iter().flat_map(|group| [group.layout.bytes, group.hashes.bytes]);
@@ -269,5 +325,20 @@ impl TableWriter {
             let _ = store.delete(&name).await;
         }
         Ok(table)
+    }
+}
+
+/// That users can open a new table of this name: what stands behind `@` is taken for a version or a tag.
+pub(super) fn is_new_name(store: &Store) -> Result<()> {
+    // The account of Azure stands behind `@` too.
+    let is_account =
+        store.url().split_once("://").is_some_and(|(scheme, rest)| scheme.starts_with("abfs") && !rest.contains('/'));
+    match split_name(store.url()) {
+        Some((root, name)) if !is_account => Err(Error::invalid(format!(
+            "{}: expected a new table, found the name of a version: `@{name}` would be read as version or tag `{name}` of {root}; \
+             leave it out",
+            store.url()
+        ))),
+        _ => Ok(()),
     }
 }

@@ -97,7 +97,8 @@ impl PartitionWriter {
         Ok(())
     }
 
-    /// Writes the partition's parts and gives its receipt.
+    /// Writes the partition's parts and gives its receipt, which is left in the store too until the session ends:
+    /// [`TableWriter::receipts`](crate::TableWriter::receipts) finds it there.
     ///
     /// # Errors
     /// `Invalid` after a write that failed; errors of the store; nothing is visible then, and the partition can be written
@@ -106,7 +107,8 @@ impl PartitionWriter {
         self.check_whole()?;
         let (session, partition) = (self.session, self.number);
         if self.rows == 0 {
-            return Ok(Receipt { session, partition, rows: 0, parts: None, sharing: Sharing::default() });
+            let receipt = Receipt { session, partition, rows: 0, parts: None, sharing: Sharing::default() };
+            return kept(&self.store, receipt).await;
         }
         let (written, sharing) = self.groups.finish().await?;
         let mut groups = Vec::new();
@@ -130,7 +132,8 @@ impl PartitionWriter {
             .and_then(|()| file.read_to_end(&mut bytes))
             .map_err(|error| Error::from(error).at("the index of a partition"))?;
         let index = put_part(&self.store, self.session, bytes).await?;
-        Ok(Receipt { session, partition, rows: self.rows, parts: Some(PartObjects { index, groups }), sharing })
+        let receipt = Receipt { session, partition, rows: self.rows, parts: Some(PartObjects { index, groups }), sharing };
+        kept(&self.store, receipt).await
     }
 
     fn check_whole(&self) -> Result<()> {
@@ -183,6 +186,13 @@ impl PartitionWriter {
         self.index.writer.write(&index)?;
         Ok(starts)
     }
+}
+
+/// The receipt, after it was left in the store as well.
+async fn kept(store: &Store, receipt: Receipt) -> Result<Receipt> {
+    let text = serde_json::to_vec(&receipt).map_err(|error| Error::internal(error.to_string()))?;
+    store.put_content(&Receipt::name(receipt.session, &text), text.into()).await?;
+    Ok(receipt)
 }
 
 async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {

@@ -95,4 +95,9 @@ impl Receipt {
     pub fn part_name(session: Uuid, hash: Hash) -> String {
         format!("sessions/{session}/{hash}.parquet")
     }
+
+    /// Where the receipt itself lies while its session is open, for whoever lost it.
+    pub(crate) fn name(session: Uuid, text: &[u8]) -> String {
+        format!("sessions/{session}/{}.receipt", Hash::of(text))
+    }
 }

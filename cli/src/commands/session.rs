@@ -71,15 +71,22 @@ pub(crate) struct WritePartition {
 #[command(after_help = "The same command again is the same commit: where the outcome was unknown, it tells.
 
 Example:
-  tetrys session commit s3://bucket/drives drives.ticket --partitions 4 0.receipt 1.receipt 2.receipt 3.receipt")]
+  tetrys session commit s3://bucket/drives drives.ticket --partitions 4 0.receipt 1.receipt 2.receipt 3.receipt
+  tetrys session commit s3://bucket/drives drives.ticket --found --abandon 3")]
 pub(crate) struct Commit {
     /// The new table, as at the beginning
     table: String,
     /// The session's ticket
     ticket: PathBuf,
     /// The receipts, in any order; equal ones count once
-    #[arg(required = true)]
+    #[arg(required_unless_present = "found")]
     receipts: Vec<PathBuf>,
+    /// Take the receipts that finished partitions left in the store as well
+    #[arg(long)]
+    found: bool,
+    /// Leave the rows of this partition out; repeatable
+    #[arg(long, value_name = "NUMBER")]
+    abandon: Vec<u32>,
     /// How many partitions there are; without it a missing last one is not noticed
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
@@ -123,7 +130,12 @@ impl Commit {
             serde_json::from_str::<Receipt>(&text)
                 .map_err(|error| Failure::Input(Error::invalid(format!("{}: no receipt: {error}", path.display()))))
         });
-        let receipts = receipts.collect::<Result<Vec<_>, Failure>>()?;
+        let mut receipts = receipts.collect::<Result<Vec<_>, Failure>>()?;
+        if self.found {
+            receipts.extend(writer.receipts().await?);
+            receipts.retain(|receipt| !self.abandon.contains(&receipt.partition));
+        }
+        self.abandon.iter().for_each(|partition| writer.abandon(*partition));
         if let Some(partitions) = self.partitions {
             writer.expect_partitions(partitions);
         }

@@ -101,8 +101,18 @@ class Writer:
         """Stores a small object beside the rows: a map, a calibration."""
         self._native.attach(name, content)
 
+    def receipts(self) -> list[Receipt]:
+        """The receipts that finished partitions of this session left in the store, where some were lost on their way."""
+        return self._native.receipts()
+
+    def abandon(self, partition: int) -> None:
+        """Leaves the rows of a partition out: `commit` asks for no receipt of it any more."""
+        self._native.abandon(partition)
+
     def commit(self, receipts: Iterable[Receipt]) -> Table:
-        """Makes the table exist with the rows of these receipts, one for each partition, in any order.
+        """Makes the table exist with the rows of these receipts, one for each partition that was not abandoned, in any order.
+
+        Where receipts are missing, nothing has happened: take them from `receipts`, or `abandon` their partitions, and call it again.
 
         Raises `Conflict` where another writer was first, `OutcomeUnknown` where that cannot be told.
         """

@@ -1,0 +1,363 @@
+//! A change put on top of what others published since it began, as far as objects have a say in it. [`commit::rebase`] decides
+//! what goes together; here is looked at what manifests do not tell:
+//!
+//! - which index segments have the same rows under other names of columns, and those are written anew that lack the new names;
+//! - which of their segments are segments of the base put together, so that a change of the base's segments is carried over;
+//! - whether blocks of other tables are still numbered as the layouts say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::version::Table;
+use crate::{
+    commit::{self, SameRows, SegmentIndex},
+    error::{Error, ErrorKind, Result},
+    format::{
+        ColumnBytes, ForeignTable, GroupSegment, Manifest, Segment, SequenceKey, SequenceTracker, index_arrow_schema,
+        index_reader, read_layout,
+    },
+    id::Hash,
+    schema::{ColumnId, Schema},
+    store::Store,
+    write::WrittenGroup,
+};
+
+/// `ours`, made from `base`, on top of `theirs`, which was made from `base` too: as [`commit::rebase`].
+///
+/// # Errors
+/// `Conflict`, naming what both changed; `Corrupt`; errors of the store.
+pub(super) async fn rebased(store: &Store, base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
+    let sides = Sides::of(store, [base, ours, theirs]);
+    let same = sides.same_rows().await?;
+    let mut rebased = match commit::rebase_rows(base, ours, theirs, &same) {
+        Err(error) if error.kind() == ErrorKind::Conflict => {
+            let Some([base, ours, theirs]) = sides.cut_alike(&same).await? else { return Err(error) };
+            commit::rebase_rows(&base, &ours, &theirs, &same)?
+        }
+        rebased => rebased?,
+    };
+    sides.check_owners(&rebased).await?;
+    sides.name_index(&mut rebased).await?;
+    Ok(rebased)
+}
+
+/// The three versions.
+struct Sides {
+    base: Table,
+    ours: Table,
+    theirs: Table,
+}
+
+impl Sides {
+    fn of(store: &Store, manifests: [&Manifest; 3]) -> Self {
+        let [base, ours, theirs] =
+            manifests.map(|manifest| Table::of(store.clone(), manifest.clone(), Hash::of(b""), Vec::new()));
+        Self { base, ours, theirs }
+    }
+
+    /// The index columns that all three have.
+    fn common(&self) -> Vec<ColumnId> {
+        let has = |table: &Table, id: ColumnId| table.manifest().schema.index().any(|column| column.id == id);
+        let ids = self.base.manifest().schema.index().map(|column| column.id);
+        ids.filter(|id| has(&self.ours, *id) && has(&self.theirs, *id)).collect()
+    }
+
+    /// Index objects of the base's segments that have the same rows although index columns were renamed or dropped.
+    async fn same_rows(&self) -> Result<SameRows> {
+        let mut same = SameRows::new();
+        let columns = |table: &Table| named(&table.manifest().schema);
+        if columns(&self.base) == columns(&self.ours) && columns(&self.base) == columns(&self.theirs) {
+            return Ok(same);
+        }
+        let ids = self.common();
+        for (number, before) in self.base.manifest().segments.iter().enumerate() {
+            let now =
+                [&self.ours, &self.theirs].map(|table| table.manifest().segments.get(number).map(|segment| (table, segment)));
+            let other =
+                now.into_iter().flatten().filter(|(_, segment)| segment.index != before.index && segment.rows == before.rows);
+            for (table, segment) in other.chain([(&self.base, before)]) {
+                same.insert(segment.index.blake3, rows_of(table, &[segment], 0..segment.rows, &ids).await?);
+            }
+        }
+        Ok(same)
+    }
+
+    /// The three as if all had cut their rows into segments as `theirs` has, or as the base has where that cannot be; `None` where
+    /// `theirs` has not put segments of the base together.
+    async fn cut_alike(&self, same: &SameRows) -> Result<Option<[Manifest; 3]>> {
+        let (base, ours, theirs) = (self.base.manifest(), self.ours.manifest(), self.theirs.manifest());
+        let Some(covers) = covers(&base.segments, &theirs.segments) else { return Ok(None) };
+        let ids = self.common();
+        for (segment, cover) in theirs.segments.iter().zip(&covers) {
+            let part: Vec<&Segment> = base.segments[cover.clone()].iter().collect();
+            let rows = 0..part.iter().map(|segment| segment.rows).sum();
+            if part.is_empty() || part.len() == 1 && part[0].index == segment.index {
+                continue;
+            }
+            if rows_of(&self.theirs, &[segment], rows.clone(), &ids).await? != rows_of(&self.base, &part, rows, &ids).await? {
+                return Ok(None);
+            }
+        }
+        let keeps = |before: &Segment, now: &Segment| {
+            let rows = |segment: &Segment| same.get(&segment.index.blake3).copied().unwrap_or(segment.index.blake3);
+            before.rows == now.rows && rows(before) == rows(now)
+        };
+        let kept = ours.segments.len() >= base.segments.len();
+        if kept && base.segments.iter().zip(&ours.segments).all(|(before, now)| keeps(before, now)) {
+            let (base, ours) = self.put_together(&covers).await?;
+            Ok(Some([base, ours, theirs.clone()]))
+        } else {
+            let theirs = self.taken_apart(&covers).await?;
+            Ok(theirs.map(|theirs| [base.clone(), ours.clone(), theirs]))
+        }
+    }
+
+    /// Base and ours with their segments put together as theirs are, and with the rows that theirs have behind them there.
+    async fn put_together(&self, covers: &[Range<usize>]) -> Result<(Manifest, Manifest)> {
+        let (base, ours, theirs) = (self.base.manifest(), self.ours.manifest(), self.theirs.manifest());
+        let (mut before, mut now) = (Vec::new(), Vec::new());
+        for (whole, cover) in theirs.segments.iter().zip(covers).filter(|(_, cover)| !cover.is_empty()) {
+            let [part, changed] = [base, ours].map(|manifest| manifest.segments[cover.clone()].iter().collect::<Vec<_>>());
+            let rest = whole.rows - part.iter().map(|segment| segment.rows).sum::<u64>();
+            if part.len() == 1 && rest == 0 {
+                before.push(part[0].clone());
+                now.push(changed[0].clone());
+                continue;
+            }
+            let mut groups: BTreeMap<&str, GroupSegment> = BTreeMap::new();
+            for (number, group) in base.schema.groups().iter().enumerate() {
+                // Whether it was changed is seen by whether it is theirs.
+                let held = self.group_of(&self.theirs, &group.name).and_then(|place| whole.groups.get(place));
+                groups.insert(&group.name, held.unwrap_or(&part[0].groups[number]).clone());
+            }
+            let mut mine = Vec::new();
+            for (number, group) in ours.schema.groups().iter().enumerate() {
+                let held = self.group_of(&self.base, &group.name);
+                let is_as_it_was = held.is_some_and(|held| {
+                    part.iter().zip(&changed).all(|(before, now)| before.groups.get(held) == now.groups.get(number))
+                });
+                if is_as_it_was && let Some(unchanged) = groups.get(group.name.as_str()) {
+                    mine.push(unchanged.clone());
+                    continue;
+                }
+                let place = self.group_of(&self.theirs, &group.name);
+                let tail = match (held, place) {
+                    (Some(held), Some(place)) => self.behind(&part, held, whole, place).await?,
+                    _ => None,
+                };
+                let mut joined = self.ours.joined(&changed, number).await?;
+                match tail {
+                    Some(tail) => append(&mut joined, tail),
+                    // Nobody has values of a new group for the rows behind.
+                    None if held.is_none() && rest == 0 => {}
+                    None => return Err(conflict(&group.name)),
+                }
+                mine.push(self.ours.put_group(joined).await?);
+            }
+            before.push(Segment { groups: groups_in_order(&base.schema, groups), ..whole.clone() });
+            now.push(Segment { groups: mine, ..whole.clone() });
+        }
+        now.extend(ours.segments[base.segments.len()..].iter().cloned());
+        Ok((Manifest { segments: before, ..base.clone() }, Manifest { segments: now, ..ours.clone() }))
+    }
+
+    /// Theirs with the segments of the base, and what they appended to them in segments of its own. `None` where they changed more.
+    async fn taken_apart(&self, covers: &[Range<usize>]) -> Result<Option<Manifest>> {
+        let (base, theirs) = (self.base.manifest(), self.theirs.manifest());
+        let mut segments: Vec<Segment> = Vec::new();
+        for (whole, cover) in theirs.segments.iter().zip(covers) {
+            let part: Vec<&Segment> = base.segments[cover.clone()].iter().collect();
+            let rows: u64 = part.iter().map(|segment| segment.rows).sum();
+            if part.is_empty() {
+                segments.push(whole.clone());
+                continue;
+            }
+            let mut tails = Vec::new();
+            let mut kept: Vec<Vec<GroupSegment>> = vec![Vec::new(); part.len()];
+            for (place, group) in theirs.schema.groups().iter().enumerate() {
+                let Some(held) = self.group_of(&self.base, &group.name) else { return Ok(None) };
+                let Some(tail) = self.behind(&part, held, whole, place).await? else { return Ok(None) };
+                tails.push(tail);
+                kept.iter_mut().zip(&part).for_each(|(groups, segment)| groups.push(segment.groups[held].clone()));
+            }
+            segments.extend(kept.into_iter().zip(&part).map(|(groups, segment)| Segment { groups, ..(*segment).clone() }));
+            if rows == whole.rows {
+                continue;
+            }
+            let mut index = SegmentIndex::new(&theirs.schema)?;
+            let mut tracker = SequenceTracker::new(&theirs.schema);
+            let mut row = 0;
+            for batch in index_reader(self.theirs.object("index", &whole.index).await?, &theirs.schema, whole.rows)? {
+                let batch = batch?;
+                let skipped = usize::try_from(rows.saturating_sub(row)).unwrap_or(usize::MAX).min(batch.num_rows());
+                row += batch.num_rows() as u64;
+                index.push(&batch.slice(skipped, batch.num_rows() - skipped), &mut tracker)?;
+            }
+            let mut groups = Vec::new();
+            for tail in tails {
+                groups.push(self.theirs.put_group(tail).await?);
+            }
+            segments.push(index.finish(self.theirs.store(), whole.first_row + rows, groups).await?);
+        }
+        Ok(Some(Manifest { segments, ..theirs.clone() }))
+    }
+
+    fn group_of(&self, table: &Table, name: &str) -> Option<usize> {
+        table.manifest().schema.groups().iter().position(|group| group.name == name)
+    }
+
+    /// What a group of one of their segments has behind the rows of the base's segments in it; `None` where it has other blocks
+    /// for those.
+    async fn behind(&self, part: &[&Segment], held: usize, whole: &Segment, place: usize) -> Result<Option<WrittenGroup>> {
+        let (before, now) = (self.base.joined(part, held).await?, self.theirs.joined(&[whole], place).await?);
+        let numbered = |stores: &[ForeignTable], owner: u32| stores.get((owner as usize).wrapping_sub(1)).map(place_of);
+        let (base, theirs) = (&self.base.manifest().stores, &self.theirs.manifest().stores);
+        let is_same = now.runs.len() >= before.runs.len()
+            && now.hashes.starts_with(&before.hashes)
+            && before.columns.len() == now.columns.len()
+            && before
+                .runs
+                .iter()
+                .zip(&now.runs)
+                .all(|(before, now)| before == now && numbered(base, before.owner) == numbered(theirs, now.owner));
+        if !is_same {
+            return Ok(None);
+        }
+        let columns = now.columns.iter().zip(&before.columns).map(|(now, before)| ColumnBytes {
+            stored: now.stored.saturating_sub(before.stored),
+            logical: now.logical.saturating_sub(before.logical),
+        });
+        Ok(Some(WrittenGroup {
+            runs: now.runs[before.runs.len()..].to_vec(),
+            hashes: now.hashes[before.hashes.len()..].to_vec(),
+            columns: columns.collect(),
+        }))
+    }
+
+    /// That each layout numbers the tables whose blocks it uses as the manifest does.
+    async fn check_owners(&self, rebased: &Manifest) -> Result<()> {
+        let stores: Vec<_> = rebased.stores.iter().map(place_of).collect();
+        let sides = [&self.theirs, &self.ours].map(|table| {
+            let manifest = table.manifest();
+            let known: Vec<_> = manifest.stores.iter().map(place_of).collect();
+            let layouts = manifest.segments.iter().flat_map(|segment| &segment.groups).map(|group| group.layout.blake3);
+            (stores.starts_with(&known), layouts.collect::<BTreeSet<Hash>>())
+        });
+        let numbers_of = |layout: &Hash| sides.iter().any(|(is_kept, layouts)| *is_kept && layouts.contains(layout));
+        let same = self.ours.manifest().stores == self.theirs.manifest().stores;
+        for segment in rebased.segments.iter().filter(|_| !same) {
+            for group in segment.groups.iter().filter(|group| !numbers_of(&group.layout.blake3)) {
+                let layout = self.theirs.object("layout", &group.layout).await?;
+                let runs = read_layout(layout, group.columns.len(), segment.rows, u32::MAX as usize)?;
+                if runs.iter().any(|run| run.owner > 0) {
+                    let said = "another writer changed the tables referred to as well; reload and retry";
+                    return Err(Error::conflict(said));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes those index segments anew that have other columns, or columns of other names, than the schema.
+    async fn name_index(&self, rebased: &mut Manifest) -> Result<()> {
+        let wanted = named(&rebased.schema);
+        let tables = [&self.theirs, &self.ours, &self.base];
+        if tables.iter().all(|table| named(&table.manifest().schema) == wanted) {
+            return Ok(());
+        }
+        let mut of: BTreeMap<Hash, &Table> = BTreeMap::new();
+        for table in tables {
+            for segment in &table.manifest().segments {
+                of.entry(segment.index.blake3).or_insert(table);
+            }
+        }
+        let schema = rebased.schema.clone();
+        for segment in &mut rebased.segments {
+            // What was taken apart was written with their names.
+            let table = of.get(&segment.index.blake3).copied().unwrap_or(&self.theirs);
+            let written = &table.manifest().schema;
+            if named(written).iter().map(|(_, name)| name).eq(wanted.iter().map(|(_, name)| name)) {
+                continue;
+            }
+            let places = wanted.iter().map(|(id, name)| {
+                let found = written.index().position(|column| column.id == *id);
+                found.ok_or_else(|| Error::conflict(format!("another writer made the index column `{name}`; reload and retry")))
+            });
+            let places = places.collect::<Result<Vec<usize>>>()?;
+            let (mut index, mut tracker) = (SegmentIndex::new(&schema)?, SequenceTracker::new(&schema));
+            for batch in index_reader(table.object("index", &segment.index).await?, written, segment.rows)? {
+                let columns = batch?.project(&places).map_err(|error| Error::internal(error.to_string()))?.columns().to_vec();
+                let batch = arrow_array::RecordBatch::try_new(index_arrow_schema(&schema), columns);
+                index.push(&batch.map_err(|error| Error::internal(error.to_string()))?, &mut tracker)?;
+            }
+            let (first_row, continues, groups) = (segment.first_row, segment.continues, std::mem::take(&mut segment.groups));
+            *segment = Segment { continues, ..index.finish(table.store(), first_row, groups).await? };
+        }
+        Ok(())
+    }
+}
+
+fn conflict(group: &str) -> Error {
+    Error::conflict(format!("another writer changed column group `{group}` or its rows as well; reload and retry"))
+}
+
+/// A table version, wherever it lies.
+fn place_of(foreign: &ForeignTable) -> (uuid::Uuid, u64, Hash) {
+    (foreign.table, foreign.version, foreign.blake3)
+}
+
+fn named(schema: &Schema) -> Vec<(ColumnId, String)> {
+    schema.index().map(|column| (column.id, column.name.clone())).collect()
+}
+
+fn groups_in_order(schema: &Schema, mut groups: BTreeMap<&str, GroupSegment>) -> Vec<GroupSegment> {
+    schema.groups().iter().filter_map(|group| groups.remove(group.name.as_str())).collect()
+}
+
+fn append(joined: &mut WrittenGroup, tail: WrittenGroup) {
+    joined.runs.extend(tail.runs);
+    joined.hashes.extend(tail.hashes);
+    for (sum, column) in joined.columns.iter_mut().zip(tail.columns) {
+        (sum.stored, sum.logical) = (sum.stored + column.stored, sum.logical + column.logical);
+    }
+}
+
+/// For each of their segments the segments of the base that are in it, by their numbers of rows; the last one may have more rows.
+/// `None` where a segment of the base would have been cut.
+fn covers(base: &[Segment], theirs: &[Segment]) -> Option<Vec<Range<usize>>> {
+    let mut next = 0;
+    let mut covers = Vec::new();
+    for segment in theirs {
+        let (start, mut rows) = (next, 0);
+        while let Some(before) = base.get(next).filter(|before| rows + before.rows <= segment.rows) {
+            rows += before.rows;
+            next += 1;
+        }
+        if rows < segment.rows && next < base.len() {
+            return None;
+        }
+        covers.push(start..next);
+    }
+    (next == base.len()).then_some(covers)
+}
+
+/// What stands for the values of these index columns in some of the rows of neighbouring segments.
+async fn rows_of(table: &Table, part: &[&Segment], rows: Range<u64>, ids: &[ColumnId]) -> Result<Hash> {
+    let schema = &table.manifest().schema;
+    let places: Vec<usize> = ids.iter().filter_map(|id| schema.index().position(|column| column.id == *id)).collect();
+    let mut hasher = blake3::Hasher::new();
+    let mut row = 0;
+    for segment in part {
+        for batch in index_reader(table.object("index", &segment.index).await?, schema, segment.rows)? {
+            let batch = batch?;
+            for place in 0..batch.num_rows() {
+                if rows.contains(&row) {
+                    let key = SequenceKey::of(&batch, &places, place)?;
+                    hasher.update(&(key.as_bytes().len() as u64).to_le_bytes()).update(key.as_bytes());
+                }
+                row += 1;
+            }
+        }
+    }
+    Ok(Hash(*hasher.finalize().as_bytes()))
+}

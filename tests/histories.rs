@@ -1,0 +1,202 @@
+//! Random histories of tables against a plain model: appends, overwrites, patches, deletions, other groups and names, compaction,
+//! tags, shared blocks, views, garbage collection that keeps one to three versions of any age, and writers that commit long after
+//! they were opened. After every step every version that is there is compared with the model.
+//!
+//! Errors are allowed where `histories/model.rs` says so (`verdict`), and nowhere else. A history that fails is made shorter, and
+//! printed with its seed.
+#![cfg(feature = "frame")]
+
+mod common;
+#[allow(unreachable_pub, missing_docs, reason = "a suite's parts see each other")]
+mod histories {
+    pub(crate) mod arrays;
+    pub(crate) mod draw;
+    pub(crate) mod model;
+    pub(crate) mod perform;
+    pub(crate) mod world;
+}
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use common::tables::{Rng, block_on};
+use histories::{
+    draw::Op,
+    world::{Home, Step, Tally, What, World},
+};
+
+/// Steps of a history, at most.
+const STEPS: u64 = 14;
+
+/// What a history is made of; what is there twice comes twice as often.
+const MIX: [What; 37] = [
+    What::Change(Op::Append),
+    What::Change(Op::Append),
+    What::Change(Op::Append),
+    What::Change(Op::Overwrite),
+    What::Change(Op::Delete),
+    What::Change(Op::Patch),
+    What::Change(Op::Replace),
+    What::Change(Op::AddGroup),
+    What::Change(Op::Drop),
+    What::Change(Op::Rename),
+    What::Change(Op::Compact),
+    What::Change(Op::CompactRuns),
+    What::Change(Op::Materialize),
+    What::Change(Op::Tag),
+    What::Change(Op::Tag),
+    What::Change(Op::Untag),
+    What::Open,
+    What::Open,
+    What::Begin,
+    What::Late(Op::Append),
+    What::Late(Op::Append),
+    What::Late(Op::Overwrite),
+    What::Late(Op::Delete),
+    What::Late(Op::Patch),
+    What::Late(Op::Replace),
+    What::Late(Op::AddGroup),
+    What::Late(Op::Rename),
+    What::Late(Op::Drop),
+    What::Late(Op::Compact),
+    What::Late(Op::Tag),
+    What::Commit,
+    What::Borrow,
+    What::Select,
+    What::Merge,
+    What::SaveOver,
+    What::Gc,
+    What::Gc,
+];
+
+fn steps(seed: u64) -> Vec<Step> {
+    let mut rng = Rng(seed);
+    let drawn = (0..4 + rng.below(STEPS - 3)).map(|_| Step { what: *rng.pick(&MIX), seed: rng.next() });
+    drawn.filter(|step| std::env::var_os("SKIP_GC").is_none() || step.what != What::Gc).collect()
+}
+
+/// Runs a history; what went wrong at the last, and everything that was done.
+fn run(seed: u64, steps: &[Step]) -> Result<Tally, (String, Vec<String>)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let home = match seed % 4 {
+        0 => Home::Folder(tempfile::tempdir().unwrap()),
+        _ => Home::Memory(format!("histories-{}", NEXT.fetch_add(1, Ordering::Relaxed))),
+    };
+    let told = Mutex::new(Vec::new());
+    let history = async {
+        let mut world = World::new(home, &mut Rng(seed)).await?;
+        for step in steps {
+            let done = world.step(*step).await;
+            told.lock().unwrap().clone_from(&world.told);
+            done?;
+        }
+        let done = world.finish().await;
+        told.lock().unwrap().clone_from(&world.told);
+        done.map(|()| world.tally)
+    };
+    let done = catch_unwind(AssertUnwindSafe(|| block_on(history)));
+    let done = done.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(format!(
+            "a panic: {}",
+            text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+        ))
+    });
+    done.map_err(|error| (error, told.into_inner().unwrap()))
+}
+
+/// The history without as many of its steps as it fails without.
+fn shrunk(seed: u64, mut steps: Vec<Step>) -> Vec<Step> {
+    let mut place = steps.len();
+    while place > 0 {
+        place -= 1;
+        let mut fewer = steps.clone();
+        fewer.remove(place);
+        if run(seed, &fewer).is_err() {
+            steps = fewer;
+            place = place.min(steps.len());
+        }
+    }
+    steps
+}
+
+/// What a history is made of for pairs of changes.
+const OPS: [Op; 13] = [
+    Op::Append,
+    Op::Overwrite,
+    Op::Delete,
+    Op::Patch,
+    Op::Replace,
+    Op::AddGroup,
+    Op::Drop,
+    Op::Rename,
+    Op::Compact,
+    Op::CompactRuns,
+    Op::Materialize,
+    Op::Tag,
+    Op::Untag,
+];
+
+#[test]
+fn any_two_changes_both_succeed_or_the_second_is_a_conflict() {
+    let first = common::seed();
+    let mut drawn = 0;
+    for (number, (one, other)) in OPS.iter().flat_map(|one| OPS.map(|other| (*one, other))).enumerate() {
+        let mut outcomes = Vec::new();
+        for case in 0..common::cases(2) as u64 {
+            let seed = Rng(first.wrapping_add(case << 32 | number as u64)).next();
+            let outcome = block_on(async {
+                let mut rng = Rng(seed);
+                let mut world = World::new(Home::Memory(format!("pairs-{number}-{case}")), &mut rng).await?;
+                world.step(Step { what: What::Borrow, seed }).await?;
+                world.pair(one, other, &mut rng).await.map_err(|error| format!("{error}\n{}", world.told.join("\n")))
+            });
+            outcomes.extend(outcome.unwrap_or_else(|error| panic!("{one:?}, then {other:?} (seed {seed:#x}): {error}")));
+        }
+        drawn += usize::from(!outcomes.is_empty());
+        println!("{one:?}, then {other:?}: {outcomes:?}");
+    }
+    assert!(drawn > 150, "{drawn} of 169 pairs");
+}
+
+#[test]
+fn random_histories_match_a_plain_model() {
+    let histories = if common::full() { 20_000 } else { 200 };
+    let histories = std::env::var("TETRYS_HISTORIES").map_or(histories, |count| count.parse().unwrap());
+    let first = common::seed();
+    let (next, failed, tally) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(Tally::default()));
+    let failures = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= histories || failed.load(Ordering::Relaxed) {
+                break;
+            }
+            let seed = Rng(first.wrapping_add(number)).next() / 4 * 4 + number % 4;
+            match run(seed, &steps(seed)) {
+                Ok(done) => tally.lock().unwrap().add(&done),
+                Err(_) => {
+                    failed.store(true, Ordering::Relaxed);
+                    failures.lock().unwrap().push((number, seed));
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from).min(4);
+        (0..threads).for_each(|_| drop(scope.spawn(work)));
+    });
+    if let Some((number, seed)) = failures.into_inner().unwrap().first() {
+        let shorter = shrunk(*seed, steps(*seed));
+        let (error, told) = run(*seed, &shorter).unwrap_err();
+        panic!("history {number} (seed {seed:#x}): {error}\n{}\n{shorter:#?}", told.join("\n"));
+    }
+    let tally = tally.into_inner().unwrap();
+    println!("{tally:?}");
+    assert!(tally.late > histories / 4 && tally.conflicts > 0 && tally.collections > histories, "{tally:?}");
+}
