@@ -118,6 +118,10 @@ impl Writing {
         if let Some(max) = self.chunk_max {
             cuts = cuts.with_chunk_max(max).map_err(|error| error.at("--chunk-max"))?;
         }
+        let version = table.rsplit_once('@').map(|(_, version)| version);
+        if version.is_some_and(|version| !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit())) {
+            return Err(Error::invalid(format!("{table}: expected a new table, found the name of a version")));
+        }
         Ok(WriteOptions { cuts, reuse: self.reuse, ..self.storing.options() })
     }
 
