@@ -27,7 +27,7 @@ use std::{
 use common::tables::{Rng, block_on};
 use histories::{
     draw::Op,
-    world::{Home, Step, Tally, What, World},
+    world::{self, Home, Step, Tally, What, World},
 };
 
 /// Steps of a history, at most.
@@ -77,7 +77,7 @@ const MIX: [What; 37] = [
 fn steps(seed: u64) -> Vec<Step> {
     let mut rng = Rng(seed);
     let drawn = (0..4 + rng.below(STEPS - 3)).map(|_| Step { what: *rng.pick(&MIX), seed: rng.next() });
-    drawn.filter(|step| std::env::var_os("SKIP_GC").is_none() || step.what != What::Gc).collect()
+    drawn.filter(|step| !world::SWITCHED_OFF.contains(&step.what)).collect()
 }
 
 /// Runs a history; what went wrong at the last, and everything that was done.
@@ -145,51 +145,59 @@ const OPS: [Op; 13] = [
 #[test]
 fn any_two_changes_both_succeed_or_the_second_is_a_conflict() {
     let first = common::seed();
-    let mut drawn = 0;
-    for (number, (one, other)) in OPS.iter().flat_map(|one| OPS.map(|other| (*one, other))).enumerate() {
-        let mut outcomes = Vec::new();
-        for case in 0..common::cases(2) as u64 {
-            let seed = Rng(first.wrapping_add(case << 32 | number as u64)).next();
-            let outcome = block_on(async {
-                let mut rng = Rng(seed);
-                let mut world = World::new(Home::Memory(format!("pairs-{number}-{case}")), &mut rng).await?;
-                world.step(Step { what: What::Borrow, seed }).await?;
-                world.pair(one, other, &mut rng).await.map_err(|error| format!("{error}\n{}", world.told.join("\n")))
-            });
-            outcomes.extend(outcome.unwrap_or_else(|error| panic!("{one:?}, then {other:?} (seed {seed:#x}): {error}")));
+    let pairs = OPS.iter().flat_map(|one| OPS.map(|other| (*one, other))).collect::<Vec<_>>();
+    let cases = pairs.len() * common::cases(1);
+    let drawn = AtomicU64::new(0);
+    on_all_cores(cases as u64, |number| {
+        let (one, other) = pairs[number as usize % pairs.len()];
+        let seed = Rng(first.wrapping_add(number)).next();
+        let outcome = block_on(async {
+            let mut rng = Rng(seed);
+            let mut world = World::new(Home::Memory(format!("pairs-{number}")), &mut rng).await?;
+            world.step(Step { what: What::Borrow, seed }).await?;
+            world.pair(one, other, &mut rng).await.map_err(|error| format!("{error}\n{}", world.told.join("\n")))
+        });
+        let outcome = outcome.unwrap_or_else(|error| panic!("{one:?}, then {other:?} (seed {seed:#x}): {error}"));
+        drawn.fetch_add(u64::from(outcome.is_some()), Ordering::Relaxed);
+        true
+    });
+    let drawn = drawn.into_inner();
+    assert!(drawn > cases as u64 / 2, "{drawn} of {cases} pairs");
+}
+
+/// Calls `work` with each number below `end` until it says false, on as many threads as there are cores.
+fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
+    let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let go = || {
+        while !stop.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= end {
+                break;
+            }
+            if !work(number) {
+                stop.store(true, Ordering::Relaxed);
+            }
         }
-        drawn += usize::from(!outcomes.is_empty());
-        println!("{one:?}, then {other:?}: {outcomes:?}");
-    }
-    assert!(drawn > 150, "{drawn} of 169 pairs");
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+        (0..threads).for_each(|_| drop(scope.spawn(go)));
+    });
 }
 
 #[test]
 fn random_histories_match_a_plain_model() {
     let histories = if common::full() { 20_000 } else { 200 };
-    let histories = std::env::var("TETRYS_HISTORIES").map_or(histories, |count| count.parse().unwrap());
     let first = common::seed();
-    let (next, failed, tally) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(Tally::default()));
-    let failures = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= histories || failed.load(Ordering::Relaxed) {
-                break;
-            }
-            let seed = Rng(first.wrapping_add(number)).next() / 4 * 4 + number % 4;
-            match run(seed, &steps(seed)) {
-                Ok(done) => tally.lock().unwrap().add(&done),
-                Err(_) => {
-                    failed.store(true, Ordering::Relaxed);
-                    failures.lock().unwrap().push((number, seed));
-                }
-            }
+    let (tally, failures) = (Mutex::new(Tally::default()), Mutex::new(Vec::new()));
+    on_all_cores(histories, |number| {
+        // One in four in a folder, the others in memory.
+        let seed = Rng(first.wrapping_add(number)).next() / 4 * 4 + number % 4;
+        match run(seed, &steps(seed)) {
+            Ok(done) => tally.lock().unwrap().add(&done),
+            Err(_) => failures.lock().unwrap().push((number, seed)),
         }
-    };
-    std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(2, usize::from).min(4);
-        (0..threads).for_each(|_| drop(scope.spawn(work)));
+        failures.lock().unwrap().is_empty()
     });
     if let Some((number, seed)) = failures.into_inner().unwrap().first() {
         let shorter = shrunk(*seed, steps(*seed));
@@ -198,5 +206,6 @@ fn random_histories_match_a_plain_model() {
     }
     let tally = tally.into_inner().unwrap();
     println!("{tally:?}");
-    assert!(tally.late > histories / 4 && tally.conflicts > 0 && tally.collections > histories, "{tally:?}");
+    assert!(tally.late > histories / 2 && tally.conflicts > histories / 20, "{tally:?}");
+    assert!(tally.collections > histories || world::SWITCHED_OFF.contains(&What::Gc), "{tally:?}");
 }

@@ -380,7 +380,7 @@ fn a_dropped_column_and_rows_of_it_written_meanwhile_are_a_conflict() {
         append(&first, &more).await.unwrap();
         let error = first.edit().drop_columns(&["camera.pose"]).commit().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-        assert!(error.to_string().contains("column group `camera` in segment 2"), "{error}");
+        assert!(error.to_string().contains("column group `camera` in the segment at row 20"), "{error}");
         let newest = Table::open_store(first.store().clone()).await.unwrap();
         newest.edit().drop_columns(&["camera.pose"]).commit().await.unwrap();
         // And the other way round: rows of both columns come too late.

@@ -97,6 +97,8 @@ fn four_processes_write_a_table_and_a_fifth_commits_it() {
     let receipts = "4.receipt 3.receipt 2.receipt 1.receipt 0.receipt 1.receipt";
     let missing = run(&server, folder, "session commit s3://data/drives ticket --partitions 4 0.receipt 1.receipt 2.receipt");
     assert!(missing.fails(1).contains("no receipt for partition 2 of 4"));
+    let found = run(&server, folder, "session commit s3://data/drives ticket --partitions 6 --found --abandon 5");
+    assert!(found.fails(1).contains("no receipt for partition 4 of 6"), "all but one were found in the store, or left out");
     let commit = format!("session commit s3://data/drives ticket --partitions 4 {receipts}");
     assert_eq!(run(&server, folder, &commit).ok(), "s3://data/drives: 200 rows, 4 sequences\n");
     assert_eq!(

@@ -243,7 +243,9 @@ fn merged_segment([base, ours, theirs]: [Option<&Segment>; 3], moved: &Moved) ->
             _ => mine.filter(|_| fits[1]).or(other.filter(|_| fits[2])),
         };
         // Rows that one writer appended have no values in a group that the other one added or made of other columns.
-        groups.push(found.ok_or_else(|| conflict(format_args!("{what}: it has no values for rows appended meanwhile")))?.clone());
+        let missing =
+            || Error::conflict(format!("{what} has no values for rows appended meanwhile by another writer; reload and retry"));
+        groups.push(found.ok_or_else(missing)?.clone());
     }
     Ok(Segment { groups, ..whole })
 }
