@@ -147,10 +147,13 @@ impl Sides {
                 };
                 let mut joined = self.ours.joined(&changed, number).await?;
                 match tail {
-                    Some(tail) => append(&mut joined, tail),
-                    // Nobody has values of a new group for the rows behind.
+                    Some(tail) if held.is_some_and(|held| base.schema.groups()[held].columns == group.columns) => {
+                        append(&mut joined, tail);
+                    }
+                    Some(_) if rest == 0 => {}
+                    // Nobody has values of a new group, or of one with other columns, for the rows behind.
                     None if held.is_none() && rest == 0 => {}
-                    None => return Err(conflict(&group.name)),
+                    _ => return Err(conflict(&group.name)),
                 }
                 mine.push(self.ours.put_group(joined).await?);
             }
