@@ -1,9 +1,10 @@
 //! What each codec chain costs on synthetic columns: ratio, encoding, decoding, and which preset takes it; then how far the choice
-//! of `compact` is from the smallest of all chains, and how fast that of `fast` is read.
+//! of `compact` is from the smallest of all chains, how fast that of `fast` is read, and how far the choice of `balanced` is from
+//! the best chain that it may take.
 //!
 //! `cargo bench --bench codecs [-- COLUMN]`: one thread; the best of all runs within a fifth of a second each, the encoded bytes
-//! in cache. Columns: constant and counter (i64), millimetres (an f32 walk), noise (i64), and two lidar sweeps of 20,000 x 4 f32 in
-//! millimetres: one that scans a room, whose neighbouring points are alike, and one of independent uniform numbers.
+//! in cache. Columns: constant and counter (i64), millimetres (an f32 walk), noise (i64), and three lidar sweeps of 20,000 x 4 f32 in
+//! millimetres: one that scans a room, whose neighbouring points are alike, one of independent uniform numbers, and the demo's.
 //! Before it is measured, each chain gives the values back.
 
 use std::time::{Duration, Instant};
@@ -17,14 +18,20 @@ use tetrys::{
 fn main() -> tetrys::Result<()> {
     let only: String = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     println!("| column | chain | ratio | encode GB/s | decode GB/s | preset |\n|---|---|---|---|---|---|");
-    let mut summary = Vec::new();
+    let (mut summary, mut balance) = (Vec::new(), Vec::new());
     for (name, ty, number, values) in columns()? {
         if !name.contains(&only) {
             continue;
         }
         let presets = [Preset::Fast, Preset::Balanced, Preset::Compact];
         let chosen = presets.map(|preset| preset.choose(&ty, &values));
-        let [fast, _, compact] = &chosen;
+        let [fast, balanced, compact] = &chosen;
+        let allowed = Preset::Balanced.candidates(&ty)?.iter().map(|chain| Ok(chain.encode(&values)?.len()));
+        let least_allowed = allowed.collect::<tetrys::Result<Vec<_>>>()?.into_iter().min().unwrap_or(0).min(values.len());
+        let taken = balanced.as_ref().map_or(Ok(0), |chain| chain.encode(&values).map(|stored| stored.len()))?;
+        let more = 100.0 * (taken as f64 / least_allowed as f64 - 1.0);
+        let chain = balanced.as_ref().map(ToString::to_string).unwrap_or_default();
+        balance.push(format!("| {name} | {chain} | {taken} | {least_allowed} | {more:+.1} % |"));
         let mut smallest: Option<(usize, Chain)> = None;
         let (mut taken_bytes, mut decoded) = (0, "never encoded".to_owned());
         for chain in chains(&ty, number)? {
@@ -58,6 +65,10 @@ fn main() -> tetrys::Result<()> {
     }
     println!("\n| column | smallest of all | ratio | `compact` takes | ratio | more | `fast` takes | decode GB/s |");
     println!("|---|---|---|---|---|---|---|---|\n{}", summary.join("\n"));
+    println!(
+        "\n| column | `balanced` takes | bytes | best of what it may take | more |\n|---|---|---|---|---|\n{}",
+        balance.join("\n")
+    );
     Ok(())
 }
 
@@ -119,6 +130,7 @@ fn columns() -> tetrys::Result<Vec<Sample>> {
     let noise = std::iter::repeat_with(|| random.u8(..)).take(160_000).collect();
     let scanning = scanning(&mut random);
     let uniform = (0..80_000).flat_map(|_| (random.i32(-80_000..80_000) as f32 * 0.001).to_le_bytes()).collect();
+    let demo = sweep(&mut random);
     Ok(vec![
         ("constant", "i64".parse()?, NumberType::I64, 1_234_567_i64.to_le_bytes().repeat(20_000)),
         ("counter", "i64".parse()?, NumberType::I64, counter),
@@ -126,6 +138,7 @@ fn columns() -> tetrys::Result<Vec<Sample>> {
         ("noise", "i64".parse()?, NumberType::I64, noise),
         ("lidar, scanning", "f32[?,4]".parse()?, NumberType::F32, scanning),
         ("lidar, random", "f32[?,4]".parse()?, NumberType::F32, uniform),
+        ("lidar, demo", "f32[?,4]".parse()?, NumberType::F32, demo),
     ])
 }
 
@@ -143,6 +156,25 @@ fn scanning(random: &mut fastrand::Rng) -> Vec<u8> {
             let flat = range * elevation.cos();
             for value in [flat * azimuth.cos(), flat * azimuth.sin(), range * elevation.sin(), intensity] {
                 out.extend(((value * 1000.0).round() as f32 * 0.001).to_le_bytes());
+            }
+        }
+    }
+    out
+}
+
+/// As the demo's lidar sees it: 64 beams, one after the other at the same wall or ground, a random wall in each direction.
+fn sweep(random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut out = Vec::new();
+    for step in 0..318 {
+        let wall = 8.0 + 50.0 * random.f32() * random.f32();
+        let (sine, cosine) = (step as f32 * std::f32::consts::TAU / 318.0).sin_cos();
+        for beam in 0..64 {
+            let slope = (beam as f32 - 44.0) / 150.0;
+            let ground = if slope < 0.0 { -1.8 / slope } else { f32::INFINITY };
+            let range = wall.min(ground) + 0.02 * (random.f32() - 0.5);
+            let place = [range * cosine, range * sine, range * slope + 1.8].map(|metres| (metres * 1000.0).round() / 1000.0);
+            for value in place.into_iter().chain([random.u8(..120).into()]) {
+                out.extend(value.to_le_bytes());
             }
         }
     }

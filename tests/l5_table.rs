@@ -4,7 +4,8 @@ mod common;
 
 use common::{l5::records, shared_path};
 use tetrys::{
-    Store,
+    Preset, Store,
+    format::{BlockDirectory, PagePlace, decode_page, encode_page, page_range},
     ingest::l5::{Dataset, IngestSettings, export_table, ingest},
 };
 
@@ -49,4 +50,44 @@ fn walk(path: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
         }
     }
     found
+}
+
+/// The choice sees the first block of a chunk, the other blocks have to be like it.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_column_is_within_two_percent_of_the_best_chain_that_its_preset_may_take() {
+    let Some(source) = shared_path("l5/artefacts/single_scene.zarr") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("table").to_str().unwrap()).unwrap();
+    let table = ingest(&Dataset::open(&source).unwrap(), store, &IngestSettings::default(), |_| {}).await.unwrap();
+    let mut found = Vec::new();
+    for (number, group) in table.schema().groups().iter().enumerate() {
+        let columns: Vec<_> = group.columns.iter().map(|id| table.schema().column(*id).unwrap().clone()).collect();
+        let layout = table.layout(number).await.unwrap();
+        for (page, column) in columns.iter().enumerate() {
+            let candidates = Preset::Balanced.candidates(&column.ty).unwrap();
+            let (mut taken, mut best) = (0, 0);
+            for run in layout.runs() {
+                let chunk = bytes::Bytes::from(std::fs::read(folder.path().join("table").join(run.chunk.object_name())).unwrap());
+                let mut sums = vec![0; candidates.len()];
+                let mut start = run.first_offset as usize;
+                for block in 0..run.lengths.len() {
+                    let bytes = chunk.slice(start..start + 8 * run.lengths.get(block) as usize);
+                    start += bytes.len();
+                    let ordinal = run.first_block + block as u32;
+                    let directory = BlockDirectory::parse(&bytes, run.seed, ordinal, columns.len()).unwrap();
+                    let range = page_range(&directory, page).unwrap();
+                    taken += range.len();
+                    let (rows, chain, ty) = (directory.rows, &run.chains[page], &column.ty);
+                    let place = PagePlace { seed: run.seed, ordinal, page: page as u16, rows, ty, chain };
+                    let plain = decode_page(bytes.slice(range), place).unwrap().to_canonical();
+                    for (sum, chain) in sums.iter_mut().zip(&candidates) {
+                        *sum += encode_page(chain, &plain).unwrap().stored_len();
+                    }
+                }
+                best += sums.into_iter().min().unwrap();
+            }
+            found.push((column.name.clone(), taken, best, 100.0 * (taken as f64 / best as f64 - 1.0)));
+        }
+    }
+    assert!(found.len() > 8 && found.iter().all(|(_, taken, best, _)| 100 * taken <= 102 * best + 100 * 64), "{found:#?}");
 }

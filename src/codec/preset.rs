@@ -16,7 +16,7 @@ use crate::{
 pub enum Preset {
     /// Plain or LZ4 behind a shuffle, where that saves an eighth: reads at memory speed.
     Fast,
-    /// What saves a 32nd: pco at its fastest level for numbers, Zstandard behind a shuffle.
+    /// What saves a 32nd, and within a 64th the smallest of it: pco at its fastest level for numbers, Zstandard behind a shuffle.
     #[default]
     Balanced,
     /// The smallest of all chains, within a 64th: slow to write, slower to read.
@@ -48,12 +48,13 @@ impl Preset {
         }
     }
 
-    /// A later candidate wins if it saves one part in so many.
-    fn margin(self) -> usize {
+    /// A later candidate wins if it saves one part in so many of what the best one so far takes: of plain, which is read without a
+    /// copy, and of one that is encoded, too.
+    fn margins(self) -> (usize, usize) {
         match self {
-            Self::Fast => 8,
-            Self::Balanced => 32,
-            Self::Compact => 64,
+            Self::Fast => (8, 8),
+            Self::Balanced => (32, 64),
+            Self::Compact => (64, 64),
         }
     }
 
@@ -65,13 +66,14 @@ impl Preset {
     pub fn choose(self, ty: &ColumnType, values: &[u8]) -> Result<Chain> {
         let sample = &values[..values.len().min(SAMPLE)];
         let mut best = (Chain::PLAIN, sample.len());
-        for chain in self.promising(self.candidates(ty)?, sample)? {
+        for chain in self.candidates(ty)? {
             let is_slow = self == Self::Fast && chain.is_pco();
             if is_slow && best.1 > sample.len() / 8 {
                 continue;
             }
             let size = chain.encode(sample)?.len();
-            let wins = size < best.1 && best.1 - size >= best.1.div_ceil(self.margin());
+            let margin = if best.0.is_plain() { self.margins().0 } else { self.margins().1 };
+            let wins = size < best.1 && best.1 - size >= best.1.div_ceil(margin);
             if wins && (!is_slow || size <= sample.len() / 64) {
                 best = (chain, size);
             }
@@ -87,19 +89,11 @@ impl Preset {
         Ok(chain.is_plain() || self.candidates(ty)?.contains(chain))
     }
 
-    /// Leaves out the byte compressors that do badly on the first bytes of a long sample. LZ4 is tried at once instead, and pco
-    /// finds less in few numbers than in many.
-    fn promising(self, candidates: Vec<Chain>, sample: &[u8]) -> Result<Vec<Chain>> {
-        if sample.len() <= PROBE || self == Self::Fast {
-            return Ok(candidates);
-        }
-        let sizes = candidates.iter().map(|chain| Ok(chain.encode(&sample[..PROBE])?.len())).collect::<Result<Vec<_>>>()?;
-        let least = sizes.iter().copied().min().unwrap_or(0);
-        let is_near = |(chain, size): &(Chain, usize)| chain.is_pco() || *size <= least + least / 8 + SLACK;
-        Ok(candidates.into_iter().zip(sizes).filter(is_near).map(|(chain, _)| chain).collect())
-    }
-
-    fn candidates(self, ty: &ColumnType) -> Result<Vec<Chain>> {
+    /// The chains that this preset chooses from for a column of this type, in the order in which they are tried; beside them plain.
+    ///
+    /// # Errors
+    /// `Internal` where a candidate is no chain.
+    pub fn candidates(self, ty: &ColumnType) -> Result<Vec<Chain>> {
         let (last, pco_level) = (self.compressor(), self.pco_level());
         let Elements { width, number, is_numeric, components } = Elements::of(ty);
         let split = components.and_then(|components| u8::try_from(components).ok()).filter(|components| *components <= 64);
@@ -134,10 +128,6 @@ impl Preset {
 
 /// Bytes of the first block that the choice looks at.
 const SAMPLE: usize = 256 << 10;
-/// Bytes of a longer sample that all candidates are tried on.
-const PROBE: usize = 64 << 10;
-/// What headers and tables of a short encoding may take.
-const SLACK: usize = 256;
 
 /// What a type says about its innermost values.
 struct Elements {
