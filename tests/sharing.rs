@@ -201,6 +201,70 @@ fn rows_inserted_and_deleted_disturb_their_neighbours_alone() {
     });
 }
 
+/// Rows of logs, each with the seed of its 2 KB.
+fn logged(rows: &[(usize, u64)]) -> RecordBatch {
+    let logs: ArrayRef = Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|(log, _)| format!("log-{log:02}"))));
+    let times: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows.len() as i64));
+    let jpegs: ArrayRef = Arc::new(LargeBinaryArray::from_iter_values(rows.iter().map(|(_, seed)| Rng(*seed).bytes(2_000))));
+    let texts: ArrayRef = Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|(log, _)| format!("label {log}"))));
+    let batch = [("log", logs), ("time", times), ("camera.jpeg", jpegs), ("labels.text", texts)];
+    RecordBatch::try_from_iter(batch).unwrap()
+}
+
+/// Twelve versions of six logs, each written whole; one row of a hundred deleted and two inserted anywhere. Gives all chunk bytes
+/// against those of the rows, what was stored again because of the bound, and the names of the chunks.
+async fn inserted_anywhere(folder: &Path, name: &str, locality: Locality) -> (f64, u64, Vec<(String, u64)>) {
+    let (schema, _) = wide(1);
+    let options = WriteOptions { locality, ..wide_cuts() };
+    let mut rng = Rng(24);
+    let mut rows: Vec<(usize, u64)> = (0..300).map(|row| (row as usize / 50, 1 + row)).collect();
+    let (mut unique, mut again) = (rows.len() as u64, 0);
+    let (mut table, _) = write(store(folder, name), &schema, options.clone(), &[], &[logged(&rows)]).await.unwrap();
+    for _ in 1..12 {
+        for _ in 0..rows.len() / 100 {
+            rows.remove(rng.below(rows.len() as u64) as usize);
+        }
+        for _ in 0..rows.len() / 50 {
+            let place = rng.below(rows.len() as u64) as usize;
+            unique += 1;
+            rows.insert(place, (rows[place].0, 10_000 + unique));
+        }
+        let writer = table.overwrite(schema.clone(), options.clone()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        let batch = logged(&rows);
+        partition.write(&batch).await.unwrap();
+        let receipt = partition.finish().await.unwrap();
+        let sharing = receipt.sharing.clone();
+        assert!(sharing.new_bytes >= sharing.stored_again_bytes, "{sharing:?}");
+        assert_eq!(sharing.stored_again == 0, sharing.stored_again_bytes == 0, "{sharing:?}");
+        again += sharing.stored_again_bytes;
+        table = writer.commit([receipt]).await.unwrap();
+        assert_reads(&table, &batch).await;
+        let starts = |row: u64| row == 0 || rows[row as usize].0 != rows[row as usize - 1].0;
+        let worst = worst_windows(table.layout(0).await.unwrap().runs(), starts, locality);
+        assert!(worst.extra_ranges <= locality.extra_ranges as u64 && worst.percent <= locality.percent, "{worst:?}");
+    }
+    let chunks = table.store().list("chunks").await.unwrap();
+    let mut names: Vec<_> = chunks.into_iter().map(|(name, bytes)| (name.to_string(), bytes)).collect();
+    names.sort();
+    (chunk_bytes(&table).await as f64 / (unique * 2_000) as f64, again, names)
+}
+
+#[test]
+fn rows_inserted_at_scattered_places_cost_little_more_than_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (near, again, chunks) = inserted_anywhere(folder.path(), "near", Locality::default()).await;
+        let (far, none, _) = inserted_anywhere(folder.path(), "far", Locality::NONE).await;
+        assert!(near <= 2.0 && far <= 1.1, "{near} {far}");
+        assert!(again > 0 && none == 0);
+        let (narrow, ..) = inserted_anywhere(folder.path(), "narrow", "6".parse().unwrap()).await;
+        assert!(far < narrow && narrow < near, "{far} {narrow} {near}");
+        // What is stored again is a matter of rows and settings alone.
+        assert_eq!(inserted_anywhere(folder.path(), "once more", Locality::default()).await.2, chunks);
+    });
+}
+
 #[test]
 fn a_window_keeps_the_bound_where_blocks_come_from_many_tables() {
     let folder = tempfile::tempdir().unwrap();

@@ -26,14 +26,16 @@ impl GroupReplacer {
         preset: &str,
         write_memory: Option<usize>,
         reuse: &str,
+        locality: Option<&str>,
     ) -> PyResult<Self> {
-        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse)?);
+        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse, locality)?);
         let writer = wait_long(py, async move { table.replace_group(&name, options).await })?;
         Ok(Self(Mutex::new(Some(writer))))
     }
 
     /// One group more, with columns of these names and types.
     #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
     fn add(
         py: Python<'_>,
         table: &Table,
@@ -42,8 +44,9 @@ impl GroupReplacer {
         preset: &str,
         write_memory: Option<usize>,
         reuse: &str,
+        locality: Option<&str>,
     ) -> PyResult<Self> {
-        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse)?);
+        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse, locality)?);
         let writer = wait_long(py, async move { table.add_group(&name, columns, options).await })?;
         Ok(Self(Mutex::new(Some(writer))))
     }
@@ -80,6 +83,7 @@ impl GroupReplacer {
 
 /// A version with other values in the rows that the columns `on` find.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
 pub(crate) fn patch(
     py: Python<'_>,
     table: &Table,
@@ -88,8 +92,9 @@ pub(crate) fn patch(
     preset: &str,
     write_memory: Option<usize>,
     reuse: &str,
+    locality: Option<&str>,
 ) -> PyResult<Table> {
-    let (batch, options) = (batch_of(&columns)?, options_of(preset, write_memory, reuse)?);
+    let (batch, options) = (batch_of(&columns)?, options_of(preset, write_memory, reuse, locality)?);
     let table = table.table.clone();
     let work = async move { table.patch(&on.iter().map(String::as_str).collect::<Vec<_>>(), &batch, options).await };
     wait_long(py, work).map(Table::from)

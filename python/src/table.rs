@@ -273,8 +273,8 @@ impl Table {
     }
 
     /// A version with more rows, cut as this table's are; blocks that an earlier version or one of the tables `reference` has are
-    /// not stored again. `data` is what `tt.write_table` takes; options are `reference`, `reuse`, `preset`, `write_memory`,
-    /// `properties` and `progress`, as there.
+    /// not stored again. `data` is what `tt.write_table` takes; options are `reference`, `reuse`, `locality`, `preset`,
+    /// `write_memory`, `properties` and `progress`, as there.
     ///
     ///     >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
     ///     >>> table = table.append({"time": [2], "lidar.count": [8]})

@@ -294,9 +294,15 @@ pub(crate) fn batch_of(columns: &[(String, Py<Column>)]) -> PyResult<RecordBatch
 }
 
 /// How much is written again of what is known: options of every writer.
-pub(crate) fn options_of(preset: &str, write_memory: Option<usize>, reuse: &str) -> PyResult<WriteOptions> {
+pub(crate) fn options_of(
+    preset: &str,
+    write_memory: Option<usize>,
+    reuse: &str,
+    locality: Option<&str>,
+) -> PyResult<WriteOptions> {
     let mut options = WriteOptions { preset: parse_preset(preset)?, ..WriteOptions::default() };
     options.write_memory = write_memory.unwrap_or(options.write_memory);
+    options.locality = locality.map(str::parse).transpose().py()?.unwrap_or(options.locality);
     options.reuse = match reuse {
         "any" => Reuse::Any,
         "same-preset" => Reuse::SamePreset,
@@ -369,7 +375,7 @@ fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> P
 impl TableWriter {
     /// A new session, or with `session` one that was begun in another process.
     #[new]
-    #[pyo3(signature = (url, schema, preset, properties, write_memory, session, references = Vec::new(), reuse = "any"))]
+    #[pyo3(signature = (url, schema, preset, properties, write_memory, session, references = Vec::new(), reuse = "any", locality = None))]
     #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
     fn new(
         py: Python<'_>,
@@ -381,18 +387,20 @@ impl TableWriter {
         session: Option<&str>,
         references: Vec<Py<Table>>,
         reuse: &str,
+        locality: Option<&str>,
     ) -> PyResult<Self> {
         if let Some(session) = session {
             let ticket = tetrys::Ticket::from_json(session).py()?;
             let joined = tetrys::TableWriter::join(tetrys::Store::open(&url).py()?, &ticket);
             return Ok(Self(Mutex::new(Some(joined.py()?))));
         }
-        let (schema, options) = (schema_of(schema)?, options_of(preset, write_memory, reuse)?);
+        let (schema, options) = (schema_of(schema)?, options_of(preset, write_memory, reuse, locality)?);
         Self::begun(py, properties, references, async move { tetrys::Table::create(&url, schema, options).await })
     }
 
     /// A session that adds rows to a table.
     #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
     fn append(
         py: Python<'_>,
         table: &Table,
@@ -401,8 +409,9 @@ impl TableWriter {
         write_memory: Option<usize>,
         references: Vec<Py<Table>>,
         reuse: &str,
+        locality: Option<&str>,
     ) -> PyResult<Self> {
-        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse)?);
+        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse, locality)?);
         Self::begun(py, properties, references, async move { table.append(options).await })
     }
 
@@ -418,8 +427,10 @@ impl TableWriter {
         write_memory: Option<usize>,
         references: Vec<Py<Table>>,
         reuse: &str,
+        locality: Option<&str>,
     ) -> PyResult<Self> {
-        let (table, schema, options) = (table.table.clone(), schema_of(schema)?, options_of(preset, write_memory, reuse)?);
+        let (table, schema, options) =
+            (table.table.clone(), schema_of(schema)?, options_of(preset, write_memory, reuse, locality)?);
         Self::begun(py, properties, references, async move { table.overwrite(schema, options).await })
     }
 

@@ -125,6 +125,17 @@ def test_rows_that_a_reference_has_are_not_stored_again(tmp_path: Path) -> None:
         made(tmp_path / "nothing", rows, reference=str(tmp_path / "gone"))
 
 
+@pytest.mark.parametrize("locality", [None, 4, (4, 0), "4,0,100", "none"])
+def test_the_bound_of_windows_is_given_with_the_rows(tmp_path: Path, locality: Any) -> None:
+    rows = {time: row(time) for time in range(20)}
+    first = made(tmp_path / "first", rows)
+    again = made(tmp_path / "again", rows, reference=first, locality=locality)
+    assert again.lineage["shared"]["stored_again_bytes"] == 0 and read(again) == rows
+    assert read(again.append(columns({20: row(20)}), locality=locality))[20] == row(20)
+    with pytest.raises(tt.Invalid, match="expected ROWS"):
+        made(tmp_path / "wrong", rows, locality="far")
+
+
 def test_other_things_are_said_of_the_same_rows(tmp_path: Path) -> None:
     table = made(tmp_path / "t", {time: row(time) for time in range(10)})
     before = stored(tmp_path / "t")

@@ -141,8 +141,10 @@ impl Adopter {
                 let pages = pages.map_err(|error| {
                     error.at(format!("block {} of chunk {}, which is known and stored again", place.ordinal, place.chunk))
                 })?;
-                self.sharing.stored_again += 1;
+                let before = chunk.stored();
                 chunk.store_again(*number, presets, types, &pages)?;
+                self.sharing.stored_again += 1;
+                self.sharing.stored_again_bytes += (chunk.stored() - before) as u64;
             }
         }
         Ok(())

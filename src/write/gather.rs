@@ -15,7 +15,7 @@ use super::{
     chunk::OpenChunk,
     groups::WrittenGroup,
     known::Place,
-    locality::{Locality, Spot, Worst, keep_within},
+    locality::{Locality, Spot, Worst, mend},
 };
 use crate::{
     error::{Error, Result},
@@ -126,8 +126,8 @@ impl Gatherer {
             }
         }
         let held = spots.len();
-        let (_, before) = keep_within(&mut spots, held, self.bound);
-        let (again, after) = keep_within(&mut spots, fixed, self.bound);
+        let (_, before) = mend(&mut spots, held, self.bound);
+        let (again, after) = mend(&mut spots, fixed, self.bound);
         self.gathered.before = self.gathered.before.or(before);
         self.gathered.after = self.gathered.after.or(after);
         let mut rows = 0;

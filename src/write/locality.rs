@@ -1,16 +1,37 @@
 //! How far shared blocks may lie apart: what a window of neighbouring rows costs where its blocks lie in several chunks, against
 //! what it would cost had they been stored together. Pure.
 //!
-//! A match that breaks the bound is stored again, so that sharing never makes a table slow. Windows of up to
-//! [`Locality::window`] rows are looked at, every one of them.
+//! A known block that breaks the bound is stored again, so that sharing never makes a table slow. Every window of up to
+//! [`Locality::window`] rows inside a sequence is priced. Two rules say what is stored again:
+//!
+//! 1. **Mend.** Where a window breaks the bound, the blocks of one of its chunks are stored again: of the chunk that has the
+//!    fewest bytes around this window. A row that an earlier version inserted moves, its many neighbours stay. (Now and then whole
+//!    windows are the cheaper choice; what is stored again is never more than that.)
+//! 2. **Renew.** What is mended has to be mended again with the next insertion nearby, and each time there is more of it. A
+//!    region whose mending has become as expensive as storing all of it now and then is stored again whole. It lies in one chunk
+//!    then, and the next versions add only their own rows.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, ops::Range, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{format::LayoutRun, id::ChunkId};
+use crate::{
+    error::{Error, Result},
+    format::LayoutRun,
+    id::ChunkId,
+};
 
 /// What sharing may cost a window of neighbouring rows.
+///
+/// Its text is `ROWS,RANGES,PERCENT`, of which the last ones may be left out, or `none`:
+///
+/// ```
+/// use tetrys::write::Locality;
+/// assert_eq!("11".parse(), Ok(Locality { window: 11, ..Locality::default() }));
+/// assert_eq!("32,2,120".parse(), Ok(Locality { window: 32, extra_ranges: 2, percent: 120 }));
+/// assert_eq!("none".parse(), Ok(Locality::NONE));
+/// assert_eq!(Locality::default().to_string(), "16,1,150");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Locality {
     /// Rows of the widest window that is kept within the bound.
@@ -31,6 +52,47 @@ impl Locality {
     /// No bound: every known block is used, wherever it lies.
     pub const NONE: Self = Self { window: 0, extra_ranges: usize::MAX, percent: u64::MAX };
 }
+
+impl fmt::Display for Locality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NONE => f.write_str("none"),
+            Self { window, extra_ranges, percent } => write!(f, "{window},{extra_ranges},{percent}"),
+        }
+    }
+}
+
+impl FromStr for Locality {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |what: &str| {
+            Error::invalid(format!(
+                "locality `{text}`: {what}; expected ROWS, ROWS,RANGES or ROWS,RANGES,PERCENT (the default is {}), or none",
+                Self::default()
+            ))
+        };
+        if text == "none" {
+            return Ok(Self::NONE);
+        }
+        let mut bound = Self::default();
+        for (number, part) in text.split(',').enumerate() {
+            let value: u64 = part.trim().parse().map_err(|_| wrong(&format!("`{part}` is no number")))?;
+            match number {
+                0 if !(1..=MAX_WINDOW).contains(&value) => return Err(wrong(&format!("a window has 1 to {MAX_WINDOW} rows"))),
+                0 => bound.window = value,
+                1 => bound.extra_ranges = usize::try_from(value).unwrap_or(usize::MAX),
+                2 if value < 100 => return Err(wrong("a window reads at least 100 percent of its bytes")),
+                2 => bound.percent = value,
+                _ => return Err(wrong("more than three numbers")),
+            }
+        }
+        Ok(bound)
+    }
+}
+
+/// The widest window that a text can ask for: every window of up to so many rows is priced at every block.
+const MAX_WINDOW: u64 = 4096;
 
 /// What the worst windows cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,9 +124,56 @@ pub(super) struct Spot {
     pub(super) shared: Option<(u64, u64)>,
 }
 
-/// Makes shared blocks of `spots` new until every window keeps the bound; those before `fixed` stay as they are. Gives the
-/// numbers of the blocks to be stored again, and the worst that is left.
+/// Makes shared blocks of `spots` new until every window keeps the bound, and where that has become too expensive whole regions;
+/// those before `fixed` stay as they are. Gives the numbers of the blocks to be stored again, and the worst that is left.
 pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<usize>, Worst) {
+    let before = spots.to_vec();
+    let (again, worst) = mend(spots, fixed, bound);
+    let mut renewed = spots.to_vec();
+    let mut all = renew(&before, &mut renewed, fixed, bound);
+    if all.is_empty() {
+        return (again, worst);
+    }
+    let (more, left) = mend(&mut renewed, fixed, bound);
+    all.extend(again.iter().chain(&more));
+    all.sort_unstable();
+    let (most, _) = mend_by(&mut before.clone(), fixed, bound, |_, _, _| None);
+    if bytes_of(&before, &all) > bytes_of(&before, &most) {
+        return (again, worst);
+    }
+    spots.copy_from_slice(&renewed);
+    (all, left)
+}
+
+fn bytes_of(spots: &[Spot], numbers: &[usize]) -> u64 {
+    numbers.iter().map(|number| spots[*number].bytes).sum()
+}
+
+/// Makes as few shared blocks of `spots` new as two rules find until every window keeps the bound; those before `fixed` stay as
+/// they are. Gives the numbers of the blocks to be stored again, and the worst that is left.
+pub(super) fn mend(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<usize>, Worst) {
+    let before = spots.to_vec();
+    let (again, worst) = mend_by(spots, fixed, bound, least_around);
+    if again.is_empty() {
+        return (again, worst);
+    }
+    let mut whole = before.clone();
+    let (more, left) = mend_by(&mut whole, fixed, bound, |_, _, _| None);
+    if bytes_of(&before, &more) < bytes_of(&before, &again) {
+        spots.copy_from_slice(&whole);
+        return (more, left);
+    }
+    (again, worst)
+}
+
+/// Goes on until every window keeps the bound: the blocks of the chunk that `which` names are stored again, or if it names none
+/// all blocks of the window.
+fn mend_by(
+    spots: &mut [Spot],
+    fixed: usize,
+    bound: Locality,
+    which: impl Fn(&[Spot], Range<usize>, Locality) -> Option<u64>,
+) -> (Vec<usize>, Worst) {
     let mut again = Vec::new();
     let mut worst = Worst::default();
     let mut last = 0;
@@ -72,9 +181,9 @@ pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> 
         let mut broken = None;
         for (first, cost) in windows_to(spots, last, bound) {
             if cost.percent > bound.percent || cost.extra_ranges > bound.extra_ranges as u64 {
-                let start = first.max(fixed).min(last + 1);
-                if let Some(chunk) = smallest(&spots[start..=last]) {
-                    broken = Some((start, chunk));
+                let window = first.max(fixed).min(last + 1)..last + 1;
+                if spots[window.clone()].iter().any(|spot| spot.shared.is_some()) {
+                    broken = Some(window);
                     break;
                 }
             }
@@ -82,20 +191,16 @@ pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> 
         }
         match broken {
             None => last += 1,
-            Some((start, chunk)) => {
-                for (number, spot) in (start..).zip(&mut spots[start..=last]) {
-                    if spot.shared.is_some_and(|(held, _)| held == chunk) {
+            Some(window) => {
+                let chunk = which(spots, window.clone(), bound);
+                for (number, spot) in window.clone().zip(&mut spots[window.clone()]) {
+                    if spot.shared.is_some_and(|(held, _)| chunk.is_none_or(|chunk| chunk == held)) {
                         spot.shared = None;
                         again.push(number);
                     }
                 }
                 // Windows that end before may be another matter now.
-                let mut rows = 0;
-                last = start;
-                while last > 0 && rows < bound.window {
-                    rows += u64::from(spots[last].rows);
-                    last -= 1;
-                }
+                last = within_rows(spots[..=window.start].iter().rev(), bound.window).map_or(0, |back| window.start - back);
             }
         }
     }
@@ -109,15 +214,109 @@ pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> 
     (again, left)
 }
 
-/// The chunk of which these blocks have the fewest bytes.
-fn smallest(spots: &[Spot]) -> Option<u64> {
-    let mut bytes: BTreeMap<u64, u64> = BTreeMap::new();
-    for spot in spots {
-        if let Some((chunk, _)) = spot.shared {
-            *bytes.entry(chunk).or_default() += spot.bytes;
+/// Makes whole regions new in which mending has become too expensive: `before` is how the blocks lay before they were mended.
+///
+/// Say that every version inserts g bytes into a region that lies in one chunk but for that. Its inserted blocks move with each
+/// version: g, 2g, 3g and so on. Storing all N bytes of the region again starts this anew. The cost of a version is least on
+/// average where that is done as soon as r bytes would move with r * r = 2 * g * N (the economic order quantity).
+fn renew(before: &[Spot], spots: &mut [Spot], fixed: usize, bound: Locality) -> Vec<usize> {
+    let mut renewed = Vec::new();
+    for region in regions(spots, bound) {
+        let sum = |counts: &dyn Fn(&(&Spot, &Spot)) -> bool| {
+            let pairs = before[region.clone()].iter().zip(&spots[region.clone()]);
+            pairs.filter(|pair| counts(pair)).map(|(was, _)| u128::from(was.bytes)).sum::<u128>()
+        };
+        let all = sum(&|(was, _)| was.shared.is_some());
+        let moved = sum(&|(was, now)| was.shared.is_some() && now.shared.is_none());
+        let inserted = sum(&|(was, _)| was.shared.is_none());
+        if inserted > 0 && moved * moved >= 2 * inserted * all {
+            for number in region.start.max(fixed)..region.end {
+                if spots[number].shared.take().is_some() {
+                    renewed.push(number);
+                }
+            }
         }
     }
-    bytes.into_iter().min_by_key(|(chunk, bytes)| (*bytes, *chunk)).map(|(chunk, _)| chunk)
+    renewed
+}
+
+/// Where new blocks lie, as far as those of one region are at most [`REACH`] windows from each other, and up to the ends of the
+/// sequence where they are no farther: at an end inside a sequence three chunks meet as soon as a row is inserted there.
+fn regions(spots: &[Spot], bound: Locality) -> Vec<Range<usize>> {
+    let reach = bound.window.saturating_mul(REACH);
+    let mut regions: Vec<Range<usize>> = Vec::new();
+    // The rows since the last new block, or since the sequence began; the first block of the sequence where there was none yet.
+    let (mut rows, mut start) = (0_u64, Some(0));
+    for (number, spot) in spots.iter().enumerate() {
+        if spot.starts {
+            extend_to(&mut regions, number, rows <= reach && start.is_none());
+            (rows, start) = (0, Some(number));
+        }
+        if spot.shared.is_none() {
+            match regions.last_mut().filter(|_| start.is_none() && rows <= reach) {
+                Some(region) => region.end = number + 1,
+                None => regions.push(start.filter(|_| rows <= reach).unwrap_or(number)..number + 1),
+            }
+            (rows, start) = (0, None);
+        } else {
+            rows += u64::from(spot.rows);
+        }
+    }
+    extend_to(&mut regions, spots.len(), rows <= reach && start.is_none());
+    regions
+}
+
+/// Windows between new blocks of one region, at most.
+const REACH: u64 = 3;
+
+fn extend_to(regions: &mut [Range<usize>], end: usize, is_near: bool) {
+    if let Some(region) = regions.last_mut().filter(|_| is_near) {
+        region.end = end;
+    }
+}
+
+/// Which of the shared chunks of a window has the fewest bytes in the windows that overlap it.
+fn least_around(spots: &[Spot], window: Range<usize>, bound: Locality) -> Option<u64> {
+    let mut bytes: BTreeMap<u64, u64> = BTreeMap::new();
+    for spot in &spots[window.clone()] {
+        if let Some((chunk, _)) = spot.shared {
+            bytes.entry(chunk).or_default();
+        }
+    }
+    let mut count = |spot: &Spot| {
+        if let Some(bytes) = spot.shared.and_then(|(chunk, _)| bytes.get_mut(&chunk)) {
+            *bytes += spot.bytes;
+        }
+    };
+    spots[window.clone()].iter().for_each(&mut count);
+    // Backwards to where the sequence starts, forwards to where the next one does.
+    let mut rows = 0;
+    for pair in spots[..=window.start].windows(2).rev() {
+        if pair[1].starts || rows >= bound.window {
+            break;
+        }
+        rows += u64::from(pair[0].rows);
+        count(&pair[0]);
+    }
+    rows = 0;
+    for spot in &spots[window.end..] {
+        if spot.starts || rows >= bound.window {
+            break;
+        }
+        rows += u64::from(spot.rows);
+        count(spot);
+    }
+    bytes.into_iter().min_by_key(|(chunk, bytes)| (*bytes, std::cmp::Reverse(*chunk))).map(|(chunk, _)| chunk)
+}
+
+/// How many of these blocks come before so many rows are full; `None` where they have fewer.
+fn within_rows<'a>(spots: impl Iterator<Item = &'a Spot>, rows: u64) -> Option<usize> {
+    let mut sum = 0;
+    spots.enumerate().find_map(|(number, spot)| {
+        let full = sum >= rows;
+        sum += u64::from(spot.rows);
+        full.then_some(number)
+    })
 }
 
 /// The first block and the cost of every window that ends in block `last`, shortest first.
@@ -227,69 +426,8 @@ pub fn worst_windows(runs: &[LayoutRun], starts: impl Fn(u64) -> bool, bound: Lo
         }
     }
     let fixed = spots.len();
-    keep_within(&mut spots, fixed, bound).1
+    mend(&mut spots, fixed, bound).1
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Blocks of one row and 100 bytes: `a0` lies first in chunk a, `.` is new, `b3|` starts a sequence.
-    fn spots(text: &str) -> Vec<Spot> {
-        let spot = |word: &str| Spot {
-            rows: 1,
-            starts: word.ends_with('|'),
-            bytes: 100,
-            stretch: 0,
-            shared: word
-                .strip_prefix(|c: char| c.is_ascii_lowercase())
-                .map(|number| (u64::from(word.as_bytes()[0]), 100 * number.trim_end_matches('|').parse::<u64>().unwrap())),
-        };
-        text.split_whitespace().map(spot).collect()
-    }
-
-    fn again(text: &str, window: u64) -> (Vec<usize>, Worst) {
-        keep_within(&mut spots(text), 0, Locality { window, ..Locality::default() })
-    }
-
-    #[test]
-    fn a_run_of_known_blocks_costs_nothing() {
-        assert_eq!(again("a4 a5 a6 a7 a8", 4), (vec![], Worst { extra_ranges: 0, percent: 100 }));
-    }
-
-    #[test]
-    fn a_changed_row_among_known_ones_costs_a_range_and_the_block_it_replaces() {
-        let (again, worst) = again("a0 a1 a2 . a4 a5 a6 a7", 4);
-        assert_eq!(again, Vec::<usize>::new());
-        assert_eq!(worst, Worst { extra_ranges: 1, percent: 134 });
-    }
-
-    #[test]
-    fn deleted_rows_are_a_gap_that_is_jumped_or_read() {
-        assert_eq!(again("a0 a1 a50 a51", 4), (vec![], Worst { extra_ranges: 1, percent: 100 }));
-        // Two of them: one has to be read, and reads too much.
-        let (again, worst) = again("a0 a1 a50 a51 a90 a91", 6);
-        assert!(!again.is_empty() && worst.extra_ranges <= 1 && worst.percent <= 150, "{again:?} {worst:?}");
-    }
-
-    #[test]
-    fn blocks_from_many_chunks_are_stored_again_until_every_window_keeps_the_bound() {
-        let scattered = "a0 b7 c3 d9 e1 f5 g2 h8";
-        let (again, worst) = again(scattered, 4);
-        assert!(again.len() >= 4, "{again:?}");
-        assert!(worst.extra_ranges <= 1 && worst.percent <= 150, "{worst:?}");
-        assert_eq!(keep_within(&mut spots(scattered), 0, Locality::NONE).0, Vec::<usize>::new());
-    }
-
-    #[test]
-    fn no_window_leaves_its_sequence() {
-        assert_eq!(again("a0 b7| c3| d9| e1|", 4), (vec![], Worst { extra_ranges: 0, percent: 100 }));
-    }
-
-    #[test]
-    fn what_is_fixed_stays() {
-        let mut held = spots("a0 b7 c3 d9 e1");
-        let (again, _) = keep_within(&mut held, 2, Locality { window: 5, ..Locality::default() });
-        assert!(again.iter().all(|number| *number >= 2), "{again:?}");
-    }
-}
+mod tests;

@@ -38,6 +38,9 @@ pub struct Sharing {
     pub new_bytes: u64,
     /// Known blocks that were stored again because a window over them would have taken too many ranges or bytes.
     pub stored_again: u64,
+    /// What they took in new chunks, in bytes.
+    #[serde(default)]
+    pub stored_again_bytes: u64,
     /// Blocks that another table claims to have and that are not the same, or cannot be read there; they were stored anew.
     pub refused: u64,
     /// The first of them, and why.
@@ -54,6 +57,7 @@ impl Sharing {
             bytes: self.bytes + other.bytes,
             new_bytes: self.new_bytes + other.new_bytes,
             stored_again: self.stored_again + other.stored_again,
+            stored_again_bytes: self.stored_again_bytes + other.stored_again_bytes,
             refused: self.refused + other.refused,
             first_refused: self.first_refused.or(other.first_refused),
             worst: self.worst.or(other.worst),

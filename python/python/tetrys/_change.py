@@ -12,7 +12,7 @@ import polars as pl
 from . import _tetrys
 from ._index import Index, read_index, tell
 from ._tetrys import Invalid, Table
-from ._write import Data, described, first_of, opened, parts_of, types_of, written
+from ._write import Data, Locality, bound_of, described, first_of, opened, parts_of, types_of, written
 
 
 def append(
@@ -21,6 +21,7 @@ def append(
     *,
     reference: str | Table | Iterable[str | Table] = (),
     reuse: str = "any",
+    locality: Locality = None,
     preset: str | None = None,
     write_memory: int | None = None,
     properties: Mapping[str, Any] | None = None,
@@ -28,7 +29,8 @@ def append(
 ) -> Table:
     schema = types_of(table)
     said = json.dumps(dict(properties or {}))
-    native = _tetrys.TableWriter.append(table, _preset(table, preset), said, write_memory, opened(reference), reuse)
+    bound, references = bound_of(locality), opened(reference)
+    native = _tetrys.TableWriter.append(table, _preset(table, preset), said, write_memory, references, reuse, bound)
     tell(native.untold())
     return written(native, data, schema, progress)
 
@@ -47,6 +49,7 @@ def overwrite(
     required: Sequence[str] = (),
     reference: str | Table | Iterable[str | Table] = (),
     reuse: str = "any",
+    locality: Locality = None,
     preset: str | None = None,
     write_memory: int | None = None,
     properties: Mapping[str, Any] | None = None,
@@ -55,7 +58,8 @@ def overwrite(
     parts, rest, found = first_of(data, schema or {})
     plan = described(found, index, groups, sequence_by, order_by, units, presets, required)
     said = json.dumps(dict(properties or {}))
-    native = _tetrys.TableWriter.overwrite(table, plan, _preset(table, preset), said, write_memory, opened(reference), reuse)
+    bound, references = bound_of(locality), opened(reference)
+    native = _tetrys.TableWriter.overwrite(table, plan, _preset(table, preset), said, write_memory, references, reuse, bound)
     tell(native.untold())
     return written(native, rest, found, progress, parts)
 
@@ -67,10 +71,11 @@ def replace_group(
     *,
     on: str | Sequence[str] | None = None,
     reuse: str = "any",
+    locality: Locality = None,
     preset: str | None = None,
     write_memory: int | None = None,
 ) -> Table:
-    native = _tetrys.GroupReplacer.replace(table, name, _preset(table, preset), write_memory, reuse)
+    native = _tetrys.GroupReplacer.replace(table, name, _preset(table, preset), write_memory, reuse, bound_of(locality))
     return _grouped(native, data, types_of(table), on)
 
 
@@ -82,13 +87,14 @@ def add_group(
     on: str | Sequence[str] | None = None,
     schema: Mapping[str, str] | None = None,
     reuse: str = "any",
+    locality: Locality = None,
     preset: str | None = None,
     write_memory: int | None = None,
 ) -> Table:
     parts, rest, found = first_of(data, dict(types_of(table)) | dict(schema or {}))
     there = [column for column, _ in parts[0] if column not in _names(on)]
     columns = [(column, found[column]) for column in there]
-    native = _tetrys.GroupReplacer.add(table, name, columns, _preset(table, preset), write_memory, reuse)
+    native = _tetrys.GroupReplacer.add(table, name, columns, _preset(table, preset), write_memory, reuse, bound_of(locality))
     return _grouped(native, rest, found, on, parts)
 
 
@@ -98,13 +104,14 @@ def patch(
     on: str | Sequence[str],
     *,
     reuse: str = "any",
+    locality: Locality = None,
     preset: str | None = None,
     write_memory: int | None = None,
 ) -> Table:
     parts = list(parts_of(data, types_of(table)))
     if len(parts) != 1:
         raise Invalid(f"a patch of {len(parts)} batches: give one, as a frame in one chunk or a mapping of columns")
-    return _tetrys.patch(table, _names(on), parts[0], _preset(table, preset), write_memory, reuse)
+    return _tetrys.patch(table, _names(on), parts[0], _preset(table, preset), write_memory, reuse, bound_of(locality))
 
 
 def delete(table: Table, rows: Any) -> Table:

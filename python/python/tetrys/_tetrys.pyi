@@ -151,14 +151,15 @@ class Table:
         *,
         reference: str | Table | Iterable[str | Table] = (),
         reuse: str = "any",
+        locality: int | Sequence[int] | str | None = None,
         preset: str | None = None,
         write_memory: int | None = None,
         properties: Mapping[str, Any] | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Table:
         """A version with more rows, cut as this table's are; blocks that an earlier version or one of the tables `reference` has are
-        not stored again. `data` is what `tt.write_table` takes; options are `reference`, `reuse`, `preset`, `write_memory`,
-        `properties` and `progress`, as there.
+        not stored again. `data` is what `tt.write_table` takes; options are `reference`, `reuse`, `locality`, `preset`,
+        `write_memory`, `properties` and `progress`, as there.
 
             >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> table = table.append({"time": [2], "lidar.count": [8]})
@@ -181,6 +182,7 @@ class Table:
         required: Sequence[str] = (),
         reference: str | Table | Iterable[str | Table] = (),
         reuse: str = "any",
+        locality: int | Sequence[int] | str | None = None,
         preset: str | None = None,
         write_memory: int | None = None,
         properties: Mapping[str, Any] | None = None,
@@ -203,6 +205,7 @@ class Table:
         *,
         on: str | Sequence[str] | None = None,
         reuse: str = "any",
+        locality: int | Sequence[int] | str | None = None,
         preset: str | None = None,
         write_memory: int | None = None,
     ) -> Table:
@@ -226,6 +229,7 @@ class Table:
         on: str | Sequence[str] | None = None,
         schema: Mapping[str, str] | None = None,
         reuse: str = "any",
+        locality: int | Sequence[int] | str | None = None,
         preset: str | None = None,
         write_memory: int | None = None,
     ) -> Table:
@@ -245,6 +249,7 @@ class Table:
         on: str | Sequence[str],
         *,
         reuse: str = "any",
+        locality: int | Sequence[int] | str | None = None,
         preset: str | None = None,
         write_memory: int | None = None,
     ) -> Table:
@@ -579,10 +584,17 @@ class TableWriter:
         session: str | None,
         references: list[Table] = ...,
         reuse: str = "any",
+        locality: str | None = None,
     ) -> TableWriter: ...
     @staticmethod
     def append(
-        table: Table, preset: str, properties: str, write_memory: int | None, references: list[Table], reuse: str
+        table: Table,
+        preset: str,
+        properties: str,
+        write_memory: int | None,
+        references: list[Table],
+        reuse: str,
+        locality: str | None,
     ) -> TableWriter: ...
     @staticmethod
     def overwrite(
@@ -593,6 +605,7 @@ class TableWriter:
         write_memory: int | None,
         references: list[Table],
         reuse: str,
+        locality: str | None,
     ) -> TableWriter: ...
     def untold(self) -> list[tuple[str, str]]: ...
     def partition(self) -> Partition: ...
@@ -611,17 +624,31 @@ class Partition:
 @final
 class GroupReplacer:
     @staticmethod
-    def replace(table: Table, name: str, preset: str, write_memory: int | None, reuse: str) -> GroupReplacer: ...
+    def replace(
+        table: Table, name: str, preset: str, write_memory: int | None, reuse: str, locality: str | None
+    ) -> GroupReplacer: ...
     @staticmethod
     def add(
-        table: Table, name: str, columns: list[tuple[str, str]], preset: str, write_memory: int | None, reuse: str
+        table: Table,
+        name: str,
+        columns: list[tuple[str, str]],
+        preset: str,
+        write_memory: int | None,
+        reuse: str,
+        locality: str | None,
     ) -> GroupReplacer: ...
     def write(self, columns: Sequence[tuple[str, Column]], on: list[str] | None) -> None: ...
     def commit(self) -> Table: ...
 
 def run(recipe: Any, dry_run: bool, allow: list[str]) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]: ...
 def patch(
-    table: Table, on: list[str], columns: Sequence[tuple[str, Column]], preset: str, write_memory: int | None, reuse: str
+    table: Table,
+    on: list[str],
+    columns: Sequence[tuple[str, Column]],
+    preset: str,
+    write_memory: int | None,
+    reuse: str,
+    locality: str | None,
 ) -> Table: ...
 def concat(indexes: list[Index], fill: bool) -> Index: ...
 def columns_of(frame: Any) -> list[list[tuple[str, Column]]]: ...

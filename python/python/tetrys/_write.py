@@ -17,6 +17,8 @@ from ._tetrys import Invalid, Receipt, Table
 
 Data = Mapping[str, Any] | ArrowStream
 
+Locality = int | Sequence[int] | str | None
+
 _DTYPES = {
     "bool": "bool",
     "int8": "i8",
@@ -56,6 +58,7 @@ class Writer:
         write_memory: int | None = None,
         reference: str | Table | Iterable[str | Table] = (),
         reuse: str = "any",
+        locality: Locality = None,
     ) -> None:
         """`schema` has the type of each column (`"i64"`, `"utf8"`, `"f32[?,4]"`), `index` the columns held in memory, `groups` those
         stored and read together (by default the columns of one prefix: `lidar.points` and `lidar.times` in `lidar`). Any column may
@@ -64,6 +67,11 @@ class Writer:
         Blocks that one of the tables `reference` has (URLs or tables) are neither encoded nor stored again, but referred to where
         they lie: all of them, those of the `same-preset`, or `none`, as `reuse` says. Partitions of other processes (`task`) look
         at no reference. A reference that cannot be told that it is needed is a `UserWarning`.
+
+        What is shared may lie apart. `locality` says what that may cost the windows that you read: the rows of the widest one, or
+        these, the ranges it may take beyond those of a table that shares nothing, and the bytes it may read in percent of its own
+        (`11`, `(16, 1, 150)`, which is the default, or `"none"`). What would cost more is stored again;
+        `table.lineage["shared"]["stored_again_bytes"]` says how much.
 
             >>> writer = tt.Writer("lidars", schema={"time": "i64", "lidar.points": "f32[?,4]"}, index=["time"])
             >>> partition = writer.partition()
@@ -76,7 +84,7 @@ class Writer:
         self.schema = dict(schema)
         plan = described(self.schema, index, groups, sequence_by, order_by, units, presets, required)
         self._made_by = (str(url), plan, preset, json.dumps(dict(properties or {})), write_memory)
-        self._native = _tetrys.TableWriter(*self._made_by, None, opened(reference), reuse)
+        self._native = _tetrys.TableWriter(*self._made_by, None, opened(reference), reuse, bound_of(locality))
         tell(self._native.untold())
 
     def partition(self) -> Partition:
@@ -151,6 +159,13 @@ class Partition:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is None and self._receipt is None:
             self.finish()
+
+
+def bound_of(locality: Locality) -> str | None:
+    """What sharing may cost a window, as the library reads it."""
+    if locality is None or isinstance(locality, str):
+        return locality
+    return ",".join(str(number) for number in ([locality] if isinstance(locality, int) else locality))
 
 
 class PartitionTask:

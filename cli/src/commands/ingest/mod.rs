@@ -14,7 +14,7 @@ use clap::{
 use tetrys::{
     Cuts, Error, Preset, Table, WriteOptions,
     ingest::{Target, frame::Frame},
-    write::{Reuse, Sharing},
+    write::{Locality, Reuse, Sharing},
 };
 
 use crate::{
@@ -38,12 +38,17 @@ pub(crate) struct Storing {
     /// How much time to spend on size
     #[arg(long, default_value = "balanced", value_parser = preset())]
     preset: Preset,
+    /// How far known blocks may lie apart for the windows you read: rows of the widest one, ranges that it may take beyond those of
+    /// a table that shares nothing, and bytes that it may read in percent of its own; known blocks that lie farther apart are
+    /// stored again. none: share all
+    #[arg(long, value_name = "ROWS[,RANGES[,PERCENT]]|none", default_value = "16,1,150", value_parser = str::parse::<Locality>)]
+    locality: Locality,
 }
 
 impl Storing {
     /// The same, for the library.
     pub(crate) fn options(&self) -> WriteOptions {
-        WriteOptions { preset: self.preset, ..WriteOptions::default() }
+        WriteOptions { preset: self.preset, locality: self.locality, ..WriteOptions::default() }
     }
 }
 
@@ -171,8 +176,16 @@ fn said_of_sharing(table: &Table) -> Option<String> {
         ));
     }
     let worst = sharing.worst;
+    let again = match sharing.stored_again {
+        0 => String::new(),
+        blocks => format!(
+            "\nagain   {} of {} known and stored again, as --locality asks",
+            text::bytes(sharing.stored_again_bytes),
+            text::counted(blocks, "block")
+        ),
+    };
     Some(format!(
-        "shared  {} of {} stored already, {} new; at worst a window takes {} more and reads {} % of its bytes",
+        "shared  {} of {} stored already, {} new; at worst a window takes {} more and reads {} % of its bytes{again}",
         text::bytes(sharing.bytes),
         text::counted(sharing.blocks, "block"),
         text::bytes(sharing.new_bytes),
