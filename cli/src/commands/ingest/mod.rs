@@ -38,10 +38,9 @@ pub(crate) struct Storing {
     /// How much time to spend on size
     #[arg(long, default_value = "balanced", value_parser = preset())]
     preset: Preset,
-    /// How far known blocks may lie apart for the windows you read: rows of the widest one, ranges that it may take beyond those of
-    /// a table that shares nothing, and bytes that it may read in percent of its own; known blocks that lie farther apart are
-    /// stored again. none: share all
-    #[arg(long, value_name = "ROWS[,RANGES[,PERCENT]]|none", default_value = "16,1,150", value_parser = str::parse::<Locality>)]
+    /// The windows you read, as ROWS[,RANGES[,PERCENT]] or none: what shared blocks may cost them; known blocks that would cost
+    /// more are stored again
+    #[arg(long, value_name = "BOUND", default_value = "16,1,150", value_parser = str::parse::<Locality>)]
     locality: Locality,
 }
 
