@@ -26,8 +26,10 @@ fn main() -> tetrys::Result<()> {
         let presets = [Preset::Fast, Preset::Balanced, Preset::Compact];
         let chosen = presets.map(|preset| preset.choose(&ty, &values));
         let [fast, balanced, compact] = &chosen;
-        let allowed = Preset::Balanced.candidates(&ty)?.iter().map(|chain| Ok(chain.encode(&values)?.len()));
-        let least_allowed = allowed.collect::<tetrys::Result<Vec<_>>>()?.into_iter().min().unwrap_or(0).min(values.len());
+        let allowed = Preset::Balanced.candidates(&ty)?;
+        let sizes = allowed.iter().map(|chain| chain.encode(&values).map(|stored| stored.len()));
+        let sizes = sizes.collect::<tetrys::Result<Vec<usize>>>()?;
+        let least_allowed = sizes.into_iter().min().unwrap_or(0).min(values.len());
         let taken = balanced.as_ref().map_or(Ok(0), |chain| chain.encode(&values).map(|stored| stored.len()))?;
         let more = 100.0 * (taken as f64 / least_allowed as f64 - 1.0);
         let chain = balanced.as_ref().map(ToString::to_string).unwrap_or_default();
