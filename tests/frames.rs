@@ -13,8 +13,8 @@ use std::{
 };
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Decimal128Array, FixedSizeListArray, Float32Array, Int64Array, LargeBinaryArray, RecordBatch,
-    StringArray, StringViewArray, StructArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BinaryArray, FixedSizeListArray, Float32Array, Int64Array, IntervalYearMonthArray, LargeBinaryArray,
+    RecordBatch, StringArray, StringViewArray, StructArray, TimestampMicrosecondArray,
     builder::{Float32Builder, LargeListBuilder},
     cast::AsArray,
     types::Int64Type,
@@ -48,7 +48,7 @@ fn frame() -> RecordBatch {
         ("ranges", Arc::new(ranges.finish())),
         ("pose", Arc::new(pose)),
         ("image", Arc::new(image)),
-        ("price", Arc::new(Decimal128Array::from(vec![None; ROWS]))),
+        ("price", Arc::new(IntervalYearMonthArray::from(vec![None; ROWS]))),
     ];
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap()
 }
@@ -150,7 +150,10 @@ fn columns_go_where_they_are_told() {
     // No column is lost without being told.
     let error = FrameSettings::default().schema(&frame).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(error.to_string(), "column `price`: no column type for the frame's Decimal128(38, 10); leave it out with drop");
+    assert_eq!(
+        error.to_string(),
+        "no column type for the frame's `price` (Interval(YearMonth)); leave them out with drop, or all such columns with skip_unsupported"
+    );
 }
 
 /// A frame of paths beside the files that it names.

@@ -35,23 +35,27 @@ pub enum Target {
     Overwrite,
 }
 
-/// The writer of rows with this schema.
+/// The writer of rows with this schema: of a new table, or of a version of `base`.
 ///
 /// # Errors
 /// `Exists` for a new table where there is one, `NotFound` for a version of a table that is not there; `Invalid` for rows to
 /// append that have other columns.
 pub(super) async fn writer(
     store: Store,
+    base: Option<Table>,
     schema: Schema,
     options: WriteOptions,
     target: Target,
     references: &[Table],
 ) -> Result<TableWriter> {
-    let writer = match target {
-        Target::New => TableWriter::create(store, schema, options).await?,
-        Target::Overwrite => Table::open_store(store).await?.overwrite(schema, options).await?,
-        Target::Append => {
-            let table = Table::open_store(store).await?;
+    let base = match (base, target) {
+        (base, Target::New) => base,
+        (None, _) => Some(Table::open_store(store.clone()).await?),
+        (base, _) => base,
+    };
+    let writer = match (base, target) {
+        (Some(table), Target::Overwrite) => table.overwrite(schema, options).await?,
+        (Some(table), Target::Append) => {
             let columns = |schema: &Schema| {
                 let mut columns: Vec<_> =
                     schema.columns().iter().map(|column| format!("{} {}", column.name, column.ty)).collect();
@@ -67,12 +71,14 @@ pub(super) async fn writer(
             }
             table.append(options).await?
         }
+        _ => TableWriter::create(store, schema, options).await?,
     };
     writer.references(references).await
 }
 
 /// Writes the rows of each range as a partition and commits; `rows` gives the batches of a range, `progress` is told the rows
-/// done. `workers` partitions are written at once, 0 = one for each thread (`TETRYS_THREADS`).
+/// done. `workers` partitions are written at once, 0 = one for each thread (`TETRYS_THREADS`). `finish` is given the writer before the
+/// commit.
 ///
 /// # Errors
 /// Errors of `rows` and of the store; no table is there then.
@@ -82,6 +88,7 @@ pub(super) async fn write_partitions<I>(
     workers: usize,
     rows: impl Fn(Range<u64>) -> Result<I> + Send + Sync + 'static,
     progress: impl Fn(u64) + Send + Sync + 'static,
+    finish: impl FnOnce(&TableWriter),
 ) -> Result<Table>
 where
     I: Iterator<Item = Result<RecordBatch>> + Send + 'static,
@@ -113,6 +120,7 @@ where
     let finished = try_join_all(jobs).await.map_err(|error| Error::internal(format!("an ingest worker stopped: {error}")))?;
     let receipts = finished.into_iter().collect::<Result<Vec<Vec<Receipt>>>>()?.concat();
     let writer = Arc::into_inner(writer).ok_or_else(|| Error::internal("an ingest worker is still writing"))?;
+    finish(&writer);
     writer.commit(receipts).await
 }
 

@@ -1,6 +1,10 @@
 //! Schemas made from schemas: names and groups change, ids stay what they are and are never used again.
 //! Follows `format-spec/manifest.md#schema`.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
 use super::{Column, ColumnGroup, ColumnId, ColumnType, Schema};
 use crate::error::{Error, Result};
 
@@ -39,12 +43,24 @@ impl Schema {
     /// # Errors
     /// `Invalid` for names that are there, or a group without columns.
     pub fn with_group(&self, name: &str, columns: impl IntoIterator<Item = (String, ColumnType)>) -> Result<Self> {
+        self.with_group_of(name, columns.into_iter().map(|(name, ty)| (name, ty, BTreeMap::new())))
+    }
+
+    /// The schema with one more column group of new columns that have properties.
+    ///
+    /// # Errors
+    /// As [`Schema::with_group`].
+    pub(crate) fn with_group_of(
+        &self,
+        name: &str,
+        columns: impl IntoIterator<Item = (String, ColumnType, BTreeMap<String, Value>)>,
+    ) -> Result<Self> {
         let mut parts = Parts::of(self);
         let mut ids = Vec::new();
-        for (id, (name, ty)) in (u64::from(self.next_id())..).zip(columns) {
+        for (id, (name, ty, properties)) in (u64::from(self.next_id())..).zip(columns) {
             let id = ColumnId(u32::try_from(id).map_err(|_| Error::invalid("no column ids are left"))?);
             ids.push(id);
-            parts.columns.push(Column { id, name, ty, properties: Default::default() });
+            parts.columns.push(Column { id, name, ty, properties });
         }
         parts.groups.push(ColumnGroup { name: name.to_owned(), columns: ids, masked: Vec::new() });
         parts.build()

@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result},
     format::Manifest,
     read::Sequences,
-    schema::{ColumnType, Schema},
+    schema::{ColumnType, PRESET, Schema},
     store::Store,
     write::{GroupsWriter, Known, Sharing, WriteOptions, WrittenGroup},
 };
@@ -100,8 +100,25 @@ impl Table {
             let ty: ColumnType = ty.to_string().parse().map_err(|error: Error| error.at(format!("column `{name}`")))?;
             Ok((name, ty))
         });
-        let typed: Vec<_> = typed.collect::<Result<_>>()?;
-        let schema = self.schema().with_group(name, typed)?;
+        let typed: Vec<(String, ColumnType)> = typed.collect::<Result<_>>()?;
+        self.add_group_of(name, typed.into_iter().map(|(name, ty)| (name, ty, BTreeMap::new())), options).await
+    }
+
+    /// As [`Table::add_group`], of columns that have properties. Another preset than the table's is one of them.
+    pub(crate) async fn add_group_of(
+        &self,
+        name: &str,
+        columns: impl IntoIterator<Item = (String, ColumnType, BTreeMap<String, Value>)>,
+        options: WriteOptions,
+    ) -> Result<GroupReplacer> {
+        let preset = options.preset.name();
+        let columns = columns.into_iter().map(|(name, ty, mut properties)| {
+            if preset != self.manifest().preset {
+                properties.entry(PRESET.to_owned()).or_insert_with(|| preset.into());
+            }
+            (name, ty, properties)
+        });
+        let schema = self.schema().with_group_of(name, columns)?;
         let group = schema.groups().len() - 1;
         GroupReplacer::new(self, schema, group, "add_group", options).await
     }

@@ -15,7 +15,7 @@ use super::{
     view::seen_columns,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, short},
     format::{Locator, index_columns_reader},
     index::{self, is_locator, locate, locator_column, with_locators},
     schema::ColumnId,
@@ -382,5 +382,8 @@ impl RowLoader {
 }
 
 pub(super) fn refused(what: &str, error: &PolarsError) -> Error {
-    Error::invalid(format!("{what}: {error}"))
+    let said = error.to_string();
+    // Behind it stand the columns, locators among them, and the whole plan.
+    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
+    Error::invalid(format!("{what}: {}", short(said.trim())))
 }

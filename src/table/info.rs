@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::version::Table;
 use crate::{error::Result, id::ChunkId};
@@ -22,6 +23,10 @@ pub struct TableInfo {
     pub sequences: u64,
     /// The preset it was written with.
     pub preset: String,
+    /// What is said of the table.
+    pub properties: BTreeMap<String, Value>,
+    /// The tags, and the version that each names.
+    pub tags: BTreeMap<String, u64>,
     /// Stored bytes of the index.
     pub index_bytes: u64,
     /// Stored bytes of the layouts.
@@ -139,6 +144,8 @@ impl Table {
             rows: manifest.rows(),
             sequences: manifest.sequences(),
             preset: manifest.preset.clone(),
+            properties: manifest.properties.clone(),
+            tags: manifest.tags.clone(),
             index_bytes: manifest.segments.iter().map(|segment| segment.index.bytes).sum(),
             layout_bytes: groups().map(|group| group.layout.bytes).sum(),
             hashes_bytes: groups().map(|group| group.hashes.bytes).sum(),

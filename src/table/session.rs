@@ -63,6 +63,11 @@ impl Session {
 
     /// Starts a change of this version. Where `keeps_rows`, chunks that it uses of other tables stay in use.
     pub(super) async fn change(base: &Table, keeps_rows: bool) -> Result<Self> {
+        Self::change_as(base, keeps_rows, Uuid::new_v4()).await
+    }
+
+    /// As [`Session::change`], by a commit of this name.
+    pub(super) async fn change_as(base: &Table, keeps_rows: bool, commit_id: Uuid) -> Result<Self> {
         if base.manifest().view.is_some() {
             return Err(Error::unsupported(format!(
                 "{} version {} is a view: its rows are those of other tables; change those, or save another version of the view",
@@ -72,7 +77,7 @@ impl Session {
         }
         base.next_version_may_be_written()?;
         let mut session = Self::create(base.store().clone());
-        session.table = base.manifest().table;
+        (session.table, session.commit_id) = (base.manifest().table, commit_id);
         if keeps_rows {
             for (number, foreign) in (1..).zip(&base.manifest().stores) {
                 session.owners.inherit(foreign.clone(), base.store_of(number).await);

@@ -52,6 +52,8 @@ pub struct Ticket {
     plan: Manifest,
     write_memory: usize,
     segment_rows: u64,
+    /// The version whose rows stay, of a session that adds rows to a table.
+    append_to: Option<u64>,
 }
 
 /// The text of a ticket; the plan is a manifest as it would be stored, with the hash that ends it.
@@ -62,14 +64,16 @@ struct Record {
     plan: String,
     write_memory: usize,
     segment_rows: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    append_to: Option<u64>,
 }
 
 impl Ticket {
     /// The ticket as one line of JSON.
     pub fn to_json(&self) -> String {
         let plan = self.plan.to_bytes().map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-        let (write_memory, segment_rows) = (self.write_memory, self.segment_rows);
-        let record = Record { tetrys_session: self.session, plan, write_memory, segment_rows };
+        let (write_memory, segment_rows, append_to) = (self.write_memory, self.segment_rows, self.append_to);
+        let record = Record { tetrys_session: self.session, plan, write_memory, segment_rows, append_to };
         serde_json::to_string(&record).unwrap_or_default()
     }
 
@@ -84,8 +88,8 @@ impl Ticket {
             ErrorKind::Unsupported => error.at("ticket of a session"),
             _ => invalid(&error),
         })?;
-        let Record { tetrys_session, write_memory, segment_rows, .. } = record;
-        Ok(Self { session: tetrys_session, plan, write_memory, segment_rows })
+        let Record { tetrys_session, write_memory, segment_rows, append_to, .. } = record;
+        Ok(Self { session: tetrys_session, plan, write_memory, segment_rows, append_to })
     }
 
     /// The session's number.
@@ -103,12 +107,15 @@ impl TableWriter {
     /// The ticket by which other processes join this session.
     ///
     /// # Errors
-    /// `Unsupported` for a session that changes a table that is there: it is written by one process. `Invalid` where no reader
-    /// would take the schema.
+    /// `Unsupported` for a session that puts other rows in the place of those of a table: it is written by one process. `Invalid`
+    /// where no reader would take the schema.
     pub fn ticket(&self) -> Result<Ticket> {
-        if self.rows != Rows::Created {
-            return Err(Error::unsupported("a session of several processes makes a new table, it does not change one"));
+        if self.rows == Rows::Overwritten {
+            return Err(Error::unsupported(
+                "a session of several processes makes a new table or appends to one; overwrite a table from one process",
+            ));
         }
+        let append_to = self.session.base.as_ref().map(Table::version).or(self.joined);
         let plan = Manifest {
             table: self.session.table,
             version: 1,
@@ -131,12 +138,13 @@ impl TableWriter {
         let (bytes, _) = plan.to_bytes()?;
         let (plan, _) = Manifest::parse(&bytes, 1).map_err(|error| Error::invalid(error.to_string()))?;
         let WriteOptions { write_memory, segment_rows, .. } = self.options;
-        Ok(Ticket { session: self.id, plan, write_memory, segment_rows })
+        Ok(Ticket { session: self.id, plan, write_memory, segment_rows, append_to })
     }
 
     /// Takes part in a session that another process began, in the store where it did.
     ///
-    /// Numbers of partitions are agreed on between the processes: [`TableWriter::partition_at`].
+    /// Numbers of partitions are agreed on between the processes: [`TableWriter::partition_at`]. Rows of a session that appends are
+    /// put behind those that are there when it is committed. What joined processes write is not compared with what is stored.
     ///
     /// # Errors
     /// `Unsupported` for a preset of a later build.
@@ -145,7 +153,9 @@ impl TableWriter {
         let (write_memory, segment_rows) = (ticket.write_memory, ticket.segment_rows);
         let options = WriteOptions { preset, cuts: ticket.plan.cuts, write_memory, segment_rows, ..WriteOptions::default() };
         let session = Session { table: ticket.plan.table, commit_id: ticket.plan.commit_id, ..Session::create(store) };
-        Ok(Self { id: ticket.session, ..Self::of(session, Rows::Created, ticket.plan.schema.clone(), options)? })
+        let rows = if ticket.append_to.is_some() { Rows::Appended } else { Rows::Created };
+        let writer = Self::of(session, rows, ticket.plan.schema.clone(), options)?;
+        Ok(Self { id: ticket.session, joined: ticket.append_to, ..writer })
     }
 
     /// Says how many partitions there are: a commit without a receipt for each of them then names the missing one.
@@ -155,6 +165,38 @@ impl TableWriter {
 }
 
 impl Session {
+    /// The version that this session made behind another one, where it has been committed already.
+    pub(super) async fn committed_after(&self, version: u64) -> Result<Option<Table>> {
+        for number in commit::versions(&self.store).await?.into_iter().filter(|number| *number > version) {
+            match commit::load(&self.store, number).await {
+                Ok((manifest, hash)) if manifest.commit_id == self.commit_id => {
+                    return Ok(Some(Table::of(self.store.clone(), manifest, hash, Vec::new())));
+                }
+                Ok(_) => {}
+                // Collected meanwhile, or of a later build.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same session on the newest version of the table, to which it adds rows of this schema.
+    ///
+    /// # Errors
+    /// `Conflict` where the table has other columns now, or is another one.
+    pub(super) async fn on_newest(self, schema: &Schema) -> Result<Self> {
+        let base = Table::open_store(self.store.clone()).await?;
+        if base.manifest().table != self.table || base.schema() != schema {
+            return Err(Error::conflict(format!(
+                "{} version {}: the table has other columns than when the session began; begin another one",
+                base.url(),
+                base.version()
+            )));
+        }
+        Self::change_as(&base, true, self.commit_id).await
+    }
+
     /// The table that this session made, where it has been committed already: by a process that died before it could say so, by
     /// one that was told that the outcome is unknown, or by another one with the same ticket.
     pub(super) async fn committed(&self) -> Result<Option<Table>> {

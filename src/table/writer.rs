@@ -42,6 +42,8 @@ pub struct TableWriter {
     pub(super) extras: Mutex<Extras>,
     /// A commit was tried that had all receipts.
     pub(super) ended: AtomicBool,
+    /// Of a session that another process began on a table that is there: the version that it found.
+    pub(super) joined: Option<u64>,
 }
 
 /// What becomes of the rows that are there.
@@ -82,7 +84,8 @@ impl TableWriter {
     pub(super) fn of(session: Session, rows: Rows, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
         let (partitions, extras, ended) = Default::default();
-        Ok(Self { session, id: Uuid::new_v4(), rows, schema: Arc::new(schema), options, partitions, extras, ended })
+        let (id, schema, joined) = (Uuid::new_v4(), Arc::new(schema), None);
+        Ok(Self { session, id, rows, schema, options, partitions, extras, ended, joined })
     }
 
     /// Starts a version with more rows than this one.
@@ -134,6 +137,11 @@ impl TableWriter {
     /// The schema that rows must have.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// Whether its rows come behind those of a table that is there: their schema is that table's.
+    pub fn appends(&self) -> bool {
+        self.rows == Rows::Appended
     }
 
     /// The next partition.
@@ -244,6 +252,12 @@ impl TableWriter {
     pub async fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
         let Self { id, rows, options, .. } = self;
         let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
+        if let Some(version) = self.joined {
+            if let Some(table) = session.committed_after(version).await? {
+                return Ok(table);
+            }
+            session = session.on_newest(&schema).await?;
+        }
         let expected = self.partitions.load(Ordering::Relaxed);
         let receipts = commit::in_order_without(*id, expected, &extras.abandoned, receipts)?;
         if self.ended.swap(true, Ordering::Relaxed) {

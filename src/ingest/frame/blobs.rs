@@ -1,7 +1,11 @@
 //! The files that a frame names: resolved inside their root, and read beside the rows, a bounded number of bytes at a time.
+//!
+//! A frame may come from anywhere. Only regular files are read that lie inside the root once every link is followed, and none
+//! that is larger than the settings allow: no link leads out, no pipe holds the reader, no device is read without end.
 
 use std::{
-    io::ErrorKind as Io,
+    fs::{File, OpenOptions},
+    io::{ErrorKind as Io, Read},
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
@@ -9,18 +13,22 @@ use std::{
 use arrow_array::{Array, ArrayRef, RecordBatch, builder::LargeBinaryBuilder, cast::AsArray};
 use arrow_schema::{Field, Schema as ArrowSchema};
 
-use super::settings::{Blob, Missing};
-use crate::error::{Error, Result};
+use super::settings::{Blob, FrameSettings, MAX_BLOB, Missing, MissingFiles};
+use crate::error::{Error, ErrorKind, Result, short};
 
 /// A batch is cut where its files have so many bytes.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// Where files may be read, and what becomes of those that are not there.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Files {
     root: PathBuf,
+    /// The root with every link followed; none where it is not there.
+    real: Option<PathBuf>,
     blobs: Vec<Blob>,
     missing: Missing,
+    most: u64,
+    absent: MissingFiles,
 }
 
 impl Files {
@@ -28,9 +36,12 @@ impl Files {
     ///
     /// # Errors
     /// As the file system says where the current folder is unknown.
-    pub(super) fn new(root: &Path, blobs: &[Blob], missing: Missing) -> Result<Self> {
+    pub(super) fn new(root: &Path, settings: &FrameSettings) -> Result<Self> {
         let root = std::path::absolute(root).map_err(|error| Error::from(error).at(root.display()))?;
-        Ok(Self { root: normal(&root), blobs: blobs.to_vec(), missing })
+        let blobs = settings.blobs.clone();
+        let absent = settings.missing_files.clone();
+        let most = settings.max_blob.unwrap_or(MAX_BLOB).min(MAX_BLOB);
+        Ok(Self { real: root.canonicalize().ok(), root: normal(&root), blobs, missing: settings.missing, most, absent })
     }
 
     /// Reads the files of `batch` from its row `from` on, until they are many enough: the rows done with the files as columns
@@ -42,8 +53,8 @@ impl Files {
         let mut builders: Vec<LargeBinaryBuilder> = self.blobs.iter().map(|_| LargeBinaryBuilder::new()).collect();
         let (mut row, mut bytes) = (from, 0);
         while row < batch.num_rows() && bytes < BATCH_BYTES {
-            for ((blob, paths), builder) in self.blobs.iter().zip(paths).zip(&mut builders) {
-                let content = self.read(blob, paths, row).map_err(|error| error.at(format!("row {}", first + row as u64)))?;
+            for (number, (paths, builder)) in paths.iter().zip(&mut builders).enumerate() {
+                let content = self.read(number, paths, row).map_err(|error| error.at(format!("row {}", first + row as u64)))?;
                 bytes += content.as_ref().map_or(0, Vec::len);
                 builder.append_option(content);
             }
@@ -58,30 +69,69 @@ impl Files {
         RecordBatch::try_new(Arc::new(schema), columns.chain(files).collect()).map_err(|error| Error::internal(error.to_string()))
     }
 
-    fn read(&self, blob: &Blob, paths: &ArrayRef, row: usize) -> Result<Option<Vec<u8>>> {
+    fn read(&self, number: usize, paths: &ArrayRef, row: usize) -> Result<Option<Vec<u8>>> {
         let texts = paths.as_string_opt::<i64>().ok_or_else(|| Error::internal("paths that are not text"))?;
         if texts.is_null(row) {
             return Ok(None);
         }
         let text = texts.value(row);
-        let place = |error: Error| error.at(format!("blob `{}`, file {text}", blob.column));
-        let file = self.resolve(text).map_err(place)?;
-        match std::fs::read(&file) {
-            Ok(content) => Ok(Some(content)),
-            Err(error) if error.kind() == Io::NotFound && self.missing == Missing::Null => Ok(None),
-            Err(error) if error.kind() == Io::NotFound => Err(place(Error::not_found(format!("not in {}", self.root.display())))),
-            Err(error) => Err(place(Error::from(error))),
+        let place = |error: Error| error.at(format!("blob `{}`, file {}", self.blobs[number].column, short(text)));
+        match self.content(text) {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.missing == Missing::Null => {
+                self.absent.count(&self.blobs[number].column);
+                Ok(None)
+            }
+            content => content.map(Some).map_err(place),
         }
     }
 
-    /// A frame may come from anywhere: what it names outside the root would carry files into a table that nobody meant.
-    fn resolve(&self, text: &str) -> Result<PathBuf> {
+    /// The bytes of a file inside the root.
+    fn content(&self, text: &str) -> Result<Vec<u8>> {
+        let outside = || Error::denied(format!("outside of {}; choose another root", self.root.display()));
+        let absent = || Error::not_found(format!("not in {}", self.root.display()));
         let file = normal(&self.root.join(text));
-        match file.starts_with(&self.root) {
-            true => Ok(file),
-            false => Err(Error::denied(format!("outside of {}; choose another root", self.root.display()))),
+        if !file.starts_with(&self.root) {
+            return Err(outside());
         }
+        let of_system = |error: std::io::Error| match error.kind() {
+            Io::NotFound | Io::NotADirectory => absent(),
+            _ => error.into(),
+        };
+        let root = self.real.as_ref().ok_or_else(absent)?;
+        let real = file.canonicalize().map_err(of_system)?;
+        if !real.starts_with(root) {
+            return Err(Error::denied(format!("a link leads to {}, outside of {}", real.display(), self.root.display())));
+        }
+        let opened = open(&real).map_err(of_system)?;
+        let found = opened.metadata().map_err(of_system)?;
+        if !found.is_file() {
+            return Err(Error::invalid("expected a regular file, found a folder, a pipe or a device"));
+        }
+        let too_large = |bytes: u64| Error::invalid(format!("{bytes} bytes, at most {} are taken (max_blob)", self.most));
+        if found.len() > self.most {
+            return Err(too_large(found.len()));
+        }
+        // It may grow while it is read.
+        let mut content = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
+        opened.take(self.most + 1).read_to_end(&mut content).map_err(of_system)?;
+        if content.len() as u64 > self.most {
+            return Err(too_large(content.len() as u64));
+        }
+        Ok(content)
     }
+}
+
+/// Opens a file without waiting for anyone at its other end, and follows no link that has taken its place meanwhile.
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY).bits().cast_signed());
+    }
+    options.open(path)
 }
 
 /// The path without `.` and `..`, by its text alone.

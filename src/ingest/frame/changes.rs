@@ -3,15 +3,15 @@
 //! Rows find their places by key, index columns of the table that the frame has too; or, where no key is given, the frame has the
 //! rows of the table in its order, which then stream through bounded memory. By key the frame is held in memory whole.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema as ArrowSchema;
 use arrow_select::concat::concat_batches;
+use serde_json::Value;
 
 use super::{
-    columns::FrameColumn,
-    settings::FrameSettings,
+    settings::{Blob, FrameSettings},
     source::Frame,
     table::{Plan, plan},
 };
@@ -62,34 +62,28 @@ pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str]
 /// As [`Table::add_group`] and [`replace_group`]; `Unsupported` for a column whose type has no column type.
 pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
     let taken = Taken::of(frame, settings)?;
-    let columns = taken.columns.iter().filter(|(name, _)| !on.contains(&name.as_str()));
-    let columns: Vec<(String, ColumnType)> = columns.cloned().collect();
-    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    let columns: Vec<_> = taken.columns.iter().filter(|(name, ..)| !on.contains(&name.as_str())).cloned().collect();
+    let names: Vec<&str> = columns.iter().map(|(name, ..)| name.as_str()).collect();
     let place = |error: Error| error.at(frame.path().display());
     table.check_new_group(name, &names, on).map_err(place)?;
-    let writer = table.add_group(name, columns, settings.write.clone()).await?;
+    let writer = table.add_group_of(name, columns, settings.write.clone()).await?;
     taken.write(frame, writer, on).await
 }
 
 /// What is taken of the frame.
 struct Taken {
     plan: Arc<Plan>,
-    columns: Vec<(String, ColumnType)>,
+    columns: Vec<(String, ColumnType, BTreeMap<String, Value>)>,
 }
 
 impl Taken {
     /// The columns that are not left out, and those of files.
     fn of(frame: &Frame, settings: &FrameSettings) -> Result<Self> {
-        let kept: Vec<FrameColumn> = settings.kept(frame.columns())?;
-        let typed = kept.iter().map(|column| {
-            let ty = column.ty.clone().ok_or_else(|| {
-                let (name, arrow) = (&column.name, &column.arrow);
-                Error::unsupported(format!("column `{name}`: no column type for the frame's {arrow}; leave it out with drop"))
-            })?;
-            Ok((column.name.clone(), ty))
-        });
-        let mut columns = typed.collect::<Result<Vec<_>>>()?;
-        columns.extend(settings.blobs.iter().map(|blob| (blob.column.clone(), ColumnType::Binary)));
+        let kept = settings.kept(frame.columns())?;
+        let typed = kept.iter().filter_map(|column| Some((column.name.clone(), column.ty.clone()?, column.properties.clone())));
+        let mut columns: Vec<_> = typed.collect();
+        let paths = |blob: &Blob| BTreeMap::from([("paths".to_owned(), Value::from(blob.paths.as_str()))]);
+        columns.extend(settings.blobs.iter().map(|blob| (blob.column.clone(), ColumnType::Binary, paths(blob))));
         Ok(Self { plan: plan(frame, settings, kept)?, columns })
     }
 

@@ -1,21 +1,27 @@
 //! The columns of a frame: what an Arrow field is as a column, and its arrays in a form that partitions take.
 //!
-//! The fields of a struct are columns of their own, `image.bytes` and `image.path`; lists of numbers are tensors whose first
-//! extent differs from row to row, lists of fixed size are tensors of fixed shape.
+//! The fields of a struct are columns of their own, `image.bytes` and `image.path`; a list of structs is a list for each field,
+//! `agents.id` and `agents.speed`, and a map a list of keys and one of values. Lists of numbers are tensors whose first extent
+//! differs from row to row, lists of fixed size are tensors of fixed shape. What the format has no type for is in
+//! [`Foreign`]. A column's properties say what it was, so that an export gives it back.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeListArray, LargeBinaryArray, LargeListArray, LargeStringArray, ListArray, RecordBatch,
-    StructArray, cast::AsArray, make_array,
+    Array, ArrayRef, FixedSizeListArray, LargeBinaryArray, LargeListArray, LargeStringArray, ListArray, RecordBatch, StructArray,
+    cast::AsArray, make_array,
 };
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use arrow_select::take::take;
 use serde_json::Value;
 
 use crate::{
     error::{Error, Result},
+    ingest::{
+        foreign::Foreign,
+        nested::{self, Kind, TYPE, Within},
+    },
     schema::{ColumnType, Primitive, TimeUnit},
 };
 
@@ -32,8 +38,16 @@ pub(super) struct FrameColumn {
     pub(super) properties: BTreeMap<String, Value>,
     /// The field at the top.
     pub(super) root: String,
-    /// The field's number in each struct below it.
-    path: Vec<usize>,
+    /// The way from there.
+    path: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The field of a struct, by number.
+    Field(usize),
+    /// What stands in a list, or the entries of a map.
+    Items,
 }
 
 /// Structs nest at most this deep.
@@ -46,7 +60,8 @@ const MAX_DEPTH: usize = 16;
 pub(super) fn columns(fields: &Fields) -> Result<Vec<FrameColumn>> {
     let mut columns = Vec::new();
     for field in fields {
-        push(field, field.name(), field.name(), Vec::new(), &mut columns);
+        let start = Column { name: field.name().clone(), root: field.name(), path: Vec::new(), within: Vec::new() };
+        push(field, start, &mut columns);
     }
     let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_unstable();
@@ -56,28 +71,72 @@ pub(super) fn columns(fields: &Fields) -> Result<Vec<FrameColumn>> {
     }
 }
 
-fn push(field: &Field, name: &str, root: &str, path: Vec<usize>, columns: &mut Vec<FrameColumn>) {
-    let ty = column_type(field);
-    match field.data_type() {
-        DataType::Struct(inner) if ty.is_none() && path.len() < MAX_DEPTH => {
-            for (number, field) in inner.iter().enumerate() {
-                let path = path.iter().copied().chain([number]).collect();
-                push(field, &format!("{name}.{}", field.name()), root, path, columns);
-            }
-        }
-        arrow => {
-            let own = |key: &&String| !key.starts_with("ARROW:") && !key.starts_with("PARQUET:");
-            let said = field.metadata().iter().filter(|(key, _)| own(key));
-            columns.push(FrameColumn {
-                name: name.to_owned(),
-                ty,
-                arrow: arrow.clone(),
-                properties: said.map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect(),
-                root: root.to_owned(),
-                path,
-            });
-        }
+/// A column on the way down to it.
+#[derive(Clone)]
+struct Column<'a> {
+    name: String,
+    root: &'a str,
+    path: Vec<Step>,
+    within: Vec<Within>,
+}
+
+impl<'a> Column<'a> {
+    /// The column of a field inside the one that `self` stands for.
+    fn inside(&self, around: &Field, kind: Kind, name: &str, steps: &[Step]) -> Self {
+        let place = steps.iter().find_map(|step| if let Step::Field(number) = step { Some(*number) } else { None }).unwrap_or(0);
+        let mut inner = self.clone();
+        inner.name = format!("{}.{name}", self.name);
+        inner.path.extend(steps);
+        // Of a map only its columns have names: those around it do not matter.
+        let own = match self.within.last().map(|within| within.kind) {
+            Some(Kind::Map) => self.name.rsplit('.').next().unwrap_or_default(),
+            _ => around.name(),
+        };
+        inner.within.push(Within { name: own.to_owned(), kind, place });
+        inner
     }
+}
+
+fn push(field: &Field, column: Column<'_>, columns: &mut Vec<FrameColumn>) {
+    let deep = column.path.len() >= MAX_DEPTH;
+    let typed = of_field(field);
+    let inner = |data_type: &DataType| match data_type {
+        DataType::Struct(inner) if !inner.is_empty() => Some(inner.clone()),
+        _ => None,
+    };
+    match field.data_type() {
+        _ if typed.is_some() || deep => {}
+        DataType::Struct(fields) if !fields.is_empty() => {
+            for (number, part) in fields.iter().enumerate() {
+                push(part, column.inside(field, Kind::Struct, part.name(), &[Step::Field(number)]), columns);
+            }
+            return;
+        }
+        DataType::List(item) | DataType::LargeList(item) if let Some(fields) = inner(item.data_type()) => {
+            for (number, part) in fields.iter().enumerate() {
+                push(part, column.inside(field, Kind::List, part.name(), &[Step::Items, Step::Field(number)]), columns);
+            }
+            return;
+        }
+        DataType::Map(entries, _) if let Some(fields) = inner(entries.data_type()) => {
+            for (number, (part, name)) in fields.iter().zip(["key", "value"]).enumerate() {
+                push(part, column.inside(field, Kind::Map, name, &[Step::Items, Step::Field(number)]), columns);
+            }
+            return;
+        }
+        _ => {}
+    }
+    let own = |key: &&String| *key != TYPE && !key.starts_with("ARROW:") && !key.starts_with("PARQUET:");
+    let said = field.metadata().iter().filter(|(key, _)| own(key));
+    let mut properties: BTreeMap<String, Value> = said.map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
+    let lists = column.path.iter().filter(|step| matches!(step, Step::Items)).count();
+    let ty = typed.map(|(ty, foreign)| {
+        properties.extend(foreign.into_iter().flat_map(Foreign::properties).map(|(key, value)| (key.to_owned(), value)));
+        (0..lists).fold(ty, |ty, _| listed(ty))
+    });
+    properties.extend(nested::said(&column.within));
+    let Column { name, root, path, .. } = column;
+    columns.push(FrameColumn { name, ty, arrow: field.data_type().clone(), properties, root: root.to_owned(), path });
 }
 
 impl FrameColumn {
@@ -87,14 +146,50 @@ impl FrameColumn {
     /// `Invalid` where the batch has no such column, or its dictionary does not decode.
     pub(super) fn array(&self, batch: &RecordBatch) -> Result<ArrayRef> {
         let missing = || Error::invalid(format!("column `{}` is not in every batch", self.name));
-        let mut array = Arc::clone(batch.column_by_name(&self.root).ok_or_else(missing)?);
-        for number in &self.path {
-            let parts: &StructArray = array.as_struct_opt().ok_or_else(missing)?;
-            let inner = parts.columns().get(*number).ok_or_else(missing)?;
-            array = under(inner, parts.nulls())?;
-        }
-        plain(&array).map_err(|error| error.at(format!("column `{}`", self.name)))
+        let array = batch.column_by_name(&self.root).ok_or_else(missing)?;
+        walk(array, &self.path)
+            .and_then(|array| array.ok_or_else(missing))
+            .map_err(|error| error.at(format!("column `{}`", self.name)))
     }
+}
+
+/// What stands at the end of the way, with the lists on it around it; nothing where the way does not lead on.
+fn walk(array: &ArrayRef, path: &[Step]) -> Result<Option<ArrayRef>> {
+    let Some((step, rest)) = path.split_first() else { return plain(array).map(Some) };
+    match step {
+        Step::Field(number) => {
+            let parts: Option<&StructArray> = array.as_struct_opt();
+            let Some((parts, inner)) = parts.and_then(|parts| Some((parts, parts.columns().get(*number)?))) else {
+                return Ok(None);
+            };
+            walk(&under(inner, parts.nulls())?, rest)
+        }
+        Step::Items => {
+            let (offsets, items, nulls) = match array.data_type() {
+                DataType::List(_) => {
+                    let list = array.as_list::<i32>();
+                    (widened(list.offsets()), Arc::clone(list.values()), list.nulls())
+                }
+                DataType::LargeList(_) => {
+                    let list = array.as_list::<i64>();
+                    (list.offsets().clone(), Arc::clone(list.values()), list.nulls())
+                }
+                DataType::Map(..) => {
+                    let map = array.as_map();
+                    (widened(map.offsets()), Arc::new(map.entries().clone()) as ArrayRef, map.nulls())
+                }
+                _ => return Ok(None),
+            };
+            let Some(items) = walk(&items, rest)? else { return Ok(None) };
+            let item = Arc::new(Field::new("item", items.data_type().clone(), true));
+            let list = LargeListArray::try_new(item, offsets, items, nulls.cloned()).map_err(unfit)?;
+            Ok(Some(Arc::new(list)))
+        }
+    }
+}
+
+fn widened(offsets: &OffsetBuffer<i32>) -> OffsetBuffer<i64> {
+    OffsetBuffer::new(offsets.iter().map(|offset| i64::from(*offset)).collect())
 }
 
 /// The array, null also where what is around it is.
@@ -105,40 +200,77 @@ fn under(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
     data.map(make_array).map_err(|error| Error::invalid(format!("a struct that does not add up: {error}")))
 }
 
-/// What a field is as a column; `None` where no type fits.
-fn column_type(field: &Field) -> Option<ColumnType> {
+/// What a field is as a column, and what its values were where the format has no type for them; `None` where no type fits.
+fn of_field(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
+    let (ty, foreign) = of_extension(field).or_else(|| of_arrow(field.data_type()))?;
+    // An export of ours says the type that the column had, where Arrow has two for one or none.
+    let said = field.metadata().get(TYPE).and_then(|said| said.parse::<ColumnType>().ok());
+    Some((said.filter(|said| said.arrow() == ty.arrow()).unwrap_or(ty), foreign))
+}
+
+/// What a field is as a column, if any type fits.
+pub(super) fn type_of(field: &Field) -> Option<ColumnType> {
+    of_field(field).map(|(ty, _)| ty)
+}
+
+fn of_extension(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     let extension = field.metadata().get("ARROW:extension:name").map(String::as_str);
-    match (extension, field.data_type()) {
+    let said = || serde_json::from_str::<Value>(field.metadata().get("ARROW:extension:metadata")?).ok();
+    let scalar = |item: &Field| match of_arrow(item.data_type())? {
+        (ColumnType::Scalar(element), None) => Some(element),
+        _ => None,
+    };
+    let extents = |shape: &Value| {
+        let extent = |extent: &Value| match extent {
+            Value::Null => Some(None),
+            extent => Some(Some(u32::try_from(extent.as_u64()?).ok()?)),
+        };
+        shape.as_array()?.iter().map(extent).collect::<Option<Vec<_>>>()
+    };
+    let tensor = match (extension, field.data_type()) {
         (Some("arrow.fixed_shape_tensor"), DataType::FixedSizeList(item, size)) => {
-            let ColumnType::Scalar(element) = of_type(item.data_type())? else { return None };
-            let said: Value = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
+            let said = said()?;
             // A permutation says that the axes lie in another order than they are named.
             if said.get("permutation").is_some_and(|permutation| !permutation.is_null()) {
                 return None;
             }
-            let extents = said.get("shape")?.as_array()?.iter().map(|extent| u32::try_from(extent.as_u64()?).ok().map(Some));
-            let tensor = ColumnType::tensor(element, extents.collect::<Option<Vec<_>>>()?);
+            let tensor = ColumnType::tensor(scalar(item)?, extents(said.get("shape")?)?);
             (tensor.fixed_elements() == u64::try_from(*size).ok()).then_some(tensor)
         }
         (Some("arrow.variable_shape_tensor"), DataType::Struct(parts)) => {
             let named = |name: &str| parts.iter().find(|part| part.name() == name).map(|part| part.data_type());
             let (DataType::List(item) | DataType::LargeList(item)) = named("data")? else { return None };
-            let ColumnType::Scalar(element) = of_type(item.data_type())? else { return None };
             let DataType::FixedSizeList(_, rank) = named("shape")? else { return None };
-            Some(ColumnType::tensor(element, vec![None; usize::try_from(*rank).ok()?]))
+            let rank = usize::try_from(*rank).ok()?;
+            let known = said().and_then(|said| extents(said.get("uniform_shape")?)).filter(|shape| shape.len() == rank);
+            // One extent differs at least.
+            let known = known.filter(|shape| shape.iter().any(Option::is_none));
+            Some(ColumnType::tensor(scalar(item)?, known.unwrap_or(vec![None; rank])))
         }
-        (_, data_type) => of_type(data_type),
+        _ => None,
+    };
+    tensor.map(|tensor| (tensor, None))
+}
+
+/// What a list of such values is.
+fn listed(item: ColumnType) -> ColumnType {
+    match item {
+        ColumnType::Scalar(element) => ColumnType::tensor(element, [None]),
+        ColumnType::Tensor { element, shape } if shape.iter().all(Option::is_some) => {
+            ColumnType::tensor(element, std::iter::once(None).chain(shape).collect::<Vec<_>>())
+        }
+        item => ColumnType::list(item),
     }
 }
 
-fn of_type(data_type: &DataType) -> Option<ColumnType> {
+fn of_arrow(data_type: &DataType) -> Option<(ColumnType, Option<Foreign>)> {
     let unit = |unit: &arrow_schema::TimeUnit| match unit {
         arrow_schema::TimeUnit::Second => TimeUnit::Second,
         arrow_schema::TimeUnit::Millisecond => TimeUnit::Millisecond,
         arrow_schema::TimeUnit::Microsecond => TimeUnit::Microsecond,
         arrow_schema::TimeUnit::Nanosecond => TimeUnit::Nanosecond,
     };
-    Some(match data_type {
+    let ty = match data_type {
         DataType::Boolean => ColumnType::Scalar(Primitive::Bool),
         DataType::Int8 => ColumnType::Scalar(Primitive::I8),
         DataType::Int16 => ColumnType::Scalar(Primitive::I16),
@@ -155,27 +287,28 @@ fn of_type(data_type: &DataType) -> Option<ColumnType> {
         DataType::Timestamp(ticks, zone) => ColumnType::Timestamp(unit(ticks), zone.as_deref().map(str::to_owned)),
         DataType::Duration(ticks) => ColumnType::Duration(unit(ticks)),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnType::Utf8,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => ColumnType::Binary,
-        DataType::Dictionary(_, values) => match of_type(values)? {
-            ColumnType::Utf8 => ColumnType::Categorical,
-            other => other,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => ColumnType::Binary,
+        DataType::Dictionary(_, values) => match of_arrow(values)? {
+            (ColumnType::Utf8, None) => ColumnType::Categorical,
+            other => return Some(other),
         },
-        DataType::FixedSizeList(item, size) => match (of_type(item.data_type())?, u32::try_from(*size).ok()?) {
-            (ColumnType::Scalar(element), size) => ColumnType::tensor(element, [Some(size)]),
-            (ColumnType::Tensor { element, shape }, size) if shape.iter().all(Option::is_some) => {
+        DataType::FixedSizeList(item, size) => match (of_arrow(item.data_type())?, u32::try_from(*size).ok()?) {
+            ((ColumnType::Scalar(element), None), size) => ColumnType::tensor(element, [Some(size)]),
+            ((ColumnType::Tensor { element, shape }, None), size) if shape.iter().all(Option::is_some) => {
                 ColumnType::tensor(element, std::iter::once(Some(size)).chain(shape).collect::<Vec<_>>())
             }
             _ => return None,
         },
-        DataType::List(item) | DataType::LargeList(item) => match of_type(item.data_type())? {
-            ColumnType::Scalar(element) => ColumnType::tensor(element, [None]),
-            ColumnType::Tensor { element, shape } if shape.iter().all(Option::is_some) => {
-                ColumnType::tensor(element, std::iter::once(None).chain(shape).collect::<Vec<_>>())
-            }
-            item => ColumnType::list(item),
-        },
-        _ => return None,
-    })
+        DataType::List(item) | DataType::LargeList(item) => {
+            let (item, foreign) = of_field(item)?;
+            return Some((listed(item), foreign));
+        }
+        other => {
+            let (foreign, ty) = Foreign::of(other)?;
+            return Some((ty, Some(foreign)));
+        }
+    };
+    Some((ty, None))
 }
 
 /// The same values without the Arrow forms that partitions do not take: dictionaries, views, bytes of fixed size, text with
@@ -185,11 +318,13 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef> {
         let decoded = take(dictionary.values(), dictionary.keys(), None);
         return plain(&decoded.map_err(|error| Error::invalid(format!("a dictionary that does not decode: {error}")))?);
     }
+    if let Some(taken) = Foreign::taken(array) {
+        return Ok(taken);
+    }
     Ok(match array.data_type() {
         DataType::Utf8 => Arc::new(array.as_string::<i32>().iter().collect::<LargeStringArray>()),
         DataType::Utf8View => Arc::new(array.as_string_view().iter().collect::<LargeStringArray>()),
         DataType::BinaryView => Arc::new(array.as_binary_view().iter().collect::<LargeBinaryArray>()),
-        DataType::FixedSizeBinary(_) => Arc::new(array.as_fixed_size_binary().iter().collect::<BinaryArray>()),
         DataType::List(_) => {
             let list = array.as_list::<i32>();
             let items = plain(list.values())?;

@@ -1,5 +1,5 @@
-//! Any frame becomes a table: a Parquet or Arrow IPC file whose rows hold small values, bytes, tensors, or the paths of the
-//! files that do.
+//! Any frame becomes a table: a Parquet or Arrow file, CSV or lines of JSON, whose rows hold small values, bytes, tensors, or the
+//! paths of the files that do.
 //!
 //! [`Frame`] reads the file in batches of bounded size; `columns` says what its Arrow types are here; [`FrameSettings`] says
 //! which columns are the index, which stand in groups and whose files are read; [`ingest`] writes the table.
@@ -19,11 +19,13 @@
 mod blobs;
 mod changes;
 mod columns;
+mod infer;
 mod settings;
 mod source;
+mod spool;
 mod table;
 
 pub use changes::{add_group, patch, replace_group};
-pub use settings::{Blob, FrameSettings, Missing};
-pub use source::Frame;
+pub use settings::{Blob, FrameSettings, Missing, MissingFiles};
+pub use source::{Frame, FrameFormat, TextSettings};
 pub use table::{ingest, write_partition};

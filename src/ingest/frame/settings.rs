@@ -1,18 +1,25 @@
 //! What becomes of a frame's columns: the index, the groups, the files to read; and from that the schema of the table.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use super::{columns::FrameColumn, source::Frame};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, short},
     ingest::partitions::Target,
-    schema::{self, ColumnType, Schema},
+    schema::{self, Column, ColumnGroup, ColumnType, Schema},
     table::Table,
     write::WriteOptions,
 };
 
 /// The group of the small columns that nobody named.
 const REST: &str = "rest";
+
+/// Bytes of the largest file that is read, as a page cannot hold more.
+pub(super) const MAX_BLOB: u64 = 1 << 30;
 
 /// A column whose values are files that the frame names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +40,28 @@ pub enum Missing {
     Null,
 }
 
-/// How a frame is taken in. The default: every column that can be one is an index column, every other a group of its own.
+/// Counts the files that were not there, by blob, while a frame is taken in with [`Missing::Null`]. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct MissingFiles(Arc<Mutex<BTreeMap<String, u64>>>);
+
+impl MissingFiles {
+    /// The blobs of which files were missing, and how many.
+    pub fn counts(&self) -> BTreeMap<String, u64> {
+        self.held().clone()
+    }
+
+    pub(super) fn count(&self, blob: &str) {
+        *self.held().entry(blob.to_owned()).or_default() += 1;
+    }
+
+    fn held(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        // Nothing panics while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a frame is taken in. The default: every column that can be one is an index column, every other a group of its own. Where
+/// the rows become a version of a table that is there ([`Target`]), the default is what that table has.
 ///
 /// Columns are named as [patterns](crate::ColumnPattern).
 #[derive(Clone, Debug, Default)]
@@ -47,6 +75,9 @@ pub struct FrameSettings {
     pub blobs: Vec<Blob>,
     /// Columns left out.
     pub drop: Vec<String>,
+    /// Leave out every column for whose type the format has none, instead of an error that names them:
+    /// [`Frame::unsupported`].
+    pub skip_unsupported: bool,
     /// Rows with equal values of these make a sequence; they must stand together in the frame.
     pub sequence_by: Vec<String>,
     /// These never fall within a sequence.
@@ -55,6 +86,10 @@ pub struct FrameSettings {
     pub root: Option<PathBuf>,
     /// What a file that is not there becomes.
     pub missing: Missing,
+    /// Counts such files; what becomes a table says so in its lineage, too.
+    pub missing_files: MissingFiles,
+    /// Bytes of the largest file that is read; `None`: 1 GiB, which is the most.
+    pub max_blob: Option<u64>,
     /// How rows are stored.
     pub write: WriteOptions,
     /// Partitions written at once; 0 = as many as the machine has threads.
@@ -107,14 +142,139 @@ impl FrameSettings {
         self.choose(frame.columns()).map(|(schema, _)| schema)
     }
 
+    /// The schema of rows of `frame` that become a version of `table`: [`Target::Append`] and [`Target::Overwrite`].
+    ///
+    /// Rows to append have the table's columns, and what these settings say of index, groups, sequences and order is what the
+    /// table has. Rows to put in place of the others have what these settings say, and where they say nothing, what the table
+    /// has, as far as the frame has those columns.
+    ///
+    /// # Errors
+    /// As [`FrameSettings::schema`]; `Invalid` for rows to append that do not fit, naming what the table has.
+    pub fn schema_for(&self, frame: &Frame, table: &Table) -> Result<Schema> {
+        self.choose_for(frame.columns(), table).map(|(schema, _)| schema)
+    }
+
+    /// The schema of the rows of the target, and the columns of the frame that are stored.
+    pub(super) fn choose_for(&self, columns: &[FrameColumn], table: &Table) -> Result<(Schema, Vec<FrameColumn>)> {
+        let here = table.schema();
+        let names = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
+        if self.target == Target::Append {
+            return self.choose_more(columns, here).map_err(|error| error.at(table.url()));
+        }
+        // Columns are named here, not patterns.
+        let exact = |name: &String| format!("re:{}", regex::escape(name));
+        let there: BTreeSet<&str> = columns.iter().map(|column| column.name.as_str()).chain(self.blob_names()).collect();
+        let mut settings = self.clone();
+        if settings.sequence_by.is_empty() && settings.order_by.is_empty() {
+            settings.sequence_by = names(&mut here.sequence_by());
+            settings.order_by = names(&mut here.order_by());
+        }
+        let grouped: BTreeSet<&str> = self.groups.iter().map(|(name, _)| name.as_str()).collect();
+        let index = names(&mut here.index().filter(|column| there.contains(column.name.as_str())));
+        if settings.groups.is_empty() {
+            let members = |group: &ColumnGroup| {
+                let members = group.columns.iter().filter_map(|id| here.column(*id));
+                members.filter(|column| there.contains(column.name.as_str())).map(|column| exact(&column.name)).collect()
+            };
+            let groups = here.groups().iter().map(|group| (group.name.clone(), members(group)));
+            let taken = |patterns: &Vec<String>| !patterns.is_empty();
+            settings.groups = groups.filter(|(name, members)| taken(members) && !grouped.contains(name.as_str())).collect();
+            if settings.index.is_none() {
+                // A column that the table has not is an index column where it can be one, as in a new table.
+                let new = columns.iter().filter(|column| here.column_named(&column.name).is_none());
+                let new =
+                    new.filter(|column| column.ty.as_ref().is_some_and(ColumnType::is_indexable) && !self.is_blob(&column.name));
+                settings.index = Some(index.iter().chain(new.map(|column| &column.name)).map(exact).collect());
+            } else {
+                // What is asked for in the index leaves its group.
+                let wanted = select(settings.index.iter().flatten(), there.iter().copied(), "index")?;
+                let free = |pattern: &String| !wanted.iter().any(|name| exact(&(*name).to_owned()) == *pattern);
+                settings.groups.iter_mut().for_each(|(_, members)| members.retain(free));
+                settings.groups.retain(|(_, members)| taken(members));
+            }
+        } else if settings.index.is_none() {
+            let mut grouped = BTreeSet::new();
+            for (name, patterns) in &settings.groups {
+                grouped.extend(select(patterns, there.iter().copied(), &format!("group `{name}`"))?);
+            }
+            settings.index = Some(index.iter().filter(|name| !grouped.contains(name.as_str())).map(exact).collect());
+        }
+        // What is left out is not chosen either.
+        let dropped = settings.left_out(columns)?;
+        let kept = |pattern: &String| !dropped.iter().any(|name| exact(&(*name).to_owned()) == *pattern);
+        settings.groups.iter_mut().for_each(|(_, members)| members.retain(kept));
+        settings.groups.retain(|(_, members)| !members.is_empty());
+        if self.index.is_none()
+            && let Some(index) = &mut settings.index
+        {
+            index.retain(kept);
+        }
+        settings.choose(columns)
+    }
+
+    /// Rows to append: their columns are the table's, and so is everything else.
+    pub(super) fn choose_more(&self, columns: &[FrameColumn], here: &Schema) -> Result<(Schema, Vec<FrameColumn>)> {
+        let kept = self.kept(columns)?;
+        let binary = ColumnType::Binary;
+        let own = kept.iter().map(|column| (column.name.as_str(), column.ty.as_ref().unwrap_or(&binary)));
+        let found: Vec<(&str, &ColumnType)> = own.chain(self.blob_names().map(|name| (name, &binary))).collect();
+        for (name, ty) in &found {
+            match here.column_named(name) {
+                None => {
+                    let names = here.columns().iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
+                    let names = short(names);
+                    return Err(Error::invalid(format!(
+                        "rows to append have a column `{name}`, the table has not; leave it out with drop (the table has {names})"
+                    )));
+                }
+                Some(column) if column.ty != **ty => {
+                    return Err(Error::invalid(format!(
+                        "column `{name}`: rows to append have {ty}, the table has {}",
+                        column.ty
+                    )));
+                }
+                Some(_) => {}
+            }
+        }
+        let lacking: Vec<&str> = here.columns().iter().map(|column| column.name.as_str()).collect();
+        let lacking: Vec<&str> = lacking.into_iter().filter(|name| !found.iter().any(|(other, _)| other == name)).collect();
+        if !lacking.is_empty() {
+            return Err(Error::invalid(format!("rows to append lack columns that the table has: {}", short(lacking.join(", ")))));
+        }
+        let all = || found.iter().map(|(name, _)| *name);
+        let set = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<BTreeSet<_>>();
+        let said = |what: &str, wanted: &[String], has: BTreeSet<String>| -> Result<()> {
+            let chosen: BTreeSet<String> = select(wanted, all(), what)?.into_iter().map(str::to_owned).collect();
+            match wanted.is_empty() || chosen == has {
+                true => Ok(()),
+                false => Err(Error::invalid(format!(
+                    "{what}: rows to append take what the table has, {}; found {}; leave it away, or overwrite",
+                    if has.is_empty() { "none".to_owned() } else { short(Vec::from_iter(has).join(", ")) },
+                    short(Vec::from_iter(chosen).join(", "))
+                ))),
+            }
+        };
+        // The columns of sequences are in the index whether they are named there or not.
+        let keys = set(&mut here.sequence_by().chain(here.order_by()));
+        if let Some(index) = &self.index {
+            let index: Vec<String> = index.iter().cloned().chain(keys).collect();
+            said("index", &index, set(&mut here.index()))?;
+        }
+        said("sequence_by", &self.sequence_by, set(&mut here.sequence_by()))?;
+        said("order_by", &self.order_by, set(&mut here.order_by()))?;
+        for (name, patterns) in &self.groups {
+            let group = here.groups().iter().find(|group| group.name == *name);
+            let has = group.iter().flat_map(|group| &group.columns).filter_map(|id| here.column(*id));
+            said(&format!("group `{name}`"), patterns, has.map(|column| column.name.clone()).collect())?;
+        }
+        Ok((here.clone(), kept))
+    }
+
     /// The schema, and the columns of the frame that are stored.
     pub(super) fn choose(&self, columns: &[FrameColumn]) -> Result<(Schema, Vec<FrameColumn>)> {
-        self.check_blobs(columns)?;
+        let all = self.kept(columns)?;
         let binary = ColumnType::Binary;
-        let dropped = select(&self.drop, columns.iter().map(|column| column.name.as_str()), "drop")?;
-        let is_blob = |name: &str| self.blobs.iter().any(|blob| blob.column == name);
-        let stays = |column: &&FrameColumn| !dropped.contains(column.name.as_str()) && !is_blob(&column.name);
-        let own = columns.iter().filter(stays).map(|column| (column.name.as_str(), column.ty.as_ref()));
+        let own = all.iter().map(|column| (column.name.as_str(), column.ty.as_ref()));
         let blobs = self.blobs.iter().map(|blob| (blob.column.as_str(), Some(&binary)));
         let kept: Vec<(&str, Option<&ColumnType>)> = own.chain(blobs).collect();
         let names = || kept.iter().map(|(name, _)| *name);
@@ -151,13 +311,7 @@ impl FrameSettings {
         groups.extend(alone);
         let typed = |name: &str| {
             let found = kept.iter().find(|(other, _)| *other == name).and_then(|(_, ty)| *ty);
-            found.cloned().ok_or_else(|| {
-                let arrow = columns.iter().find(|column| column.name == name).map(|column| column.arrow.to_string());
-                Error::unsupported(format!(
-                    "column `{name}`: no column type for the frame's {}; leave it out with drop",
-                    arrow.unwrap_or_default()
-                ))
-            })
+            found.cloned().ok_or_else(|| Error::internal(format!("column `{name}` has no type")))
         };
         // In the order of the frame, whatever was named first.
         for name in names().filter(|name| index.contains(name)) {
@@ -169,7 +323,7 @@ impl FrameSettings {
             builder = builder.group(group, members);
         }
         builder = builder.sequence_by(&self.sequence_by).order_by(&self.order_by);
-        for column in columns.iter().filter(stays) {
+        for column in &all {
             for (key, value) in &column.properties {
                 builder = builder.property(&column.name, key, value.clone());
             }
@@ -177,18 +331,46 @@ impl FrameSettings {
         for blob in &self.blobs {
             builder = builder.property(&blob.column, "paths", blob.paths.as_str());
         }
-        Ok((builder.build()?, columns.iter().filter(stays).cloned().collect()))
+        Ok((builder.build()?, all))
     }
 }
 
 impl FrameSettings {
-    /// The columns of the frame that are not left out and whose names no file takes.
+    /// The columns of the frame that are not left out and whose names no file takes: all have types.
+    ///
+    /// # Errors
+    /// `Unsupported` where one has none, naming all of them.
     pub(super) fn kept(&self, columns: &[FrameColumn]) -> Result<Vec<FrameColumn>> {
         self.check_blobs(columns)?;
-        let dropped = select(&self.drop, columns.iter().map(|column| column.name.as_str()), "drop")?;
-        let is_blob = |name: &str| self.blobs.iter().any(|blob| blob.column == name);
-        let stays = |column: &&FrameColumn| !dropped.contains(column.name.as_str()) && !is_blob(&column.name);
-        Ok(columns.iter().filter(stays).cloned().collect())
+        let dropped = self.left_out(columns)?;
+        let stays = |column: &&FrameColumn| !dropped.contains(column.name.as_str()) && !self.is_blob(&column.name);
+        let kept: Vec<FrameColumn> = columns.iter().filter(stays).cloned().collect();
+        let lacking = kept.iter().filter(|column| column.ty.is_none());
+        let lacking: Vec<String> = lacking.map(|column| format!("`{}` ({})", column.name, short(&column.arrow))).collect();
+        match lacking.len() {
+            0 => Ok(kept),
+            _ => Err(Error::unsupported(format!(
+                "no column type for the frame's {}; leave them out with drop, or all such columns with skip_unsupported",
+                lacking.join(", ")
+            ))),
+        }
+    }
+
+    /// The columns that are not taken: those that are named, and those without a type where that is said.
+    fn left_out<'a>(&self, columns: &'a [FrameColumn]) -> Result<BTreeSet<&'a str>> {
+        let mut dropped = select(&self.drop, columns.iter().map(|column| column.name.as_str()), "drop")?;
+        if self.skip_unsupported {
+            dropped.extend(columns.iter().filter(|column| column.ty.is_none()).map(|column| column.name.as_str()));
+        }
+        Ok(dropped)
+    }
+
+    fn is_blob(&self, name: &str) -> bool {
+        self.blob_names().any(|blob| blob == name)
+    }
+
+    fn blob_names(&self) -> impl Iterator<Item = &str> {
+        self.blobs.iter().map(|blob| blob.column.as_str())
     }
 
     /// Each blob names one column of text, and takes no other column's name.

@@ -1,37 +1,100 @@
-//! A frame in a file: how many rows it has, what its columns are, and its rows in batches of bounded size.
+//! A frame in a file: how many rows it has, what its columns are, and its rows in batches of bounded size. What can only be read
+//! from its beginning is spooled first.
 //!
 //! The readers of Parquet and Arrow promise no more than their authors tested: where they panic over damaged bytes, that is damage
 //! like any other.
 
 use std::{
+    collections::BTreeMap,
     fmt::Display,
     fs::File,
     io::{BufReader, Read, Seek, SeekFrom},
     ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, FileReaderBuilder, read_footer_length};
-use arrow_schema::SchemaRef;
 use parquet::arrow::{
     ProjectionMask,
     arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder},
 };
 
-use super::columns::{FrameColumn, columns};
-use crate::error::{Error, Result, short};
+use super::{
+    columns::{FrameColumn, columns},
+    spool,
+};
+use crate::{
+    error::{Error, Result, short},
+    panics,
+    schema::ColumnType,
+};
+use tempfile::TempPath;
 
 /// Uncompressed bytes of a batch, as far as the file says them ..
 const BATCH_BYTES: u64 = 8 << 20;
 /// .. and its rows, at most.
 const BATCH_ROWS: u64 = 1024;
 
-/// A Parquet or Arrow IPC file whose rows are to become a table.
+/// What kind of file holds a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameFormat {
+    /// Parquet: plain, or compressed with Snappy, Zstandard, LZ4, gzip or Brotli.
+    Parquet,
+    /// An Arrow IPC file (Feather 2) or stream: plain, or compressed with LZ4 or Zstandard.
+    Arrow,
+    /// Cells parted by a character, with a line of names.
+    Csv,
+    /// Lines of JSON, an object each.
+    Ndjson,
+}
+
+impl FrameFormat {
+    const NAMES: [(Self, &'static str); 4] =
+        [(Self::Parquet, "parquet"), (Self::Arrow, "arrow"), (Self::Csv, "csv"), (Self::Ndjson, "ndjson")];
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
+    }
+
+    /// The format by the ending of a file's name: `.csv`, `.ndjson` and `.jsonl`, `.arrow`, `.feather` and `.ipc`; Parquet else.
+    pub fn of_path(path: &Path) -> Self {
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        match ending.as_str() {
+            "arrow" | "arrows" | "feather" | "ipc" => Self::Arrow,
+            "csv" | "tsv" => Self::Csv,
+            "ndjson" | "jsonl" => Self::Ndjson,
+            _ => Self::Parquet,
+        }
+    }
+}
+
+/// How text is read: CSV and lines of JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextSettings {
+    /// What parts the cells of CSV: a comma.
+    pub delimiter: u8,
+    /// Types that columns have, by name, whatever their values look like. The others have the type from which each of their
+    /// values comes back as it was written.
+    pub types: BTreeMap<String, ColumnType>,
+}
+
+impl Default for TextSettings {
+    fn default() -> Self {
+        Self { delimiter: b',', types: BTreeMap::new() }
+    }
+}
+
+/// A file whose rows are to become a table: Parquet, Arrow, CSV or lines of JSON.
 #[derive(Clone, Debug)]
 pub struct Frame {
     path: PathBuf,
+    format: FrameFormat,
+    /// Where its rows are read: the file itself, or a copy.
+    data: PathBuf,
+    /// A copy that is gone with the frame.
+    spooled: Option<Arc<TempPath>>,
     file: FileKind,
     rows: u64,
     columns: Vec<FrameColumn>,
@@ -45,41 +108,85 @@ enum FileKind {
 }
 
 impl Frame {
-    /// Opens a Parquet file: plain, or compressed with Snappy, Zstandard, LZ4 or gzip.
+    /// Opens a Parquet file: plain, or compressed with Snappy, Zstandard, LZ4, gzip or Brotli.
     ///
     /// # Errors
     /// `NotFound`, `Corrupt` where the file is no Parquet, `Unsupported`, `Invalid` for two columns of one name.
     pub fn parquet(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let file = open(path)?;
-        let metadata = guarded("Parquet", || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))
-            .map_err(|error| error.at(path.display()))?;
-        let groups = metadata.metadata().row_groups().iter();
-        let rows = groups.map(|group| u64::try_from(group.num_rows())).sum::<Result<u64, _>>();
-        let rows = rows.map_err(|_| Error::corrupt(format!("{}: a row group of negative length", path.display())))?;
-        let columns = columns(metadata.schema().fields()).map_err(|error| error.at(path.display()))?;
-        Ok(Self { path: path.to_owned(), file: FileKind::Parquet(metadata), rows, columns })
+        Self::open(path, FrameFormat::Parquet, &TextSettings::default())
     }
 
-    /// Opens an Arrow IPC file (Feather 2): plain, or compressed with LZ4 or Zstandard.
+    /// Opens an Arrow IPC file (Feather 2) or stream: plain, or compressed with LZ4 or Zstandard. A stream is copied to the
+    /// temporary folder.
     ///
     /// # Errors
-    /// `NotFound`, `Corrupt` where the file is no Arrow IPC file (a stream is none), `Invalid` for two columns of one name.
+    /// `NotFound`, `Corrupt` where the file is no Arrow IPC, `Invalid` for two columns of one name.
     pub fn arrow(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let read = || -> Result<(Vec<u64>, SchemaRef)> {
-            let starts = batch_starts(BufReader::new(open(path)?))?;
-            let reader = guarded("Arrow", || FileReader::try_new(open(path)?, None).map_err(|error| corrupt("Arrow", error)))?;
-            Ok((starts, reader.schema()))
-        };
-        let place = |error: Error| if error.kind() == crate::ErrorKind::NotFound { error } else { error.at(path.display()) };
-        let (starts, schema) = read().map_err(place)?;
-        let rows = starts.last().copied().unwrap_or(0);
-        let columns = columns(schema.fields()).map_err(place)?;
-        Ok(Self { path: path.to_owned(), file: FileKind::Arrow(starts), rows, columns })
+        Self::open(path, FrameFormat::Arrow, &TextSettings::default())
     }
 
-    /// Where it lies.
+    /// Opens a file of this format. Text and Arrow streams are copied to the temporary folder, as Arrow.
+    ///
+    /// # Errors
+    /// As [`Frame::parquet`] and [`Frame::arrow`]; `Invalid` for a line of text that is none of the format, naming it.
+    pub fn open(path: impl AsRef<Path>, format: FrameFormat, text: &TextSettings) -> Result<Self> {
+        let path = path.as_ref();
+        // Asked first: the readers below would not say which file.
+        open(path)?;
+        Self::of_file(path.to_owned(), path, None, format, text).map_err(|error| error.at(path.display()))
+    }
+
+    /// Reads a frame to its end, into the temporary folder: standard input, a response. Its path is `-`.
+    ///
+    /// # Errors
+    /// As [`Frame::open`]; errors of the reader.
+    pub fn read(reader: impl Read, format: FrameFormat, text: &TextSettings) -> Result<Self> {
+        let copied = spool::copied(reader)?;
+        let data = copied.to_path_buf();
+        Self::of_file(PathBuf::from("-"), &data, Some(copied), format, text).map_err(|error| error.at("standard input"))
+    }
+
+    fn of_file(
+        path: PathBuf,
+        data: &Path,
+        mut spooled: Option<TempPath>,
+        format: FrameFormat,
+        text: &TextSettings,
+    ) -> Result<Self> {
+        let copy = match format {
+            FrameFormat::Parquet => None,
+            FrameFormat::Arrow if spool::is_arrow_file(data)? || !spool::may_be_stream(data)? => None,
+            FrameFormat::Arrow => Some(spool::stream(data)?),
+            FrameFormat::Csv => Some(spool::csv(data, text.delimiter, &text.types)?),
+            FrameFormat::Ndjson => Some(spool::ndjson(data, &text.types)?),
+        };
+        let mut data = data.to_owned();
+        if let Some(copy) = copy {
+            data = copy.to_path_buf();
+            spooled = Some(copy);
+        }
+        let (file, rows, columns) = match format {
+            FrameFormat::Parquet => {
+                let file = open(&data)?;
+                let metadata = guarded("Parquet", || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
+                let groups = metadata.metadata().row_groups().iter();
+                let rows = groups.map(|group| u64::try_from(group.num_rows())).sum::<Result<u64, _>>();
+                let rows = rows.map_err(|_| Error::corrupt("a row group of negative length"))?;
+                let columns = columns(metadata.schema().fields())?;
+                (FileKind::Parquet(metadata), rows, columns)
+            }
+            _ => {
+                let starts = batch_starts(BufReader::new(open(&data)?))?;
+                let reader = guarded("Arrow", || FileReader::try_new(File::open(&data)?, None))?;
+                let rows = starts.last().copied().unwrap_or(0);
+                let columns = columns(reader.schema().fields())?;
+                (FileKind::Arrow(starts), rows, columns)
+            }
+        };
+        Ok(Self { path, format, data, spooled: spooled.map(Arc::new), file, rows, columns })
+    }
+
+    /// Where it lies; `-` of one that came from a reader.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -98,23 +205,26 @@ impl Frame {
         &self.columns
     }
 
+    /// The columns for whose Arrow type the format has none, by name; [`FrameSettings`](super::FrameSettings) drops or skips
+    /// them.
+    pub fn unsupported(&self) -> impl Iterator<Item = (&str, String)> {
+        self.columns.iter().filter(|column| column.ty.is_none()).map(|column| (column.name.as_str(), column.arrow.to_string()))
+    }
+
     /// The name of the kind of file.
     pub(super) fn kind(&self) -> &'static str {
-        match self.file {
-            FileKind::Parquet(_) => "parquet",
-            FileKind::Arrow(_) => "arrow",
-        }
+        self.format.name()
     }
 
     /// The rows in `range` in batches, with at least the fields at the top that are named in `roots`.
     pub(super) fn batches(&self, range: Range<u64>, roots: &[&str]) -> Result<Batches> {
         let range = range.start.min(self.rows)..range.end.min(self.rows);
         let opened = match &self.file {
-            FileKind::Parquet(metadata) => parquet_batches(open(&self.path)?, metadata, &range, roots).map(Reader::Parquet),
-            FileKind::Arrow(starts) => arrow_batches(open(&self.path)?, starts, &range, roots),
+            FileKind::Parquet(metadata) => parquet_batches(open(&self.data)?, metadata, &range, roots).map(Reader::Parquet),
+            FileKind::Arrow(starts) => arrow_batches(open(&self.data)?, starts, &range, roots),
         };
         let reader = opened.map_err(|error| error.at(self.path.display()))?;
-        Ok(Batches { path: self.path.clone(), reader, left: range.end - range.start })
+        Ok(Batches { path: self.path.clone(), reader, left: range.end - range.start, _spooled: self.spooled.clone() })
     }
 }
 
@@ -123,6 +233,8 @@ pub(super) struct Batches {
     path: PathBuf,
     reader: Reader,
     left: u64,
+    /// The copy stays until it has been read.
+    _spooled: Option<Arc<TempPath>>,
 }
 
 enum Reader {
@@ -162,13 +274,7 @@ fn corrupt(kind: &str, error: impl Display) -> Error {
 
 /// What a reader of foreign bytes says, its panics included.
 fn guarded<T, E: Display>(kind: &str, read: impl FnOnce() -> Result<T, E>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(|error| corrupt(kind, error)),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(corrupt(kind, short(text.unwrap_or("the reader gives up"))))
-        }
-    }
+    panics::guarded(read).map_err(|said| corrupt(kind, short(said)))
 }
 
 fn parquet_batches(
@@ -244,7 +350,7 @@ fn next_slice(reader: &mut FileReader<File>, skip: &mut usize, held: &mut Option
 
 /// The first row of each record batch and the number of rows behind the last, from the heads of the batches alone.
 fn batch_starts(mut file: impl Read + Seek) -> Result<Vec<u64>> {
-    let none = || Error::corrupt("no Arrow IPC file (a stream is none): its end says nothing of its batches");
+    let none = || Error::corrupt("no Arrow IPC file or stream: its end says nothing of its batches");
     let size = file.seek(SeekFrom::End(0))?;
     let mut read = |start: u64, bytes: u64| -> Result<Vec<u8>> {
         // Before it is allocated.

@@ -16,7 +16,10 @@ use super::{
 use crate::{
     error::{Error, Result},
     format::{MAX_SEGMENT_ROWS, SequenceTracker},
-    ingest::partitions::{write_partitions, writer},
+    ingest::{
+        Target,
+        partitions::{write_partitions, writer},
+    },
     schema::{ColumnType, Schema},
     store::Store,
     table::{Table, TableWriter},
@@ -36,23 +39,37 @@ pub async fn ingest(
     settings: &FrameSettings,
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
-    let (schema, columns) = settings.choose(frame.columns())?;
+    let place = |error: Error| error.at(frame.path().display());
+    let (base, (schema, columns)) = match settings.target {
+        Target::New => (None, settings.choose(frame.columns()).map_err(place)?),
+        Target::Append | Target::Overwrite => {
+            let table = Table::open_store(store.clone()).await?;
+            let chosen = settings.choose_for(frame.columns(), &table).map_err(place)?;
+            (Some(table), chosen)
+        }
+    };
     let write = settings.write.clone();
-    let writer = writer(store, schema.clone(), write, settings.target, &settings.references).await?;
+    let writer = writer(store, base, schema.clone(), write, settings.target, &settings.references).await?;
     writer.set_lineage(
         "source",
         json!({"kind": frame.kind(), "file": frame.path().file_name().map(|name| name.to_string_lossy().into_owned())}),
     );
     let partitions = partitions(frame, &schema, settings)?;
     let plan = plan(frame, settings, columns)?;
-    let frame = frame.clone();
-    write_partitions(writer, partitions, settings.workers, move |rows| plan.rows(&frame, rows), progress).await
+    let (frame, missing) = (frame.clone(), settings.missing_files.clone());
+    let absent = move |writer: &TableWriter| {
+        let absent: serde_json::Map<_, _> = missing.counts().into_iter().map(|(blob, count)| (blob, count.into())).collect();
+        if !absent.is_empty() {
+            writer.set_lineage("missing_files", absent);
+        }
+    };
+    write_partitions(writer, partitions, settings.workers, move |rows| plan.rows(&frame, rows), progress, absent).await
 }
 
 /// What is read of each row: columns, and the files that columns of paths name.
 pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
     let root = settings.root.as_deref().or_else(|| frame.path().parent()).filter(|root| !root.as_os_str().is_empty());
-    let files = Files::new(root.unwrap_or(Path::new(".")), &settings.blobs, settings.missing)?;
+    let files = Files::new(root.unwrap_or(Path::new(".")), settings)?;
     let of_blob = |paths: &str| frame.columns().iter().find(|column| column.name == paths).cloned();
     let paths = settings.blobs.iter().map(|blob| of_blob(&blob.paths).ok_or_else(|| Error::internal("a blob without paths")));
     Ok(Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files }))
@@ -63,7 +80,11 @@ pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameCo
 /// # Errors
 /// As [`ingest`], and `Invalid` where the frame and the settings make another schema than the session has.
 pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, settings: &FrameSettings) -> Result<Receipt> {
-    let (schema, columns) = settings.choose(frame.columns())?;
+    let place = |error: Error| error.at(frame.path().display());
+    let (schema, columns) = match writer.appends() {
+        false => settings.choose(frame.columns()).map_err(place)?,
+        true => settings.choose_more(frame.columns(), writer.schema()).map_err(place)?,
+    };
     if schema != *writer.schema() {
         return Err(Error::invalid(format!(
             "{}: with these settings it has another schema than the session; columns, types, groups and their order must be equal",

@@ -51,10 +51,10 @@ pub async fn ingest(
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
     let (schema, write) = (dataset.schema().clone(), settings.write.clone());
-    let writer = writer(store, schema, write, settings.target, &settings.references).await?;
+    let writer = writer(store, None, schema, write, settings.target, &settings.references).await?;
     writer.set_property(PROPERTY, dataset.properties().clone());
     let (partitions, dataset) = (dataset.partitions(settings.partition_rows), dataset.clone());
-    write_partitions(writer, partitions, settings.workers, move |rows| dataset.rows(rows), progress).await
+    write_partitions(writer, partitions, settings.workers, move |rows| dataset.rows(rows), progress, |_| {}).await
 }
 
 /// Rows read and written at a time.

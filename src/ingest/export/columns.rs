@@ -1,0 +1,190 @@
+//! The columns of an export: which there are, what each is in Arrow, and what stands around it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use arrow_array::ArrayRef;
+use arrow_schema::Field;
+use serde_json::Value;
+
+use super::{
+    ExportSettings,
+    values::{natural, natural_type},
+};
+use crate::{
+    error::Result,
+    ingest::{
+        foreign::{ARROW, Foreign, PRECISION, SCALE},
+        nested::{Leaf, NESTED, TYPE, Within, around, lists},
+    },
+    schema::{self, Column, ColumnType, Primitive},
+    table::Table,
+};
+
+/// A column that is written.
+pub(super) struct Exported {
+    pub(super) name: String,
+    /// Its number among the index columns; none of a column of a group.
+    pub(super) index: Option<usize>,
+    ty: ColumnType,
+    foreign: Option<Foreign>,
+    pub(super) leaf: Leaf,
+}
+
+/// A column of the table or view, and what the table where it lies says of it.
+struct Described {
+    name: String,
+    index: Option<usize>,
+    ty: ColumnType,
+    properties: BTreeMap<String, Value>,
+    /// The number of that table.
+    origin: usize,
+}
+
+/// The columns that the settings name.
+pub(super) async fn chosen(table: &Table, settings: &ExportSettings) -> Result<Vec<Exported>> {
+    let all = described(table).await?;
+    let names: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
+    let wanted: BTreeSet<usize> = match settings.columns.as_slice() {
+        [] => (0..names.len()).collect(),
+        patterns => schema::select(&names, &[], patterns).map_err(|error| error.at(table.url()))?.into_iter().collect(),
+    };
+    let columns: Vec<&Described> = wanted.iter().filter_map(|place| all.get(*place)).collect();
+    let mut ways: Vec<Option<(Vec<Within>, String)>> = columns
+        .iter()
+        .map(|column| around(&column.name, &column.properties).filter(|(around, _)| !settings.flat && fits(&column.ty, around)))
+        .collect();
+    // Two fields at the top must not have one name: what would collide stays flat.
+    let mut owners: BTreeMap<String, BTreeSet<Option<usize>>> = BTreeMap::new();
+    for (column, way) in columns.iter().zip(&ways) {
+        let (name, origin) = match way.as_ref().and_then(|(around, _)| around.first()) {
+            Some(within) => (&within.name, Some(column.origin)),
+            None => (&column.name, None),
+        };
+        owners.entry(name.clone()).or_default().insert(origin);
+    }
+    for way in &mut ways {
+        let collides = |(around, _): &(Vec<Within>, String)| {
+            around.first().and_then(|within| owners.get(&within.name)).is_some_and(|owners| owners.len() > 1)
+        };
+        *way = way.take().filter(|way| !collides(way));
+    }
+    Ok(columns.into_iter().zip(ways).map(|(column, way)| exported(column, way)).collect())
+}
+
+/// Whether the column has the lists that stand around it.
+fn fits(ty: &ColumnType, around: &[Within]) -> bool {
+    (0..lists(around)).try_fold(ty.clone(), |ty, _| unlisted(&ty)).is_some()
+}
+
+fn exported(column: &Described, way: Option<(Vec<Within>, String)>) -> Exported {
+    let (around, name) = way.unwrap_or_else(|| (Vec::new(), column.name.clone()));
+    let depth = lists(&around);
+    let bottom = (0..depth).fold(column.ty.clone(), |ty, _| unlisted(&ty).unwrap_or(ty));
+    let foreign = Foreign::said(&column.properties).filter(|foreign| fits_foreign(&column.ty, *foreign));
+    let plain = natural_type(&bottom, depth == 0);
+    let arrow = foreign.map_or(plain.clone(), |foreign| foreign.given_type(&plain));
+    let own = [ARROW, NESTED, PRECISION, SCALE];
+    let is_own = |key: &str| own.contains(&key) && (key == NESTED || foreign.is_some());
+    let said = column.properties.iter().filter(|(key, _)| !is_own(key));
+    let mut metadata: std::collections::HashMap<String, String> =
+        said.map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))).collect();
+    let field = bottom.arrow_field(&name);
+    if field.data_type() == &arrow && needs_extension(&bottom) {
+        metadata.extend(field.metadata().iter().map(|(key, value)| (key.clone(), value.clone())));
+    }
+    if is_ambiguous(&bottom) {
+        metadata.insert(TYPE.to_owned(), bottom.to_string());
+    }
+    let field = Arc::new(Field::new(name, arrow, true).with_metadata(metadata));
+    Exported { name: column.name.clone(), index: column.index, ty: column.ty.clone(), foreign, leaf: Leaf { around, field } }
+}
+
+impl Exported {
+    /// Values that were read, as they are written.
+    pub(super) fn given(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        let array = natural(&self.ty, array, true)?;
+        match self.foreign {
+            Some(foreign) => foreign.given(&array),
+            None => Ok(array),
+        }
+    }
+}
+
+/// Whether values of a column can be what its properties say: someone may have set them.
+fn fits_foreign(ty: &ColumnType, foreign: Foreign) -> bool {
+    let own = Foreign::of(&foreign.arrow()).map(|(_, own)| own);
+    let mut ty = Some(ty.clone());
+    while let Some(found) = ty {
+        if own.as_ref() == Some(&found) {
+            return true;
+        }
+        ty = unlisted(&found);
+    }
+    false
+}
+
+/// What stands in a list.
+fn unlisted(ty: &ColumnType) -> Option<ColumnType> {
+    match ty {
+        ColumnType::List(item) => Some((**item).clone()),
+        ColumnType::Tensor { element, shape } => match shape.split_first() {
+            Some((None, [])) => Some(ColumnType::Scalar(*element)),
+            Some((None, rest)) if rest.iter().all(Option::is_some) => Some(ColumnType::tensor(*element, rest)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether its Arrow type does not say its shape.
+fn needs_extension(ty: &ColumnType) -> bool {
+    matches!(ty, ColumnType::Tensor { shape, .. } if shape.len() != 1)
+}
+
+/// Whether Arrow has the same type for another column type.
+fn is_ambiguous(ty: &ColumnType) -> bool {
+    match ty {
+        ColumnType::Categorical | ColumnType::Scalar(Primitive::Bf16) => true,
+        ColumnType::Tensor { element, .. } => *element == Primitive::Bf16,
+        ColumnType::List(item) => is_ambiguous(item),
+        _ => false,
+    }
+}
+
+async fn described(table: &Table) -> Result<Vec<Described>> {
+    let of = |column: &Column, index, origin| Described {
+        name: column.name.clone(),
+        index,
+        ty: column.ty.clone(),
+        properties: column.properties.clone(),
+        origin,
+    };
+    let index = table.schema().index().enumerate().map(|(place, column)| of(column, Some(place), 0));
+    let mut columns: Vec<Described> = index.collect();
+    let loader = table.row_loader();
+    let Some(view) = table.view() else {
+        columns
+            .extend(loader.column_names().filter_map(|name| table.schema().column_named(name)).map(|column| of(column, None, 0)));
+        return Ok(columns);
+    };
+    let tables = table.sources().await?;
+    // An index column is of the table that has it too.
+    for column in &mut columns {
+        let is_it = |other: &Column| other.name == column.name && other.properties == column.properties;
+        column.origin = tables.iter().position(|table| table.schema().index().any(is_it)).map_or(0, |number| number + 1);
+    }
+    let mut seen = BTreeSet::new();
+    for (number, (source, owner)) in view.sources.iter().zip(tables.iter()).enumerate() {
+        for column in source.columns.iter().filter(|column| seen.insert(column.name.as_str())) {
+            let ty = source.type_of(column);
+            // A column that has another name or type here stands for itself.
+            let own = owner.schema().column(column.id).filter(|own| own.name == column.name && own.ty == ty);
+            let properties = own.map(|own| own.properties.clone()).unwrap_or_default();
+            columns.push(Described { name: column.name.clone(), index: None, ty, properties, origin: number + 1 });
+        }
+    }
+    Ok(columns)
+}

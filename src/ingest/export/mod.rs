@@ -1,0 +1,225 @@
+//! A table or a view as a Parquet or Arrow file, row by row in bounded memory.
+//!
+//! Columns have the Arrow types that they had when they were taken in, as far as their properties say so: times of day, decimals,
+//! structs, lists of structs, maps. A tensor of one differing extent is a list, any other has Arrow's canonical extension type.
+//! Properties of a column are the metadata of its field.
+//!
+//! ```no_run
+//! # async fn example() -> tetrys::Result<()> {
+//! use tetrys::{Table, ingest::export::{ExportFormat, ExportSettings, export}};
+//! let table = Table::open("drives@3").await?;
+//! let settings = ExportSettings { columns: vec!["log_id".into(), "ego.*".into()], ..ExportSettings::default() };
+//! let file = std::fs::File::create("ego.parquet")?;
+//! export(&table, file, ExportFormat::Parquet, &settings, |rows| eprintln!("{rows}")).await?;
+//! # Ok(()) }
+//! ```
+
+mod columns;
+mod sink;
+mod values;
+
+use std::{io::Write, sync::Arc};
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_schema::Schema as ArrowSchema;
+use arrow_select::{concat::concat, take::take};
+
+use self::{
+    columns::{Exported, chosen},
+    sink::Sink,
+};
+use super::nested::{Node, tree};
+use crate::{
+    ahead::Ahead,
+    error::{Error, Result},
+    table::{RowLoader, Rows, Table},
+};
+
+/// What kind of file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// Parquet, compressed with Zstandard.
+    Parquet,
+    /// An Arrow IPC file (Feather 2), compressed with LZ4.
+    Arrow,
+    /// An Arrow IPC stream, compressed with LZ4: for pipes.
+    ArrowStream,
+}
+
+/// What of a table is written. The default: all of it.
+#[derive(Clone, Debug, Default)]
+pub struct ExportSettings {
+    /// The columns, index and group columns alike, as [patterns](crate::ColumnPattern); none: all.
+    pub columns: Vec<String>,
+    /// The rows, counted from 0; they are written in the order of the table. `None`: all.
+    pub rows: Option<Vec<u64>>,
+    /// Structs, lists of structs and maps as the columns that they became.
+    pub flat: bool,
+}
+
+/// Bytes of a batch, about ..
+const BATCH_BYTES: usize = 8 << 20;
+/// .. its rows, at most ..
+const BATCH_ROWS: usize = 8192;
+/// .. and those of the first, of which nothing is known.
+const FIRST_ROWS: usize = 64;
+
+/// Writes a table or a view as a file into `out`; `progress` is told the rows done. Gives the number of rows.
+///
+/// Memory holds the stored index, two batches of about 8 MiB, and for Parquet the row group that is being written, up to 64 MiB.
+///
+/// # Errors
+/// `NotFound` for a pattern that matches no column; `Invalid` for a row that the table has not, and for values that their
+/// column's properties do not describe; `Corrupt`; errors of the store and of `out`, which then holds a part of the file.
+pub async fn export(
+    table: &Table,
+    out: impl Write + Send,
+    format: ExportFormat,
+    settings: &ExportSettings,
+    progress: impl Fn(u64),
+) -> Result<u64> {
+    let columns = chosen(table, settings).await?;
+    let leaves: Vec<_> = columns.iter().map(|column| column.leaf.clone()).collect();
+    let nodes = tree(&leaves);
+    let fields: Vec<_> = nodes.iter().map(Node::field).collect();
+    let schema = Arc::new(ArrowSchema::new(fields));
+    let mut sink = Sink::new(out, format, &schema)?;
+    let payload: Vec<&str> = columns.iter().filter(|column| column.index.is_none()).map(|column| column.name.as_str()).collect();
+    let loader = match payload.is_empty() {
+        true => None,
+        false if settings.columns.is_empty() => Some(table.row_loader()),
+        false => Some(table.row_loader().columns(payload.iter().map(|name| exact(name)))?),
+    };
+    let mut index = match columns.iter().any(|column| column.index.is_some()) {
+        true => Some(IndexRows::new(table).await?),
+        false => None,
+    };
+    let mut rows = Positions::new(table, settings)?;
+    let total = rows.left;
+    let (mut size, mut done) = (FIRST_ROWS, 0);
+    let mut ahead = read(&loader, rows.next(size)).await;
+    while let Some((positions, payload)) = ahead.take() {
+        let payload = payload.done().await?;
+        let held = payload.as_ref().map_or(0, |rows| rows.batch().get_array_memory_size()) / positions.len();
+        size = (BATCH_BYTES / held.max(1)).clamp(1, BATCH_ROWS);
+        ahead = read(&loader, rows.next(size)).await;
+        let of_index = match &mut index {
+            Some(index) => index.rows(&positions)?,
+            None => Vec::new(),
+        };
+        let arrays = columns.iter().map(|column| column.array(&of_index, payload.as_ref())).collect::<Result<Vec<ArrayRef>>>()?;
+        let built = nodes.iter().map(|node| node.array(&arrays, positions.len())).collect::<Result<Vec<_>>>();
+        let built = built.map_err(|error| error.at(format!("rows from {}", positions[0])))?;
+        let options = RecordBatchOptions::new().with_row_count(Some(positions.len()));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), built, &options);
+        sink.write(&batch.map_err(|error| Error::internal(error.to_string()))?)?;
+        done += positions.len() as u64;
+        progress(done);
+        tokio::task::yield_now().await;
+    }
+    sink.finish()?;
+    Ok(total)
+}
+
+/// A pattern that matches this name alone.
+fn exact(name: &str) -> String {
+    format!("re:{}", regex::escape(name))
+}
+
+type Reading = Ahead<Option<Rows>>;
+
+/// Begins to read rows while others are written; nothing behind the last.
+async fn read(loader: &Option<RowLoader>, positions: Vec<u64>) -> Option<(Vec<u64>, Reading)> {
+    if positions.is_empty() {
+        return None;
+    }
+    let (loader, wanted) = (loader.clone(), positions.clone());
+    let reading = async move {
+        match loader {
+            Some(loader) => loader.take(&wanted).await.map(Some),
+            None => Ok(None),
+        }
+    };
+    Some((positions, Reading::start(reading).await))
+}
+
+/// The rows that are written, in rising order.
+struct Positions {
+    rows: Option<Vec<u64>>,
+    next: u64,
+    left: u64,
+}
+
+impl Positions {
+    fn new(table: &Table, settings: &ExportSettings) -> Result<Self> {
+        let rows = settings.rows.clone().map(|mut rows| {
+            rows.sort_unstable();
+            rows
+        });
+        if let Some(row) = rows.iter().flatten().find(|row| **row >= table.rows()) {
+            return Err(Error::invalid(format!("{}: row {row} of {}", table.url(), table.rows())));
+        }
+        let left = rows.as_ref().map_or(table.rows(), |rows| rows.len() as u64);
+        Ok(Self { rows, next: 0, left })
+    }
+
+    fn next(&mut self, size: usize) -> Vec<u64> {
+        let end = self.next + self.left.min(size as u64);
+        let places = self.next..end;
+        self.left -= end - self.next;
+        self.next = end;
+        match &self.rows {
+            Some(rows) => places.filter_map(|place| rows.get(usize::try_from(place).ok()?)).copied().collect(),
+            None => places.collect(),
+        }
+    }
+}
+
+/// The index columns of rows that are asked for in rising order.
+struct IndexRows {
+    batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+    held: Option<RecordBatch>,
+    /// The row at the start of the batch that is held.
+    first: u64,
+}
+
+impl IndexRows {
+    async fn new(table: &Table) -> Result<Self> {
+        Ok(Self { batches: Box::new(table.index_batches().await?), held: None, first: 0 })
+    }
+
+    fn rows(&mut self, positions: &[u64]) -> Result<Vec<ArrayRef>> {
+        let mut parts: Vec<Vec<ArrayRef>> = Vec::new();
+        let mut rest = positions;
+        while let Some(position) = rest.first() {
+            let end = self.first + self.held.as_ref().map_or(0, |held| held.num_rows() as u64);
+            let Some(held) = self.held.as_ref().filter(|_| *position < end) else {
+                self.first = end;
+                let none = || Error::corrupt(format!("the index ends before row {position}"));
+                self.held = Some(self.batches.next().ok_or_else(none)??);
+                continue;
+            };
+            let here = rest.iter().take_while(|position| **position < end);
+            let places: UInt64Array = here.map(|position| position - self.first).collect();
+            rest = rest.get(places.len()..).unwrap_or_default();
+            let taken = held.columns().iter().map(|column| take(column, &places, None)).collect::<Result<_, _>>();
+            parts.push(taken.map_err(|error| Error::internal(error.to_string()))?);
+        }
+        let columns = parts.first().map_or(0, Vec::len);
+        let whole = |column: usize| {
+            let parts: Vec<&dyn Array> = parts.iter().filter_map(|part| part.get(column)).map(AsRef::as_ref).collect();
+            concat(&parts).map_err(|error| Error::internal(error.to_string()))
+        };
+        (0..columns).map(whole).collect()
+    }
+}
+
+impl Exported {
+    fn array(&self, index: &[ArrayRef], payload: Option<&Rows>) -> Result<ArrayRef> {
+        let array = match self.index {
+            Some(place) => index.get(place).ok_or_else(|| Error::internal(format!("no index column `{}`", self.name)))?,
+            None => payload.ok_or_else(|| Error::internal("no payload was read"))?.column(&self.name)?,
+        };
+        self.given(array).map_err(|error| error.at(format!("column `{}`", self.name)))
+    }
+}

@@ -1,0 +1,54 @@
+//! Code of others that panics over damaged bytes or odd requests: a panic there is an error like any other, and nothing is printed.
+
+use std::{
+    cell::Cell,
+    fmt::Display,
+    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
+    sync::Once,
+};
+
+thread_local! {
+    /// Whether a panic of this thread is caught, and said by an error.
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`; its error, or its panic, as text.
+///
+/// The panic hook of the process prints nothing meanwhile on this thread: the hook that was set before is asked for all others.
+pub(crate) fn guarded<T, E: Display>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !EXPECTED.get() {
+                before(panic);
+            }
+        }));
+    });
+    let outer = EXPECTED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    EXPECTED.set(outer);
+    match done {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(text.unwrap_or("the reader gives up").to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_inside_and_out() {
+        let inner = guarded(|| {
+            let inner: Result<(), _> = guarded(|| -> Result<(), String> { panic!("row {}", 7) });
+            assert_eq!(inner, Err("row 7".to_owned()));
+            Ok::<_, String>(EXPECTED.get())
+        });
+        assert_eq!((inner, EXPECTED.get()), (Ok(true), false));
+        assert_eq!(guarded(|| Err::<(), _>("no")), Err("no".to_owned()));
+    }
+}
