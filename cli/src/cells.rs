@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use tetrys::{ColumnType, Primitive};
 
 use crate::{
-    text::{count, printable},
+    text::{counted, printable},
     times,
 };
 
@@ -59,7 +59,12 @@ impl Cell {
             ColumnType::Binary if self.items.is_valid(place) => {
                 let bytes = self.items.as_binary::<i64>().value(place);
                 let first: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-                format!("{} bytes: {}{}", count(bytes.len() as u64), first.join(" "), if bytes.len() > 8 { " .." } else { "" })
+                format!(
+                    "{}: {}{}",
+                    counted(bytes.len() as u64, "byte"),
+                    first.join(" "),
+                    if bytes.len() > 8 { " .." } else { "" }
+                )
             }
             item => match element(item, &self.items, place) {
                 Value::String(text) => format!("\"{}\"", printable(&text.chars().take(60).collect::<String>())),

@@ -70,7 +70,7 @@ impl From<io::Error> for Failure {
 
 /// A line on stderr. A closed stderr is no reason to stop.
 pub(crate) fn say(line: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", crate::safe::safe(&line.to_string()));
 }
 
 /// The error and its causes, each on a line of its own; a cause that an outer message already has in it is left out.

@@ -12,6 +12,7 @@ mod output;
 mod pictures;
 mod progress;
 mod reading;
+mod safe;
 mod staging;
 mod text;
 mod times;
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
 fn execute(command: Command) -> Result<Outcome, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| tetrys::Error::from(error).at("starting threads"))?;
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(safe::Safe::new(std::io::stdout()));
     let outcome = runtime.block_on(command.run(&mut out))?;
     out.flush()?;
     Ok(outcome)

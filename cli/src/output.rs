@@ -1,6 +1,6 @@
 //! Rows as people and programs read them: a table, JSON, JSON lines or CSV.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use clap::Args;
 use serde_json::Value;
@@ -48,6 +48,10 @@ impl Format {
                 writeln!(out, "{}", object(names, &row?))?;
             }
         } else if self.csv {
+            out.flush()?;
+            // A file or another program gets what is stored, byte for byte; a terminal sees no control characters.
+            let mut stdout = std::io::stdout();
+            let out: &mut dyn Write = if stdout.is_terminal() { out } else { &mut stdout };
             let mut writer = csv::Writer::from_writer(out);
             writer.write_record(names).map_err(csv_failure)?;
             for row in rows {

@@ -1,6 +1,6 @@
 //! Numbers and tables as people read them.
 
-use std::time::Duration;
+use std::{io::IsTerminal, sync::OnceLock, time::Duration};
 
 use tetrys::Column;
 
@@ -59,18 +59,52 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
-/// Rows of cells below each other, two spaces between columns; columns whose heading starts with `>` stand to the right.
+/// Characters of a line: those of the terminal, or what COLUMNS says; no bound where neither is.
+fn line_width() -> Option<usize> {
+    static WIDTH: OnceLock<Option<usize>> = OnceLock::new();
+    *WIDTH.get_or_init(|| {
+        let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let stdout = std::io::stdout();
+        let terminal = || stdout.is_terminal().then(|| terminal_size::terminal_size_of(&stdout)).flatten();
+        said.or_else(|| terminal().map(|(width, _)| usize::from(width.0))).filter(|width| *width >= NARROWEST)
+    })
+}
+
+/// Lines are made no narrower than this.
+const NARROWEST: usize = 40;
+/// Columns of text are made no narrower than this.
+const NARROW: usize = 10;
+
+/// Rows of cells below each other, two spaces between columns; columns whose heading starts with `>` stand to the right. On a
+/// terminal the widest columns of text are cut so that lines fit.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    table_of(headings, rows, line_width())
+}
+
+fn table_of(headings: &[&str], rows: &[Vec<String>], most: Option<usize>) -> String {
     let names: Vec<String> = headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
     let lines: Vec<&Vec<String>> =
         std::iter::once(&names).filter(|names| names.iter().any(|name| !name.is_empty())).chain(rows).collect();
-    let widths: Vec<usize> = (0..headings.len())
+    let mut widths: Vec<usize> = (0..headings.len())
         .map(|column| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0))
         .collect();
+    while let Some(most) = most
+        && widths.iter().map(|width| width + 2).sum::<usize>().saturating_sub(2) > most
+    {
+        let texts = widths.iter_mut().zip(headings).filter(|(width, heading)| !heading.starts_with('>') && **width > NARROW);
+        match texts.map(|(width, _)| width).max() {
+            Some(widest) => *widest -= 1,
+            None => break,
+        }
+    }
     let mut text = String::new();
     for line in lines {
         let mut padded = String::new();
         for ((cell, width), heading) in line.iter().zip(&widths).zip(headings) {
+            let cell = match cell.chars().count() > *width {
+                true => cell.chars().take(width - 1).chain("…".chars()).collect(),
+                false => cell.clone(),
+            };
             if heading.starts_with('>') {
                 padded.push_str(&format!("{cell:>width$}  "));
             } else {
@@ -114,7 +148,13 @@ fn bracketed(extents: Vec<String>) -> String {
 /// Control characters made visible, so that stored text cannot steer a terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
-        .flat_map(|character| if character.is_control() { character.escape_default().collect() } else { vec![character] })
+        .map(|character| match character {
+            '\n' => "\\n".to_owned(),
+            '\t' => "\\t".to_owned(),
+            '\r' => "\\r".to_owned(),
+            _ if character.is_control() => format!("\\u{:04x}", u32::from(character)),
+            _ => character.to_string(),
+        })
         .collect()
 }
 
@@ -138,7 +178,13 @@ mod tests {
     fn columns_stand_below_each_other() {
         let rows = [vec!["a".to_owned(), "10".to_owned()], vec!["bcd".to_owned(), "9".to_owned()]];
         assert_eq!(table(&["name", ">n"], &rows), "name   n\na     10\nbcd    9\n");
-        assert_eq!(printable("a\u{1b}[1m"), "a\\u{1b}[1m");
+        assert_eq!(printable("a\u{1b}[1m"), "a\\u001b[1m");
+        let long =
+            [vec!["x".repeat(50), "1".to_owned(), "y".repeat(30)], vec!["é".repeat(30), "234567".to_owned(), "z".to_owned()]];
+        let cut = table_of(&["name", ">n", "text"], &long, Some(60));
+        assert!(cut.lines().all(|line| line.chars().count() <= 60), "{cut}");
+        assert!(cut.contains("234567") && cut.contains('…') && cut.lines().count() == 3, "{cut}");
+        assert!(!table_of(&["name", ">n", "text"], &long, None).contains('…'));
         assert_eq!(shapes(&[vec![38, 2], vec![42, 2]]), "[38..=42,2]");
     }
 }

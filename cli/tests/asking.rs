@@ -163,3 +163,85 @@ fn a_layout_lights_what_a_read_takes() {
         assert!(said.contains(says), "{arguments}: {said}");
     }
 }
+
+/// What would steer a terminal: escape sequences in seven and in eight bits, a bell, a carriage return, a deletion.
+const STEERING: &str = "\u{1b}[31m\u{9b}31m\u{7}\r\u{7f}\u{1b}]0;title\u{7}";
+
+#[test]
+fn no_stored_text_steers_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let csv = format!("id,\"na{STEERING}me\",text\n1,\"a{STEERING}\",\"b{STEERING}\"\n2,\"a\",\"b\"\n");
+    fs::write(folder.join("frame.csv"), csv).unwrap();
+    let group = format!("g{STEERING}=text");
+    let ingest = ["ingest", "csv", "frame.csv", "t", "--index", "id,na*", "--group", &group];
+    let property = format!("k{STEERING}=v{STEERING}");
+    let unknown = format!("x{STEERING}");
+    let sql = format!("SELECT * FROM t WHERE \"{unknown}\" = 1");
+    let calls: Vec<Vec<&str>> = vec![
+        ingest.to_vec(),
+        vec!["edit", "t", "--set", &property],
+        vec!["info", "t"],
+        vec!["schema", "t"],
+        vec!["head", "t"],
+        vec!["stats", "t"],
+        vec!["query", "t", "SELECT * FROM t"],
+        vec!["query", "t", "SELECT * FROM t", "--ndjson"],
+        vec!["query", "t", "SELECT * FROM t", "--json"],
+        vec!["query", "t", &sql],
+        vec!["versions", "t"],
+        vec!["du", "t"],
+        vec!["get", "t", "0"],
+        vec!["get", "t", "0", "--json"],
+        vec!["get", "t", "0", "--columns", &unknown],
+        vec!["explain", "t", "0"],
+        vec!["layout", "t"],
+        vec!["diff", "t@1", "t"],
+        vec!["verify", "t"],
+        vec!["gc", "t"],
+        vec!["info", &unknown],
+        vec!["export", "parquet", "t", "--out", "t.parquet"],
+    ];
+    for call in calls {
+        let ran = tetrys_with(folder, &call);
+        assert!(ran.code == 0 || !matches!(call[0], "ingest" | "edit"), "{call:?}: {}", ran.err);
+        for text in [&ran.out, &ran.err] {
+            let steers = text.chars().find(|character| character.is_control() && !matches!(character, '\n' | '\t'));
+            assert_eq!(steers, None, "{call:?}: {text}");
+        }
+        assert!(!ran.out.is_empty() || !ran.err.is_empty() || call[0] == "verify", "{call:?}");
+    }
+    // A program gets what is stored.
+    let csv = tetrys(folder, "query t SELECT\u{a0}1 --csv");
+    assert_eq!(csv.code, 1);
+    let csv = tetrys_with(folder, &["query", "t", "SELECT * FROM t", "--csv"]).ok();
+    assert!(csv.contains(&format!("a{STEERING}")), "{csv:?}");
+}
+
+#[test]
+fn properties_of_a_table_are_shown_with_their_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    tetrys_with(folder, &["edit", "table", "--set", "owner=the lab", "--set", "size=[1,2]", "--tag", "gold=1"]).ok();
+    for command in ["info", "schema"] {
+        let told = tetrys(folder, &format!("{command} table")).ok();
+        assert!(told.contains("property  owner") && told.contains("the lab") && told.contains("[1,2]"), "{told}");
+        let json = tetrys(folder, &format!("{command} table --json")).json();
+        assert_eq!((&json["properties"]["owner"], &json["properties"]["size"]), (&json!("the lab"), &json!([1, 2])));
+    }
+    assert!(tetrys(folder, "info table").ok().contains("gold = version 1"));
+}
+
+#[test]
+fn lines_follow_the_width_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    let longest = |columns: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tetrys"));
+        let output = command.args(["schema", "table"]).env("COLUMNS", columns).current_dir(folder).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!(longest("60") <= 60 && longest("1000") > 60, "{} {}", longest("60"), longest("1000"));
+}

@@ -111,3 +111,129 @@ fn wrong_frames_and_wishes_are_named_and_leave_no_table() {
     let row = tetrys(folder, "get nulls 7 --columns a --json").json();
     assert_eq!(row["rows"][0]["values"]["a"], json!(null));
 }
+
+#[test]
+fn a_time_is_written_in_one_way_whatever_asks_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    dump(folder);
+    tetrys(folder, "ingest arrow frame.arrow t --sequence-by log_id -q").ok();
+    let time = json!("2017-07-14T02:40:00");
+    for sql in [
+        "SELECT time FROM t WHERE row = 0",
+        "SELECT MIN(time) AS time FROM t",
+        "SELECT time FROM t ORDER BY time LIMIT 1",
+        "SELECT log_id, MIN(time) AS time FROM t GROUP BY log_id ORDER BY log_id",
+        "SELECT FIRST(time) AS time FROM t",
+        "SELECT DISTINCT time FROM t ORDER BY time",
+        "SELECT a.time FROM t AS a JOIN t AS b ON a.path = b.path ORDER BY a.time",
+    ] {
+        assert_eq!(tetrys_with(folder, &["query", "t", sql, "--json"]).json()[0]["time"], time, "{sql}");
+    }
+    let list = tetrys_with(folder, &["query", "t", "SELECT ARRAY_AGG(time) AS time FROM t", "--json"]).json();
+    assert_eq!(list[0]["time"][0], time, "{list}");
+}
+
+#[test]
+fn a_table_goes_through_pipes_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    dump(folder);
+    tetrys(folder, "ingest parquet frame.parquet t --sequence-by log_id --group ego=ego.* -q").ok();
+    let told = tetrys(folder, "export parquet t --where row>5 --columns log_id,ego.* --out some.parquet").ok();
+    assert!(told.starts_with("some.parquet: 6 rows, "), "{told}");
+    assert!(tetrys(folder, "export parquet t --out some.parquet").fails(1).contains("expected the name of a new file"));
+    assert!(tetrys(folder, "export arrow t --columns nothing --out new.arrow").fails(1).contains("no column matches `nothing`"));
+    assert!(!folder.join("new.arrow").exists());
+    for format in ["parquet", "arrow"] {
+        let program = env!("CARGO_BIN_EXE_tetrys");
+        let pipe =
+            format!("{program} export {format} t --out - | {program} ingest {format} - piped-{format} --sequence-by log_id -q");
+        assert!(std::process::Command::new("sh").args(["-c", &pipe]).current_dir(folder).status().unwrap().success());
+        let differs = tetrys(folder, &format!("diff t piped-{format} --on log_id,time --json")).json();
+        assert_eq!((&differs["unchanged"], &differs["changed"]["count"]), (&json!(12), &json!(0)), "{differs}");
+    }
+    // The same rows again take what the table says; what does not fit is an error.
+    tetrys(folder, "ingest parquet frame.parquet t --overwrite -q").ok();
+    assert_eq!(tetrys(folder, "schema t --json").json()["sequence_by"], json!(["log_id"]));
+    let said = tetrys(folder, "ingest parquet frame.parquet t --append --group ego=path -q").fails(1);
+    assert!(said.contains("group `ego`: rows to append take what the table has, ego.speed; found path"), "{said}");
+}
+
+#[test]
+fn files_that_are_not_there_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    dump(folder);
+    fs::remove_file(folder.join("pictures/7.png")).unwrap();
+    fs::remove_file(folder.join("pictures/8.png")).unwrap();
+    let ran = tetrys(folder, "ingest parquet frame.parquet t --blob png=path --sequence-by log_id --missing null --json");
+    assert_eq!(ran.err, "note: 2 files of `png` not there, null instead\n");
+    let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(said["lineage"]["missing_files"], json!({"png": 2}));
+    let drop = "log_id,time,vehicle,path,ego.speed";
+    let ran = tetrys(folder, &format!("add-group t again frame.parquet --blob again=path --drop {drop} --missing null"));
+    assert_eq!((ran.code, ran.err.as_str()), (0, "note: 2 files of `again` not there, null instead\n"));
+    let said = tetrys(folder, "ingest parquet frame.parquet small --blob png=path --max-blob 1000 --missing null").fails(1);
+    assert!(said.contains("1024 bytes, at most 1000"), "{said}");
+}
+
+#[test]
+fn a_broken_frame_is_an_error_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    dump(folder);
+    let whole = fs::read(folder.join("frame.arrow")).unwrap();
+    for place in (0..whole.len()).step_by(97) {
+        let mut broken = whole.clone();
+        broken[place..(place + 9).min(whole.len())].fill(0xee);
+        fs::write(folder.join("broken.arrow"), broken).unwrap();
+        let ran = tetrys(folder, &format!("ingest arrow broken.arrow t{place} -q"));
+        assert!(!ran.err.contains("panicked") && !ran.err.contains("RUST_BACKTRACE"), "byte {place}: {}", ran.err);
+        assert!(ran.code == 0 || ran.err.starts_with("error: broken.arrow"), "byte {place}: {}", ran.err);
+    }
+}
+
+#[test]
+fn an_added_group_is_stored_as_the_table_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    dump(folder);
+    tetrys(folder, "ingest parquet frame.parquet t --sequence-by log_id --preset compact -q").ok();
+    fs::write(folder.join("more.csv"), format!("x\n{}", "1.5\n".repeat(12))).unwrap();
+    tetrys(folder, "add-group t one more.csv").ok();
+    fs::write(folder.join("more.csv"), format!("y\n{}", "1.5\n".repeat(12))).unwrap();
+    tetrys(folder, "add-group t two more.csv --preset fast").ok();
+    let groups = tetrys(folder, "schema t --json").json()["column_groups"].clone();
+    let preset = |group: &str| {
+        let group = groups.as_array().unwrap().iter().find(|other| other["name"] == group).unwrap().clone();
+        group["columns"][0]["properties"]["tetrys.preset"].clone()
+    };
+    assert_eq!((preset("one"), preset("two")), (json!(null), json!("fast")));
+    assert_eq!(tetrys(folder, "info t --json").json()["preset"], json!("compact"));
+}
+
+#[test]
+fn several_processes_append_to_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, ids) in [("base", 0..3), ("one", 3..5), ("two", 5..7), ("other", 7..9)] {
+        let rows: String = ids.map(|id| format!("{id},{}.5\n", 10 * id)).collect();
+        fs::write(folder.join(format!("{name}.csv")), format!("id,x\n{rows}")).unwrap();
+    }
+    tetrys(folder, "ingest csv base.csv t --index id --preset compact -q").ok();
+    assert!(tetrys(folder, "session begin t base.csv --overwrite").fails(1).contains("one process"));
+    assert!(tetrys(folder, "session begin t base.csv --append --index x").fails(1).contains("index: rows to append take"));
+    tetrys(folder, "session begin t base.csv --append --out ticket").ok();
+    tetrys(folder, "session write-partition t ticket 1 two.csv --out 1.receipt").ok();
+    tetrys(folder, "session write-partition t ticket 0 one.csv --out 0.receipt").ok();
+    tetrys(folder, "ingest csv other.csv t --append -q").ok();
+    let commit = "session commit t ticket --partitions 2 1.receipt 0.receipt --json";
+    let said = tetrys(folder, commit).json();
+    assert_eq!((&said["version"], &said["rows"], &said["preset"]), (&json!(3), &json!(9), &json!("compact")));
+    assert_eq!(tetrys(folder, commit).json()["version"], json!(3));
+    let ids = tetrys_with(folder, &["query", "t", "SELECT id FROM t", "--csv"]).ok();
+    assert_eq!(ids, "id\n0\n1\n2\n7\n8\n3\n4\n5\n6\n");
+    let rows = tetrys(folder, "get t 7 --columns x --offsets=-7..=1 --ndjson").ok();
+    assert!(rows.ends_with("{\"row\":7,\"x\":50.5}\n{\"row\":8,\"x\":60.5}\n"), "{rows}");
+}

@@ -100,3 +100,83 @@ fn help(command: &[String]) -> String {
     assert!(output.status.success(), "{command:?}");
     String::from_utf8(output.stdout).unwrap()
 }
+
+/// One call of each command, in an order in which they work; `~` stands for a blank.
+const CALLS: &[(&str, &str)] = &[
+    ("demo", "--scenes 1 --frames 2"),
+    ("generate l5", "zarr --scenes 2 --frames 5 --agents 3"),
+    ("ingest l5", "zarr table"),
+    ("export l5", "table back"),
+    ("export parquet", "table --out frame.parquet"),
+    ("export arrow", "table --columns timestamp,host,ego.* --out frame.arrow"),
+    ("ingest parquet", "frame.parquet p"),
+    ("ingest arrow", "frame.arrow a"),
+    ("ingest csv", "frame.csv c --index id --group x=x --group y=y"),
+    ("ingest ndjson", "frame.ndjson n"),
+    ("session begin", "s frame.csv --out ticket"),
+    ("session write-partition", "s ticket 0 frame.csv --out receipt"),
+    ("session commit", "s ticket receipt"),
+    ("info", "table"),
+    ("schema", "table"),
+    ("head", "table"),
+    ("stats", "table"),
+    ("query", "table SELECT~row~FROM~t"),
+    ("versions", "table"),
+    ("du", "table"),
+    ("edit", "c --set place=lab --tag gold"),
+    ("patch", "c patch.csv --on id"),
+    ("replace-group", "c x x.csv"),
+    ("add-group", "c z z.csv"),
+    ("delete", "c --where id=2"),
+    ("compact", "c"),
+    ("materialize", "c"),
+    ("gc", "c"),
+    ("get", "table 0"),
+    ("explain", "table 0"),
+    ("layout", "table"),
+    ("merge", "c s --on id --out merged"),
+    ("concat", "c@1 s --out both"),
+    ("select", "c --where id<3 --out some"),
+    ("run", "recipe.toml"),
+    ("diff", "c@1 c"),
+    ("rebind", "some c"),
+    ("verify", "c"),
+    ("selftest", "store"),
+    ("limits", ""),
+    ("cache path", "--option cache=cache"),
+    ("cache stats", "--option cache=cache"),
+    ("cache clear", "--option cache=cache"),
+    ("completions", "bash"),
+    ("man", ""),
+];
+
+#[test]
+fn every_command_prints_one_json_document() {
+    let leaves: BTreeSet<String> = commands()
+        .into_iter()
+        .filter(|command| !help(command).contains("\nCommands:\n"))
+        .map(|command| command.join(" "))
+        .collect();
+    assert_eq!(CALLS.iter().map(|(command, _)| (*command).to_owned()).collect::<BTreeSet<_>>(), leaves, "each has its call");
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (file, text) in [
+        ("frame.csv", "id,x,y\n1,0.5,a\n2,1.5,b\n3,2.5,c\n"),
+        ("patch.csv", "id,x\n2,7.5\n"),
+        ("x.csv", "x\n1.5\n2.5\n3.5\n"),
+        ("z.csv", "z\n1\n2\n3\n"),
+        ("frame.ndjson", "{\"id\":1,\"x\":[1,2]}\n"),
+        ("recipe.toml", "from = 'c'\nfilter = 'id < 3'\n[sources]\nc = 'c'\n[output]\nview = 'cooked'\n"),
+    ] {
+        fs::write(folder.join(file), text).unwrap();
+    }
+    for (command, arguments) in CALLS {
+        let words = command.split(' ').chain(arguments.split(' ').filter(|word| !word.is_empty())).chain(["--json"]);
+        let words: Vec<String> = words.map(|word| word.replace('~', " ")).collect();
+        let ran = binary::tetrys_with(folder, &words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(ran.code, 0, "{command}: {}", ran.err);
+        if let Err(error) = serde_json::from_str::<serde_json::Value>(&ran.out) {
+            panic!("{command}: {error}: {}", ran.out);
+        }
+    }
+}

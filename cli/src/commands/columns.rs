@@ -10,11 +10,11 @@ use clap::Args;
 use serde_json::json;
 use tetrys::{
     Error, Table,
-    ingest::frame::{self, Frame, FrameSettings},
+    ingest::frame::{self, Frame, FrameFormat, FrameSettings},
 };
 
 use super::{
-    ingest::{Files, Storing},
+    ingest::{Files, Storing, Text, say_missing},
     write_json,
 };
 use crate::{
@@ -95,6 +95,8 @@ struct Taken {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
+    text: Text,
+    #[command(flatten)]
     storing: Storing,
     /// Print JSON
     #[arg(long)]
@@ -102,8 +104,8 @@ struct Taken {
 }
 
 impl Taken {
-    fn settings(&self) -> FrameSettings {
-        FrameSettings { write: self.storing.options(), ..self.files.clone().settings() }
+    fn settings(&self, table: &Table) -> FrameSettings {
+        FrameSettings { write: self.storing.options(Some(table)), ..self.files.clone().settings() }
     }
 
     /// Says what came of it.
@@ -133,12 +135,13 @@ fn words(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-/// The frame in a file, which says by its first bytes what it is.
-fn opened(path: &Path) -> Result<Frame, Failure> {
-    let mut magic = [0; 6];
-    let arrow = File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"ARROW1";
-    let frame = if arrow { Frame::arrow(path) } else { Frame::parquet(path) };
-    frame.map_err(Failure::Input)
+impl Taken {
+    /// The frame in a file: Arrow by its first bytes, text by the ending of its name.
+    fn open(&self, path: &Path) -> Result<Frame, Failure> {
+        let mut magic = [0; 6];
+        let arrow = File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"ARROW1";
+        self.text.open(path, if arrow { FrameFormat::Arrow } else { FrameFormat::of_path(path) })
+    }
 }
 
 async fn newest(url: &str) -> Result<Table, Error> {
@@ -148,8 +151,10 @@ async fn newest(url: &str) -> Result<Table, Error> {
 impl Patch {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let Given { table, frame, taken } = self.given;
-        let (table, frame) = (newest(&table).await?, opened(&frame)?);
-        let next = frame::patch(&frame, &table, &words(&self.on), &taken.settings()).await.map_err(Failure::Input)?;
+        let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
+        let settings = taken.settings(&table);
+        let next = frame::patch(&frame, &table, &words(&self.on), &settings).await.map_err(Failure::Input)?;
+        say_missing(&settings.missing_files);
         taken.said(out, &next)
     }
 }
@@ -157,8 +162,10 @@ impl Patch {
 impl ReplaceGroup {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let GivenGroup { table, group, frame, on, taken } = self.given;
-        let (table, frame) = (newest(&table).await?, opened(&frame)?);
-        let next = frame::replace_group(&frame, &table, &group, &words(&on), &taken.settings()).await.map_err(Failure::Input)?;
+        let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
+        let settings = taken.settings(&table);
+        let next = frame::replace_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
+        say_missing(&settings.missing_files);
         taken.said(out, &next)
     }
 }
@@ -166,8 +173,10 @@ impl ReplaceGroup {
 impl AddGroup {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let GivenGroup { table, group, frame, on, taken } = self.given;
-        let (table, frame) = (newest(&table).await?, opened(&frame)?);
-        let next = frame::add_group(&frame, &table, &group, &words(&on), &taken.settings()).await.map_err(Failure::Input)?;
+        let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
+        let settings = taken.settings(&table);
+        let next = frame::add_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
+        say_missing(&settings.missing_files);
         taken.said(out, &next)
     }
 }

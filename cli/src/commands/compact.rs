@@ -52,6 +52,9 @@ pub(crate) struct Compact {
 pub(crate) struct Materialize {
     /// The table: a path or file:// URL
     table: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Compact {
@@ -110,6 +113,11 @@ impl Materialize {
         let table = crate::opening::table(&self.table).await?;
         let mut chunks = 0;
         let next = table.materialize(|done, _| chunks = done).await?;
+        if self.json {
+            let said = json!({"url": next.url(), "version": next.version(), "chunks_copied": chunks});
+            write_json(out, &said)?;
+            return Ok(Outcome::Done);
+        }
         match next.version() == table.version() {
             true => writeln!(out, "{}: it refers to no other table", table.url())?,
             false => writeln!(out, "{}: version {}, {} copied", next.url(), next.version(), text::counted(chunks, "chunk"))?,

@@ -4,8 +4,10 @@ use std::{io::Write, path::PathBuf};
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
+use serde_json::json;
 use tetrys::Error;
 
+use super::write_json;
 use crate::{
     Arguments,
     failure::{Failure, Outcome},
@@ -20,6 +22,9 @@ use crate::{
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,
+    /// Print JSON: the script as a text
+    #[arg(long)]
+    json: bool,
 }
 
 impl Completions {
@@ -27,6 +32,11 @@ impl Completions {
         // Made first: the generator panics where it cannot write.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "tetrys", &mut script);
+        if self.json {
+            let script = String::from_utf8_lossy(&script);
+            write_json(out, &json!({"shell": self.shell.to_string(), "script": script}))?;
+            return Ok(Outcome::Done);
+        }
         out.write_all(&script)?;
         Ok(Outcome::Done)
     }
@@ -39,6 +49,9 @@ impl Completions {
 pub(crate) struct Man {
     /// Write a page for every command into this new folder [default: the page of tetrys itself, to stdout]
     dir: Option<PathBuf>,
+    /// Print JSON: the page as a text, or how many were written
+    #[arg(long)]
+    json: bool,
 }
 
 impl Man {
@@ -47,6 +60,10 @@ impl Man {
         let Some(dir) = self.dir else {
             let mut page = Vec::new();
             clap_mangen::Man::new(command).render(&mut page).map_err(Error::from)?;
+            if self.json {
+                write_json(out, &json!({"page": String::from_utf8_lossy(&page)}))?;
+                return Ok(Outcome::Done);
+            }
             out.write_all(&page)?;
             return Ok(Outcome::Done);
         };
@@ -54,6 +71,10 @@ impl Man {
         clap_mangen::generate_to(command, staging.folder()).map_err(|error| Error::from(error).at(dir.display()))?;
         let pages = std::fs::read_dir(staging.folder()).map_err(Error::from)?.count() as u64;
         staging.publish()?;
+        if self.json {
+            write_json(out, &json!({"folder": dir.display().to_string(), "pages": pages}))?;
+            return Ok(Outcome::Done);
+        }
         writeln!(out, "{}: {}", dir.display(), crate::text::counted(pages, "page"))?;
         Ok(Outcome::Done)
     }

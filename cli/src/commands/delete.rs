@@ -3,8 +3,10 @@
 use std::io::Write;
 
 use clap::Args;
+use serde_json::json;
 use tetrys::{Error, WriteOptions};
 
+use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
     text,
@@ -23,6 +25,9 @@ pub(crate) struct Delete {
     /// Say how many rows there are, and leave them
     #[arg(long)]
     dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Delete {
@@ -32,7 +37,13 @@ impl Delete {
         let gone = index.filter_sql(&self.predicate)?;
         let rows = gone.rows_of(&table)?;
         let count = text::counted(rows.len() as u64, "row");
+        let deleted = rows.len() as u64;
         if self.dry_run || rows.is_empty() {
+            if self.json {
+                let said = json!({"url": table.url(), "version": null, "rows_deleted": deleted, "rows": table.rows() - deleted});
+                write_json(out, &said)?;
+                return Ok(Outcome::Done);
+            }
             writeln!(out, "{count} of {} would be deleted", text::count(table.rows()))?;
             return Ok(Outcome::Done);
         }
@@ -40,6 +51,11 @@ impl Delete {
             return Err(Error::invalid("that is every row of the table").into());
         }
         let next = table.delete(rows, WriteOptions::default()).await?;
+        if self.json {
+            let said = json!({"url": next.url(), "version": next.version(), "rows_deleted": deleted, "rows": next.rows()});
+            write_json(out, &said)?;
+            return Ok(Outcome::Done);
+        }
         writeln!(out, "{}: version {} without {count}, {} left", next.url(), next.version(), text::counted(next.rows(), "row"))?;
         Ok(Outcome::Done)
     }

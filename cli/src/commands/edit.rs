@@ -32,6 +32,9 @@ pub(crate) struct EditCommand {
     /// Take the name of a version back
     #[arg(long, value_name = "NAME")]
     untag: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// `old=new`.
@@ -77,6 +80,14 @@ impl EditCommand {
             return Err(Error::invalid("nothing to change; see tetrys edit --help").into());
         }
         let next = edit.commit().await?;
+        if self.json {
+            let manifest = next.manifest();
+            let said = serde_json::json!({
+                "url": next.url(), "version": next.version(), "properties": manifest.properties, "tags": manifest.tags,
+            });
+            super::write_json(out, &said)?;
+            return Ok(Outcome::Done);
+        }
         writeln!(out, "{}: version {}", next.url(), next.version())?;
         Ok(Outcome::Done)
     }

@@ -35,10 +35,10 @@ impl ExplainCommand {
         }
         writeln!(
             out,
-            "{}, {}, {} bytes of which {} are blocks asked for, {}\n",
+            "{}, {}, {} of which {} are blocks asked for, {}\n",
             text::counted(explain.ranges as u64, "range"),
             text::counted(explain.requests as u64, "request"),
-            text::count(explain.bytes),
+            text::counted(explain.bytes, "byte"),
             text::count(explain.payload_bytes),
             text::counted(explain.hops as u64, "dependent hop"),
         )?;

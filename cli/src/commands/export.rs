@@ -1,10 +1,22 @@
-//! `tetrys export`: a table becomes the data set it was made from.
+//! `tetrys export`: a table becomes the data set it was made from, or any table or view a Parquet or Arrow file.
 
-use std::{io::Write, path::PathBuf, time::Instant};
+use std::{
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::{Args, Subcommand};
-use tetrys::ingest::l5::export_table;
+use serde_json::json;
+use tetrys::{
+    Error, Table,
+    ingest::{
+        export::{ExportFormat, ExportSettings, export},
+        l5::export_table,
+    },
+};
 
+use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
     progress, text,
@@ -14,6 +26,42 @@ use crate::{
 pub(crate) enum Export {
     /// A Level 5 prediction data set (zarr), record for record as it was taken in
     L5(L5),
+    /// A Parquet file of any table or view, compressed with Zstandard
+    Parquet(File),
+    /// An Arrow IPC file (Feather 2) of any table or view, compressed with LZ4; a stream on stdout
+    Arrow(File),
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Rows stream through bounded memory, and the file appears when it is complete. Columns have the types that they had when they were taken in: decimals, times of day, structs, lists of structs, maps. A tensor of which one extent differs is a list.
+
+Examples:
+  tetrys export parquet drives --columns 'log_id,timestamp,ego.*' --out ego.parquet
+  tetrys export parquet busy --where 'agents_count > 100' --out busy.parquet
+  tetrys export arrow drives@3 --out - > drives.arrows"
+)]
+pub(crate) struct File {
+    /// The table or view: a path or URL; TABLE@3 is its version 3
+    table: String,
+    /// Index and group columns, as patterns: `ego.*` [default: all]
+    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Rows for which this is true: SQL over index columns, as in `tetrys query`
+    #[arg(long = "where", value_name = "SQL")]
+    filter: Option<String>,
+    /// Structs, lists of structs and maps as the columns that they are in the table
+    #[arg(long)]
+    flat: bool,
+    /// The new file; - is stdout
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// No progress bar and no summary
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -26,18 +74,95 @@ pub(crate) struct L5 {
     /// No progress bar and no summary
     #[arg(long, short)]
     quiet: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Export {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let Self::L5(command) = self;
+        match self {
+            Self::L5(command) => command.run(out).await,
+            Self::Parquet(command) => command.run(out, ExportFormat::Parquet).await,
+            Self::Arrow(command) if is_stdout(&command.out) => command.run(out, ExportFormat::ArrowStream).await,
+            Self::Arrow(command) => command.run(out, ExportFormat::Arrow).await,
+        }
+    }
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+impl File {
+    async fn run(self, out: &mut dyn Write, format: ExportFormat) -> Result<Outcome, Failure> {
+        let started = Instant::now();
+        let stdout = is_stdout(&self.out);
+        if stdout && self.json {
+            return Err(Error::invalid("--json: the rows themselves go to stdout").into());
+        }
+        if !stdout && self.out.symlink_metadata().is_ok() {
+            return Err(Error::exists(format!("{}: expected the name of a new file", self.out.display())).into());
+        }
+        let table = crate::opening::table(&self.table).await?;
+        let rows = match &self.filter {
+            Some(filter) => Some(chosen(&table, filter).await?),
+            None => None,
+        };
+        let total = rows.as_ref().map_or(table.rows(), |rows| rows.len() as u64);
+        let settings = ExportSettings { columns: self.columns, rows, flat: self.flat };
+        let bar = progress::rows("export", total, self.quiet);
+        let moved = bar.clone();
+        let report = move |rows| moved.set_position(rows);
+        let place = |error: std::io::Error| Failure::from(Error::from(error).at(self.out.display()));
+        if stdout {
+            out.flush()?;
+            let done = export(&table, BufWriter::new(std::io::stdout()), format, &settings, report).await;
+            bar.finish_and_clear();
+            done?;
+            return Ok(Outcome::Done);
+        }
+        let folder = self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(place)?;
+        let done = export(&table, BufWriter::new(file.as_file_mut()), format, &settings, report).await;
+        bar.finish_and_clear();
+        let rows = done?;
+        let bytes = file.as_file().metadata().map_err(place)?.len();
+        file.as_file().sync_all().map_err(place)?;
+        file.persist_noclobber(&self.out).map_err(|error| place(error.error))?;
+        if self.json {
+            let (url, version) = (table.url(), table.version());
+            write_json(
+                out,
+                &json!({"url": url, "version": version, "out": self.out.display().to_string(), "rows": rows, "bytes": bytes}),
+            )?;
+        } else if !self.quiet {
+            let (rows, took) = (text::counted(rows, "row"), text::time(started.elapsed()));
+            writeln!(out, "{}: {rows}, {} in {took}", self.out.display(), text::bytes(bytes))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The rows for which a condition is true.
+async fn chosen(table: &Table, condition: &str) -> Result<Vec<u64>, Failure> {
+    let index = table.index().await?;
+    Ok(super::query::rows_where(&index, condition)?)
+}
+
+impl L5 {
+    async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let command = self;
         let started = Instant::now();
         let table = crate::opening::table(&command.table).await?;
         let bar = progress::rows("export", table.rows(), command.quiet);
         let done = export_table(&table, &command.target, |rows| bar.set_position(rows)).await;
         bar.finish_and_clear();
         done?;
-        if !command.quiet {
+        if command.json {
+            let (url, target) = (table.url(), command.target.display().to_string());
+            write_json(out, &json!({"url": url, "version": table.version(), "target": target, "frames": table.rows()}))?;
+        } else if !command.quiet {
             let frames = text::counted(table.rows(), "frame");
             writeln!(out, "{}: {frames} in {}", command.target.display(), text::time(started.elapsed()))?;
         }

@@ -40,6 +40,9 @@ pub(crate) struct L5 {
     /// Also write a mask of agents, `agents_mask/0.5`
     #[arg(long)]
     mask: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Generate {
@@ -56,6 +59,14 @@ impl Generate {
         };
         settings.generate(&command.target).map_err(Failure::Input)?;
         let frames = u64::from(command.scenes) * u64::from(command.frames);
+        if command.json {
+            let seconds = started.elapsed().as_secs_f64();
+            let said = serde_json::json!({
+                "target": command.target.display().to_string(), "frames": frames, "scenes": command.scenes, "seconds": seconds,
+            });
+            super::write_json(out, &said)?;
+            return Ok(Outcome::Done);
+        }
         writeln!(
             out,
             "{}: {} in {}, written in {}",

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::write_json;
+use super::{schema::properties_text, write_json};
 use crate::{
     failure::{Failure, Outcome},
     text,
@@ -59,11 +59,16 @@ impl Info {
         if info.referenced_bytes + info.shared_bytes == 0 {
             lines.retain(|(name, _)| *name != "blocks");
         }
+        if !info.tags.is_empty() {
+            let tags: Vec<String> = info.tags.iter().map(|(tag, version)| format!("{tag} = version {version}")).collect();
+            lines.push(("tags", text::printable(&tags.join(", "))));
+        }
         if !info.references.is_empty() {
             lines.push(("refers to", text::printable(&info.references.join(", "))));
         }
         let lines: Vec<_> = lines.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-        writeln!(out, "{}", text::table(&["", ""], &lines))?;
+        write!(out, "{}", text::table(&["", ""], &lines))?;
+        writeln!(out, "{}", properties_text(&info.properties))?;
         if !info.sources.is_empty() {
             let rows: Vec<_> = info
                 .sources

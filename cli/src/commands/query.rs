@@ -46,10 +46,7 @@ impl Query {
         if row != "row" {
             say(format_args!("note: the index has a column `row`; the number of a row is in `{row}`"));
         }
-        let rows: Vec<i64> = (0..index.len() as i64).collect();
-        let columns = std::iter::once(Column::new(row.into(), rows)).chain(index.frame().columns().iter().cloned());
-        let frame = DataFrame::new_infer_height(columns.collect());
-        index = index.with_frame(frame.map_err(|error| Error::internal(error.to_string()))?)?;
+        index = numbered(&index, &row)?;
         let answer = index.query(&self.sql).map_err(|error| explained(&error.to_string(), &self.sql, &table, &index))?;
         let hidden = |column: &&Column| !self.locators && is_locator(column.name());
         let columns: Vec<&Column> = answer.columns().iter().filter(|column| !hidden(column)).collect();
@@ -70,6 +67,25 @@ impl Query {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// The index with its row numbers as a column of this name, which it has not.
+fn numbered(index: &Index, name: &str) -> Result<Index, Error> {
+    let rows: Vec<i64> = (0..index.len() as i64).collect();
+    let columns = std::iter::once(Column::new(name.into(), rows)).chain(index.frame().columns().iter().cloned());
+    let frame = DataFrame::new_infer_height(columns.collect());
+    index.with_frame(frame.map_err(|error| Error::internal(error.to_string()))?)
+}
+
+/// The rows of a table or view for which a condition is true, by number.
+pub(super) fn rows_where(index: &Index, condition: &str) -> Result<Vec<u64>, Error> {
+    const NUMBER: &str = "tetrys row number";
+    let row = row_name("row", &index.column_names().collect::<Vec<_>>());
+    let found = numbered(&numbered(index, NUMBER)?, &row)?.filter_sql(condition)?;
+    let found = found.frame();
+    let rows = found.column(NUMBER).and_then(|rows| rows.i64().map(|rows| rows.into_no_null_iter().collect::<Vec<i64>>()));
+    let rows = rows.map_err(|error| Error::invalid(format!("`{condition}`: {error}")))?;
+    rows.into_iter().map(|row| u64::try_from(row).map_err(|_| Error::internal("a row below 0"))).collect()
 }
 
 /// What polars says, and what was probably meant.
@@ -112,6 +128,7 @@ fn json(value: AnyValue<'_>) -> Value {
         AnyValue::Float64(number) => cells::float(number.to_string()),
         AnyValue::Date(days) => times::date(days.into()),
         AnyValue::Datetime(ticks, ticked, zone) => times::timestamp(ticks, unit(ticked), zone.is_some()),
+        AnyValue::DatetimeOwned(ticks, ticked, zone) => times::timestamp(ticks, unit(ticked), zone.is_some()),
         AnyValue::Duration(ticks, _) => ticks.into(),
         AnyValue::List(series) => series.iter().map(json).collect(),
         AnyValue::Struct(..) | AnyValue::StructOwned(_) => {

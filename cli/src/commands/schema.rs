@@ -1,6 +1,6 @@
 //! `tetrys schema`: columns, their types and groups.
 
-use std::io::Write;
+use std::{collections::BTreeMap, io::Write};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl SchemaCommand {
         let names = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
         let (sequence_by, order_by) = (names(&mut schema.sequence_by()), names(&mut schema.order_by()));
         let attachments: Vec<&String> = table.manifest().attachments.keys().collect();
-        let properties: Vec<&String> = table.manifest().properties.keys().collect();
+        let properties = &table.manifest().properties;
         if self.json {
             let described = |columns: &[&Column]| -> Vec<Value> {
                 let describe = |column: &&Column| json!({"name": column.name, "type": column.ty.to_string(), "properties": column.properties});
@@ -67,13 +67,28 @@ impl SchemaCommand {
         }
         write!(out, "{}", text::table(&["", "", ""], &lines))?;
         let listed = [("sequence by", sequence_by), ("order by", order_by)];
-        let kept = [("properties", properties), ("attachments", attachments)];
-        let kept = kept.map(|(what, names)| (what, names.into_iter().cloned().collect()));
-        for (what, names) in listed.into_iter().chain(kept).filter(|(_, names)| !names.is_empty()) {
+        let attachments = ("attachments", attachments.into_iter().cloned().collect());
+        for (what, names) in listed.into_iter().chain([attachments]).filter(|(_, names)| !names.is_empty()) {
             writeln!(out, "{what} {}", text::printable(&names.join(", ")))?;
         }
+        write!(out, "{}", properties_text(properties))?;
         Ok(Outcome::Done)
     }
+}
+
+/// Characters of a property's value.
+const SHOWN: usize = 100;
+
+/// A line for each property of a table; nothing where there is none.
+pub(super) fn properties_text(properties: &BTreeMap<String, Value>) -> String {
+    let said = |value: &Value| {
+        let said = text::printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        // Some hold whole documents; --json has them.
+        if said.chars().count() > SHOWN { said.chars().take(SHOWN).chain("..".chars()).collect() } else { said }
+    };
+    let lines: Vec<_> =
+        properties.iter().map(|(key, value)| vec!["property".to_owned(), text::printable(key), said(value)]).collect();
+    text::table(&["", "", ""], &lines)
 }
 
 /// The description, or all properties.

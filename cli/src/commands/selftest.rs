@@ -3,8 +3,10 @@
 use std::io::Write;
 
 use clap::Args;
+use serde_json::json;
 use tetrys::store::selftest;
 
+use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
     opening, text,
@@ -21,6 +23,9 @@ Examples:
 pub(crate) struct Selftest {
     /// A place where tables could be: a path or URL
     url: String,
+    /// Print JSON, once all is known
+    #[arg(long)]
+    json: bool,
 }
 
 impl Selftest {
@@ -32,6 +37,9 @@ impl Selftest {
                 None => ("holds", String::new()),
                 Some(problem) => ("FAILS", format!("\n       {}", text::printable(problem))),
             };
+            if self.json {
+                return;
+            }
             let line = writeln!(out, "{word}  {} ({}){why}", verdict.claim, text::time(verdict.time)).and_then(|()| out.flush());
             if written.is_ok() {
                 written = line;
@@ -39,6 +47,13 @@ impl Selftest {
         })
         .await;
         written?;
+        if self.json {
+            let verdicts = verdicts.iter().map(|verdict| {
+                json!({"claim": verdict.claim, "holds": verdict.problem.is_none(), "problem": verdict.problem, "seconds": verdict.time.as_secs_f64()})
+            });
+            write_json(out, &json!({"url": store.url(), "claims": verdicts.collect::<Vec<_>>()}))?;
+            out.flush()?;
+        }
         match verdicts.iter().filter(|verdict| verdict.problem.is_some()).count() {
             0 => Ok(Outcome::Done),
             failed => {

@@ -8,10 +8,16 @@ use std::{
 use clap::{Args, Subcommand};
 use tetrys::{
     Error, Receipt, TableWriter, Ticket,
-    ingest::frame::{Frame, write_partition},
+    ingest::{
+        Target,
+        frame::{FrameFormat, FrameSettings, write_partition},
+    },
 };
 
-use super::ingest::{Choices, Writing, said_of};
+use super::{
+    ingest::{Choices, Writing, json_of, said_of, say_missing},
+    write_json,
+};
 use crate::{
     failure::{Failure, Outcome},
     opening,
@@ -29,9 +35,10 @@ pub(crate) enum Session {
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
-  tetrys session begin s3://bucket/drives part-0.parquet --sequence-by log_id --out drives.ticket")]
+  tetrys session begin s3://bucket/drives part-0.parquet --sequence-by log_id --out drives.ticket
+  tetrys session begin s3://bucket/drives part-4.parquet --append --out more.ticket")]
 pub(crate) struct Begin {
-    /// The new table: a path or URL where no table is yet
+    /// The new table: a path or URL where no table is yet (or is, with --append)
     table: String,
     /// A frame with the columns of all partitions; its rows are not read
     frame: PathBuf,
@@ -65,6 +72,9 @@ pub(crate) struct WritePartition {
     /// Where the receipt goes [default: stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Print JSON: the receipt, which is JSON in any case, or where it went
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -90,6 +100,9 @@ pub(crate) struct Commit {
     /// How many partitions there are; without it a missing last one is not noticed
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Session {
@@ -104,21 +117,37 @@ impl Session {
 
 impl Begin {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let options = self.writing.options(&self.table)?;
-        let frame = opened(&self.frame)?;
-        let schema = self.choices.settings().schema(&frame).map_err(Failure::Input)?;
-        let writer = TableWriter::create(opening::store(&self.table)?, schema, options).await?;
-        write_line(out, self.out.as_deref(), &writer.ticket()?.to_json())
+        let options = self.writing.options(&self.table).await?;
+        let frame = self.choices.text.open(&self.frame, FrameFormat::of_path(&self.frame))?;
+        let target = self.writing.target();
+        let settings = FrameSettings { target, ..self.choices.settings() };
+        let writer = match target {
+            Target::New => {
+                let schema = settings.schema(&frame).map_err(Failure::Input)?;
+                TableWriter::create(opening::store(&self.table)?, schema, options).await?
+            }
+            Target::Append => {
+                let table = opening::table(&self.table).await?;
+                settings.schema_for(&frame, &table).map_err(Failure::Input)?;
+                table.append(options).await?
+            }
+            Target::Overwrite => {
+                return Err(Error::unsupported("--overwrite: one process does it, by `tetrys ingest .. --overwrite`").into());
+            }
+        };
+        write_line(out, self.out.as_deref(), &writer.ticket()?.to_json(), self.writing.json)
     }
 }
 
 impl WritePartition {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let writer = TableWriter::join(opening::store(&self.table)?, &ticket(&self.ticket)?)?;
-        let frame = opened(&self.frame)?;
-        let written = write_partition(&frame, &writer, self.number, &self.choices.settings()).await;
+        let frame = self.choices.text.open(&self.frame, FrameFormat::of_path(&self.frame))?;
+        let settings = self.choices.settings();
+        let written = write_partition(&frame, &writer, self.number, &settings).await;
+        say_missing(&settings.missing_files);
         let receipt = serde_json::to_string(&written.map_err(Failure::Input)?);
-        write_line(out, self.out.as_deref(), &receipt.map_err(|error| Error::internal(error.to_string()))?)
+        write_line(out, self.out.as_deref(), &receipt.map_err(|error| Error::internal(error.to_string()))?, self.json)
     }
 }
 
@@ -140,19 +169,13 @@ impl Commit {
             writer.expect_partitions(partitions);
         }
         let table = writer.commit(receipts).await?;
+        if self.json {
+            write_json(out, &json_of(&table))?;
+            return Ok(Outcome::Done);
+        }
         writeln!(out, "{}", said_of(&table))?;
         Ok(Outcome::Done)
     }
-}
-
-/// A frame by the ending of its name.
-fn opened(path: &Path) -> Result<Frame, Failure> {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let frame = match ending.as_str() {
-        "arrow" | "feather" | "ipc" => Frame::arrow(path),
-        _ => Frame::parquet(path),
-    };
-    frame.map_err(Failure::Input)
 }
 
 fn ticket(path: &Path) -> Result<Ticket, Failure> {
@@ -164,7 +187,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
 }
 
 /// A line to stdout, or whole or not at all to a file.
-fn write_line(out: &mut dyn Write, path: Option<&Path>, line: &str) -> Result<Outcome, Failure> {
+fn write_line(out: &mut dyn Write, path: Option<&Path>, line: &str, json: bool) -> Result<Outcome, Failure> {
     let Some(path) = path else {
         writeln!(out, "{line}")?;
         return Ok(Outcome::Done);
@@ -176,5 +199,8 @@ fn write_line(out: &mut dyn Write, path: Option<&Path>, line: &str) -> Result<Ou
         file.persist(path).map_err(|error| error.error)
     });
     written.map_err(|error| Failure::from(Error::from(error).at(path.display())))?;
+    if json {
+        write_json(out, &serde_json::json!({"out": path.display().to_string()}))?;
+    }
     Ok(Outcome::Done)
 }

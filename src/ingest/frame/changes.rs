@@ -51,7 +51,7 @@ pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str]
     let writer = table.replace_group(name, settings.write.clone()).await?;
     let taken = Taken::of(frame, settings)?;
     let place = |error: Error| error.at(frame.path().display());
-    writer.check_names(on, taken.columns.iter().map(|(name, _)| name.as_str())).map_err(place)?;
+    writer.check_names(on, taken.columns.iter().map(|(name, ..)| name.as_str())).map_err(place)?;
     taken.write(frame, writer, on).await
 }
 

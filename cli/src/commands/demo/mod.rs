@@ -16,7 +16,10 @@ use clap::Args;
 use polars::prelude::{col, lit};
 use tetrys::{Edge, Error, Explain, Offsets, Result, RowLoader, Table, table::Verification};
 
-use super::layout::{self, Lit};
+use super::{
+    layout::{self, Lit},
+    write_json,
+};
 use crate::{
     failure::{Failure, Outcome},
     reading::Choice,
@@ -40,10 +43,24 @@ pub(crate) struct Demo {
     /// Frames a scene; a frame has about 400 KB of sensor data
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     frames: u32,
+    /// Print JSON: the same story as a list of lines
+    #[arg(long)]
+    json: bool,
 }
 
 impl Demo {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        if !self.json {
+            return self.tell(out).await;
+        }
+        let mut story = Vec::new();
+        let outcome = self.tell(&mut story).await?;
+        let lines: Vec<_> = String::from_utf8_lossy(&story).lines().map(str::to_owned).collect();
+        write_json(out, &serde_json::json!({"folder": self.dir, "story": lines}))?;
+        Ok(outcome)
+    }
+
+    async fn tell(&self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let (_temporary, folder) = match &self.dir {
             Some(dir) => {
                 require_empty(dir)?;

@@ -1,4 +1,4 @@
-//! `tetrys ingest parquet` and `tetrys ingest arrow`: any frame becomes a new table.
+//! `tetrys ingest parquet`, `arrow`, `csv` and `ndjson`: any frame becomes a new table.
 
 use std::{
     io::Write,
@@ -11,28 +11,31 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use tetrys::{
-    Result as Checked,
-    ingest::frame::{Blob, Frame, FrameSettings, Missing, ingest},
+    ColumnType, Error,
+    ingest::frame::{Blob, Frame, FrameFormat, FrameSettings, Missing, MissingFiles, TextSettings, ingest},
 };
 
-use super::{Writing, said_of, said_of_sharing};
+use super::{Writing, byte_count, json_of, said_of, said_of_sharing};
 use crate::{
-    failure::{Failure, Outcome},
+    commands::write_json,
+    failure::{Failure, Outcome, say},
     progress, text,
 };
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Small columns become the index, every other column a group of its own, unless said otherwise. Columns are named as patterns: `lidar.*`. The fields of a struct are columns, `image.bytes`; lists of numbers are tensors.
+    after_help = "Small columns become the index, every other column a group of its own, unless said otherwise. With --append and --overwrite the default is what the table has. Columns are named as patterns: `lidar.*`. The fields of a struct are columns, `image.bytes`; so are those of a list of structs and the keys and values of a map, as parallel lists; lists of numbers are tensors; decimals are text. `tetrys export` gives all of them back.
 
 Examples:
   tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path --sequence-by log_id --order-by timestamp
   tetrys ingest parquet frames.parquet drives --index 'log_id,timestamp' --group ego='ego.*' --group lidar='lidar.*' --drop '__*'
   tetrys ingest arrow frames.arrow drives --blob image=path --blob sweep=lidar_path --root /data/nuscenes --missing null
+  tetrys ingest csv frames.csv drives --type zip=utf8 --sequence-by log_id
+  zcat frames.ndjson.gz | tetrys ingest ndjson - drives --append
   tetrys schema drives && tetrys head drives"
 )]
 pub(crate) struct FrameCommand {
-    /// The file that holds the frame
+    /// The file that holds the frame; - is standard input
     frame: PathBuf,
     /// The new table: a path or URL where no table is yet (or is, with --append and --overwrite)
     table: String,
@@ -56,12 +59,60 @@ pub(crate) struct Choices {
     group: Vec<(String, Vec<String>)>,
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    pub(crate) text: Text,
     /// Rows with equal values of these columns make a sequence (a log, a scene); they must stand together in the frame
     #[arg(long, value_name = "C,..", value_delimiter = ',')]
     sequence_by: Vec<String>,
     /// Columns that order the rows of a sequence; they may not fall
     #[arg(long, value_name = "C,..", value_delimiter = ',')]
     order_by: Vec<String>,
+}
+
+/// How text is read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Text {
+    /// Of CSV and lines of JSON: the type of a column, whatever its values look like; may be given several times
+    #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = typed)]
+    types: Vec<(String, ColumnType)>,
+    /// Of CSV: the character between cells; `tab` is one
+    #[arg(long, value_name = "C", default_value = ",", value_parser = delimiter)]
+    delimiter: u8,
+}
+
+impl Text {
+    /// The frame in a file, or in standard input.
+    pub(crate) fn open(&self, path: &Path, format: FrameFormat) -> Result<Frame, Failure> {
+        let text = TextSettings { delimiter: self.delimiter, types: self.types.iter().cloned().collect() };
+        let is_text = matches!(format, FrameFormat::Csv | FrameFormat::Ndjson);
+        if !is_text && !self.types.is_empty() {
+            return Err(Failure::Input(Error::invalid(format!("--type: {} says its types itself", path.display()))));
+        }
+        let frame = match path == Path::new("-") {
+            true => Frame::read(std::io::stdin().lock(), format, &text),
+            false => Frame::open(path, format, &text),
+        };
+        frame.map_err(Failure::Input)
+    }
+}
+
+/// `zip=utf8`.
+fn typed(text: &str) -> Result<(String, ColumnType), String> {
+    match text.split_once('=') {
+        Some((name, ty)) if !name.is_empty() => {
+            Ok((name.to_owned(), ty.parse::<ColumnType>().map_err(|error| error.to_string())?))
+        }
+        _ => Err("expected COLUMN=TYPE: zip=utf8".to_owned()),
+    }
+}
+
+/// One byte.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [one] if one.is_ascii() && !matches!(one, b'"' | b'\n' | b'\r') => Ok(*one),
+        _ if text == "tab" => Ok(b'\t'),
+        _ => Err("expected one ASCII character, or `tab`".to_owned()),
+    }
 }
 
 /// Which columns are left out, and which files are read.
@@ -73,18 +124,32 @@ pub(crate) struct Files {
     /// Columns to leave out
     #[arg(long, value_name = "P,..", value_delimiter = ',')]
     drop: Vec<String>,
-    /// Where relative paths begin; files outside are not read [default: the folder of the frame]
+    /// Leave out every column whose type a table cannot hold; each is named
+    #[arg(long)]
+    skip_unsupported: bool,
+    /// Where relative paths begin; files outside are not read, by links neither [default: the folder of the frame]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// What a file that is not there becomes
     #[arg(long, default_value = "error", value_parser = missing())]
     missing: Missing,
+    /// The largest file that is read, in bytes: 16MiB [default: 1GiB, which is the most]
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    max_blob: Option<u64>,
 }
 
 impl Files {
     /// The same, for the library.
     pub(crate) fn settings(self) -> FrameSettings {
-        FrameSettings { blobs: self.blob, drop: self.drop, root: self.root, missing: self.missing, ..FrameSettings::default() }
+        FrameSettings {
+            blobs: self.blob,
+            drop: self.drop,
+            skip_unsupported: self.skip_unsupported,
+            root: self.root,
+            missing: self.missing,
+            max_blob: self.max_blob,
+            ..FrameSettings::default()
+        }
     }
 }
 
@@ -125,12 +190,21 @@ fn group(text: &str) -> Result<(String, Vec<String>), String> {
     }
 }
 
+/// How many files were not there, of each blob.
+pub(crate) fn say_missing(missing: &MissingFiles) {
+    for (blob, count) in missing.counts() {
+        let count = text::counted(count, "file");
+        say(format_args!("note: {count} of `{}` not there, null instead", text::printable(&blob)));
+    }
+}
+
 impl FrameCommand {
-    /// Takes the frame in; `open` is one of the two ways to open it.
-    pub(crate) async fn run(self, out: &mut dyn Write, open: fn(&Path) -> Checked<Frame>) -> Result<Outcome, Failure> {
+    /// Takes the frame in.
+    pub(crate) async fn run(self, out: &mut dyn Write, format: FrameFormat) -> Result<Outcome, Failure> {
         let started = Instant::now();
+        let text = self.choices.text.clone();
         let settings = FrameSettings {
-            write: self.writing.options(&self.table)?,
+            write: self.writing.options(&self.table).await?,
             workers: self.writing.workers(),
             partition_rows: self.partition_rows.unwrap_or(0),
             references: self.writing.references().await?,
@@ -138,13 +212,25 @@ impl FrameCommand {
             ..self.choices.settings()
         };
         let store = crate::opening::store(&self.table)?;
-        let frame = open(&self.frame).map_err(Failure::Input)?;
+        let frame = text.open(&self.frame, format)?;
+        if settings.skip_unsupported {
+            for (name, ty) in frame.unsupported() {
+                say(format_args!("note: column `{name}` is left out: no column type for {ty}"));
+            }
+        }
         let bar = progress::rows("ingest", frame.rows(), self.writing.quiet);
         let moved = bar.clone();
         let table = ingest(&frame, store, &settings, move |rows| moved.set_position(rows)).await;
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
+        if !self.writing.quiet {
+            say_missing(&settings.missing_files);
+        }
+        if self.writing.json {
+            write_json(out, &json_of(&table))?;
+            return Ok(Outcome::Done);
+        }
         if self.writing.quiet {
             return Ok(Outcome::Done);
         }

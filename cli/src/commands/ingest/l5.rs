@@ -12,8 +12,9 @@ use tetrys::{
     ingest::l5::{Dataset, IngestSettings, ingest},
 };
 
-use super::{Writing, said_of, said_of_sharing};
+use super::{Writing, json_of, said_of, said_of_sharing};
 use crate::{
+    commands::write_json,
     failure::{Failure, Outcome, say},
     progress, text,
 };
@@ -38,7 +39,7 @@ impl L5 {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let started = Instant::now();
         let settings = IngestSettings {
-            write: self.writing.options(&self.table)?,
+            write: self.writing.options(&self.table).await?,
             workers: self.writing.workers(),
             partition_rows: self.partition_rows,
             references: self.writing.references().await?,
@@ -55,6 +56,10 @@ impl L5 {
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
+        if self.writing.json {
+            write_json(out, &json_of(&table))?;
+            return Ok(Outcome::Done);
+        }
         if self.writing.quiet {
             return Ok(Outcome::Done);
         }

@@ -3,7 +3,7 @@
 mod frame;
 mod l5;
 
-pub(crate) use frame::{Choices, Files};
+pub(crate) use frame::{Choices, Files, Text, say_missing};
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use clap::{
 };
 use tetrys::{
     Cuts, Error, Preset, Table, WriteOptions,
-    ingest::{Target, frame::Frame},
+    ingest::{Target, frame::FrameFormat},
     write::{Locality, Reuse, Sharing},
 };
 
@@ -28,16 +28,20 @@ pub(crate) enum Ingest {
     L5(l5::L5),
     /// Any Parquet file: its columns, and the files that a column of paths names
     Parquet(frame::FrameCommand),
-    /// Any Arrow IPC file (Feather 2): its columns, and the files that a column of paths names
+    /// Any Arrow IPC file (Feather 2) or stream: its columns, and the files that a column of paths names
     Arrow(frame::FrameCommand),
+    /// A CSV file with a line of names; a column has the type from which each of its values comes back
+    Csv(frame::FrameCommand),
+    /// Lines of JSON, an object each
+    Ndjson(frame::FrameCommand),
 }
 
 /// How rows are stored.
 #[derive(Args, Debug)]
 pub(crate) struct Storing {
-    /// How much time to spend on size
-    #[arg(long, default_value = "balanced", value_parser = preset())]
-    preset: Preset,
+    /// How much time to spend on size [default: that of the table; balanced for a new one]
+    #[arg(long, value_parser = preset())]
+    preset: Option<Preset>,
     /// The windows you read, as ROWS[,RANGES[,PERCENT]] or none: what shared blocks may cost them; known blocks that would cost
     /// more are stored again
     #[arg(long, value_name = "BOUND", default_value = "16,1,150", value_parser = str::parse::<Locality>)]
@@ -45,9 +49,10 @@ pub(crate) struct Storing {
 }
 
 impl Storing {
-    /// The same, for the library.
-    pub(crate) fn options(&self) -> WriteOptions {
-        WriteOptions { preset: self.preset, locality: self.locality, ..WriteOptions::default() }
+    /// The same, for the library: to change `table`, or to write a new one.
+    pub(crate) fn options(&self, table: Option<&Table>) -> WriteOptions {
+        let own = table.and_then(|table| table.manifest().preset.parse().ok());
+        WriteOptions { preset: self.preset.or(own).unwrap_or_default(), locality: self.locality, ..WriteOptions::default() }
     }
 }
 
@@ -77,6 +82,9 @@ pub(crate) struct Writing {
     /// No progress bar and no summary
     #[arg(long, short)]
     quiet: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn preset() -> impl TypedValueParser<Value = Preset> {
@@ -109,15 +117,17 @@ impl Ingest {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         match self {
             Self::L5(command) => command.run(out).await,
-            Self::Parquet(command) => command.run(out, |path| Frame::parquet(path)).await,
-            Self::Arrow(command) => command.run(out, |path| Frame::arrow(path)).await,
+            Self::Parquet(command) => command.run(out, FrameFormat::Parquet).await,
+            Self::Arrow(command) => command.run(out, FrameFormat::Arrow).await,
+            Self::Csv(command) => command.run(out, FrameFormat::Csv).await,
+            Self::Ndjson(command) => command.run(out, FrameFormat::Ndjson).await,
         }
     }
 }
 
 impl Writing {
     /// The options to write the table `table` with.
-    pub(crate) fn options(&self, table: &str) -> Result<WriteOptions, Error> {
+    pub(crate) async fn options(&self, table: &str) -> Result<WriteOptions, Error> {
         let mut cuts = Cuts::default();
         if let Some(max) = self.chunk_max {
             cuts = cuts.with_chunk_max(max).map_err(|error| error.at("--chunk-max"))?;
@@ -126,10 +136,14 @@ impl Writing {
         if version.is_some_and(|version| !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit())) {
             return Err(Error::invalid(format!("{table}: expected a new table, found the name of a version")));
         }
-        Ok(WriteOptions { cuts, reuse: self.reuse, ..self.storing.options() })
+        let base = match self.target() {
+            Target::New => None,
+            Target::Append | Target::Overwrite => Some(crate::opening::table(table).await?),
+        };
+        Ok(WriteOptions { cuts, reuse: self.reuse, ..self.storing.options(base.as_ref()) })
     }
 
-    fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> Target {
         match (self.append, self.overwrite) {
             (true, _) => Target::Append,
             (_, true) => Target::Overwrite,
@@ -155,6 +169,15 @@ impl Writing {
 pub(crate) fn said_of(table: &Table) -> String {
     let sequences = text::counted(table.manifest().sequences(), "sequence");
     format!("{}: {}, {sequences}", table.url(), text::counted(table.rows(), "row"))
+}
+
+/// The same as JSON, with what was made of it.
+pub(crate) fn json_of(table: &Table) -> serde_json::Value {
+    let manifest = table.manifest();
+    serde_json::json!({
+        "url": table.url(), "version": table.version(), "rows": table.rows(), "sequences": manifest.sequences(),
+        "preset": manifest.preset, "lineage": manifest.lineage,
+    })
 }
 
 /// What was not stored again; and what its owners could not be told.
