@@ -135,7 +135,7 @@ const CALLS: &[(&str, &str)] = &[
     ("explain", "table 0"),
     ("layout", "table"),
     ("merge", "c s --on id --out merged"),
-    ("concat", "c@1 s --out both"),
+    ("concat", "c@1 c@2 --out both"),
     ("select", "c --where id<3 --out some"),
     ("run", "recipe.toml"),
     ("diff", "c@1 c"),

@@ -194,7 +194,10 @@ fn widened(offsets: &OffsetBuffer<i32>) -> OffsetBuffer<i64> {
 
 /// The array, null also where what is around it is.
 fn under(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
-    let Some(outer) = outer.filter(|outer| outer.null_count() > 0) else { return Ok(Arc::clone(array)) };
+    // Nulls alone are null in any case, and carry no mask.
+    let Some(outer) = outer.filter(|outer| outer.null_count() > 0 && array.data_type() != &DataType::Null) else {
+        return Ok(Arc::clone(array));
+    };
     let nulls = NullBuffer::union(array.nulls(), Some(outer));
     let data = array.to_data().into_builder().nulls(nulls).build();
     data.map(make_array).map_err(|error| Error::invalid(format!("a struct that does not add up: {error}")))

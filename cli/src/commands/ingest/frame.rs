@@ -31,7 +31,7 @@ Examples:
   tetrys ingest parquet frames.parquet drives --index 'log_id,timestamp' --group ego='ego.*' --group lidar='lidar.*' --drop '__*'
   tetrys ingest arrow frames.arrow drives --blob image=path --blob sweep=lidar_path --root /data/nuscenes --missing null
   tetrys ingest csv frames.csv drives --type zip=utf8 --sequence-by log_id
-  zcat frames.ndjson.gz | tetrys ingest ndjson - drives --append
+  tetrys ingest ndjson frames.ndjson drives --append
   tetrys schema drives && tetrys head drives"
 )]
 pub(crate) struct FrameCommand {
