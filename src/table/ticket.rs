@@ -170,7 +170,7 @@ impl Session {
         for number in commit::versions(&self.store).await?.into_iter().filter(|number| *number > version) {
             match commit::load(&self.store, number).await {
                 Ok((manifest, hash)) if manifest.commit_id == self.commit_id => {
-                    return Ok(Some(Table::of(self.store.clone(), manifest, hash, Vec::new())));
+                    return Ok(Some(self.made(manifest, hash)));
                 }
                 Ok(_) => {}
                 // Collected meanwhile, or of a later build.
