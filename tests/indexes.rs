@@ -157,7 +157,7 @@ fn a_frame_joined_by_hand_gives_rows_and_refuses_windows_by_name() {
     let joined = a.frame().clone().lazy().join(b.frame().clone().lazy(), on, [col("b_id")], JoinArgs::new(JoinType::Inner));
     // Both tables have a column `note`.
     let error = Index::joined_by_hand(joined.clone().collect().unwrap(), [&a, &b]).unwrap_err();
-    assert!(error.to_string().contains("column `note` is in two tables: use Index::merge"), "{error}");
+    assert!(error.to_string().contains("column `note` is in two tables: merge the indexes instead"), "{error}");
     let merged = a.merge(&b, &Merge::on_pairs([("a_id", "b_id")])).unwrap();
     assert_eq!(merged.len(), left.len());
     let only_a = a.with_frame(joined.collect().unwrap()).unwrap();

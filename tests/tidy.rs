@@ -111,6 +111,19 @@ fn polars_is_named_by_the_index_and_the_table_alone() {
 }
 
 #[test]
+fn no_message_names_a_function_of_rust() {
+    // Users of the command line and of Python read the same messages.
+    let mut complaints = Vec::new();
+    for file in sources("src") {
+        let text = read(&file);
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        complaints
+            .extend(texts_of(code).into_iter().filter(|text| names_rust(text)).map(|text| format!("{}: {text}", file.display())));
+    }
+    none(complaints);
+}
+
+#[test]
 fn no_source_file_is_longer_than_can_be_read() {
     let lengths = sources("src").into_iter().map(|file| (read(&file).lines().count(), file));
     none(
@@ -175,10 +188,38 @@ fn the_checks_see_what_they_should_see() {
     let expected = ["canonical-form", "get_row-twice", "byte-shuffle", "byte-shuffle-1"];
     assert_eq!(anchors(page), expected.map(str::to_owned).into());
     assert_eq!(links("[a](b.md#c) `[x](no)` [d](https://example.org)\n```\n[x](no)\n```\n"), ["b.md#c"]);
+    let texts = texts_of("let a = \"one\\\" two\"; // \"x\n// \"three\"\nf(\"Merge::first\")");
+    assert!(texts.iter().any(|text| names_rust(text)) && texts[0] == "one\" two" && !names_rust("[::1], a::b"));
     assert!(sources("src").len() > 4 && tracked().contains(&PathBuf::from("Cargo.toml")));
 }
 
 // ---------------------------------------------------------------------------------------------------------------- helpers
+
+/// The string literals of a file, but for those of attributes.
+fn texts_of(code: &str) -> Vec<String> {
+    let lines: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("#[")).collect();
+    let code = lines.join("\n").replace("'\"'", "");
+    let (mut texts, mut inside, mut rest) = (Vec::new(), None::<String>, code.chars().peekable());
+    while let Some(c) = rest.next() {
+        match (c, &mut inside) {
+            ('\\', Some(text)) => text.extend(rest.next()),
+            ('"', Some(_)) => texts.extend(inside.take()),
+            (c, Some(text)) => text.push(c),
+            ('"', None) => inside = Some(String::new()),
+            ('/', None) if rest.peek() == Some(&'/') => while rest.next().is_some_and(|c| c != '\n') {},
+            _ => {}
+        }
+    }
+    texts
+}
+
+/// Whether a text has a name such as `Merge::first`.
+fn names_rust(text: &str) -> bool {
+    text.match_indices("::").any(|(at, _)| {
+        let word: String = text[..at].chars().rev().take_while(|c| c.is_ascii_alphanumeric()).collect();
+        word.ends_with(|c: char| c.is_ascii_uppercase()) && text[at + 2..].starts_with(|c: char| c.is_ascii_lowercase())
+    })
+}
 
 fn none(complaints: Vec<String>) {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));

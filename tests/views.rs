@@ -233,7 +233,7 @@ fn a_view_merges_again_as_the_live_index_does() {
     // With some of them, once the others are known.
     let error = view.merge(&c, &by_time).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.to_string().contains("load the others by Index::with_sources first"), "{error}");
+    assert!(error.to_string().contains("load the others by `with_sources` first"), "{error}");
     let whole = block_on(view.with_sources()).unwrap();
     let live = few.merge(&c, &by_time).unwrap();
     let again = whole.merge(&c, &by_time).unwrap();
@@ -323,7 +323,7 @@ fn what_cannot_be_saved_is_refused_by_name_and_leaves_nothing() {
     let frame = live.frame().hstack(&[lists.into_column()]).unwrap();
     let error = block_on(live.with_frame(frame).unwrap().save(&url)).unwrap_err();
     assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("column `tags` is list"), "{error}");
-    assert!(error.to_string().contains("cast it, or leave it out by Index::select"), "{error}");
+    assert!(error.to_string().contains("cast it, or leave it out of the frame"), "{error}");
     let none: [polars::prelude::Expr; 0] = [];
     let error = block_on(live.select(none).unwrap().save(&url)).unwrap_err();
     assert!(error.to_string().contains("a view without index columns"), "{error}");

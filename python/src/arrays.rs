@@ -4,19 +4,23 @@
 
 use std::ops::Range;
 
-use arrow_array::{Array, ArrayRef, cast::AsArray, types};
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
 use arrow_buffer::NullBuffer;
+use arrow_schema::{Field, Schema};
 use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ndarray::ArrayViewD, npyffi};
 use pyo3::{
-    exceptions::PyIndexError,
     intern,
     prelude::*,
     sync::PyOnceLock,
-    types::{PyBool, PyList, PyString, PyTuple},
+    types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple},
 };
 use tetrys::{ColumnType, Primitive, TimeUnit};
 
-use crate::error::Internal;
+use crate::{
+    capsule,
+    error::{Internal, IntoPython, Invalid, no_place, wrong_type},
+    pickle,
+};
 
 /// Keeps the memory of an Arrow array alive as long as numpy looks at it.
 #[pyclass(frozen)]
@@ -181,6 +185,9 @@ pub(crate) fn valid<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'p
 /// differ from row to row, `values` is flat and `shapes` says the shape of each row.
 #[pyclass(frozen, module = "tetrys")]
 pub(crate) struct Ragged {
+    ty: ColumnType,
+    /// All of it, as it was read.
+    array: ArrayRef,
     element: Primitive,
     values: ArrayRef,
     /// Of elements.
@@ -219,7 +226,7 @@ impl Ragged {
             }
             _ => return None,
         };
-        Some(Self { element, values, offsets, shapes, trailing, nulls })
+        Some(Self { ty: ty.clone(), array: ArrayRef::clone(array), element, values, offsets, shapes, trailing, nulls })
     }
 
     fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
@@ -283,8 +290,33 @@ impl Ragged {
         self.rows()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, row: isize) -> PyResult<Bound<'py, PyAny>> {
-        self.row(py, place(row, self.rows())?)
+    fn __getitem__<'py>(&self, py: Python<'py>, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.row(py, place_of(row, self.rows())?)
+    }
+
+    /// Which rows are not null, bool [rows].
+    #[getter]
+    fn valid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        valid(py, &self.array)
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<capsule::Capsules<'py>> {
+        // The interface lets the producer choose where it cannot follow.
+        let _ = requested_schema;
+        capsule::of_array(py, &self.array)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
+        let restore = py.import("tetrys._tetrys")?.getattr("restore_ragged")?;
+        let field = Field::new("values", self.array.data_type().clone(), true);
+        let batch = RecordBatch::try_new(Schema::new(vec![field]).into(), vec![ArrayRef::clone(&self.array)]);
+        let batch = batch.map_err(|error| Internal::new_err(error.to_string()))?;
+        Ok((restore, (self.ty.to_string(), PyBytes::new(py, &pickle::to_bytes(&batch)?))))
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -296,45 +328,71 @@ impl Ragged {
     }
 }
 
+/// Type, and values.
+type Pickled<'py> = (String, Bound<'py, PyBytes>);
+
+/// What a pickled `Ragged` becomes.
+#[pyfunction]
+pub(crate) fn restore_ragged(ty: &str, bytes: &[u8]) -> PyResult<Ragged> {
+    let ty: ColumnType = ty.parse().py()?;
+    let batch = pickle::from_bytes(bytes)?;
+    let array = batch.columns().first().filter(|array| *array.data_type() == ty.arrow());
+    let ragged = array.and_then(|array| Ragged::of(&ty, array));
+    ragged.ok_or_else(|| Invalid::new_err(format!("pickled rows of {ty} that are none")))
+}
+
+/// A place that a caller names: an integer, negative from the end.
+pub(crate) fn place_of(row: &Bound<'_, PyAny>, len: usize) -> PyResult<usize> {
+    if row.is_instance_of::<PyBool>() || row.is_none() {
+        return Err(wrong_type(&format!("a row number is an integer, found {}", row.repr()?)));
+    }
+    match row.extract::<isize>() {
+        Ok(row) => place(row, len),
+        Err(_) if row.is_instance_of::<PyInt>() => Err(no_place(&format!("{row} is outside 0..{len}"))),
+        Err(_) => Err(wrong_type(&format!("a row number is an integer, found {}", row.repr()?))),
+    }
+}
+
 /// A place as Python counts it: negative ones from the end.
 pub(crate) fn place(place: isize, len: usize) -> PyResult<usize> {
     let counted = if place < 0 { place.checked_add_unsigned(len) } else { Some(place) };
     let found = counted.and_then(|place| usize::try_from(place).ok()).filter(|place| *place < len);
-    found.ok_or_else(|| PyIndexError::new_err(format!("{place} is outside 0..{len}")))
+    found.ok_or_else(|| no_place(&format!("{place} is outside 0..{len}")))
 }
 
-/// The flat values of a numpy array as an Arrow array of `element`, copied; bf16 comes as its bits in u16.
-pub(crate) fn from_numpy(element: Primitive, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+/// The flat values of a numpy array as an Arrow array, copied, and the type of its elements.
+pub(crate) fn from_numpy(values: &Bound<'_, PyAny>) -> PyResult<(ArrayRef, Primitive)> {
     macro_rules! copied {
-        ($native:ty, $arrow:ty) => {{
-            let values = values
-                .cast::<numpy::PyArray1<$native>>()?
-                .try_readonly()
-                .map_err(|error| Internal::new_err(error.to_string()))?;
-            let values: Vec<$native> = match values.as_slice() {
-                Ok(slice) if values.is_c_contiguous() => slice.to_vec(),
-                _ => values.as_array().iter().copied().collect(),
-            };
-            std::sync::Arc::new(arrow_array::PrimitiveArray::<$arrow>::from_iter_values(values)) as ArrayRef
-        }};
+        ($($native:ty, $arrow:ty, $element:ident;)*) => {$(
+            if let Ok(values) = values.cast::<numpy::PyArray1<$native>>() {
+                let values = values.try_readonly().map_err(|error| Internal::new_err(error.to_string()))?;
+                let values: Vec<$native> = match values.as_slice() {
+                    Ok(slice) => slice.to_vec(),
+                    Err(_) => values.as_array().iter().copied().collect(),
+                };
+                let array = arrow_array::PrimitiveArray::<$arrow>::from_iter_values(values);
+                return Ok((std::sync::Arc::new(array), Primitive::$element));
+            }
+        )*};
     }
-    Ok(match element {
-        Primitive::Bool => {
-            let values =
-                values.cast::<numpy::PyArray1<bool>>()?.try_readonly().map_err(|error| Internal::new_err(error.to_string()))?;
-            let values: Vec<bool> = values.as_array().iter().copied().collect();
-            std::sync::Arc::new(arrow_array::BooleanArray::from(values))
-        }
-        Primitive::I8 => copied!(i8, types::Int8Type),
-        Primitive::I16 => copied!(i16, types::Int16Type),
-        Primitive::I32 => copied!(i32, types::Int32Type),
-        Primitive::I64 => copied!(i64, types::Int64Type),
-        Primitive::U8 => copied!(u8, types::UInt8Type),
-        Primitive::U16 | Primitive::Bf16 => copied!(u16, types::UInt16Type),
-        Primitive::U32 => copied!(u32, types::UInt32Type),
-        Primitive::U64 => copied!(u64, types::UInt64Type),
-        Primitive::F16 => copied!(half::f16, types::Float16Type),
-        Primitive::F32 => copied!(f32, types::Float32Type),
-        Primitive::F64 => copied!(f64, types::Float64Type),
-    })
+    copied!(
+        i8, types::Int8Type, I8;
+        i16, types::Int16Type, I16;
+        i32, types::Int32Type, I32;
+        i64, types::Int64Type, I64;
+        u8, types::UInt8Type, U8;
+        u16, types::UInt16Type, U16;
+        u32, types::UInt32Type, U32;
+        u64, types::UInt64Type, U64;
+        half::f16, types::Float16Type, F16;
+        f32, types::Float32Type, F32;
+        f64, types::Float64Type, F64;
+    );
+    if let Ok(values) = values.cast::<numpy::PyArray1<bool>>() {
+        let values = values.try_readonly().map_err(|error| Internal::new_err(error.to_string()))?;
+        let values: Vec<bool> = values.as_array().iter().copied().collect();
+        return Ok((std::sync::Arc::new(arrow_array::BooleanArray::from(values)), Primitive::Bool));
+    }
+    let found = values.getattr(intern!(values.py(), "dtype"))?;
+    Err(Invalid::new_err(format!("no column type for numpy's {found}")))
 }

@@ -8,23 +8,27 @@ use std::{ffi::CStr, ptr};
 
 use arrow_array::{
     Array, ArrayReader, ArrayRef, RecordBatch, RecordBatchIterator,
+    ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi},
     ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader},
 };
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Field as ArrowField, SchemaRef};
 use polars::prelude::{CompatLevel, DataFrame, PolarsError, Series};
 use polars_arrow::{
     array::{Array as PolarsArray, StructArray},
     datatypes::{ArrowDataType, Field},
     ffi::{ArrowArrayStream, ArrowArrayStreamReader, export_iterator},
 };
-use pyo3::{prelude::*, types::PyCapsule};
+use pyo3::{
+    prelude::*,
+    types::{PyCapsule, PyTuple},
+};
 
 use crate::error::{IntoPython, Invalid};
 
 const NAME: &CStr = c"arrow_array_stream";
 
 /// pandas sends its row labels as columns of such names.
-const ROW_LABELS: &str = "__index_level_";
+pub(crate) const ROW_LABELS: &str = "__index_level_";
 
 /// A frame as a stream of one batch.
 pub(crate) fn of_frame<'py>(py: Python<'py>, frame: &DataFrame) -> PyResult<Bound<'py, PyCapsule>> {
@@ -78,6 +82,15 @@ pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
     DataFrame::new(rows, columns).map_err(|error| refused(&error)).py()
 }
 
+/// A capsule of a schema, and one of an array.
+pub(crate) type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+
+/// An array as a capsule of its schema and one of itself.
+pub(crate) fn of_array<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Capsules<'py>> {
+    let (array, schema) = to_ffi(&array.to_data()).map_err(|error| malformed(&error)).py()?;
+    Ok((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
+}
+
 /// Record batches as a stream.
 pub(crate) fn of_batches(py: Python<'_>, schema: SchemaRef, batches: Vec<RecordBatch>) -> PyResult<Bound<'_, PyCapsule>> {
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
@@ -90,16 +103,36 @@ pub(crate) fn batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
     reader.collect::<Result<_, _>>().map_err(|error| malformed(&error)).py()
 }
 
-/// The arrays of a column: a polars series, a pyarrow chunked array.
-pub(crate) fn arrays(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+/// The arrays of a column, one at least, and their field: a polars series, an array or a chunked array of pyarrow.
+pub(crate) fn arrays(object: &Bound<'_, PyAny>) -> PyResult<(ArrowField, Vec<ArrayRef>)> {
+    if object.getattr_opt("__arrow_c_stream__")?.is_none()
+        && let Some(export) = object.getattr_opt("__arrow_c_array__")?
+    {
+        let (field, array) = one_array(&export.call0()?)?;
+        return Ok((field, vec![array]));
+    }
     let reader = ArrayStreamReader::try_new(stream(object)?).map_err(|error| malformed(&error)).py()?;
-    let empty = arrow_array::new_empty_array(reader.field().data_type());
+    let field = ArrowField::clone(reader.field().as_ref());
+    let empty = arrow_array::new_empty_array(field.data_type());
     let mut arrays = reader.collect::<Result<Vec<_>, _>>().map_err(|error| malformed(&error)).py()?;
     arrays.retain(|array: &ArrayRef| !array.is_empty());
     if arrays.is_empty() {
         arrays.push(empty);
     }
-    Ok(arrays)
+    Ok((field, arrays))
+}
+
+/// What `__arrow_c_array__` gives: a capsule of a schema, and one of an array.
+fn one_array(capsules: &Bound<'_, PyAny>) -> PyResult<(ArrowField, ArrayRef)> {
+    let (schema, array) = capsules.cast::<PyTuple>()?.extract::<Capsules<'_>>()?;
+    let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>().as_ptr();
+    let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>().as_ptr();
+    // SAFETY: capsules of these names hold such structs; they are moved out and what stays behind is marked as released.
+    let (schema, array) = unsafe { (FFI_ArrowSchema::from_raw(schema), FFI_ArrowArray::from_raw(array)) };
+    let field = ArrowField::try_from(&schema).map_err(|error| malformed(&error)).py()?;
+    // SAFETY: the producer promises by the names that the array follows the interface and is of this schema.
+    let data = unsafe { from_ffi(array, &schema) }.map_err(|error| malformed(&error)).py()?;
+    Ok((field, arrow_array::make_array(data)))
 }
 
 fn stream(object: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowArrayStream> {

@@ -46,6 +46,29 @@ exceptions! {
     Internal "A defect of this library.",
 }
 
+/// An exception that is an `Invalid`, and what Python raises itself for such a thing: a `TypeError`, an `IndexError`.
+fn twofold(class: &str, message: &str) -> PyErr {
+    Python::attach(|py| {
+        let made = py.import("tetrys._errors").and_then(|module| module.getattr(class)?.call1((message,)));
+        made.map_or_else(|error| error, PyErr::from_value)
+    })
+}
+
+/// A value of another type than is expected.
+pub(crate) fn wrong_type(message: &str) -> PyErr {
+    twofold("WrongType", message)
+}
+
+/// A row that is not there.
+pub(crate) fn no_place(message: &str) -> PyErr {
+    twofold("OutOfRange", message)
+}
+
+/// A column that is not there.
+pub(crate) fn no_column(message: &str) -> PyErr {
+    twofold("NoColumn", message)
+}
+
 /// Lets `?` turn an error of the library into its exception: `.py()?`.
 pub(crate) trait IntoPython<T> {
     fn py(self) -> PyResult<T>;

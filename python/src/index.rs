@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use polars::prelude::{BooleanChunked, NewChunkedArray};
 use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
@@ -58,20 +57,6 @@ impl Index {
 
     fn sample(&self, py: Python<'_>, rows: usize, seed: u64) -> PyResult<Self> {
         with_frames(py, || self.0.sample(rows, seed)).map(Self)
-    }
-
-    fn mask(&self, py: Python<'_>, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mask = mask.cast::<numpy::PyArray1<bool>>()?;
-        let mask: Vec<bool> = numpy::PyArrayMethods::readonly(mask).as_array().iter().copied().collect();
-        if mask.len() != self.0.len() {
-            return Err(Invalid::new_err(format!("a mask of {} rows for an index of {}", mask.len(), self.0.len())));
-        }
-        with_frames(py, || {
-            let mask = BooleanChunked::from_slice("mask".into(), &mask);
-            let frame = self.0.frame().filter(&mask).map_err(|error| tetrys::Error::invalid(format!("polars: {error}")))?;
-            self.0.with_frame(frame)
-        })
-        .map(Self)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the options of a merge, named on the Python side")]
@@ -165,6 +150,7 @@ impl Index {
         to_python(py, &wait_long(py, async move { writer.size().await })?)
     }
 
+    #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,

@@ -4,10 +4,13 @@
 mod arrays;
 mod capsule;
 mod change;
+mod column;
 mod diff;
 mod error;
+mod exact;
 mod index;
 mod loader;
+mod pickle;
 mod runtime;
 mod table;
 mod write;
@@ -30,7 +33,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<loader::Scan>()?;
     module.add_class::<loader::Times>()?;
     module.add_class::<arrays::Ragged>()?;
-    module.add_class::<write::Column>()?;
+    module.add_class::<column::Column>()?;
     module.add_class::<write::Receipt>()?;
     module.add_class::<write::TableWriter>()?;
     module.add_class::<write::Partition>()?;
@@ -38,7 +41,9 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::concat, module)?)?;
     module.add_function(wrap_pyfunction!(index::run, module)?)?;
     module.add_function(wrap_pyfunction!(change::patch, module)?)?;
-    module.add_function(wrap_pyfunction!(write::columns_of, module)?)?;
+    module.add_function(wrap_pyfunction!(column::columns_of, module)?)?;
     module.add_function(wrap_pyfunction!(loader::ingest_l5, module)?)?;
+    module.add_function(wrap_pyfunction!(loader::restore_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::restore_ragged, module)?)?;
     Ok(())
 }

@@ -6,16 +6,16 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 use futures::{StreamExt, stream::BoxStream};
 use pyo3::{
-    exceptions::PyKeyError,
     prelude::*,
-    types::{PyCapsule, PyDict, PyList},
+    types::{PyBytes, PyCapsule, PyDict, PyList},
 };
 use tetrys::{Edge, Explain, Offsets, TimeOffsets, Window};
 
 use crate::{
     arrays, capsule,
-    error::{Internal, IntoPython, Invalid},
+    error::{Internal, IntoPython, Invalid, no_column, wrong_type},
     index::{Index, parse_pick},
+    pickle,
     runtime::{wait, wait_long},
     table::Table,
 };
@@ -26,18 +26,32 @@ const MANY: usize = 64;
 /// Reads rows by their position in an index.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct RowLoader {
+    /// Of every column.
     loader: tetrys::RowLoader,
+    /// Of the columns that are read where a call names none.
+    chosen: tetrys::RowLoader,
     /// The loader of the columns asked for last: most callers ask for the same ones again. Locked while the GIL is held only.
     last: Mutex<Option<(Vec<String>, tetrys::RowLoader)>>,
 }
 
 impl RowLoader {
-    fn of(loader: tetrys::RowLoader) -> Self {
-        Self { loader, last: Mutex::default() }
+    fn of(loader: tetrys::RowLoader, edge: &str, keep: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
+        let edge = match edge {
+            "pad" => Edge::Pad,
+            "skip" => Edge::Skip,
+            "error" => Edge::Error,
+            other => return Err(Invalid::new_err(format!("edge `{other}`: expected pad, skip or error"))),
+        };
+        let loader = loader.edge(edge).keep(keep);
+        let chosen = match columns {
+            Some(columns) => loader.clone().columns(columns).py()?,
+            None => loader.clone(),
+        };
+        Ok(Self { loader, chosen, last: Mutex::default() })
     }
 
     fn with(&self, columns: Option<Vec<String>>) -> PyResult<tetrys::RowLoader> {
-        let Some(columns) = columns else { return Ok(self.loader.clone()) };
+        let Some(columns) = columns else { return Ok(self.chosen.clone()) };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((held, loader)) = &*last
             && *held == columns
@@ -49,32 +63,29 @@ impl RowLoader {
         Ok(loader)
     }
 
-    fn position(&self, position: isize) -> PyResult<u64> {
+    fn position(&self, position: &Bound<'_, PyAny>) -> PyResult<u64> {
         let len = usize::try_from(self.loader.len()).unwrap_or(usize::MAX);
-        arrays::place(position, len).map(|place| place as u64)
-    }
-
-    fn positions(&self, positions: Vec<isize>) -> PyResult<Vec<u64>> {
-        positions.into_iter().map(|position| self.position(position)).collect()
+        arrays::place_of(position, len).map(|place| place as u64)
     }
 }
 
 #[pymethods]
 impl RowLoader {
-    #[new]
-    fn new(py: Python<'_>, index: &Index, edge: &str, keep: usize) -> PyResult<Self> {
-        let edge = match edge {
-            "pad" => Edge::Pad,
-            "skip" => Edge::Skip,
-            "error" => Edge::Error,
-            other => return Err(Invalid::new_err(format!("edge `{other}`: expected pad, skip or error"))),
-        };
-        let loader = py.detach(|| tetrys::RowLoader::new(&index.0)).py()?;
-        Ok(Self::of(loader.edge(edge).keep(keep)))
+    /// Of the rows of an index.
+    #[staticmethod]
+    fn of_index(py: Python<'_>, index: &Index, edge: &str, keep: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
+        Self::of(py.detach(|| tetrys::RowLoader::new(&index.0)).py()?, edge, keep, columns)
     }
 
+    /// Of all rows of a table; no frame is made, so that it works in a forked child.
+    #[staticmethod]
+    fn of_table(table: &Table, edge: &str, keep: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
+        Self::of(table.table.row_loader(), edge, keep, columns)
+    }
+
+    /// The columns that are read where a call names none.
     fn column_names(&self) -> Vec<String> {
-        self.loader.column_names().map(str::to_owned).collect()
+        self.chosen.column_names().map(str::to_owned).collect()
     }
 
     /// The names of the columns that any of the patterns matches.
@@ -82,7 +93,12 @@ impl RowLoader {
         Ok(self.loader.clone().columns(&patterns).py()?.column_names().map(str::to_owned).collect())
     }
 
-    fn get_row<'py>(&self, py: Python<'py>, position: isize, columns: Option<Vec<String>>) -> PyResult<Bound<'py, PyDict>> {
+    fn get_row<'py>(
+        &self,
+        py: Python<'py>,
+        position: &Bound<'py, PyAny>,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let (loader, position) = (self.with(columns)?, self.position(position)?);
         let row = wait(py, loader.get_row(position))?;
         dict_of(py, row.as_rows(), 0)
@@ -91,7 +107,7 @@ impl RowLoader {
     fn get_rows(
         &self,
         py: Python<'_>,
-        position: isize,
+        position: &Bound<'_, PyAny>,
         columns: Option<Vec<String>>,
         window: &Bound<'_, PyAny>,
     ) -> PyResult<Rows> {
@@ -99,24 +115,29 @@ impl RowLoader {
         wait(py, loader.get_rows(position, &window)).map(Rows)
     }
 
-    /// The rows of all windows, and where each starts.
+    /// The rows of all windows, those of each, and how many rows a window has at most.
     fn get_windows(
         &self,
         py: Python<'_>,
-        positions: Vec<isize>,
+        positions: Vec<u64>,
         columns: Option<Vec<String>>,
         window: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<Rows>> {
-        let (loader, positions, window) = (self.with(columns)?, self.positions(positions)?, parse_window(window)?);
+    ) -> PyResult<(Rows, Vec<Rows>, usize)> {
+        let (loader, window) = (self.with(columns)?, parse_window(window)?);
+        let most = match &window {
+            Window::Rows(offsets) => offsets.len(),
+            Window::Times(times) => times.len(),
+        };
         let windows = match positions.len() {
             0..MANY => wait(py, loader.get_windows(&positions, &window))?,
             _ => wait_long(py, async move { loader.get_windows(&positions, &window).await })?,
         };
-        (0..windows.len()).map(|window| windows.get(window).py().map(Rows)).collect()
+        let each = (0..windows.len()).map(|window| windows.get(window).py().map(Rows)).collect::<PyResult<_>>()?;
+        Ok((Rows(windows.rows().clone()), each, most))
     }
 
-    fn take(&self, py: Python<'_>, positions: Vec<isize>, columns: Option<Vec<String>>) -> PyResult<Rows> {
-        let (loader, positions) = (self.with(columns)?, self.positions(positions)?);
+    fn take(&self, py: Python<'_>, positions: Vec<u64>, columns: Option<Vec<String>>) -> PyResult<Rows> {
+        let loader = self.with(columns)?;
         match positions.len() {
             0..MANY => wait(py, loader.take(&positions)).map(Rows),
             _ => wait_long(py, async move { loader.take(&positions).await }).map(Rows),
@@ -134,11 +155,11 @@ impl RowLoader {
     fn explain<'py>(
         &self,
         py: Python<'py>,
-        positions: Vec<isize>,
+        positions: Vec<u64>,
         columns: Option<Vec<String>>,
         window: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (loader, positions) = (self.with(columns)?, self.positions(positions)?);
+        let loader = self.with(columns)?;
         let cost = match window {
             Some(window) => {
                 let window = parse_window(&window)?;
@@ -180,7 +201,7 @@ fn explained<'py>(py: Python<'py>, cost: &Explain) -> PyResult<Bound<'py, PyDict
 /// Row offsets (`range(-10, 1)`, a list, `"-10..=0"`), or `tetrys.times(..)`.
 fn parse_window(window: &Bound<'_, PyAny>) -> PyResult<Window> {
     if let Ok(times) = window.cast::<Times>() {
-        return Ok(Window::Times(times.get().0.clone()));
+        return Ok(Window::Times(times.get().offsets.clone()));
     }
     if let Ok(text) = window.extract::<String>() {
         return text.parse::<Offsets>().map(Window::Rows).py();
@@ -189,20 +210,43 @@ fn parse_window(window: &Bound<'_, PyAny>) -> PyResult<Window> {
     Offsets::new(offsets).map(Window::Rows).py()
 }
 
+/// Column, deltas, pick, and tolerance.
+type Said = (String, Vec<String>, String, Option<String>);
+
 /// The rows at these times around a row.
 #[pyclass(frozen, module = "tetrys._tetrys")]
-pub(crate) struct Times(TimeOffsets);
+pub(crate) struct Times {
+    offsets: TimeOffsets,
+    /// What it was made of.
+    said: Said,
+}
 
 #[pymethods]
 impl Times {
     #[new]
     #[pyo3(signature = (column, deltas, pick = "nearest", tolerance = None))]
     fn new(column: String, deltas: Vec<String>, pick: &str, tolerance: Option<String>) -> PyResult<Self> {
-        let times = TimeOffsets::new(column, deltas).py()?.pick(parse_pick(pick)?);
-        match tolerance {
-            Some(tolerance) => times.within(tolerance).py().map(Self),
-            None => Ok(Self(times)),
-        }
+        let said = (column.clone(), deltas.clone(), pick.to_owned(), tolerance.clone());
+        let offsets = TimeOffsets::new(column, deltas).py()?.pick(parse_pick(pick)?);
+        let offsets = match tolerance {
+            Some(tolerance) => offsets.within(tolerance).py()?,
+            None => offsets,
+        };
+        Ok(Self { offsets, said })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, Said) {
+        (py.get_type::<Self>().into_any(), self.said.clone())
+    }
+
+    fn __len__(&self) -> usize {
+        self.offsets.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let (column, deltas, pick, tolerance) = &self.said;
+        let within = tolerance.as_ref().map_or(String::new(), |tolerance| format!(" within {tolerance}"));
+        format!("times of `{column}`: {pick} to {}{within}", deltas.join(", "))
     }
 }
 
@@ -264,13 +308,15 @@ impl Rows {
     }
 
     /// Which rows of a column have a table behind them, bool [rows]: as `mask`, less those without a partner in a merge.
-    fn column_mask<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, numpy::PyArray1<bool>>> {
-        Ok(numpy::PyArray1::from_vec(py, self.0.column_mask(name).py()?))
+    fn column_mask<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, numpy::PyArray1<bool>>> {
+        let place = self.place(name)?;
+        let name = self.0.batch().schema_ref().field(place).name().clone();
+        Ok(numpy::PyArray1::from_vec(py, self.0.column_mask(&name).py()?))
     }
 
     /// Which rows of a column are not null, bool [rows].
-    fn valid<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        arrays::valid(py, self.0.column(name).py()?)
+    fn valid<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arrays::valid(py, self.0.batch().column(self.place(name)?))
     }
 
     /// The type of each column, as schemas write it: {name: "f32[?,4]"}.
@@ -289,7 +335,7 @@ impl Rows {
     ///     >>> rows = tt.row_loader(tt.read_index("drives")).take([3, 4])
     ///     >>> [image.shape for image in rows.images("camera.jpeg")]
     ///     [(6, 8, 3), (6, 8, 3)]
-    fn images<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn images<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let values = self.__getitem__(py, name)?;
         py.import("tetrys._images")?.call_method1("decode_all", (name, values))
     }
@@ -308,8 +354,8 @@ impl Rows {
     }
 
     /// One row, as `RowLoader.get_row` gives it.
-    fn row<'py>(&self, py: Python<'py>, row: isize) -> PyResult<Bound<'py, PyDict>> {
-        dict_of(py, &self.0, arrays::place(row, self.0.len())?)
+    fn row<'py>(&self, py: Python<'py>, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        dict_of(py, &self.0, arrays::place_of(row, self.0.len())?)
     }
 
     /// The names of the columns.
@@ -328,14 +374,13 @@ impl Rows {
         Ok(self.keys().into_iter().zip(self.values(py)?).collect())
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let batch = self.0.batch();
-        let place = batch.schema_ref().index_of(name).map_err(|_| PyKeyError::new_err(name.to_owned()))?;
-        arrays::column(py, &self.0.column_types()[place], batch.column(place))
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let place = self.place(name)?;
+        arrays::column(py, &self.0.column_types()[place], self.0.batch().column(place))
     }
 
-    fn __contains__(&self, name: &str) -> bool {
-        self.0.batch().schema_ref().index_of(name).is_ok()
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
+        name.extract::<String>().is_ok_and(|name| self.0.batch().schema_ref().index_of(&name).is_ok())
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -347,6 +392,16 @@ impl Rows {
         self.0.len()
     }
 
+    /// Takes the values along.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
+        let restore = py.import("tetrys._tetrys")?.getattr("restore_rows")?;
+        let bytes = PyBytes::new(py, &pickle::to_bytes(self.0.batch())?);
+        let types = self.0.column_types().iter().map(ToString::to_string).collect();
+        let partners = self.0.partners().map(<[_]>::to_vec);
+        Ok((restore, (bytes, types, self.0.table_rows().to_vec(), partners)))
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
@@ -372,6 +427,32 @@ impl Rows {
             self.keys().iter().zip(self.0.column_types()).map(|(name, ty)| format!("{name}: {ty}")).collect();
         format!("Rows: {} of which {there} exist; {}", self.0.len(), columns.join(", "))
     }
+}
+
+impl Rows {
+    /// The place of a column.
+    fn place(&self, name: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let Ok(text) = name.extract::<String>() else {
+            return Err(wrong_type(&format!("a column is named by its name, found {}", name.repr()?)));
+        };
+        let schema = self.0.batch().schema_ref();
+        schema.index_of(&text).map_err(|_| no_column(&format!("no column `{text}`; there are: {}", self.keys().join(", "))))
+    }
+}
+
+/// Values, types, rows of the table, and which rows of each column have a table behind them.
+type Pickled<'py> = (Bound<'py, PyBytes>, Vec<String>, Vec<Option<u64>>, Option<Vec<Vec<bool>>>);
+
+/// What pickled rows become.
+#[pyfunction]
+pub(crate) fn restore_rows(
+    bytes: &[u8],
+    types: Vec<String>,
+    rows: Vec<Option<u64>>,
+    partners: Option<Vec<Vec<bool>>>,
+) -> PyResult<Rows> {
+    let types = types.iter().map(|ty| ty.parse().py()).collect::<PyResult<_>>()?;
+    tetrys::Rows::from_parts(pickle::from_bytes(bytes)?, types, rows, partners).py().map(Rows)
 }
 
 /// Takes a Level 5 data set in as a new table.

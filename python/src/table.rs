@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyTuple},
-};
+use pyo3::{prelude::*, types::PyDict};
 use serde::Serialize;
 use tetrys::table::{GcSettings, now_ms};
 
@@ -16,8 +13,8 @@ use crate::{
     runtime::{check_frames, wait_long},
 };
 
-/// One version of a table; immutable.
-#[pyclass(frozen, module = "tetrys")]
+/// One version of a table; `tetrys.Table` is the face of it.
+#[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Table {
     pub(crate) table: tetrys::Table,
 }
@@ -60,18 +57,18 @@ pub(crate) fn reporter(progress: Option<Py<PyAny>>) -> impl FnMut(u64, u64) + Se
 impl Table {
     /// Opens the newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to tables that
     /// are no neighbours of it are followed below the URLs of `allow` alone.
-    ///
-    ///     >>> table = tt.Table("drives")
-    ///     >>> table.version, len(table), tt.Table("drives@1").version
-    ///     (1, 20, 1)
-    ///
-    /// Raises `NotFound` where there is no table, no such version or tag; `Corrupt` where its bytes are not what was written.
     #[new]
     #[pyo3(signature = (url, *, allow = Vec::new()))]
     fn new(py: Python<'_>, url: String, allow: Vec<String>) -> PyResult<Self> {
         let options = tetrys::StoreOptions::from_env().allow(allow.iter().cloned());
         let table = wait_long(py, async move { tetrys::Table::open_with(&url, &options).await })?;
         Ok(Self::from(table).allowing(allow))
+    }
+
+    /// Where references to absolute URLs may lead.
+    #[getter]
+    fn allowed(&self) -> Vec<String> {
+        self.table.allowed().to_vec()
     }
 
     /// Where the table lies.
@@ -122,6 +119,18 @@ impl Table {
         self.table.schema().index().map(|column| (column.name.clone(), column.ty.to_string())).collect()
     }
 
+    /// The index columns whose equal values make a sequence.
+    #[getter]
+    fn sequence_by(&self) -> Vec<String> {
+        self.table.schema().sequence_by().map(|column| column.name.clone()).collect()
+    }
+
+    /// The index columns that order the rows of a sequence.
+    #[getter]
+    fn order_by(&self) -> Vec<String> {
+        self.table.schema().order_by().map(|column| column.name.clone()).collect()
+    }
+
     /// The column groups, each with its columns and their types.
     #[getter]
     fn groups(&self) -> Vec<(String, Vec<(String, String)>)> {
@@ -150,11 +159,6 @@ impl Table {
     }
 
     /// What is said of a column: its unit, and what else was set.
-    ///
-    ///     >>> tt.Table("drives").column_properties("timestamp")
-    ///     {'unit': 'ms'}
-    ///
-    /// Raises `NotFound` for a column that is not there.
     fn column_properties<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyAny>> {
         let found = self.table.schema().column_named(column);
         let found = found.ok_or_else(|| crate::error::NotFound::new_err(format!("no column `{column}`")))?;
@@ -169,20 +173,12 @@ impl Table {
     }
 
     /// What the table is, in numbers: what `tetrys info --json` prints, as a dict. Loads the layouts.
-    ///
-    ///     >>> info = tt.Table("drives").info()
-    ///     >>> info["rows"], info["sequences"], info["preset"]
-    ///     (20, 2, 'balanced')
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let table = self.table.clone();
         to_python(py, &wait_long(py, async move { table.info().await })?)
     }
 
     /// What each version takes, and shares with others: what `tetrys du --json` prints, as a dict. Bytes; versions newest first.
-    ///
-    ///     >>> usage = tt.Table("drives").du()
-    ///     >>> [(one["version"], one["rows"], one["referenced_bytes"]) for one in usage["versions"]]
-    ///     [(1, 20, 0)]
     fn du<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let store = self.table.store().clone();
         to_python(py, &wait_long(py, async move { tetrys::Table::usage(&store).await })?)
@@ -190,23 +186,13 @@ impl Table {
 
     /// The versions that are there, newest first, each a dict: `version`, `parent`, `written_ms` (milliseconds since 1970 in UTC, by
     /// the store's clock), `operation`, `tags`, `rows`, `sequences`, `bytes_added`, `preset`, `writer`, `manifest_blake3`.
-    ///
-    ///     >>> table = tt.Table("drives").tag("gold")
-    ///     >>> [(one["version"], one["operation"], one["tags"]) for one in table.versions()]
-    ///     [(2, 'edit', []), (1, 'create', ['gold'])]
     fn versions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let table = self.table.clone();
         to_python(py, &wait_long(py, async move { table.history().await })?)
     }
 
     /// Reads every byte of this version and checks it: a dict with `objects`, `chunks`, `blocks`, `bytes`, and `damage`, a list of
-    /// dicts with `object` and `problem`, empty for a sound table. With `all_versions` every version is checked, with `sources` the
-    /// tables behind a view too; `not_checked` lists what was left. `progress` is told bytes done and bytes in all.
-    ///
-    ///     >>> tt.Table("drives").verify()["damage"]
-    ///     []
-    ///
-    /// Raises `Unavailable`, `Denied` where the store does not answer: damage is listed, not raised.
+    /// dicts with `object` and `problem`, empty for a sound table. `progress` is told bytes done and bytes in all.
     #[pyo3(signature = (*, all_versions = false, sources = false, progress = None))]
     fn verify<'py>(
         &self,
@@ -222,14 +208,7 @@ impl Table {
     }
 
     /// What differs between this table and one that was before it, told by index columns and hashes; no payload is read. Rows are
-    /// matched by the index columns `on`, else by those of sequence and order, else by their numbers. Rows that share a block with
-    /// others are known to differ together only (`Diff.is_exact`); with `exact` they are read and compared.
-    ///
-    ///     >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-    ///     >>> print(old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"]))
-    ///     2 rows -> 3: 1 added, 0 removed, 0 changed, 2 unchanged
-    ///
-    /// Raises `NotFound` for a key that is no index column of both, `Invalid` for one of different types.
+    /// matched by the index columns `on`, else by those of sequence and order, else by their numbers.
     #[pyo3(signature = (before, on = Vec::new(), *, exact = false))]
     fn diff(&self, py: Python<'_>, before: &Self, on: Vec<String>, exact: bool) -> PyResult<Diff> {
         let (now, before) = (self.table.clone(), before.table.clone());
@@ -238,8 +217,6 @@ impl Table {
     }
 
     /// Of a view, the table versions whose rows it has, in the order in which they were put together; else none.
-    ///
-    /// Raises `NotFound` where one is not there any more, or there in another state; `Denied` where it may not be followed.
     fn sources(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
         let table = self.table.clone();
         let sources = wait_long(py, async move { table.sources().await })?;
@@ -248,8 +225,6 @@ impl Table {
 
     /// Of a view, or of a table with references: a version that looks for other tables at these URLs first. A table that moved is
     /// known by its UUID and the hash of the version; another one is refused.
-    ///
-    /// Raises `NotFound` where none of the URLs has a table that is needed.
     #[pyo3(signature = (*urls))]
     fn rebind(&self, py: Python<'_>, urls: Vec<String>) -> PyResult<Self> {
         let table = self.table.clone();
@@ -262,123 +237,10 @@ impl Table {
         self.like(self.table.clone()).allowing(urls)
     }
 
-    /// The URLs in other stores that a reader of this table has to allow: those by which it refers to tables that are no
-    /// neighbours of it. Of a view the tables behind it are opened, as far as they can be.
-    ///
-    ///     >>> tt.Table("drives").must_allow()
-    ///     []
+    /// The URLs in other stores that a reader of this table has to allow.
     fn must_allow(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let table = self.table.clone();
         wait_long(py, async move { Ok(table.must_allow().await) })
-    }
-
-    /// A version with more rows, cut as this table's are; blocks that an earlier version or one of the tables `reference` has are
-    /// not stored again. `data` is what `tt.write_table` takes; options are `reference`, `reuse`, `locality`, `preset`,
-    /// `write_memory`, `properties` and `progress`, as there.
-    ///
-    ///     >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-    ///     >>> table = table.append({"time": [2], "lidar.count": [8]})
-    ///     >>> table.version, tt.row_loader(table).take([1, 2])["lidar.count"].tolist()
-    ///     (2, [9, 8])
-    ///
-    /// Raises `Invalid` for other columns or a sequence that comes back, `Conflict` where another writer changed the same.
-    #[pyo3(signature = (data, **options))]
-    fn append<'py>(
-        this: &Bound<'py, Self>,
-        data: &Bound<'py, PyAny>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("tetrys._change")?.getattr("append")?.call((this, data), options)
-    }
-
-    /// A version with other rows; what was before stays in the versions before, and blocks that are the same are not stored again.
-    /// `data` and options are those of `tt.write_table`.
-    ///
-    ///     >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-    ///     >>> table = table.overwrite({"time": [0, 1, 2], "lidar.count": [7, 9, 9]}, index=["time"])
-    ///     >>> table.version, len(table), len(tt.open_table("sweeps@1"))
-    ///     (2, 3, 2)
-    ///
-    /// Raises `Conflict` where another writer committed rows in the meantime.
-    #[pyo3(signature = (data, **options))]
-    fn overwrite<'py>(
-        this: &Bound<'py, Self>,
-        data: &Bound<'py, PyAny>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("tetrys._change")?.getattr("overwrite")?.call((this, data), options)
-    }
-
-    /// A version with other values in the columns of one group; nothing else is written. `data` has one row for each row of the
-    /// table, in its order, or batches of them; or with `on`, index columns that tell which row is which, and rows that are not
-    /// there become null.
-    ///
-    ///     >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-    ///     >>> table = table.replace_group("lidar", {"time": [1, 0], "lidar.count": [5, 6]}, on=["time"])
-    ///     >>> tt.row_loader(table).take([0, 1])["lidar.count"].tolist()
-    ///     [6, 5]
-    ///
-    /// Raises `NotFound` for no such group, `Invalid` for missing rows or columns and keys that are not there or there twice,
-    /// `Conflict` where another writer changed the group or the rows.
-    #[pyo3(signature = (name, data, **options))]
-    fn replace_group<'py>(
-        this: &Bound<'py, Self>,
-        name: &str,
-        data: &Bound<'py, PyAny>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("tetrys._change")?.getattr("replace_group")?.call((this, name, data), options)
-    }
-
-    /// A version with one more column group; rows are given as to `replace_group`, types by `schema` where they should not be
-    /// guessed.
-    ///
-    ///     >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-    ///     >>> table = table.add_group("labels", {"labels.text": ["car", None]})
-    ///     >>> tt.row_loader(table)[0]
-    ///     {'lidar.count': np.int64(7), 'labels.text': 'car'}
-    ///
-    /// Raises `Invalid` for names that are there already; as `replace_group`.
-    #[pyo3(signature = (name, data, **options))]
-    fn add_group<'py>(
-        this: &Bound<'py, Self>,
-        name: &str,
-        data: &Bound<'py, PyAny>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("tetrys._change")?.getattr("add_group")?.call((this, name, data), options)
-    }
-
-    /// A version with other values in some rows, in columns of one group: `data` has these columns and the index columns `on` that
-    /// find the rows. Blocks without such rows stay.
-    ///
-    ///     >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-    ///     >>> table = table.patch({"time": [1], "lidar.count": [10]}, on=["time"])
-    ///     >>> tt.row_loader(table).take([0, 1])["lidar.count"].tolist()
-    ///     [7, 10]
-    ///
-    /// Raises `Invalid` for keys that are not there or there twice, and columns of several groups; `Conflict` where another writer
-    /// changed the group.
-    #[pyo3(signature = (data, on, **options))]
-    fn patch<'py>(
-        this: &Bound<'py, Self>,
-        data: &Bound<'py, PyAny>,
-        on: &Bound<'py, PyAny>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("tetrys._change")?.getattr("patch")?.call((this, data, on), options)
-    }
-
-    /// A version without some rows: row numbers, those of an index of this table, or those for which a polars expression is true.
-    /// Wide rows vanish without a byte of payload written.
-    ///
-    ///     >>> table = tt.Table("drives").delete(pl.col("pedestrians") == 0)
-    ///     >>> table.version, len(table)
-    ///     (2, 16)
-    ///
-    /// Raises `Invalid` for a row outside the table, `Conflict` where another writer changed these rows.
-    fn delete<'py>(this: &Bound<'py, Self>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("tetrys._change")?.call_method1("delete", (this, rows))
     }
 
     fn _delete(&self, py: Python<'_>, rows: Vec<u64>) -> PyResult<Self> {
@@ -390,13 +252,6 @@ impl Table {
     /// columns (`drop`), with properties of the table (`properties`, None takes one back) or of columns (`column_properties`,
     /// {column: {key: value}}), with names of versions (`tags`, {name: version or None for this one}), without some (`untag`). No
     /// payload is written.
-    ///
-    ///     >>> table = tt.Table("drives").edit(rename={"labels.text": "labels.note"}, properties={"license": "CC0"}, tags={"gold": 1})
-    ///     >>> table.version, table.properties, tt.open_table("drives@gold").version
-    ///     (2, {'license': 'CC0'}, 1)
-    ///
-    /// Raises `NotFound` for what is not there, `Invalid` for names that are taken and columns that others need, `Conflict` where
-    /// another writer changed the same.
     #[pyo3(signature = (*, rename = None, drop = Vec::new(), properties = None, column_properties = None, tags = None, untag = Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "changes by their names")]
     fn edit(
@@ -447,52 +302,6 @@ impl Table {
         wait_long(py, edit.commit()).map(|table| self.like(table))
     }
 
-    /// A version without these columns; a column group goes with its last one. As `edit(drop=columns)`.
-    ///
-    ///     >>> [name for name, _ in tt.Table("drives").drop_columns("labels.text").groups]
-    ///     ['lidar', 'camera']
-    #[pyo3(signature = (*columns))]
-    fn drop_columns(&self, py: Python<'_>, columns: Vec<String>) -> PyResult<Self> {
-        self.edit(py, None, columns, None, None, None, Vec::new())
-    }
-
-    /// A version in which a column has another name. As `edit(rename={column: name})`.
-    ///
-    ///     >>> table = tt.Table("drives").rename_column("labels.text", "labels.note")
-    ///     >>> tt.row_loader(table).get_row(0, ["labels.*"])
-    ///     {'labels.note': 'row 0'}
-    fn rename_column(&self, py: Python<'_>, column: &str, name: &str) -> PyResult<Self> {
-        let rename = PyDict::new(py);
-        rename.set_item(column, name)?;
-        self.edit(py, Some(&rename), Vec::new(), None, None, None, Vec::new())
-    }
-
-    /// A version that says these things of the table; None takes one back. As `edit(properties={...})`.
-    ///
-    ///     >>> tt.Table("drives").set_properties(license="CC0", rig=3).properties
-    ///     {'license': 'CC0', 'rig': 3}
-    #[pyo3(signature = (**properties))]
-    fn set_properties(&self, py: Python<'_>, properties: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        self.edit(py, None, Vec::new(), properties, None, None, Vec::new())
-    }
-
-    /// A version in which this version, or another one, has a name: `url@NAME` opens it. A name that is there moves.
-    ///
-    ///     >>> tt.Table("drives").tag("gold").tags
-    ///     {'gold': 1}
-    #[pyo3(signature = (name, version = None))]
-    fn tag(&self, py: Python<'_>, name: &str, version: Option<u64>) -> PyResult<Self> {
-        let tags = PyDict::new(py);
-        tags.set_item(name, version)?;
-        self.edit(py, None, Vec::new(), None, None, Some(&tags), Vec::new())
-    }
-
-    /// A version in which these names of versions are taken back.
-    #[pyo3(signature = (*names))]
-    fn untag(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
-        self.edit(py, None, Vec::new(), None, None, None, names)
-    }
-
     /// A version whose index segments have up to `segment_rows` rows: neighbours are put together, payload stays where it is. The
     /// same version where nothing can be put together.
     #[pyo3(signature = (*, segment_rows = 4_194_304))]
@@ -503,8 +312,6 @@ impl Table {
 
     /// A version that needs no other table: the chunks that it uses of others are copied, compared with their names, and the ties
     /// are cut. `progress` is told chunks done and chunks in all.
-    ///
-    /// Raises `Corrupt` where a chunk is missing or damaged, naming it and its owner.
     #[pyo3(signature = (*, progress = None))]
     fn materialize(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let table = self.table.clone();
@@ -516,12 +323,6 @@ impl Table {
     /// week) is deleted. Kept are the `keep` newest versions (0: all), those with a tag and those that other tables use. Without
     /// `apply` nothing is done, and the plan says what would be: a dict with `expired`, `pinned`, `condemn`, `delete`, `sweep`
     /// ({name: bytes}), `waiting` and `done`.
-    ///
-    ///     >>> plan = tt.Table("drives").gc(keep=3)
-    ///     >>> plan["done"], plan["condemn"], plan["delete"]
-    ///     (False, {}, {})
-    ///
-    /// Raises `Conflict` where another writer committed in the meantime, `Corrupt` where what a kept version names cannot be read.
     #[pyo3(signature = (*, keep = 0, age = None, apply = false))]
     fn gc<'py>(&self, py: Python<'py>, keep: usize, age: Option<Duration>, apply: bool) -> PyResult<Bound<'py, PyAny>> {
         let mut settings = GcSettings { keep_versions: keep, ..GcSettings::default() };
@@ -534,10 +335,6 @@ impl Table {
             }
         };
         to_python(py, &wait_long(py, work)?)
-    }
-
-    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("tetrys._html")?.call_method1("of_table", (this,))
     }
 
     /// The index, or those of its columns that match any of the patterns.
@@ -560,12 +357,6 @@ impl Table {
 
     fn __repr__(&self) -> String {
         format!("Table {} version {}: {} rows", self.table.url(), self.table.version(), self.table.rows())
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let restore = py.import("tetrys._change")?.getattr("restore")?;
-        let url = format!("{}@{}", self.table.url(), self.table.version());
-        Ok((restore, (url, self.table.allowed().to_vec()).into_pyobject(py)?))
     }
 }
 

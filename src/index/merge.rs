@@ -142,7 +142,7 @@ impl Merge {
     pub(crate) fn list_keys(&self) -> Result<Option<Vec<&str>>> {
         let lists = self.several == Several::Lists;
         if lists && (self.as_of.is_some() || self.on.is_empty()) {
-            return Err(Error::invalid("merge: lists of rows are made by keys alone, not by time: leave Merge::as_of out"));
+            return Err(Error::invalid("merge: lists of rows are made by keys alone: leave the time out"));
         }
         Ok(lists.then(|| self.on.iter().map(|(_, right)| right.as_str()).collect()))
     }
@@ -189,7 +189,7 @@ impl Merge {
                     let names: Vec<&str> = self.on.iter().map(|(_, right)| right.as_str()).collect();
                     return Err(Error::invalid(format!(
                         "merge: row {row} on the right has the same {} as row {slot}; take the first of such rows, the last, or \
-                         all of them as a list (Merge::first, Merge::last, Merge::group_to_list)",
+                         all of them as a list (`first`, `last`, `group_to_list`)",
                         names.join(", ")
                     )));
                 }
@@ -251,7 +251,7 @@ impl Merge {
                     let keys = self.on.iter().map(|(_, right)| right.as_str()).chain([right_time]);
                     return Err(Error::invalid(format!(
                         "merge: rows {} and {} on the right have the same {}; take the first of such rows or the last \
-                         (Merge::first, Merge::last)",
+                         (`first`, `last`)",
                         first.2,
                         second.2,
                         keys.collect::<Vec<_>>().join(", ")

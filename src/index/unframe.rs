@@ -43,7 +43,7 @@ pub fn column_type(column: &Column) -> Result<ColumnType> {
         DataType::Datetime(ticked, zone) => Ok(ColumnType::Timestamp(unit(ticked), zone.as_ref().map(|zone| zone.to_string()))),
         DataType::Duration(ticked) => Ok(ColumnType::Duration(unit(ticked))),
         other => Err(Error::invalid(format!(
-            "column `{}` is {other}, which an index cannot hold: cast it, or leave it out by Index::select",
+            "column `{}` is {other}, which an index cannot hold: cast it, or leave it out of the frame",
             column.name()
         ))),
     }

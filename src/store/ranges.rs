@@ -39,7 +39,7 @@ pub const READ_LIMITS: [(&str, &str); 12] = [
     ),
     ("answers kept in memory, of one process", "none; beside a cache 64 MiB (option cache_memory), of answers up to 256 KiB"),
     ("memory of results that were dropped, kept for the next ones, of one process", "512 MiB"),
-    ("decoded blocks of small rows kept by a row loader", "64 MiB (`RowLoader::keep`, in Python `keep`)"),
+    ("decoded blocks of small rows kept by a row loader", "64 MiB (`keep` of the loader)"),
     ("rows of a window", "16,777,216"),
 ];
 

@@ -292,11 +292,11 @@ impl Index {
             let before = sources.len();
             for source in index.sources.iter() {
                 if sources.iter().any(|held| held.tag == source.tag) {
-                    return Err(Error::invalid(format!("{} is there twice: use Index::merge", source.table.url())));
+                    return Err(Error::invalid(format!("{} is there twice: merge the indexes instead", source.table.url())));
                 }
                 let taken = |name: &String| sources.iter().flat_map(|held| held.columns.iter()).any(|(held, _)| held == name);
                 if let Some((name, _)) = source.columns.iter().find(|(name, _)| taken(name)) {
-                    return Err(Error::invalid(format!("column `{name}` is in two tables: use Index::merge")));
+                    return Err(Error::invalid(format!("column `{name}` is in two tables: merge the indexes instead")));
                 }
                 sources.push(IndexSource { base: before + source.base, ..source.clone() });
             }
@@ -375,6 +375,7 @@ impl RowLoader {
                 at: Some(at.into()),
                 lists: source.lists.clone(),
                 columns: Arc::clone(&source.columns),
+                index: Arc::clone(&source.index),
             });
         }
         Ok(Self::of_sources(sources.into(), index.len() as u64))

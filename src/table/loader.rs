@@ -17,6 +17,7 @@ use futures::{
 use tokio::sync::OnceCell;
 
 use super::{
+    index_values,
     rows::{Row, Rows},
     source::{GroupPages, Slots, Source, SourcePart},
     version::Table,
@@ -39,8 +40,9 @@ pub struct RowLoader {
     view: Option<Table>,
     len: u64,
     columns: Vec<Wanted>,
-    /// Those that [`RowLoader::columns`] chooses from.
+    /// Those that [`RowLoader::columns`] chooses from: the columns of groups, and those of the index.
     every: Arc<[Wanted]>,
+    every_index: Arc<[Wanted]>,
     edge: Edge,
     coalesce: Option<Coalesce>,
     kept: Arc<KeptBlocks>,
@@ -64,6 +66,15 @@ struct Wanted {
     name: String,
     ty: ColumnType,
     origins: Vec<(usize, ColumnId)>,
+    /// Whether it is an index column.
+    of_index: bool,
+}
+
+impl Wanted {
+    /// Whether it is a group column of a source.
+    fn is_stored_in(&self, source: usize) -> bool {
+        !self.of_index && self.origins.iter().any(|(origin, _)| *origin == source)
+    }
 }
 
 /// Columns (numbers in [`RowLoader::columns`]) at rows.
@@ -85,7 +96,13 @@ impl RowLoader {
         let columns = view.sources.iter().enumerate().flat_map(|(number, source)| {
             source.columns.iter().map(move |column| (number, column.name.as_str(), column.id, source.type_of(column)))
         });
-        let mut loader = Self::of_columns(columns, table.rows());
+        // The tables behind the view are not open yet: their index columns have the types of the view's.
+        let types: HashMap<&str, &ColumnType> = table.schema().index().map(|column| (column.name.as_str(), &column.ty)).collect();
+        let index = view.sources.iter().enumerate().flat_map(|(number, source)| {
+            let typed = source.index.iter().filter_map(|column| Some((column, *types.get(column.name.as_str())?)));
+            typed.map(move |(column, ty)| (number, column.name.as_str(), column.id, ty.clone()))
+        });
+        let mut loader = Self::of_columns(columns, index, table.rows());
         loader.view = Some(table.clone());
         loader
     }
@@ -110,35 +127,40 @@ impl RowLoader {
             let typed = source.columns.iter().filter_map(|(name, id)| source.type_of(*id).map(|ty| (name.as_str(), *id, ty)));
             typed.map(move |(name, id, ty)| (number, name, id, ty))
         });
-        let loader = Self::of_columns(columns, len);
+        let index = sources.iter().enumerate().flat_map(|(number, source)| {
+            let typed = source.index.iter().filter_map(|(name, id)| source.index_type(*id).map(|ty| (name.as_str(), *id, ty)));
+            typed.map(move |(name, id, ty)| (number, name, id, ty))
+        });
+        let loader = Self::of_columns(columns, index, len);
         Self { sources: Arc::new(OnceCell::from(sources)), ..loader }
     }
 
-    /// A loader that has no sources yet: of the source, the name, the id and the type of each column.
-    fn of_columns<'a>(named: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>, len: u64) -> Self {
-        let mut columns: Vec<Wanted> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for (number, name, id, ty) in named {
-            if let Some(column) = places.get(name).and_then(|place| columns.get_mut(*place)) {
-                column.origins.push((number, id));
-            } else {
-                places.insert(name, columns.len());
-                columns.push(Wanted { name: name.to_owned(), ty, origins: vec![(number, id)] });
-            }
-        }
-        let every = columns.clone().into();
+    /// A loader that has no sources yet: of the source, the name, the id and the type of each group column, and of each index
+    /// column.
+    fn of_columns<'a>(
+        groups: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>,
+        index: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>,
+        len: u64,
+    ) -> Self {
+        let columns = named(groups, false);
+        let (every, every_index) = (columns.clone().into(), named(index, true).into());
         let (edge, coalesce, prepared) = (Edge::default(), None, Arc::default());
         let kept = Arc::new(KeptBlocks::new(KEEP));
-        Self { sources: Arc::default(), view: None, len, columns, every, edge, coalesce, kept, prepared }
+        Self { sources: Arc::default(), view: None, len, columns, every, every_index, edge, coalesce, kept, prepared }
     }
 
     /// Reads only the columns that match any of the patterns: `lidar.*`, `*.jpeg`, `re:...`.
     ///
+    /// A pattern that matches no group column chooses index columns: `timestamp`. They come before the others, with the values
+    /// that the tables have, also for rows of a window that a filter took out of the index.
+    ///
     /// # Errors
     /// `NotFound` for a pattern that matches nothing, naming the nearest column.
     pub fn columns<P: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
-        let chosen = self.select(&self.every, patterns)?;
-        self.columns = chosen.into_iter().filter_map(|place| self.every.get(place).cloned()).collect();
+        let [names, index] = [&self.every, &self.every_index].map(|columns| columns.iter().map(|column| column.name.as_str()));
+        let (chosen, of_index) = index_values::select(&names.collect::<Vec<_>>(), &index.collect::<Vec<_>>(), patterns)?;
+        let of_index = of_index.into_iter().filter_map(|place| self.every_index.get(place).cloned());
+        self.columns = of_index.chain(chosen.into_iter().filter_map(|place| self.every.get(place).cloned())).collect();
         self.prepared = Arc::default();
         Ok(self)
     }
@@ -422,7 +444,7 @@ impl RowLoader {
         for (number, source) in self.sources().iter().enumerate() {
             let merged = source.base == base;
             if !merged && source.row_at(position).is_some() {
-                let reads = |column: &&Wanted| column.origins.iter().any(|(origin, _)| *origin == number);
+                let reads = |column: &&Wanted| column.is_stored_in(number);
                 if let Some(column) = columns.iter().filter_map(|column| self.columns.get(*column)).find(reads) {
                     return Err(source.no_join_map(&column.name));
                 }
@@ -471,13 +493,26 @@ impl RowLoader {
             let slots: &'a Slots = part.slots;
             let lists = self.sources().get(number).and_then(|source| source.lists.as_ref());
             let Some(rows) = slots.of.get(number).filter(|rows| rows.iter().any(Option::is_some)) else { continue };
-            let wanted = part.columns.iter().filter_map(|column| self.columns.get(*column));
+            let wanted = part.columns.iter().filter_map(|column| self.columns.get(*column)).filter(|column| !column.of_index);
             let columns: Vec<ColumnId> =
                 wanted.flat_map(|column| &column.origins).filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
             if !columns.is_empty() {
                 let rows = lists.map_or(Cow::Borrowed(rows.as_slice()), |lists| Cow::Owned(lists.rows_of(rows)));
                 found.push((place, SourcePart { columns, rows }));
             }
+        }
+        found
+    }
+
+    /// The index columns that the parts want of a source: the number of the part, the column, and the rows.
+    fn index_parts<'a>(&self, number: usize, parts: &[Part<'a>]) -> Vec<(usize, ColumnId, &'a [Option<u64>])> {
+        let mut found = Vec::new();
+        for (place, part) in parts.iter().enumerate() {
+            let slots: &'a Slots = part.slots;
+            let Some(rows) = slots.of.get(number).filter(|rows| rows.iter().any(Option::is_some)) else { continue };
+            let wanted = part.columns.iter().filter_map(|column| self.columns.get(*column)).filter(|column| column.of_index);
+            let ids = wanted.flat_map(|column| &column.origins).filter(|(origin, _)| *origin == number).map(|(_, id)| *id);
+            found.extend(ids.map(|id| (place, id, rows.as_slice())));
         }
         found
     }
@@ -511,7 +546,8 @@ impl RowLoader {
     }
 
     fn choose_groups(&self, number: usize, columns: &[usize]) -> Result<Vec<GroupPages>> {
-        let wanted = columns.iter().filter_map(|column| self.columns.get(*column)).flat_map(|column| &column.origins);
+        let wanted = columns.iter().filter_map(|column| self.columns.get(*column)).filter(|column| !column.of_index);
+        let wanted = wanted.flat_map(|column| &column.origins);
         let ids: Vec<ColumnId> = wanted.filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
         self.sources()[number].choose_groups(&ids, self.coalesce)
     }
@@ -525,13 +561,19 @@ impl RowLoader {
         let reads = self.sources().iter().enumerate().map(|(number, source)| {
             let wanted = self.source_parts(number, &parts);
             let groups = self.groups(number, &parts);
+            let of_index = self.index_parts(number, &parts);
             async move {
+                let mut all = BTreeMap::new();
+                for (place, id, rows) in of_index {
+                    all.insert((place, id), source.index_at(id, rows).await?);
+                }
                 if wanted.is_empty() {
-                    return Ok(BTreeMap::new());
+                    return Ok(all);
                 }
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
                 let found = source.read(source.plan(&wanted, &groups?, self.coalesce, self.kept(number)).await?).await?;
-                Ok::<_, Error>(found.into_iter().map(|((part, id), array)| ((places[part], id), array)).collect())
+                all.extend(found.into_iter().map(|((part, id), array)| ((places[part], id), array)));
+                Ok::<_, Error>(all)
             }
         });
         let mut found: Vec<BTreeMap<(usize, ColumnId), ArrayRef>> = try_join_all(reads).await?;
@@ -589,6 +631,23 @@ impl RowLoader {
             .map(|column| (0..len).map(|row| column.origins.iter().any(|(source, _)| there(*source, row).is_some())).collect());
         Ok(Rows::new(batch, types, rows).with_partners(partners.collect()))
     }
+}
+
+/// Columns by name, each with all of its origins; an origin of another type than the first is left out.
+fn named<'a>(columns: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>, of_index: bool) -> Vec<Wanted> {
+    let mut found: Vec<Wanted> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (number, name, id, ty) in columns {
+        if let Some(column) = places.get(name).and_then(|place| found.get_mut(*place)) {
+            if !of_index || column.ty == ty {
+                column.origins.push((number, id));
+            }
+        } else {
+            places.insert(name, found.len());
+            found.push(Wanted { name: name.to_owned(), ty, origins: vec![(number, id)], of_index });
+        }
+    }
+    found
 }
 
 /// A column of which each row is in one of several sources.

@@ -295,7 +295,7 @@ impl Index {
             ))),
             None => self.sources[0].whole.as_ref().ok_or_else(|| {
                 Error::invalid(format!(
-                    "merge: the left index is of a view with some rows of {}: load the others by Index::with_sources first",
+                    "merge: the left index is of a view with some rows of {}: load the others by `with_sources` first",
                     self.table().url()
                 ))
             }),

@@ -13,6 +13,7 @@ pub mod hints;
 mod history;
 #[cfg(feature = "frame")]
 mod index;
+mod index_values;
 mod info;
 mod keys;
 mod lists;

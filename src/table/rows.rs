@@ -53,6 +53,35 @@ impl Rows {
         }
     }
 
+    /// Rows that were taken apart: `partners` has for each column which of its rows have a table behind them, none where these
+    /// are the rows that exist.
+    ///
+    /// # Errors
+    /// `Invalid` where a column is of another Arrow type than its column type, or of another length.
+    pub fn from_parts(
+        batch: RecordBatch,
+        types: Vec<ColumnType>,
+        rows: Vec<Option<u64>>,
+        partners: Option<Vec<Vec<bool>>>,
+    ) -> Result<Self> {
+        let typed = batch.columns().iter().map(|array| array.data_type().clone()).eq(types.iter().map(ColumnType::arrow));
+        let counted = partners.iter().flatten().all(|there| there.len() == rows.len());
+        let columns = partners.as_ref().is_none_or(|partners| partners.len() == types.len());
+        if !typed || !counted || !columns || batch.num_rows() != rows.len() {
+            return Err(Error::invalid(format!(
+                "{} rows of {} columns that do not fit their types and masks",
+                batch.num_rows(),
+                batch.num_columns()
+            )));
+        }
+        Ok(Self { batch, types: types.into(), rows, partners })
+    }
+
+    /// For each column which of its rows have a table behind them; none where these are the rows that exist.
+    pub fn partners(&self) -> Option<&[Vec<bool>]> {
+        self.partners.as_deref()
+    }
+
     /// How many rows, missing ones included.
     pub fn len(&self) -> usize {
         self.rows.len()

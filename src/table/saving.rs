@@ -143,7 +143,7 @@ impl ViewWriter {
         is_new_name(&store)?;
         match commit::newest_version(&store).await? {
             Some(version) => Err(Error::exists(format!(
-                "{}: a table is there already, at version {version}; a view gets its next version by ViewWriter::save_over",
+                "{}: a table is there already, at version {version}; save it as the next version of that view (an update) if that is meant",
                 store.url()
             ))),
             None => self.publish(store, None).await,
@@ -341,7 +341,7 @@ impl ViewWriter {
         }
         unique_names(&self.index)?;
         if columns.is_empty() {
-            return Err(Error::invalid("a view without index columns: keep one at least, by Index::select"));
+            return Err(Error::invalid("a view without index columns: keep one at least"));
         }
         let mut rows = Vec::new();
         for number in 0..self.index.sources.len() {

@@ -35,6 +35,8 @@ pub(super) struct Source {
     pub(super) lists: Option<Arc<Lists>>,
     /// The group columns, under the names by which they are read.
     pub(super) columns: Arc<[(String, ColumnId)]>,
+    /// The index columns, likewise.
+    pub(super) index: Arc<[(String, ColumnId)]>,
 }
 
 /// Rows that a read gives: for each source its row at each place.
@@ -92,7 +94,8 @@ impl Source {
         let mut seen = BTreeSet::new();
         let ids = schema.groups().iter().flat_map(|group| &group.columns).filter(|id| seen.insert(**id));
         let columns = ids.filter_map(|id| schema.column(*id)).map(|column| (column.name.clone(), column.id)).collect();
-        Self { table: table.clone(), base: 0, partners: None, at, lists: None, columns }
+        let index = schema.index().map(|column| (column.name.clone(), column.id)).collect();
+        Self { table: table.clone(), base: 0, partners: None, at, lists: None, columns, index }
     }
 
     /// The type of the values read of a column.
@@ -255,8 +258,8 @@ impl Source {
     /// The error for a window over a table that was joined by hand.
     pub(super) fn no_join_map(&self, column: &str) -> Error {
         Error::invalid(format!(
-            "a window over column `{column}`: its table {} was joined by hand, so nobody knows its rows around another row; use \
-             Index::merge",
+            "a window over column `{column}`: its table {} was joined by hand, so nobody knows its rows around another row; \
+             merge the indexes instead",
             self.table.url()
         ))
     }

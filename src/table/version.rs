@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
@@ -60,6 +60,8 @@ pub(super) struct Inner {
     sequences: OnceCell<Arc<Sequences>>,
     /// One for each index column that windows in time asked for.
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
+    /// One for each index column that rows were read with.
+    pub(super) index_values: Mutex<BTreeMap<ColumnId, ArrayRef>>,
     /// One for each of the manifest's `stores`.
     foreign: Vec<OnceCell<Store>>,
     /// Where absolute URLs of other tables may lead, beside what the options of the store allow.
@@ -167,6 +169,7 @@ impl Table {
                 layouts,
                 sequences: OnceCell::new(),
                 times: Mutex::default(),
+                index_values: Mutex::default(),
                 foreign,
                 allowed,
                 sources: OnceCell::new(),

@@ -78,7 +78,7 @@ impl Table {
         }
         let (store, bytes) = self.open_foreign(foreign).await.map_err(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::Denied => {
-                let said = format!("{error}; if the table lies elsewhere, Table::rebind (`tetrys rebind`) tells the view where");
+                let said = format!("{error}; if the table lies elsewhere, `rebind` tells the view where");
                 Error::new(error.kind(), said).with_source(error)
             }
             _ => error,
@@ -191,6 +191,7 @@ impl Table {
             at: rows.at.get(number).cloned(),
             lists: rows.lists.get(number).cloned().flatten(),
             columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
+            index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
         });
         Ok(found.collect())
     }

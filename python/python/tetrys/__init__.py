@@ -14,6 +14,7 @@ Every error is a `tetrys.Error`; its subclass says what can be done about it.
 from ._images import decode
 from ._index import Index, concat, merge, open_table, read_index, run
 from ._rows import RowLoader, row_loader, times
+from ._table import Table
 from ._tetrys import (
     Conflict,
     Corrupt,
@@ -28,11 +29,11 @@ from ._tetrys import (
     Ragged,
     Receipt,
     Rows,
-    Table,
     Unavailable,
     Unsupported,
     __version__,
 )
+from ._windows import Windows
 from ._write import Partition, PartitionTask, Writer, ingest_l5, write_table
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Table",
     "Unavailable",
     "Unsupported",
+    "Windows",
     "Writer",
     "__version__",
     "concat",

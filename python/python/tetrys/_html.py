@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _images
-from ._tetrys import Error, Ragged, Rows, Table
+from ._tetrys import Error, Ragged, Rows
 
 if TYPE_CHECKING:
     from ._index import Index
+    from ._table import Table
 
 SHOWN = 4
 """Rows whose pictures an index shows."""

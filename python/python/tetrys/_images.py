@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._errors import WrongType, found
 from ._tetrys import Invalid, Unsupported
 
 _SIGNS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"II*\0": "tiff", b"MM\0*": "tiff"}
@@ -35,6 +36,8 @@ def decode(data: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[Any]:
         >>> tt.decode(file.getvalue()).shape
         (2, 4, 3)
     """
+    if not isinstance(data, (bytes, bytearray, memoryview)) and not (isinstance(data, np.ndarray) and data.dtype == np.uint8):
+        raise WrongType(f"a picture is bytes, or an array of u8, found {found(data)}")
     try:
         from PIL import Image
     except ImportError as error:
@@ -50,13 +53,13 @@ def decode(data: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[Any]:
 
 def decode_all(name: str, values: Iterable[Any]) -> list[npt.NDArray[Any] | None]:
     """The pixels of each row of a column, None where it is null."""
-    found = []
+    pictures: list[npt.NDArray[Any] | None] = []
     for row, value in enumerate(values):
         try:
-            found.append(None if value is None else decode(value))
+            pictures.append(None if value is None else decode(value))
         except Invalid as error:
             raise Invalid(f"column `{name}`, row {row} of those read: {error}") from error
-    return found
+    return pictures
 
 
 def thumbnail(data: Any, height: int = 64) -> str:

@@ -6,13 +6,15 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
-import numpy as np
 import polars as pl
 
 from . import _tetrys
-from ._tetrys import Invalid, Table
+from ._arguments import Span, Url, as_json, choice, chosen, mask_of, members, several, span, text, texts, truth, url_of, urls_of, whole
+from ._errors import NoColumn, WrongType, found
+from ._tetrys import Error, Invalid, NotFound, Unsupported
+from ._table import Table
 
 
 class ArrowStream(Protocol):
@@ -29,6 +31,16 @@ class _Stream:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._stream
+
+
+def refused(what: str, error: Exception) -> NoReturn:
+    """Raises an error of polars as one of ours."""
+    kind = NotFound if isinstance(error, pl.exceptions.ColumnNotFoundError) else Invalid
+    raise kind(f"{what}: {error}") from error
+
+
+POLARS = (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError, AttributeError)
+"""What polars raises for arguments that it cannot use."""
 
 
 class Index:
@@ -57,24 +69,29 @@ class Index:
     @property
     def tables(self) -> list[Table]:
         """The table versions that the locators point to."""
-        return self._native.tables()
+        return [Table._of(table) for table in self._native.tables()]
 
-    def filter(self, *predicates: pl.Expr, **equal: Any) -> Index:
-        """The rows for which all polars expressions are true, and the named columns equal the values.
+    def filter(self, *predicates: pl.Expr | Sequence[bool] | Any, **equal: Any) -> Index:
+        """The rows for which all polars expressions (or masks) are true, and the named columns equal the values.
 
             >>> index = tt.read_index("drives")
             >>> len(index.filter(pl.col("pedestrians") > 3)), len(index.filter(log_id="monday"))
             (4, 10)
         """
-        return self.with_frame(self.to_polars().filter(*predicates, **equal))
+        all_of = [one if isinstance(one, pl.Expr) else pl.Series(mask_of(one, len(self), "an index")) for one in predicates]
+        try:
+            frame = self.to_polars().filter(*all_of, **equal)
+        except POLARS as error:
+            refused("filter", error)
+        return self.with_frame(frame)
 
     def sort(self, by: str | Sequence[str], *, descending: bool = False) -> Index:
         """The rows in the order of these columns; equal ones stay in their order."""
-        return self._of(self._native.sort([by] if isinstance(by, str) else list(by), descending))
+        return self._of(self._native.sort(texts("by", by), truth("descending", descending)))
 
     def sample(self, rows: int, *, seed: int) -> Index:
         """Rows drawn at random, none twice; the same for the same seed."""
-        return self._of(self._native.sample(rows, seed))
+        return self._of(self._native.sample(whole("rows", rows), whole("seed", seed, most=2**64 - 1)))
 
     def sql(self, query: str) -> Index:
         """The rows that a query over the table `t` gives; it must keep the locators, as `*` does.
@@ -82,7 +99,7 @@ class Index:
             >>> tt.read_index("drives").sql("SELECT * FROM t WHERE pedestrians > 3 ORDER BY timestamp DESC")["timestamp"].to_list()
             [1900, 1400, 900, 400]
         """
-        return self._of(self._native.sql(query))
+        return self._of(self._native.sql(text("query", query)))
 
     def query(self, query: str) -> pl.DataFrame:
         """The answer of any query over the table `t`, as a frame of polars.
@@ -90,7 +107,7 @@ class Index:
             >>> tt.read_index("drives").query("SELECT log_id, count(*) AS rows FROM t GROUP BY log_id ORDER BY log_id").rows()
             [('monday', 10), ('tuesday', 10)]
         """
-        return pl.DataFrame(_Stream(self._native.query(query)))
+        return pl.DataFrame(_Stream(self._native.query(text("query", query))))
 
     def with_frame(self, frame: ArrowStream) -> Index:
         """The same tables under another frame: its locator columns say which rows it means.
@@ -102,11 +119,43 @@ class Index:
 
         Raises `Invalid` where a locator column is missing, null, not i64, or of another table version.
         """
-        return self._of(self._native.with_frame(frame))
+        try:
+            return self._of(self._native.with_frame(frame))
+        except ImportError as error:
+            raise Unsupported(f"{type(frame).__name__} speaks Arrow by pyarrow, which is not installed") from error
+        except (TypeError, ValueError) as error:
+            if isinstance(error, Error):
+                raise
+            raise Invalid(f"a frame that Arrow does not take: {error}") from error
 
-    def merge(self, right: Index, on: str | Sequence[str], **options: Any) -> Index:
+    def merge(
+        self,
+        right: Index,
+        on: str | Sequence[str],
+        *,
+        how: str = "inner",
+        right_on: str | Sequence[str] | None = None,
+        direction: str = "backward",
+        tolerance: Span | None = None,
+        keep_left: bool = False,
+        first: bool = False,
+        group_to_list: bool = False,
+        suffix: str = "_right",
+    ) -> Index:
         """As `tetrys.merge(self, right, on, ...)`."""
-        return merge(self, right, on, **options)
+        return merge(
+            self,
+            right,
+            on,
+            how=how,
+            right_on=right_on,
+            direction=direction,
+            tolerance=tolerance,
+            keep_left=keep_left,
+            first=first,
+            group_to_list=group_to_list,
+            suffix=suffix,
+        )
 
     def with_sources(self) -> Index:
         """The same index, which may be merged again: one with all rows of its tables may be at once, that of a view with some of
@@ -124,10 +173,10 @@ class Index:
 
         Raises `NotFound` for a key that is not there, `Invalid` for one of floats and for shares past 1.
         """
-        parts = self._native.split([by] if isinstance(by, str) else list(by), list(shares.items()), salt)
+        parts = self._native.split(texts("by", by), _shares(shares), text("salt", salt))
         return {name: self._of(part) for name, part in parts}
 
-    def save(self, url: str, *, properties: Mapping[str, Any] | None = None, update: bool = False) -> Table:
+    def save(self, url: Url, *, properties: Mapping[str, Any] | None = None, update: bool = False) -> Table:
         """Saves the index as a view: a table with these rows, in this order, that copies no payload. It is opened, read and merged
         like every table, and bound to the versions of the tables behind it, which are told; one that cannot be told is a
         `UserWarning`. With `update` it is the next version of a view that is there.
@@ -141,9 +190,11 @@ class Index:
         Raises `Exists` where there is a table, `Invalid` for a column that an index cannot hold, `Conflict` where a table behind it
         was collected in the meantime.
         """
-        table, untold = self._native.save(str(url), None if properties is None else dict(properties), update)
+        said = None if properties is None else members("properties", properties)
+        as_json("properties", said)
+        table, untold = self._native.save(url_of(url), said, truth("update", update))
         tell(untold)
-        return table
+        return Table._of(table)
 
     def view_size(self) -> dict[str, Any]:
         """What `save` would store: `rows`, `columns`, `index_bytes`, `join_bytes`, `payload_bytes` (always 0), `sources`."""
@@ -171,15 +222,18 @@ class Index:
     def __getitem__(self, key: Any) -> Any:
         """A column by its name (a polars series); rows by a boolean mask, a slice, or a list of positions (an index)."""
         if isinstance(key, str):
-            return self.to_polars()[key]
+            frame = self.to_polars()
+            if key not in frame.columns:
+                raise NoColumn(f"no index column `{key}`; there are: {', '.join(self.columns)}")
+            return frame[key]
         if isinstance(key, slice):
-            return self.with_frame(self.to_polars()[key])
-        key = np.asarray(key)
-        if key.ndim != 1:
-            raise Invalid(f"rows by an array of {key.ndim} dimensions: expected a mask or positions")
-        if key.dtype == np.bool_:
-            return self._of(self._native.mask(np.ascontiguousarray(key)))
-        return self.with_frame(self.to_polars()[key.astype(np.int64)])
+            try:
+                return self.with_frame(self.to_polars()[slice(*key.indices(len(self)))])
+            except (TypeError, ValueError) as error:
+                if isinstance(error, Error):
+                    raise
+                raise WrongType(f"rows by {key}: {error}") from error
+        return self.with_frame(self.to_polars()[chosen(key, len(self), "an index")])
 
     def __len__(self) -> int:
         return len(self._native)
@@ -213,7 +267,14 @@ def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.Dat
     return remake[0](*remake[1]).with_frame(frame)
 
 
-def read_index(url: str | Table, columns: Iterable[str] | None = None, *, allow: Iterable[str] = ()) -> Index:
+def _shares(shares: object) -> list[tuple[str, float]]:
+    said = members("shares", shares)
+    if wrong := [share for share in said.values() if isinstance(share, bool) or not isinstance(share, (int, float))]:
+        raise WrongType(f"shares: expected numbers, found {found(wrong[0])}")
+    return [(name, float(share)) for name, share in said.items()]
+
+
+def read_index(url: Url | Table, columns: str | Iterable[str] | None = None, *, allow: Url | Iterable[Url] = ()) -> Index:
     """The index of the table at `url` (`/data/sensors`, `file:///data/sensors`, `...@7` for version 7), or those of its columns
     that match any of the patterns. `allow` is that of `open_table`.
 
@@ -222,9 +283,9 @@ def read_index(url: str | Table, columns: Iterable[str] | None = None, *, allow:
 
     Raises `NotFound` where there is no table, `Corrupt` where its bytes are not what was written.
     """
-    table = url.allow(*allow) if isinstance(url, Table) else Table(url, allow=list(allow))
-    columns = None if columns is None else list(columns)
-    return Index(table._index(columns), (read_index, (table, columns)))
+    table = url.allow(*urls_of("allow", allow)) if isinstance(url, Table) else Table(url, allow=allow)
+    columns = None if columns is None else texts("columns", columns)
+    return Index(table._native._index(columns), (read_index, (table, columns)))
 
 
 def tell(untold: Iterable[tuple[str, str]]) -> None:
@@ -237,7 +298,7 @@ def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index
     return remake[0](*remake[1]).with_sources()
 
 
-def open_table(url: str, *, allow: Iterable[str] = ()) -> Table:
+def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
     """The newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to tables in other
     stores are followed to the URLs of `allow` and below them, and to those that `TETRYS_ALLOW` and the configuration file allow;
     no others are. `Table.must_allow` says which a table needs.
@@ -247,11 +308,11 @@ def open_table(url: str, *, allow: Iterable[str] = ()) -> Table:
 
     Raises `NotFound` where there is no table, no such version or tag; `Corrupt` where its bytes are not what was written.
     """
-    return Table(str(url), allow=list(allow))
+    return Table(url, allow=allow)
 
 
 def run(
-    recipe: str | os.PathLike[str] | Mapping[str, Any], *, dry_run: bool = False, allow: Iterable[str] = ()
+    recipe: str | os.PathLike[str] | Mapping[str, Any], *, dry_run: bool = False, allow: Url | Iterable[Url] = ()
 ) -> list[dict[str, Any]]:
     """Makes the views of a recipe: of a TOML file (`tetrys run --help` shows one), or of a dict with the same words. The answer has
     a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0), `written`, and
@@ -264,10 +325,29 @@ def run(
 
     Raises `Invalid` for a word that recipes do not have, naming the nearest; what the tables raise, naming the source.
     """
-    said = dict(recipe) if isinstance(recipe, Mapping) else Path(recipe).read_text()
-    made, untold = _tetrys.run(said, dry_run, list(allow))
+    if isinstance(recipe, Mapping):
+        said: Any = members("recipe", recipe)
+        as_json("recipe", said)
+    else:
+        said = _text_of(url_of(recipe))
+    made, untold = _tetrys.run(said, truth("dry_run", dry_run), urls_of("allow", allow))
     tell(untold)
     return made
+
+
+def _text_of(file: str) -> str:
+    try:
+        return Path(file).read_text()
+    except FileNotFoundError as error:
+        raise NotFound(f"no recipe at {file}") from error
+    except (OSError, ValueError) as error:
+        raise Invalid(f"the recipe {file}: {error}") from error
+
+
+def index_of(what: str, index: object) -> Index:
+    if not isinstance(index, Index):
+        raise WrongType(f"{what}: expected an Index, as `read_index` gives it, found {found(index)}")
+    return index
 
 
 def merge(
@@ -278,7 +358,7 @@ def merge(
     how: str = "inner",
     right_on: str | Sequence[str] | None = None,
     direction: str = "backward",
-    tolerance: str | None = None,
+    tolerance: Span | None = None,
     keep_left: bool = False,
     first: bool = False,
     last: bool = False,
@@ -290,7 +370,7 @@ def merge(
 
     `how="inner"` keeps rows with a partner, `how="left"` all. With `how="asof"` the last key is a time: of the rows whose other
     keys are equal, the last before (`direction="backward"`), the first after (`"forward"`) or the `"nearest"` is taken, no further
-    away than `tolerance` (`"50ms"`; a plain number counts in units of the column); rows without a partner go, unless `keep_left`.
+    away than `tolerance` (`"50ms"`, a timedelta; a plain number counts in units of the column); rows without a partner go, unless `keep_left`.
 
     Several rows on the right with equal keys (and the same time) are an error, unless the `first` or the `last` of them is taken, or
     they become a list (`group_to_list`). Names that are on the left too get the `suffix`. Keys are what the two indexes say, also
@@ -306,10 +386,11 @@ def merge(
 
     Raises `NotFound` for a key that is not there, `Invalid` for keys of different types and several partners.
     """
-    if how not in ("inner", "left", "asof"):
-        raise Invalid(f"how `{how}`: expected inner, left or asof")
-    names = [on] if isinstance(on, str) else list(on)
-    right_names = names if right_on is None else [right_on] if isinstance(right_on, str) else list(right_on)
+    choice("how", how, ("inner", "left", "asof"))
+    choice("direction", direction, ("backward", "forward", "nearest"))
+    native = index_of("left", left)._native, index_of("right", right)._native
+    names = texts("on", on)
+    right_names = names if right_on is None else texts("right_on", right_on)
     if len(names) != len(right_names):
         raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right")
     if how != "asof" and tolerance is not None:
@@ -318,9 +399,12 @@ def merge(
         raise Invalid("`on` is empty: name the keys, and the time as the last of them")
     pairs = list(zip(names, right_names, strict=True))
     times = pairs.pop() if how == "asof" else None
-    if first + last + group_to_list > 1:
+    within = None if tolerance is None else span("tolerance", tolerance)
+    keeps_left = truth("keep_left", keep_left) or how == "left"
+    partners = truth("first", first), truth("last", last), truth("group_to_list", group_to_list)
+    if sum(partners) > 1:
         raise Invalid("first, last and group_to_list: choose one")
-    options = (pairs, times, direction, tolerance, keep_left or how == "left", first, last, group_to_list, suffix)
+    options = (pairs, times, direction, within, keeps_left, *partners, text("suffix", suffix))
     return _merged(left, right, options)
 
 
@@ -336,7 +420,8 @@ def concat(indexes: Iterable[Index], *, fill: bool = False) -> Index:
         >>> tt.concat([index[:1], index[5:6]])["timestamp"].to_list()
         [0, 500]
     """
-    indexes = list(indexes)
+    indexes = [index_of("indexes", index) for index in several("indexes", indexes)]
+    truth("fill", fill)
     return Index(_tetrys.concat([index._native for index in indexes], fill), (_concat, (indexes, fill)))
 
 

@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from . import _images, _tetrys
-from ._index import Index, _restore, read_index
-from ._tetrys import Rows, Table
+from ._arguments import Span, choice, chosen, several, span, text, texts, whole
+from ._errors import WrongType, found
+from ._index import Index, _restore
+from ._table import Table
+from ._tetrys import Rows
+from ._windows import Windows
 
 KEEP = 64 << 20
 Window = Iterable[int] | str | _tetrys.Times
+Columns = str | Iterable[str] | None
+"""Patterns of column names; None: those of the loader."""
+Positions = Iterable[int] | Iterable[bool]
 
 
 class RowLoader:
     """Reads rows by their position in an index. Cheap to make; shared by threads; reads in a forked child.
 
-    Columns are named by patterns (`"lidar.*"`, `"*.jpeg"`, `"re:.*_left"`); all columns without any.
+    Columns are named by patterns (`"lidar.*"`, `"*.jpeg"`, `"re:.*_left"`); those of the loader, or all, without any. A pattern that
+    matches no column of a group means index columns: `columns=["timestamp", "lidar.*"]`. Their values are those of the tables.
     """
 
-    def __init__(self, source: Index | Table, *, edge: str = "pad", keep: int = KEEP) -> None:
+    def __init__(self, source: Index | Table, *, columns: Columns = None, edge: str = "pad", keep: int = KEEP) -> None:
         """As `row_loader`."""
-        self._settings = {"edge": edge, "keep": keep}
-        self._index = read_index(source) if isinstance(source, Table) else source
-        self._native = _tetrys.RowLoader(self._index._native, edge, keep)
+        choice("edge", edge, ("pad", "skip", "error"))
+        self._settings = {"edge": edge, "keep": whole("keep", keep), "columns": _patterns(columns)}
+        self._source = source
+        options = edge, keep, _patterns(columns)
+        if isinstance(source, Table):
+            # Without a frame, which a forked child could not make.
+            self._native = _tetrys.RowLoader.of_table(source._native, *options)
+        elif isinstance(source, Index):
+            self._native = _tetrys.RowLoader.of_index(source._native, *options)
+        else:
+            raise WrongType(f"a loader reads the rows of an Index or a Table, found {found(source)}")
 
     @property
     def columns(self) -> list[str]:
-        """The names of all columns that can be read."""
+        """The names of the columns that are read where a call names none."""
         return self._native.column_names()
 
-    def get_row(self, position: int, columns: Iterable[str] | None = None, *, decode: Iterable[str] | bool = False) -> dict[str, Any]:
+    def get_row(self, position: int, columns: Columns = None, *, decode: str | Iterable[str] | bool = False) -> dict[str, Any]:
         """The row at a position: numbers as numpy scalars, tensors as arrays of their shape, bytes as u8 arrays, text as str, None
         for null. Arrays are read-only views of the memory that was read.
 
@@ -44,12 +61,14 @@ class RowLoader:
             >>> row = rows.get_row(7, columns=["lidar.*", "camera.jpeg"], decode=["*.jpeg"])
             >>> row["lidar.points"].shape, row["camera.jpeg"].shape
             ((3, 4), (6, 8, 3))
+            >>> rows.get_row(7, columns=["timestamp", "labels.*"])
+            {'timestamp': np.int64(700), 'labels.text': 'row 7'}
 
         Raises `IndexError` for a position outside, `NotFound` for a pattern that matches nothing, `Corrupt` for damaged bytes,
         `Invalid` for bytes that are no picture.
         """
         row = self._native.get_row(position, _patterns(columns))
-        if decode is False:
+        if isinstance(decode, bool) and not decode:
             return row
         if decode is True:
             named = [name for name, value in row.items() if _is_bytes(value) and _images.kind(value)]
@@ -59,7 +78,7 @@ class RowLoader:
             (row[name],) = _images.decode_all(name, [row[name]])
         return row
 
-    def get_rows(self, position: int, columns: Iterable[str] | None = None, *, offsets: Window) -> Rows:
+    def get_rows(self, position: int, columns: Columns = None, *, offsets: Window) -> Rows:
         """The rows around a position, in its sequence of the unfiltered table: by offsets (`range(-10, 1)`, `[-20, -10, 0]`,
         `"-10..=0"`) or by `tetrys.times`. Rows past the edge of the sequence are null, and false in the mask.
 
@@ -68,35 +87,40 @@ class RowLoader:
             >>> history["camera.intrinsics"].shape, history.mask.tolist()
             ((4, 3, 3), [False, False, True, True])
         """
-        return self._native.get_rows(position, _patterns(columns), offsets)
+        return self._native.get_rows(position, _patterns(columns), _window(offsets))
 
-    def get_windows(self, positions: Sequence[int], columns: Iterable[str] | None = None, *, offsets: Window) -> list[Rows]:
-        """The windows around several positions, read together: a block that they share is read once.
+    def get_windows(self, positions: Positions, columns: Columns = None, *, offsets: Window) -> Windows:
+        """The windows around several positions (numbers, or a mask of all), read together: a block that they share is read once.
+        They are a list of rows, and stacked by column: arrays `[batch, time, *shape]`.
 
             >>> rows = tt.row_loader(tt.read_index("drives"))
             >>> [window["labels.text"].tolist() for window in rows.get_windows([4, 5], ["labels.*"], offsets=[-1, 0])]
             [['row 3', 'row 4'], ['row 4', 'row 5']]
+            >>> batch = rows.get_windows([4, 5, 6], ["camera.intrinsics"], offsets=range(-1, 1))
+            >>> batch["camera.intrinsics"].shape, batch.mask.shape
+            ((3, 2, 3, 3), (3, 2))
         """
-        return self._native.get_windows(list(positions), _patterns(columns), offsets)
+        return Windows(*self._native.get_windows(self._positions(positions), _patterns(columns), _window(offsets)))
 
-    def take(self, positions: Iterable[int], columns: Iterable[str] | None = None) -> Rows:
-        """The rows at these positions, in this order; they may repeat. Each block is read once.
+    def take(self, positions: Positions, columns: Columns = None) -> Rows:
+        """The rows at these positions, in this order; they may repeat. Or those that a mask chooses: a boolean for each row.
+        Each block is read once.
 
             >>> tt.row_loader(tt.read_index("drives")).take([9, 0, 9], ["labels.text"])["labels.text"].tolist()
             ['row 9', 'row 0', 'row 9']
         """
-        return self._native.take([int(position) for position in positions], _patterns(columns))
+        return self._native.take(self._positions(positions), _patterns(columns))
 
-    def scan(self, batch_size: int = 256, columns: Iterable[str] | None = None) -> Iterator[Rows]:
+    def scan(self, batch_size: int = 256, columns: Columns = None) -> Iterator[Rows]:
         """All rows in order, `batch_size` at a time; the next batches are read while one is used.
 
             >>> [len(batch) for batch in tt.row_loader(tt.read_index("drives")).scan(batch_size=8)]
             [8, 8, 4]
         """
-        return self._native.scan(batch_size, _patterns(columns))
+        return self._native.scan(whole("batch_size", batch_size, 1), _patterns(columns))
 
     def explain(
-        self, positions: int | Sequence[int], columns: Iterable[str] | None = None, *, offsets: Window | None = None
+        self, positions: int | Positions, columns: Columns = None, *, offsets: Window | None = None
     ) -> dict[str, Any]:
         """What reading costs: groups, ranges, requests, bytes, payload_bytes, dependent hops.
 
@@ -104,8 +128,13 @@ class RowLoader:
             >>> cost["ranges"], cost["requests"], cost["hops"]
             (1, 1, 1)
         """
-        positions = [positions] if isinstance(positions, int) else list(positions)
-        return self._native.explain(positions, _patterns(columns), offsets)
+        alone = isinstance(positions, (int, np.integer)) and not isinstance(positions, bool)
+        numbers = self._positions([positions] if alone else positions)
+        return self._native.explain(numbers, _patterns(columns), None if offsets is None else _window(offsets))
+
+    def _positions(self, positions: object) -> list[int]:
+        numbers: list[int] = chosen(positions, len(self), "a loader").tolist()
+        return numbers
 
     def __getitem__(self, position: int) -> dict[str, Any]:
         return self.get_row(position)
@@ -118,8 +147,14 @@ class RowLoader:
 
     def __reduce__(self) -> tuple[Callable[..., RowLoader], tuple[Any, ...]]:
         """The tables by URL and version, the locators of the rows, and the settings."""
-        locators = self._index.to_polars().select(self._index._native.locators())
-        return _restore_loader, (self._index._remake, locators, self._settings)
+        if isinstance(self._source, Table):
+            return _of_table, (self._source, self._settings)
+        locators = self._source.to_polars().select(self._source._native.locators())
+        return _restore_loader, (self._source._remake, locators, self._settings)
+
+
+def _of_table(table: Table, settings: dict[str, Any]) -> RowLoader:
+    return RowLoader(table, **settings)
 
 
 def _restore_loader(
@@ -132,12 +167,19 @@ def _is_bytes(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1
 
 
-def _patterns(columns: Iterable[str] | None) -> list[str] | None:
-    return None if columns is None else [columns] if isinstance(columns, str) else list(columns)
+def _patterns(columns: Columns) -> list[str] | None:
+    return None if columns is None else texts("columns", columns)
 
 
-def row_loader(source: Index | Table, *, edge: str = "pad", keep: int = KEEP) -> RowLoader:
-    """A loader of the rows of an index, or of all rows of a table. `edge` says what windows do where a sequence ends: `pad` with
+def _window(offsets: Window) -> Any:
+    """Offsets as the native half takes them: integers, text, or times."""
+    if isinstance(offsets, (str, _tetrys.Times)):
+        return offsets
+    return [whole("an offset", offset, -(2**63)) for offset in several("offsets", offsets)]
+
+
+def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "pad", keep: int = KEEP) -> RowLoader:
+    """A loader of the rows of an index, or of all rows of a table. `columns` are those that a call reads which names none; `edge` says what windows do where a sequence ends: `pad` with
     missing rows, `skip` them, or make them an `error`. `keep` is how many bytes of decoded blocks are kept for later reads (64
     MiB): small rows share a block, and one of which some rows came out and not all is read and decoded once.
 
@@ -145,16 +187,21 @@ def row_loader(source: Index | Table, *, edge: str = "pad", keep: int = KEEP) ->
         >>> [rows.get_row(row, ["labels.text"])["labels.text"] for row in (3, 4)]
         ['row 3', 'row 4']
     """
-    return RowLoader(source, edge=edge, keep=keep)
+    return RowLoader(source, columns=columns, edge=edge, keep=keep)
 
 
-def times(column: str, deltas: Iterable[str], *, pick: str = "nearest", tolerance: str | None = None) -> _tetrys.Times:
-    """A window by time: the rows at these distances (`"-500ms"`, `"0s"`) from the row in an index column. `pick` is nearest,
-    before or after; further away than `tolerance` there is none. Without one a row is taken within half the distance from its
-    delta to the nearest other (0 being one always).
+def times(
+    column: str, deltas: Span | Iterable[Span], *, pick: str = "nearest", tolerance: Span | None = None
+) -> _tetrys.Times:
+    """A window by time: the rows at these distances (`"-500ms"`, a timedelta, or a plain number in units of the column) from the
+    row in an index column. `pick` is nearest, before or after; further away than `tolerance` there is none. Without one a row is
+    taken within half the distance from its delta to the nearest other (0 being one always).
 
         >>> rows = tt.row_loader(tt.read_index("drives"))
         >>> rows.get_rows(5, offsets=tt.times("timestamp", ["-210ms", "0s"], tolerance="20ms")).table_rows.tolist()
         [3, 5]
     """
-    return _tetrys.Times(column, list(deltas), pick, tolerance)
+    alone = isinstance(deltas, (str, int, timedelta, np.timedelta64))
+    spans = [span("a delta", delta) for delta in ([deltas] if alone else several("deltas", deltas))]
+    choice("pick", pick, ("nearest", "before", "after"))
+    return _tetrys.Times(text("column", column), spans, pick, None if tolerance is None else span("tolerance", tolerance))

@@ -35,318 +35,62 @@ class Internal(Error):
 
 @final
 class Table:
-    """One version of a table; immutable."""
     def __new__(cls, url: str, *, allow: list[str] = ...) -> Table: ...
     @property
-    def url(self) -> str:
-        """Where the table lies."""
+    def url(self) -> str: ...
     @property
-    def version(self) -> int:
-        """The number of this version."""
+    def allowed(self) -> list[str]: ...
     @property
-    def uuid(self) -> str:
-        """The table, the same in all versions."""
+    def version(self) -> int: ...
     @property
-    def tags(self) -> dict[str, int]:
-        """The tags, as this version says: {name: version}."""
+    def uuid(self) -> str: ...
     @property
-    def lineage(self) -> dict[str, Any]:
-        """What made this version: writer, operation, and what the operation says."""
+    def tags(self) -> dict[str, int]: ...
     @property
-    def preset(self) -> str:
-        """The preset that it was written with: `fast`, `balanced` or `compact`."""
+    def lineage(self) -> dict[str, Any]: ...
     @property
-    def is_view(self) -> bool:
-        """Whether the table is a view: a saved merge, filter or split, with rows of other tables."""
+    def preset(self) -> str: ...
     @property
-    def index_columns(self) -> list[tuple[str, str]]:
-        """The index columns and their types."""
+    def is_view(self) -> bool: ...
     @property
-    def groups(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """The column groups, each with its columns and their types."""
+    def index_columns(self) -> list[tuple[str, str]]: ...
     @property
-    def properties(self) -> dict[str, Any]:
-        """What the table says of itself."""
+    def sequence_by(self) -> list[str]: ...
     @property
-    def group_sizes(self) -> dict[str, tuple[int, int]]:
-        """Stored bytes, and bytes of the values, of each column group: {group: (stored, decoded)}."""
-    def column_properties(self, column: str) -> dict[str, Any]:
-        """What is said of a column: its unit, and what else was set.
-
-            >>> tt.Table("drives").column_properties("timestamp")
-            {'unit': 'ms'}
-
-        Raises `NotFound` for a column that is not there.
-        """
-    def attachment(self, name: str) -> bytes:
-        """The content of an attachment."""
-    def info(self) -> dict[str, Any]:
-        """What the table is, in numbers: what `tetrys info --json` prints, as a dict. Loads the layouts.
-
-        >>> info = tt.Table("drives").info()
-        >>> info["rows"], info["sequences"], info["preset"]
-        (20, 2, 'balanced')
-        """
-    def du(self) -> dict[str, Any]:
-        """What each version takes, and shares with others: what `tetrys du --json` prints, as a dict. Bytes; versions newest first.
-
-        >>> usage = tt.Table("drives").du()
-        >>> [(one["version"], one["rows"], one["referenced_bytes"]) for one in usage["versions"]]
-        [(1, 20, 0)]
-        """
-    def versions(self) -> list[dict[str, Any]]:
-        """The versions that are there, newest first, each a dict: `version`, `parent`, `written_ms` (milliseconds since 1970 in UTC, by
-        the store's clock), `operation`, `tags`, `rows`, `sequences`, `bytes_added`, `preset`, `writer`, `manifest_blake3`.
-
-            >>> table = tt.Table("drives").tag("gold")
-            >>> [(one["version"], one["operation"], one["tags"]) for one in table.versions()]
-            [(2, 'edit', []), (1, 'create', ['gold'])]
-        """
+    def order_by(self) -> list[str]: ...
+    @property
+    def groups(self) -> list[tuple[str, list[tuple[str, str]]]]: ...
+    @property
+    def properties(self) -> dict[str, Any]: ...
+    @property
+    def group_sizes(self) -> dict[str, tuple[int, int]]: ...
+    def column_properties(self, column: str) -> dict[str, Any]: ...
+    def attachment(self, name: str) -> bytes: ...
+    def info(self) -> dict[str, Any]: ...
+    def du(self) -> dict[str, Any]: ...
+    def versions(self) -> list[dict[str, Any]]: ...
     def verify(
-        self, *, all_versions: bool = False, sources: bool = False, progress: Callable[[int, int], object] | None = None
-    ) -> dict[str, Any]:
-        """Reads every byte of this version and checks it: a dict with `objects`, `chunks`, `blocks`, `bytes`, and `damage`, a list of
-        dicts with `object` and `problem`, empty for a sound table. With `all_versions` every version is checked, with `sources` the
-        tables behind a view too; `not_checked` lists what was left. `progress` is told bytes done and bytes in all.
-
-            >>> tt.Table("drives").verify()["damage"]
-            []
-
-        Raises `Unavailable`, `Denied` where the store does not answer: damage is listed, not raised.
-        """
-    def diff(self, before: Table, on: list[str] = ..., *, exact: bool = False) -> Diff:
-        """What differs between this table and one that was before it, told by index columns and hashes; no payload is read. Rows are
-        matched by the index columns `on`, else by those of sequence and order, else by their numbers. Rows that share a block with
-        others are known to differ together only (`Diff.is_exact`); with `exact` they are read and compared.
-
-            >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-            >>> print(old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"]))
-            2 rows -> 3: 1 added, 0 removed, 0 changed, 2 unchanged
-
-        Raises `NotFound` for a key that is no index column of both, `Invalid` for one of different types.
-        """
-    def sources(self) -> list[Table]:
-        """Of a view, the table versions whose rows it has, in the order in which they were put together; else none.
-
-        Raises `NotFound` where one is not there any more, or there in another state; `Denied` where it may not be followed.
-        """
-    def rebind(self, *urls: str) -> Table:
-        """Of a view, or of a table with references: a version that looks for other tables at these URLs first. A table that moved is
-        known by its UUID and the hash of the version; another one is refused.
-
-        Raises `NotFound` where none of the URLs has a table that is needed.
-        """
-    def allow(self, *urls: str) -> Table:
-        """The same version, which may also follow references to absolute URLs at or below these."""
-    def must_allow(self) -> list[str]:
-        """The URLs in other stores that a reader of this table has to allow: those by which it refers to tables that are no
-        neighbours of it. Of a view the tables behind it are opened, as far as they can be.
-
-            >>> tt.Table("drives").must_allow()
-            []
-        """
-    def append(
-        self,
-        data: Any,
-        *,
-        reference: str | Table | Iterable[str | Table] = (),
-        reuse: str = "any",
-        locality: int | Sequence[int] | str | None = None,
-        preset: str | None = None,
-        write_memory: int | None = None,
-        properties: Mapping[str, Any] | None = None,
-        progress: Callable[[int], object] | None = None,
-    ) -> Table:
-        """A version with more rows, cut as this table's are; blocks that an earlier version or one of the tables `reference` has are
-        not stored again. `data` is what `tt.write_table` takes; options are `reference`, `reuse`, `locality`, `preset`,
-        `write_memory`, `properties` and `progress`, as there.
-
-            >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-            >>> table = table.append({"time": [2], "lidar.count": [8]})
-            >>> table.version, tt.row_loader(table).take([1, 2])["lidar.count"].tolist()
-            (2, [9, 8])
-
-        Raises `Invalid` for other columns or a sequence that comes back, `Conflict` where another writer changed the same.
-        """
-    def overwrite(
-        self,
-        data: Any,
-        *,
-        index: Sequence[str],
-        schema: Mapping[str, str] | None = None,
-        groups: Mapping[str, Sequence[str]] | None = None,
-        sequence_by: Sequence[str] = (),
-        order_by: Sequence[str] = (),
-        units: Mapping[str, str] | None = None,
-        presets: Mapping[str, str] | None = None,
-        required: Sequence[str] = (),
-        reference: str | Table | Iterable[str | Table] = (),
-        reuse: str = "any",
-        locality: int | Sequence[int] | str | None = None,
-        preset: str | None = None,
-        write_memory: int | None = None,
-        properties: Mapping[str, Any] | None = None,
-        progress: Callable[[int], object] | None = None,
-    ) -> Table:
-        """A version with other rows; what was before stays in the versions before, and blocks that are the same are not stored again.
-        `data` and options are those of `tt.write_table`.
-
-            >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-            >>> table = table.overwrite({"time": [0, 1, 2], "lidar.count": [7, 9, 9]}, index=["time"])
-            >>> table.version, len(table), len(tt.open_table("sweeps@1"))
-            (2, 3, 2)
-
-        Raises `Conflict` where another writer committed rows in the meantime.
-        """
-    def replace_group(
-        self,
-        name: str,
-        data: Any,
-        *,
-        on: str | Sequence[str] | None = None,
-        reuse: str = "any",
-        locality: int | Sequence[int] | str | None = None,
-        preset: str | None = None,
-        write_memory: int | None = None,
-    ) -> Table:
-        """A version with other values in the columns of one group; nothing else is written. `data` has one row for each row of the
-        table, in its order, or batches of them; or with `on`, index columns that tell which row is which, and rows that are not
-        there become null.
-
-            >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-            >>> table = table.replace_group("lidar", {"time": [1, 0], "lidar.count": [5, 6]}, on=["time"])
-            >>> tt.row_loader(table).take([0, 1])["lidar.count"].tolist()
-            [6, 5]
-
-        Raises `NotFound` for no such group, `Invalid` for missing rows or columns and keys that are not there or there twice,
-        `Conflict` where another writer changed the group or the rows.
-        """
-    def add_group(
-        self,
-        name: str,
-        data: Any,
-        *,
-        on: str | Sequence[str] | None = None,
-        schema: Mapping[str, str] | None = None,
-        reuse: str = "any",
-        locality: int | Sequence[int] | str | None = None,
-        preset: str | None = None,
-        write_memory: int | None = None,
-    ) -> Table:
-        """A version with one more column group; rows are given as to `replace_group`, types by `schema` where they should not be
-        guessed.
-
-            >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-            >>> table = table.add_group("labels", {"labels.text": ["car", None]})
-            >>> tt.row_loader(table)[0]
-            {'lidar.count': np.int64(7), 'labels.text': 'car'}
-
-        Raises `Invalid` for names that are there already; as `replace_group`.
-        """
-    def patch(
-        self,
-        data: Any,
-        on: str | Sequence[str],
-        *,
-        reuse: str = "any",
-        locality: int | Sequence[int] | str | None = None,
-        preset: str | None = None,
-        write_memory: int | None = None,
-    ) -> Table:
-        """A version with other values in some rows, in columns of one group: `data` has these columns and the index columns `on` that
-        find the rows. Blocks without such rows stay.
-
-            >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-            >>> table = table.patch({"time": [1], "lidar.count": [10]}, on=["time"])
-            >>> tt.row_loader(table).take([0, 1])["lidar.count"].tolist()
-            [7, 10]
-
-        Raises `Invalid` for keys that are not there or there twice, and columns of several groups; `Conflict` where another writer
-        changed the group.
-        """
-    def delete(self, rows: Any) -> Table:
-        """A version without some rows: row numbers, those of an index of this table, or those for which a polars expression is true.
-        Wide rows vanish without a byte of payload written.
-
-            >>> table = tt.Table("drives").delete(pl.col("pedestrians") == 0)
-            >>> table.version, len(table)
-            (2, 16)
-
-        Raises `Invalid` for a row outside the table, `Conflict` where another writer changed these rows.
-        """
+        self, *, all_versions: bool = ..., sources: bool = ..., progress: Callable[[int, int], object] | None = None
+    ) -> dict[str, Any]: ...
+    def diff(self, before: Table, on: list[str], *, exact: bool = ...) -> Diff: ...
+    def sources(self) -> list[Table]: ...
+    def rebind(self, *urls: str) -> Table: ...
+    def allow(self, *urls: str) -> Table: ...
+    def must_allow(self) -> list[str]: ...
     def _delete(self, rows: list[int]) -> Table: ...
     def edit(
         self,
         *,
-        rename: Mapping[str, str] | None = None,
-        drop: Sequence[str] = ...,
-        properties: Mapping[str, Any] | None = None,
-        column_properties: Mapping[str, Mapping[str, Any]] | None = None,
-        tags: Mapping[str, int | None] | None = None,
-        untag: Sequence[str] = ...,
-    ) -> Table:
-        """A version of which other things are said, all changes at once: columns under other names (`rename={"old": "new"}`), without
-        columns (`drop`), with properties of the table (`properties`, None takes one back) or of columns (`column_properties`,
-        {column: {key: value}}), with names of versions (`tags`, {name: version or None for this one}), without some (`untag`). No
-        payload is written.
-
-            >>> table = tt.Table("drives").edit(rename={"labels.text": "labels.note"}, properties={"license": "CC0"}, tags={"gold": 1})
-            >>> table.version, table.properties, tt.open_table("drives@gold").version
-            (2, {'license': 'CC0'}, 1)
-
-        Raises `NotFound` for what is not there, `Invalid` for names that are taken and columns that others need, `Conflict` where
-        another writer changed the same.
-        """
-    def drop_columns(self, *columns: str) -> Table:
-        """A version without these columns; a column group goes with its last one. As `edit(drop=columns)`.
-
-        >>> [name for name, _ in tt.Table("drives").drop_columns("labels.text").groups]
-        ['lidar', 'camera']
-        """
-    def rename_column(self, column: str, name: str) -> Table:
-        """A version in which a column has another name. As `edit(rename={column: name})`.
-
-        >>> table = tt.Table("drives").rename_column("labels.text", "labels.note")
-        >>> tt.row_loader(table).get_row(0, ["labels.*"])
-        {'labels.note': 'row 0'}
-        """
-    def set_properties(self, **properties: Any) -> Table:
-        """A version that says these things of the table; None takes one back. As `edit(properties={...})`.
-
-        >>> tt.Table("drives").set_properties(license="CC0", rig=3).properties
-        {'license': 'CC0', 'rig': 3}
-        """
-    def tag(self, name: str, version: int | None = None) -> Table:
-        """A version in which this version, or another one, has a name: `url@NAME` opens it. A name that is there moves.
-
-        >>> tt.Table("drives").tag("gold").tags
-        {'gold': 1}
-        """
-    def untag(self, *names: str) -> Table:
-        """A version in which these names of versions are taken back."""
-    def compact(self, *, segment_rows: int = ...) -> Table:
-        """A version whose index segments have up to `segment_rows` rows: neighbours are put together, payload stays where it is. The
-        same version where nothing can be put together.
-        """
-    def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table:
-        """A version that needs no other table: the chunks that it uses of others are copied, compared with their names, and the ties
-        are cut. `progress` is told chunks done and chunks in all.
-
-        Raises `Corrupt` where a chunk is missing or damaged, naming it and its owner.
-        """
-    def gc(self, *, keep: int = 0, age: timedelta | None = None, apply: bool = False) -> dict[str, Any]:
-        """Collects garbage: what no kept version names is condemned by a version, and what was condemned `age` ago (a timedelta; a
-        week) is deleted. Kept are the `keep` newest versions (0: all), those with a tag and those that other tables use. Without
-        `apply` nothing is done, and the plan says what would be: a dict with `expired`, `pinned`, `condemn`, `delete`, `sweep`
-        ({name: bytes}), `waiting` and `done`.
-
-            >>> plan = tt.Table("drives").gc(keep=3)
-            >>> plan["done"], plan["condemn"], plan["delete"]
-            (False, {}, {})
-
-        Raises `Conflict` where another writer committed in the meantime, `Corrupt` where what a kept version names cannot be read.
-        """
-    def _repr_html_(self) -> str: ...
+        rename: dict[str, str],
+        drop: list[str],
+        properties: dict[str, Any],
+        column_properties: dict[str, dict[str, Any]],
+        tags: dict[str, int | None],
+        untag: list[str],
+    ) -> Table: ...
+    def compact(self, *, segment_rows: int) -> Table: ...
+    def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table: ...
+    def gc(self, *, keep: int = 0, age: timedelta | None = None, apply: bool = False) -> dict[str, Any]: ...
     def _index(self, columns: list[str] | None = None) -> Index: ...
     def __len__(self) -> int: ...
 
@@ -424,7 +168,6 @@ class Index:
     def sql(self, query: str) -> Index: ...
     def sort(self, by: list[str], descending: bool) -> Index: ...
     def sample(self, rows: int, seed: int) -> Index: ...
-    def mask(self, mask: npt.NDArray[np.bool_]) -> Index: ...
     def merge(
         self,
         right: Index,
@@ -448,12 +191,15 @@ class Index:
 
 @final
 class RowLoader:
-    def __new__(cls, index: Index, edge: str, keep: int) -> RowLoader: ...
+    @staticmethod
+    def of_index(index: Index, edge: str, keep: int, columns: list[str] | None) -> RowLoader: ...
+    @staticmethod
+    def of_table(table: Table, edge: str, keep: int, columns: list[str] | None) -> RowLoader: ...
     def column_names(self) -> list[str]: ...
     def matching(self, patterns: list[str]) -> list[str]: ...
     def get_row(self, position: int, columns: list[str] | None) -> dict[str, Any]: ...
     def get_rows(self, position: int, columns: list[str] | None, window: Any) -> Rows: ...
-    def get_windows(self, positions: list[int], columns: list[str] | None, window: Any) -> list[Rows]: ...
+    def get_windows(self, positions: list[int], columns: list[str] | None, window: Any) -> tuple[Rows, list[Rows], int]: ...
     def take(self, positions: list[int], columns: list[str] | None) -> Rows: ...
     def scan(self, batch_rows: int, columns: list[str] | None) -> Scan: ...
     def explain(self, positions: list[int], columns: list[str] | None, window: Any | None) -> dict[str, Any]: ...
@@ -467,6 +213,7 @@ class Scan:
 @final
 class Times:
     def __new__(cls, column: str, deltas: list[str], pick: str = "nearest", tolerance: str | None = None) -> Times: ...
+    def __len__(self) -> int: ...
 
 @final
 class Rows:
@@ -535,11 +282,15 @@ class Ragged:
     @property
     def shapes(self) -> npt.NDArray[np.int64]:
         """The shape of each row, [rows, rank] of i64."""
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Which rows are not null, bool [rows]."""
     def to_list(self) -> list[npt.NDArray[Any] | None]:
         """Each row as an array, None where it is null."""
     def __len__(self) -> int: ...
     def __getitem__(self, row: int) -> npt.NDArray[Any] | None: ...
     def __iter__(self) -> Iterator[npt.NDArray[Any] | None]: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final
 class Column:
@@ -548,15 +299,35 @@ class Column:
     @staticmethod
     def bytes(values: list[builtins.bytes | None]) -> Column: ...
     @staticmethod
-    def fixed(ty: str, rows: int, values: npt.NDArray[Any], valid: list[bool] | None) -> Column: ...
+    def nulls(rows: int) -> Column: ...
     @staticmethod
-    def ragged(ty: str, shapes: list[list[int]], values: npt.NDArray[Any], valid: list[bool] | None) -> Column: ...
+    def fixed(
+        rows: int,
+        shape: list[int] | None,
+        values: npt.NDArray[Any],
+        bf16: bool,
+        valid: npt.NDArray[np.bool_] | None,
+        elements: npt.NDArray[np.bool_] | None,
+    ) -> Column: ...
     @staticmethod
-    def lists(lengths: list[int], items: Column, valid: list[bool] | None) -> Column: ...
+    def ragged(
+        shapes: npt.NDArray[np.int32],
+        values: npt.NDArray[Any],
+        bf16: bool,
+        valid: npt.NDArray[np.bool_] | None,
+        elements: npt.NDArray[np.bool_] | None,
+    ) -> Column: ...
+    @staticmethod
+    def times(ty: str, values: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None, in_utc: bool) -> Column: ...
+    @staticmethod
+    def lists(lengths: list[int], items: Column, valid: npt.NDArray[np.bool_] | None) -> Column: ...
     @staticmethod
     def arrow(values: Any) -> Column: ...
     @property
+    def is_typed(self) -> bool: ...
+    @property
     def type(self) -> str: ...
+    def cast(self, ty: str) -> Column: ...
     def __len__(self) -> int: ...
 
 @final

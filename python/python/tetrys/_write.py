@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, cast
 
-import numpy as np
+import polars as pl
 
 from . import _tetrys
+from ._arguments import Url, as_json, choice, members, several, text, texts, url_of, whole
+from ._columns import as_declared, column, refuse_objects
+from ._errors import WrongType, found
 from ._index import ArrowStream, tell
-from ._tetrys import Invalid, Receipt, Table
+from ._table import PRESETS, Table, called, write_options
+from ._tetrys import Invalid, Receipt, Unsupported
 
 Data = Mapping[str, Any] | ArrowStream
 
 Locality = int | Sequence[int] | str | None
-
-_DTYPES = {
-    "bool": "bool",
-    "int8": "i8",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
-    "uint8": "u8",
-    "uint16": "u16",
-    "uint32": "u32",
-    "uint64": "u64",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float32": "f32",
-    "float64": "f64",
-}
-_NUMPY = {name: dtype for dtype, name in _DTYPES.items()} | {"bf16": "uint16"}
-_TYPE = re.compile(r"^(\w+?)(?:\[([^\]]*)\])?$")
 
 
 class Writer:
@@ -43,20 +29,20 @@ class Writer:
 
     def __init__(
         self,
-        url: str,
+        url: Url,
         *,
         schema: Mapping[str, str],
-        index: Sequence[str],
+        index: str | Sequence[str],
         groups: Mapping[str, Sequence[str]] | None = None,
-        sequence_by: Sequence[str] = (),
-        order_by: Sequence[str] = (),
+        sequence_by: str | Sequence[str] = (),
+        order_by: str | Sequence[str] = (),
         units: Mapping[str, str] | None = None,
         preset: str = "balanced",
         presets: Mapping[str, str] | None = None,
-        required: Sequence[str] = (),
+        required: str | Sequence[str] = (),
         properties: Mapping[str, Any] | None = None,
         write_memory: int | None = None,
-        reference: str | Table | Iterable[str | Table] = (),
+        reference: Url | Table | Iterable[Url | Table] = (),
         reuse: str = "any",
         locality: Locality = None,
     ) -> None:
@@ -81,9 +67,11 @@ class Writer:
 
         Raises `Exists` where there is a table already, `Invalid` for a broken rule, `Unsupported` for an unknown type.
         """
-        self.schema = dict(schema)
+        self.schema = types("schema", schema)
         plan = described(self.schema, index, groups, sequence_by, order_by, units, presets, required)
-        self._made_by = (str(url), plan, preset, json.dumps(dict(properties or {})), write_memory)
+        choice("preset", preset, PRESETS)
+        reuse, _, write_memory = write_options(reuse, None, write_memory)
+        self._made_by = (url_of(url), plan, preset, as_json("properties", members("properties", properties)), write_memory)
         self._native = _tetrys.TableWriter(*self._made_by, None, opened(reference), reuse, bound_of(locality))
         tell(self._native.untold())
 
@@ -107,7 +95,9 @@ class Writer:
 
     def attach(self, name: str, content: bytes) -> None:
         """Stores a small object beside the rows: a map, a calibration."""
-        self._native.attach(name, content)
+        if not isinstance(content, (bytes, bytearray, memoryview)):
+            raise WrongType(f"content: expected bytes, found {found(content)}")
+        self._native.attach(text("name", name), bytes(content))
 
     def receipts(self) -> list[Receipt]:
         """The receipts that finished partitions of this session left in the store, where some were lost on their way."""
@@ -115,7 +105,7 @@ class Writer:
 
     def abandon(self, partition: int) -> None:
         """Leaves the rows of a partition out: `commit` asks for no receipt of it any more."""
-        self._native.abandon(partition)
+        self._native.abandon(whole("partition", partition))
 
     def commit(self, receipts: Iterable[Receipt]) -> Table:
         """Makes the table exist with the rows of these receipts, one for each partition that was not abandoned, in any order.
@@ -124,7 +114,10 @@ class Writer:
 
         Raises `Conflict` where another writer was first, `OutcomeUnknown` where that cannot be told.
         """
-        return self._native.commit(list(receipts))
+        given = list(several("receipts", receipts))
+        if wrong := [one for one in given if not isinstance(one, Receipt)]:
+            raise WrongType(f"receipts: expected those that `Partition.finish` gave, found {found(wrong[0])}")
+        return Table._of(self._native.commit(given))
 
 
 class Partition:
@@ -165,7 +158,8 @@ def bound_of(locality: Locality) -> str | None:
     """What sharing may cost a window, as the library reads it."""
     if locality is None or isinstance(locality, str):
         return locality
-    return ",".join(str(number) for number in ([locality] if isinstance(locality, int) else locality))
+    numbers = [locality] if isinstance(locality, int) else several("locality", locality)
+    return ",".join(str(whole("locality", number)) for number in numbers)
 
 
 class PartitionTask:
@@ -191,44 +185,82 @@ class PartitionTask:
 
 
 def write_table(
-    url: str,
+    url: Url,
     data: Data | Iterable[Data],
     *,
-    index: Sequence[str],
+    index: str | Sequence[str],
     schema: Mapping[str, str] | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    sequence_by: str | Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
+    units: Mapping[str, str] | None = None,
+    preset: str = "balanced",
+    presets: Mapping[str, str] | None = None,
+    required: str | Sequence[str] = (),
+    properties: Mapping[str, Any] | None = None,
+    write_memory: int | None = None,
+    reference: Url | Table | Iterable[Url | Table] = (),
+    reuse: str = "any",
+    locality: Locality = None,
     progress: Callable[[int], object] | None = None,
-    **options: Any,
 ) -> Table:
     """Writes a table at once: a mapping of columns, a frame, or an iterable of such batches.
 
-    A column is a numpy array with one entry a row (`[rows, *shape]`), a list of arrays (a tensor whose first extent differs from
-    row to row), of text, of bytes or of lists, with None for null, or anything of Arrow. `schema` declares the types that should
-    not be those of the first batch; `options` are those of `Writer`. `progress` is told the rows written so far.
+    A column is a numpy array with one entry a row (`[rows, *shape]`), a list of numbers, text, bytes, dates, times, arrays (a tensor
+    whose first extent differs from row to row) or lists, with None for null, or anything of Arrow. `schema` declares the types
+    that should not be those of the first batch; a value is stored exactly or refused, but for floats, which are rounded to a
+    narrower float type that is declared. The other options are those of `Writer`. `progress` is told the rows written so far.
 
         >>> columns = {"time": np.arange(2), "lidar.points": [np.zeros((7, 4), np.float32), np.zeros((9, 4), np.float32)]}
         >>> tt.write_table("sweeps", columns, index=["time"]).groups
         [('lidar', [('lidar.points', 'f32[?,4]')])]
     """
-    parts, rest, found = first_of(data, schema or {})
-    writer = Writer(url, schema=found, index=index, **options)
-    return written(writer._native, rest, found, progress, parts)
+    called(progress)
+    parts, rest, typed = first_of(data, types("schema", schema))
+    writer = Writer(
+        url,
+        schema=typed,
+        index=index,
+        groups=groups,
+        sequence_by=sequence_by,
+        order_by=order_by,
+        units=units,
+        preset=preset,
+        presets=presets,
+        required=required,
+        properties=properties,
+        write_memory=write_memory,
+        reference=reference,
+        reuse=reuse,
+        locality=locality,
+    )
+    return written(writer._native, rest, typed, progress, parts)
 
 
 Parts = list[list[tuple[str, _tetrys.Column]]]
 
 
-def first_of(data: Data | Iterable[Data], schema: Mapping[str, str]) -> tuple[Parts, Iterator[Data], dict[str, str]]:
-    """The first batch, those behind it, and the types of all columns."""
-    alone = isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__")
-    batches: Iterator[Data] = iter([cast("Data", data)] if alone else cast("Iterable[Data]", data))
+def batches_of(data: Data | Iterable[Data]) -> Iterator[Data]:
+    """One batch of rows, or several."""
+    if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
+        return iter([cast("Data", data)])
+    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+        raise WrongType(f"rows are a dict of columns, a frame, or an iterable of these, found {found(data)}")
+    return iter(data)
+
+
+def first_of(
+    data: Data | Iterable[Data], schema: Mapping[str, str], otherwise: Mapping[str, str] | None = None
+) -> tuple[Parts, Iterator[Data], dict[str, str]]:
+    """The first batch, those behind it, and the types of all columns: `otherwise` for those whose values say none."""
+    batches = batches_of(data)
     first = next(batches, None)
     if first is None:
         raise Invalid("no batch of rows: their columns are not known")
-    parts = list(parts_of(first, schema))
+    parts = list(parts_of(first, schema, otherwise))
     if not parts:
         raise Invalid("a frame without batches: its columns are not known")
-    found = {name: column.type for name, column in parts[0]}
-    return parts, batches, found | dict(schema)
+    return parts, batches, {name: column.type for name, column in parts[0]} | dict(schema)
 
 
 def written(
@@ -240,21 +272,19 @@ def written(
 ) -> Table:
     """Writes all batches as one partition, and commits."""
     partition, rows = native.partition(), 0
-    alone = isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__")
-    batches = [cast("Data", data)] if alone else cast("Iterable[Data]", data)
-    for parts in itertools.chain([before or []], (parts_of(batch, schema) for batch in batches)):
+    for parts in itertools.chain([before or []], (parts_of(batch, schema) for batch in batches_of(data))):
         for part in parts:
             partition.write(part)
             rows += len(part[0][1]) if part else 0
             if progress is not None:
                 progress(rows)
-    return native.commit([partition.finish()])
+    return Table._of(native.commit([partition.finish()]))
 
 
-def opened(reference: str | Table | Iterable[str | Table]) -> list[Table]:
+def opened(reference: Url | Table | Iterable[Url | Table]) -> list[_tetrys.Table]:
     """The tables that are referred to."""
-    named = [reference] if isinstance(reference, (str, Table)) else list(reference)
-    return [one if isinstance(one, Table) else Table(str(one)) for one in named]
+    named = [reference] if isinstance(reference, (str, os.PathLike, Table)) else several("reference", reference)
+    return [(one if isinstance(one, Table) else Table(one))._native for one in named]
 
 
 def types_of(table: Table) -> dict[str, str]:
@@ -262,47 +292,60 @@ def types_of(table: Table) -> dict[str, str]:
     return dict(table.index_columns) | {name: ty for _, columns in table.groups for name, ty in columns}
 
 
+def types(what: str, schema: object) -> dict[str, str]:
+    """Types by column."""
+    return {name: text(f"{what}, column `{name}`", ty) for name, ty in members(what, schema).items()}
+
+
 def described(
     schema: Mapping[str, str],
-    index: Sequence[str],
+    index: str | Sequence[str],
     groups: Mapping[str, Sequence[str]] | None,
-    sequence_by: Sequence[str],
-    order_by: Sequence[str],
+    sequence_by: str | Sequence[str],
+    order_by: str | Sequence[str],
     units: Mapping[str, str] | None,
     presets: Mapping[str, str] | None,
-    required: Sequence[str],
+    required: str | Sequence[str],
+    kept: Iterable[tuple[str, str, str]] = (),
 ) -> tuple[Any, ...]:
-    """The parts of a schema, as the native side takes them."""
+    """The parts of a schema, as the native side takes them. `kept` has properties of columns (column, name, JSON) that hold where
+    nothing else is said of the column.
+    """
+    index = texts("index", index)
     said = [
-        *((column, "unit", json.dumps(unit)) for column, unit in (units or {}).items()),
-        *((column, "tetrys.preset", json.dumps(preset)) for column, preset in (presets or {}).items()),
-        *((column, "tetrys.nullable", "false") for column in required),
+        *((column, "unit", json.dumps(unit)) for column, unit in types("units", units).items()),
+        *((column, "tetrys.preset", json.dumps(preset)) for column, preset in types("presets", presets).items()),
+        *((column, "tetrys.nullable", "false") for column in texts("required", required)),
     ]
+    told = {(column, name) for column, name, _ in said}
+    said += [one for one in kept if one[0] in schema and one[:2] not in told]
     if missing := [name for name in index if name not in schema]:
         raise Invalid(f"index columns that are not there: {', '.join(missing)}")
     named = _groups(schema, index, groups)
     return (
         [(name, schema[name]) for name in index],
         [(group, [(name, schema[name]) for name in columns]) for group, columns in named.items()],
-        list(sequence_by),
-        list(order_by),
+        texts("sequence_by", sequence_by),
+        texts("order_by", order_by),
         said,
     )
 
 
 def ingest_l5(
-    source: str, url: str, *, preset: str = "balanced", workers: int = 0, progress: Callable[[int], object] | None = None
+    source: Url, url: Url, *, preset: str = "balanced", workers: int = 0, progress: Callable[[int], object] | None = None
 ) -> Table:
     """Takes a Level 5 data set (a zarr folder) in as a new table, one row a frame, one sequence a scene. `progress` is told the
     frames done, from another thread; `workers=0` takes as many as the machine has threads.
     """
-    return _tetrys.ingest_l5(str(source), str(url), preset, workers, progress)
+    choice("preset", preset, PRESETS)
+    made = _tetrys.ingest_l5(url_of(source), url_of(url), preset, whole("workers", workers), called(progress))
+    return Table._of(made)
 
 
 def _groups(
     schema: Mapping[str, str], index: Sequence[str], groups: Mapping[str, Sequence[str]] | None
 ) -> dict[str, list[str]]:
-    named = {group: [columns] if isinstance(columns, str) else list(columns) for group, columns in (groups or {}).items()}
+    named = {group: texts(f"group `{group}`", columns) for group, columns in members("groups", groups).items()}
     placed = {name for columns in named.values() for name in columns} | set(index)
     if unknown := sorted(placed - set(schema)):
         raise Invalid(f"columns that are not there: {', '.join(unknown)}")
@@ -312,130 +355,23 @@ def _groups(
     return named
 
 
-def parts_of(data: Data, schema: Mapping[str, str]) -> Iterable[list[tuple[str, _tetrys.Column]]]:
+def parts_of(
+    data: Data, schema: Mapping[str, str], otherwise: Mapping[str, str] | None = None
+) -> Iterable[list[tuple[str, _tetrys.Column]]]:
+    """The columns of a batch, of the types that `schema` declares; `otherwise` has those of columns whose values say none."""
+    other = (otherwise or {}).get
     if isinstance(data, Mapping):
-        return [[(name, _column(name, values, schema.get(name))) for name, values in data.items()]]
-    return _tetrys.columns_of(data)
-
-
-def _column(name: str, values: Any, declared: str | None) -> _tetrys.Column:
+        named = {text("a column", name): values for name, values in data.items()}
+        return [[(name, column(name, values, schema.get(name), other(name))) for name, values in named.items()]]
+    if isinstance(data, pl.DataFrame):
+        for name, dtype in data.schema.items():
+            refuse_objects(name, dtype)
+    if not hasattr(data, "__arrow_c_stream__"):
+        raise WrongType(f"rows are a dict of columns, a frame, or an iterable of these, found {found(data)}")
     try:
-        if hasattr(values, "__arrow_c_stream__"):
-            return _tetrys.Column.arrow(values)
-        if isinstance(values, np.ndarray) and values.dtype.kind not in "OSUT":
-            return _of_array(values, declared)
-        return _of_list(list(values), declared)
-    except (Invalid, TypeError, ValueError, OverflowError) as error:
-        raise Invalid(f"column `{name}`: {error}") from error
-
-
-def _of_array(values: np.ndarray[Any, Any], declared: str | None, valid: list[bool] | None = None) -> _tetrys.Column:
-    """Scalars, times and tensors of one shape."""
-    element, shape = _element(values.dtype, declared)
-    rows = len(values)
-    if shape is None:
-        shape = [str(extent) for extent in values.shape[1:]]
-    elif "?" in shape:
-        return _ragged(element, list(values), declared)
-    ty = declared or (element if values.ndim == 1 else f"{element}[{','.join(shape)}]")
-    return _tetrys.Column.fixed(ty, rows, _flat(element, values), valid)
-
-
-def _element(dtype: np.dtype[Any], declared: str | None) -> tuple[str, list[str] | None]:
-    """The element type of an array, and the shape that was declared for it."""
-    if declared is not None and (match := _TYPE.match(declared)) and match[1] in _NUMPY:
-        return match[1], None if match[2] is None else match[2].split(",") if match[2] else []
-    if declared is not None:
-        return declared, None
-    if dtype.kind in "mM":
-        unit, step = np.datetime_data(dtype)
-        if unit == "D" and dtype.kind == "M" and step == 1:
-            return "date", None
-        if unit not in ("s", "ms", "us", "ns") or step != 1:
-            raise Invalid(f"{dtype}: expected units of s, ms, us, ns, or days since the epoch")
-        return f"{'timestamp' if dtype.kind == 'M' else 'duration'}[{unit}]", None
-    if dtype.name not in _DTYPES:
-        raise Invalid(f"no column type for numpy's {dtype}")
-    return _DTYPES[dtype.name], None
-
-
-def _flat(element: str, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """All elements in C order, as the numpy type that the native side takes for them."""
-    if values.dtype.name == "bfloat16":
-        values = values.view(np.uint16)
-    if element == "date":
-        values = values.astype("M8[D]").astype(np.int64)
-    elif element.startswith(("timestamp", "duration")) and values.dtype.kind in "mM":
-        values = values.astype(f"{values.dtype.kind}8[{element[element.index('[') + 1 : -1].split(',')[0]}]").view(np.int64)
-    wanted = np.dtype(_NUMPY.get(element, "int32" if element == "date" else "int64"))
-    cast = np.ascontiguousarray(values).astype(wanted, casting="unsafe", copy=False)
-    if values.dtype.kind in "iu" and wanted.kind in "iu":
-        fits = bool(np.array_equal(cast, values))
-    else:
-        fits = values.size == 0 or np.can_cast(values.dtype, wanted, "same_kind")
-    if not fits:
-        raise Invalid(f"{values.dtype} does not fit {element}")
-    return cast.reshape(-1)
-
-
-def _of_list(values: list[Any], declared: str | None) -> _tetrys.Column:
-    """One value a row, None where it is null."""
-    kind = next((value for value in values if value is not None), None)
-    if declared in ("utf8", "categorical") or isinstance(kind, str):
-        return _tetrys.Column.text(values)
-    if declared == "binary" or isinstance(kind, (bytes, bytearray, memoryview)):
-        return _tetrys.Column.bytes([None if value is None else bytes(value) for value in values])
-    if kind is None and declared is None:
-        raise Invalid("no value says what type it has: declare it in `schema`")
-    if declared is not None and declared.startswith("list<"):
-        return _lists(values, declared[5:-1])
-    if isinstance(kind, (list, tuple)) and any(isinstance(item, (str, bytes, list, tuple)) for item in kind):
-        return _lists(values, None)
-    shaped = declared is not None and "[" in declared and not declared.startswith(("timestamp", "duration"))
-    if shaped or (kind is not None and np.ndim(kind) > 0):
-        arrays = [None if value is None else np.asarray(value) for value in values]
-        known = next((array for array in arrays if array is not None), np.zeros(0))
-        element, shape = _element(known.dtype, declared)
-        if shape is not None and "?" not in shape:
-            size = [int(extent) for extent in shape]
-            blank = np.zeros(size, known.dtype)
-            if wrong := [list(array.shape) for array in arrays if array is not None and list(array.shape) != size]:
-                raise Invalid(f"a row of shape {wrong[0]}: expected {declared}")
-            stacked = np.stack([blank if array is None else array for array in arrays]) if arrays else np.zeros([0, *size])
-            return _of_array(stacked.astype(known.dtype), declared, _valid(values))
-        return _ragged(element, arrays, declared)
-    scalars = np.asarray([value for value in values if value is not None])
-    if scalars.dtype.kind == "O":
-        raise Invalid(f"values of {type(kind).__name__}: expected numbers, text, bytes, arrays or lists")
-    full = np.zeros(len(values), scalars.dtype)
-    valid = np.array([value is not None for value in values], bool)
-    full[valid] = scalars
-    return _of_array(full, declared, _valid(values))
-
-
-def _ragged(element: str, arrays: Sequence[Any], declared: str | None) -> _tetrys.Column:
-    """Tensors of variable shape: the first extent differs from row to row, the others where they do."""
-    known = [array for array in arrays if array is not None]
-    ranks = {array.ndim for array in known}
-    if declared is None:
-        if len(ranks) != 1:
-            raise Invalid(f"arrays of {sorted(ranks)} dimensions in one column")
-        extents = [{array.shape[axis] for array in known} for axis in range(1, ranks.pop())]
-        declared = f"{element}[{','.join(['?', *(str(one.pop()) if len(one) == 1 else '?' for one in extents)])}]"
-    shape = declared[declared.index("[") + 1 : -1].split(",")
-    for array in known:
-        if array.ndim != len(shape) or any(want not in ("?", str(have)) for want, have in zip(shape, array.shape, strict=True)):
-            raise Invalid(f"an array of shape {list(array.shape)}: expected {declared}")
-    shapes = [[0] * len(shape) if array is None else list(array.shape) for array in arrays]
-    flat = [_flat(element, np.asarray(array)) for array in known]
-    values = np.concatenate(flat) if flat else np.zeros(0, _NUMPY[element])
-    return _tetrys.Column.ragged(declared, shapes, values, _valid(arrays))
-
-
-def _lists(values: list[Any], item: str | None) -> _tetrys.Column:
-    items = _of_list([one for value in values if value is not None for one in value], item)
-    return _tetrys.Column.lists([0 if value is None else len(value) for value in values], items, _valid(values))
-
-
-def _valid(values: Sequence[Any]) -> list[bool] | None:
-    return [value is not None for value in values] if any(value is None for value in values) else None
+        parts = _tetrys.columns_of(data)
+    except ImportError as error:
+        raise Unsupported(f"{type(data).__name__} speaks Arrow by pyarrow, which is not installed") from error
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"a frame that Arrow does not take: {error}") from error
+    return [[(name, as_declared(name, made, schema.get(name), other(name))) for name, made in part] for part in parts]

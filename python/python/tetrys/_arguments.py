@@ -1,0 +1,207 @@
+"""What callers give: URLs, names, numbers, spans of time and choices of rows, checked before anything is done."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import OutOfRange, WrongType, found
+from ._tetrys import Invalid
+
+Url = str | os.PathLike[str]
+"""Where a table lies: a URL as text, or a path."""
+Span = str | int | timedelta | np.timedelta64
+"""A span of time: text with a unit (`"50ms"`), a timedelta, or a plain number in units of a column."""
+
+
+def url_of(url: object) -> str:
+    """A URL or a path as text."""
+    if isinstance(url, str):
+        return url
+    if isinstance(url, os.PathLike):
+        path = os.fspath(url)
+        if isinstance(path, str):
+            # A path has no `//` inside.
+            if scheme := re.match(r"[a-z][a-z0-9+.-]+:/(?!/)", path):
+                raise Invalid(f"{path!r}: a path that was made of a URL lacks a slash: give {scheme[0]}/... as text")
+            return path
+    raise WrongType(f"a URL is text or a path, found {found(url)}")
+
+
+def urls_of(what: str, urls: object) -> list[str]:
+    """One URL, or several."""
+    if isinstance(urls, (str, os.PathLike)):
+        return [url_of(urls)]
+    return [url_of(url) for url in several(what, urls)]
+
+
+def several(what: str, values: object) -> Iterable[Any]:
+    """Something to go through, but for text and dicts."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+        raise WrongType(f"{what}: expected a list, found {found(values)}")
+    return values
+
+
+def text(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise WrongType(f"{what}: expected text, found {found(value)}")
+    return value
+
+
+def texts(what: str, values: object) -> list[str]:
+    """One text, or several."""
+    return [values] if isinstance(values, str) else [text(what, value) for value in several(what, values)]
+
+
+def choice(what: str, value: object, allowed: Collection[str]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        *most, last = allowed
+        raise Invalid(f"{what} `{value}`: expected {', '.join(most)} or {last}")
+    return value
+
+
+def truth(what: str, value: object) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise WrongType(f"{what}: expected True or False, found {found(value)}")
+    return bool(value)
+
+
+def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> int:
+    """An integer; not a boolean."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise WrongType(f"{what}: expected an integer, found {found(value)}")
+    if not least <= value <= most:
+        raise Invalid(f"{what}: {value} is outside {least}..={most}")
+    return int(value)
+
+
+def members(what: str, value: object) -> dict[str, Any]:
+    """A dict with names as keys; empty for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise WrongType(f"{what}: expected a dict, found {found(value)}")
+    return {text(f"{what}, a key", key): one for key, one in value.items()}
+
+
+def as_json(what: str, value: object) -> str:
+    """Properties as JSON, which has no NaN."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"{what}: {error}; properties are what JSON has: text, finite numbers, booleans, lists, dicts") from error
+
+
+def span(what: str, value: object) -> str:
+    """A span of time as text: with a unit, or a plain number."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.timedelta64):
+        if np.isnat(value):
+            raise Invalid(f"{what}: not a time (NaT)")
+        unit, step = np.datetime_data(value.dtype)
+        scale = {"W": ("h", 168), "D": ("h", 24), "h": ("h", 1), "m": ("min", 1), "s": ("s", 1), "ms": ("ms", 1), "us": ("us", 1), "ns": ("ns", 1)}
+        if unit not in scale:
+            raise Invalid(f"{what}: {value!r}: expected weeks, days, h, m, s, ms, us or ns")
+        name, times = scale[unit]
+        return f"{int(value.astype(np.int64)) * step * times}{name}"
+    if isinstance(value, timedelta):
+        # A Timedelta of pandas has nanoseconds too.
+        rest = getattr(value, "nanoseconds", 0)
+        return f"{value // timedelta(microseconds=1) * 1000 + rest}ns" if rest else f"{value // timedelta(microseconds=1)}us"
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return str(int(value))
+    raise WrongType(f"{what}: expected text with a unit such as '50ms', a timedelta or an integer, found {found(value)}")
+
+
+def chosen(rows: object, count: int, of: str, *, negative: bool = True) -> npt.NDArray[np.int64]:
+    """The row numbers that a mask of `count` booleans or a list of integers chooses, in its order. `of` says of what they are rows.
+
+    Negative numbers count from the end, where they are allowed. Nothing else is taken for a number: no floats, no text, no null.
+    """
+    array = _typed(rows, count, of)
+    if array.dtype.kind == "b":
+        return np.flatnonzero(array).astype(np.int64)
+    if len(array) == 0:
+        return np.zeros(0, np.int64)
+    if array.dtype.kind not in "iu":
+        raise WrongType(f"rows are chosen by integers or a mask of booleans, found {array.dtype}")
+    least, most = int(array.min()), int(array.max())
+    if least < 0 and not negative:
+        raise OutOfRange(f"row {least}: expected 0 or more")
+    if most >= count or least < -count:
+        raise OutOfRange(f"row {most if most >= count else least} is outside 0..{count}")
+    numbers = array.astype(np.int64)
+    return np.where(numbers < 0, numbers + count, numbers) if least < 0 else numbers
+
+
+def mask_of(rows: object, count: int, of: str) -> npt.NDArray[np.bool_]:
+    """A mask of `count` booleans."""
+    array = _typed(rows, count, of)
+    if array.dtype.kind != "b" and (len(array) or count):
+        raise WrongType(f"a predicate is an expression of polars or a mask of booleans, found {found(rows)}")
+    return array.astype(np.bool_)
+
+
+def _typed(rows: object, count: int, of: str) -> np.ndarray[Any, Any]:
+    """An array of one dimension; of booleans, as many as there are rows."""
+    array = _plain(rows)
+    if array.ndim != 1:
+        raise Invalid(f"rows by an array of {array.ndim} dimensions: expected a mask or row numbers, one dimension")
+    if array.dtype.kind == "O":
+        array = _of_objects(array.tolist(), count)
+    if array.dtype.kind == "b" and len(array) != count:
+        raise Invalid(f"a mask of {len(array)} rows for {of} of {count} rows")
+    return array
+
+
+def _plain(rows: object) -> np.ndarray[Any, Any]:
+    """As an array of numpy, without a null."""
+    if isinstance(rows, np.ma.MaskedArray) and np.ma.getmaskarray(rows).any():
+        raise Invalid("rows are chosen by integers or booleans, found masked ones")
+    if isinstance(rows, np.ndarray):
+        return np.asarray(rows)
+    if isinstance(rows, range):
+        return np.arange(rows.start, rows.stop, rows.step) if _is_small(rows) else np.array(list(rows), object)
+    if hasattr(rows, "to_numpy"):
+        # polars, pyarrow and pandas, which would make null something else.
+        nulls: Any = getattr(rows, "null_count", None)
+        nulls = nulls() if callable(nulls) else nulls
+        if nulls is None:
+            nulls = int(rows.isna().sum()) if hasattr(rows, "isna") else 0
+        if not isinstance(nulls, (int, np.integer)):
+            raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
+        if nulls:
+            raise Invalid(f"rows are chosen by integers or booleans, found {nulls} null")
+        return np.asarray(rows)
+    if hasattr(rows, "__array__"):
+        return np.asarray(rows)
+    if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
+        raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
+    values = list(rows)
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made
+
+
+def _is_small(rows: range) -> bool:
+    return all(abs(end) < 2**62 for end in (rows.start, rows.stop, rows.step))
+
+
+def _of_objects(values: list[Any], count: int) -> np.ndarray[Any, Any]:
+    """Booleans alone, or integers alone."""
+    if all(isinstance(value, (bool, np.bool_)) for value in values):
+        return np.array(values, np.bool_) if values else np.zeros(0, np.int64)
+    for place, value in enumerate(values):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+            raise WrongType(f"rows are chosen by integers alone, or by booleans alone, found {found(value)} at {place}")
+        if not -(2**63) <= value < 2**63:
+            raise OutOfRange(f"row {value} is outside 0..{count}")
+    return np.array(values, np.int64)

@@ -1,0 +1,102 @@
+"""Windows around several rows, one by one and stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import OutOfRange, WrongType, found
+from ._tetrys import Invalid, Ragged, Rows
+
+
+class Windows(Sequence[Rows]):
+    """Windows around several rows: a list of `Rows`, and by column arrays of all of them, `[batch, time, *shape]`.
+
+        >>> rows = tt.row_loader(tt.read_index("drives"))
+        >>> windows = rows.get_windows([0, 4], ["timestamp", "lidar.*"], offsets=range(-1, 1))
+        >>> windows["timestamp"].tolist(), windows.mask.tolist()
+        ([[0, 0], [300, 400]], [[False, True], [True, True]])
+        >>> len(windows), windows[1]["timestamp"].tolist()
+        (2, [300, 400])
+
+    Columns of text and lists are object arrays `[batch, time]`. Bytes and tensors of variable shape are `Ragged`, with the rows
+    of all windows one behind the other: row t of window b is `windows[name][b * time + t]`.
+    """
+
+    def __init__(self, rows: Rows, parts: list[Rows], time: int) -> None:
+        """Made by `RowLoader.get_windows`."""
+        self._rows = rows
+        self._parts = parts
+        self._time = time
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of all windows, one behind the other."""
+        return self._rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many windows, and how many rows each has.
+
+        Raises `Invalid` where they differ in length, as those of `edge="skip"` do.
+        """
+        if any(len(part) != self._time for part in self._parts):
+            raise Invalid('windows of different length cannot be stacked: read them with edge="pad", or one by one')
+        return len(self._parts), self._time
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """Which rows exist, bool [batch, time]."""
+        return self._rows.mask.reshape(self.shape)
+
+    @property
+    def table_rows(self) -> npt.NDArray[np.int64]:
+        """The row of the table at each place, -1 for none; i64 [batch, time]."""
+        return self._rows.table_rows.reshape(self.shape)
+
+    def keys(self) -> list[str]:
+        """The names of the columns."""
+        return self._rows.keys()
+
+    def valid(self, name: str) -> npt.NDArray[np.bool_]:
+        """Which rows of a column are not null, bool [batch, time]."""
+        return self._rows.valid(name).reshape(self.shape)
+
+    def column_mask(self, name: str) -> npt.NDArray[np.bool_]:
+        """Which rows of a column have a table behind them, bool [batch, time]."""
+        return self._rows.column_mask(name).reshape(self.shape)
+
+    def to_torch(self) -> dict[str, Any]:
+        """The columns as tensors of PyTorch, as `Rows.to_torch` gives them: those of one shape `[batch, time, *shape]`."""
+        found = self._rows.to_torch()
+        return {name: value.reshape(*self.shape, *value.shape[1:]) if hasattr(value, "reshape") else value for name, value in found.items()}
+
+    @overload
+    def __getitem__(self, key: int) -> Rows: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Rows]: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    def __getitem__(self, key: int | slice | str) -> Any:
+        """A window by its place; a column of all windows by its name."""
+        if isinstance(key, str):
+            values = self._rows[key]
+            return values if isinstance(values, Ragged) else values.reshape(*self.shape, *values.shape[1:])
+        if isinstance(key, (bool, float)) or not isinstance(key, (int, np.integer, slice)):
+            raise WrongType(f"a window by its place or a column by its name, found {found(key)}")
+        try:
+            return self._parts[key]
+        except IndexError:
+            raise OutOfRange(f"window {key} is outside 0..{len(self)}") from None
+
+    def __iter__(self) -> Iterator[Rows]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __repr__(self) -> str:
+        return f"Windows: {len(self)} of {self._time} rows; {', '.join(f'{name}: {ty}' for name, ty in self._rows.types.items())}"

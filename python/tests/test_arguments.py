@@ -1,0 +1,326 @@
+"""Arguments of every kind: paths, spans of time, and nonsense, which is an error of Tetrys that speaks of Python."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import re
+import signal
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import tetrys as tt
+from conftest import points
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+NONSENSE = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.sampled_from(["", "x", "a@1", "1 parsec", "re:(", "\0", "SELECT", "-1..", "pad", "lidar.*", "timestamp"]),
+    st.binary(max_size=3),
+    st.lists(st.integers(-30, 30) | st.floats() | st.text(max_size=2) | st.none() | st.booleans(), max_size=3),
+    st.dictionaries(st.text(max_size=2) | st.integers(), st.none() | st.integers() | st.lists(st.integers()), max_size=2),
+    st.sampled_from([object(), {1, 2}, 1j, np.float32(1.5), np.array([]), np.zeros((2, 2)), timedelta(days=-1), date(2024, 1, 1), len, int, Path("x")]),
+    st.sampled_from([pl.Series([1.5]), pa.array(["a"]), pd.Series([None]), pl.col("nothing"), pl.DataFrame({"a": [1]}), np.datetime64("NaT"), np.timedelta64("NaT")]),
+)
+
+RUST = re.compile(r"[A-Z]\w+::\w+|PyO3|PyString|Option<|Vec<|unwrap|panicked|&str|\bisize\b|\busize\b|ssize_t|C long")
+
+
+def called(name: str, folder: Path) -> Callable[..., Any]:
+    """A public callable: of the module, or of an object over the table in the folder."""
+    if "." not in name:
+        function: Callable[..., Any] = getattr(tt, name)
+        return function
+    kind, member = name.split(".")
+    table = tt.open_table(folder / "t")
+    if kind in ("Writer", "Partition"):
+        writer = tt.Writer(folder / uuid.uuid4().hex, schema={"i": "i64", "x": "f32"}, index="i")
+        return getattr(writer if kind == "Writer" else writer.partition(), member)  # type: ignore[no-any-return]
+    index = tt.read_index(table)
+    rows = tt.row_loader(table).take([0, 1] if len(table) > 1 else [0] * len(table), ["lidar.*"])
+    things = {
+        "Table": lambda: table,
+        "Index": lambda: index,
+        "RowLoader": lambda: tt.row_loader(index),
+        "Rows": lambda: rows,
+        "Windows": lambda: tt.row_loader(table).get_windows([], offsets=[0]),
+        "Ragged": lambda: rows["lidar.points"],
+    }
+    return getattr(things[kind](), member)  # type: ignore[no-any-return]
+
+
+# What would do a great deal of work or cannot be wrong.
+LEFT_OUT = {"Rows.to_torch", "Windows.to_torch", "Index.to_pandas", "Index.to_arrow", "Index.to_polars", "Windows.index", "Windows.count", "Table.verify", "Table.gc", "Table.materialize", "Table.untag"}
+
+
+def names() -> list[str]:
+    """As `callables` finds them, without a table."""
+    natives = {"Table": tt.Table, "Index": tt.Index, "RowLoader": tt.RowLoader, "Rows": tt.Rows, "Windows": tt.Windows, "Ragged": tt.Ragged, "Writer": tt.Writer, "Partition": tt.Partition}
+    members = [f"{name}.{member}" for name, kind in natives.items() for member in dir(kind) if (not member.startswith("_") or member == "__getitem__") and inspect.isroutine(getattr(kind, member))]
+    functions = ["Table", "RowLoader", "Writer", "concat", "decode", "ingest_l5", "merge", "open_table", "read_index", "row_loader", "run", "times", "write_table"]
+    return [name for name in functions + members if name not in LEFT_OUT]
+
+
+def parameters(call: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    try:
+        signature = inspect.signature(call)
+    except ValueError:
+        return
+    for parameter in signature.parameters.values():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            yield parameter
+
+
+SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a table."""
+    monkeypatch.chdir(tmp_path)
+    columns = {"log_id": ["a", "a"], "timestamp": [0, 1], "lidar.points": [points(1), None], "labels.text": ["a", None]}
+    tt.write_table("t", columns, index=["log_id", "timestamp"])
+    return tmp_path
+
+
+# There are many callables: a few cases each.
+@settings(max_examples=max(3, settings.default.max_examples // 5))
+@pytest.mark.parametrize("name", names())
+@given(data=st.data())
+def test_nonsense_is_an_error_of_tetrys_and_nothing_else(folder: Path, name: str, data: st.DataObject) -> None:
+    # Earlier cases may have taken columns away.
+    try:
+        call = called(name, folder)
+    except tt.NotFound:
+        return
+    arguments: list[Any] = []
+    options: dict[str, Any] = {}
+    for parameter in parameters(call):
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is not parameter.empty and data.draw(st.booleans()):
+            continue
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            arguments += data.draw(st.lists(NONSENSE, max_size=2))
+            continue
+        sensible = SENSIBLE.get(parameter.name)
+        value = data.draw(NONSENSE if sensible is None else st.just(sensible) | NONSENSE, label=parameter.name)
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            options[parameter.name] = value
+        else:
+            arguments.append(value)
+    try:
+        found = call(*arguments, **options)
+        if inspect.isgenerator(found) or type(found).__name__ == "Scan":
+            next(iter(found), None)
+    except tt.Error as error:
+        said = str(error)
+        assert not isinstance(error, tt.Internal), said
+        assert said and not RUST.search(said), said
+
+
+def test_paths_are_taken_wherever_urls_are(tmp_path: Path) -> None:
+    data = {"time": [0, 1], "a.x": [1.5, 2.5]}
+    table = tt.write_table(tmp_path / "t", data, index="time")
+    for opened in (tt.Table(tmp_path / "t"), tt.open_table(tmp_path / "t@1", allow=tmp_path), tt.open_table(tmp_path / "t", allow=[tmp_path])):
+        assert opened.uuid == table.uuid
+    view = tt.read_index(tmp_path / "t").save(tmp_path / "v")
+    assert view.allow(tmp_path).rebind(tmp_path / "t").sources()[0].uuid == table.uuid
+    again = tt.write_table(tmp_path / "again", data, index="time", reference=tmp_path / "t")
+    assert again.info()["references"] == ["../t"]
+    assert tt.write_table(tmp_path / "more", data, index="time", reference=[tmp_path / "t"]).append({"time": [2], "a.x": [1]}, reference=tmp_path / "again").version == 2
+    writer = tt.Writer(tmp_path / "w", schema={"i": "i64", "x": "f32"}, index="i")
+    assert pickle.loads(pickle.dumps(writer.task())).partition() is not None
+    with pytest.raises(tt.Invalid, match="lacks a slash"):
+        tt.open_table(Path("s3://bucket/table"))
+    (tmp_path / "recipe.toml").write_text('from = "t"\n[sources]\nt = "t"\n[output]\nview = "made"\n')
+    with pytest.raises(tt.NotFound, match="no recipe at"):
+        tt.run(tmp_path / "nothing.toml")
+
+
+def test_spans_of_time_are_text_numbers_and_timedeltas(index: tt.Index) -> None:
+    loader = tt.row_loader(index)
+    ways: list[tuple[list[Any], Any]] = [
+        (["-200ms", "0ms"], "20ms"),
+        ([timedelta(milliseconds=-200), timedelta()], timedelta(milliseconds=20)),
+        ([np.timedelta64(-200, "ms"), np.timedelta64(0, "s")], np.timedelta64(20, "ms")),
+        ([pd.Timedelta("-200ms"), pd.Timedelta(0)], pd.Timedelta("20ms")),
+        ([-200, 0], 20),
+    ]
+    for deltas, tolerance in ways:
+        window = tt.times("timestamp", deltas, tolerance=tolerance)
+        for one in (window, pickle.loads(pickle.dumps(window))):
+            assert loader.get_rows(14, offsets=one).table_rows.tolist() == [12, 14]
+        merged = tt.merge(index, index[::2], ["log_id", "timestamp"], how="asof", tolerance=tolerance)
+        assert len(merged) == 10
+    assert repr(tt.times("timestamp", timedelta(seconds=-1), pick="before", tolerance=5)) == "times of `timestamp`: before to -1000000us within 5"
+
+
+def test_signatures_name_every_option() -> None:
+    for kind in (tt.Table, tt.Index, tt.RowLoader, tt.Writer, tt.Partition, tt.Windows):
+        for name, member in inspect.getmembers(kind, inspect.isfunction):
+            variable = [one for one in inspect.signature(member).parameters.values() if one.kind is one.VAR_KEYWORD]
+            assert not variable or (kind, name) in ((tt.Table, "set_properties"), (tt.Index, "filter")), f"{kind.__name__}.{name}"
+    for function in (tt.write_table, tt.merge, tt.concat, tt.open_table, tt.read_index, tt.row_loader, tt.run, tt.times, tt.ingest_l5):
+        assert all(one.kind is not one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
+
+
+def test_an_overwrite_keeps_what_the_table_says_of_itself(tmp_path: Path) -> None:
+    data = {"log": ["a", "a", "b"], "time": [0, 1, 0], "x": [1.0, 2.0, 3.0], "y.z": [None, "b", "c"]}
+    options: dict[str, Any] = {"index": ["log", "time"], "sequence_by": "log", "order_by": "time", "units": {"time": "ms"}, "groups": {"g": ["x", "y.z"]}, "required": "x"}
+    table = tt.write_table(tmp_path / "t", data, **options)
+    more = {**data, "y.z": [None] * 3, "new.w": [1, 2, 3]}
+    again = table.overwrite(more)
+    assert (again.index_columns, again.sequence_by, again.order_by) == (table.index_columns, ["log"], ["time"])
+    assert again.groups == [*table.groups, ("new", [("new.w", "i64")])]
+    assert again.column_properties("time") == {"unit": "ms"} and again.column_properties("x") == {"tetrys.nullable": False}
+    other = again.overwrite(data, index=["time"], sequence_by=(), order_by=(), groups={}, units={"time": "s"}, required=())
+    assert (other.index_columns, other.sequence_by, other.order_by) == ([("time", "i64")], [], [])
+    assert other.column_properties("time") == {"unit": "s"} and other.column_properties("x") == {}
+    assert [group for group, _ in other.groups] == ["log", "x", "y"]
+    with pytest.raises(tt.Invalid, match="index columns that are not there: time"):
+        other.overwrite({"x": [1.0]})
+
+
+def test_tables_open_and_rows_are_read_in_a_forked_child(drives: str, tmp_path: Path) -> None:
+    # Frames and threads of the parent.
+    busy = tt.read_index(drives).filter(pl.col("pedestrians") > 3)
+    table = tt.open_table(drives)
+    pickled = pickle.dumps(tt.row_loader(table, columns=["timestamp", "labels.*"]))
+    assert tt.row_loader(busy).get_row(0)["labels.text"] == "row 4"
+
+    def work() -> str:
+        opened = tt.open_table(drives)
+        said = [str(tt.row_loader(opened).take([5], ["labels.*"])["labels.text"].tolist())]
+        said.append(str(tt.row_loader(table, columns=["timestamp"]).get_rows(11, offsets=[-2, -1, 0])["timestamp"].tolist()))
+        said.append(str(pickle.loads(pickled).get_row(6)))
+        try:
+            tt.read_index(drives)
+        except tt.Unsupported as error:
+            said.append(str(error))
+        written = tt.write_table(tmp_path / "child", {"i": [1], "x": [1.5]}, index="i")
+        said.append(str(len(written)))
+        return "; ".join(said)
+
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        try:
+            os.write(writing, work().encode())
+        except BaseException as error:  # noqa: BLE001: the parent is told
+            os.write(writing, repr(error).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    assert os.waitpid(child, 0)[1] == 0
+    assert said.startswith("['row 5']; [0, 1000, 1100]; {'timestamp': np.int64(600), 'labels.text': 'row 6'}; frames do not survive a fork"), said
+    assert "make the row loader before" in said and said.endswith("; 1")
+
+
+def test_index_columns_are_read_beside_the_others(index: tt.Index, tmp_path: Path) -> None:
+    busy = index.filter(pl.col("pedestrians") > 3)
+    loader = tt.row_loader(busy)
+    assert loader.get_row(1, ["timestamp", "labels.*", "log_id"]) == {"log_id": "monday", "timestamp": 900, "labels.text": "row 9"}
+    assert loader.take([3, 0], ["log*", "labels.text"])["log_id"].tolist() == ["tuesday", "monday"]
+    # Rows of a window are those of the table, and null where there are none.
+    window = loader.get_rows(2, ["timestamp", "labels.*"], offsets=range(-5, 1))
+    assert pa.table(window)["timestamp"].to_pylist() == [None, 1000, 1100, 1200, 1300, 1400]
+    # What a loader reads without being told otherwise, and all columns of groups as ever.
+    chosen = tt.row_loader(busy, columns=["timestamp", "labels.*"])
+    assert (chosen.columns, list(chosen[0]), list(chosen.get_row(0, ["camera.jpeg"]))) == (["timestamp", "labels.text"], ["timestamp", "labels.text"], ["camera.jpeg"])
+    assert "timestamp" not in loader[0] and "timestamp" not in loader.get_row(0, ["*"])
+    assert [batch["timestamp"].tolist() for batch in chosen.scan(3)] == [[400, 900, 1400], [1900]]
+    assert chosen.explain(0) == loader.explain(0, ["labels.*"])
+    with pytest.raises(tt.NotFound, match="nearest"):
+        loader.get_row(0, ["timestump"])
+    # Of merges, concatenations and views as well.
+    merged = tt.merge(index, busy, on=["log_id", "timestamp"], how="left")
+    rows = pa.table(tt.row_loader(merged, columns=["pedestrians*"]).take(range(6)))
+    assert rows["pedestrians"].to_pylist() == [0, 1, 2, 3, 4, 0] and rows["pedestrians_right"].to_pylist() == [None] * 4 + [4, None]
+    both = tt.concat([index[18:], index[:2]])
+    assert tt.row_loader(both, columns="timestamp").take(range(4))["timestamp"].tolist() == [1800, 1900, 0, 100]
+    view = busy.save(tmp_path / "busy")
+    for source in (view, tt.read_index(view), tt.open_table(tmp_path / "busy")):
+        assert tt.row_loader(source).get_rows(1, ["timestamp"], offsets=[-1, 0])["timestamp"].tolist() == [800, 900]
+
+
+def test_windows_stack_to_batch_and_time(index: tt.Index) -> None:
+    loader = tt.row_loader(index)
+    windows = loader.get_windows([0, 11], offsets=range(-2, 1), columns=["timestamp", "*.intrinsics", "labels.*", "lidar.*"])
+    assert (len(windows), windows.shape, windows.keys()) == (2, (2, 3), ["timestamp", "lidar.points", "camera.intrinsics", "labels.text"])
+    assert windows.mask.tolist() == [[False, False, True], [False, True, True]]
+    assert windows.table_rows.tolist() == [[-1, -1, 0], [-1, 10, 11]]
+    assert windows["camera.intrinsics"].shape == (2, 3, 3, 3)
+    assert windows["labels.text"].tolist() == [[None, None, "row 0"], [None, "row 10", "row 11"]]
+    assert windows.valid("labels.text").tolist() == windows.column_mask("labels.text").tolist() == windows.mask.tolist()
+    for batch, window in enumerate(windows):
+        np.testing.assert_array_equal(windows["camera.intrinsics"][batch], window["camera.intrinsics"])
+        for time in range(3):
+            np.testing.assert_array_equal(windows["lidar.points"][batch * 3 + time], window["lidar.points"][time])
+    assert len(windows[0:1]) == 1 and windows[-1].table_rows.tolist() == [-1, 10, 11]
+    empty = loader.get_windows([], offsets=range(-2, 1), columns=["camera.intrinsics"])
+    assert (empty["camera.intrinsics"].shape, empty.mask.shape) == ((0, 3, 3, 3), (0, 3))
+    skipping = tt.row_loader(index, edge="skip").get_windows([0, 11], offsets=range(-2, 1))
+    assert [len(window) for window in skipping] == [1, 2]
+    with pytest.raises(tt.Invalid, match="cannot be stacked"):
+        skipping["camera.intrinsics"]
+    assert pickle.loads(pickle.dumps(windows)).table_rows.tolist() == windows.table_rows.tolist()
+
+
+def test_rows_and_ragged_columns_are_pickled_with_their_values(index: tt.Index) -> None:
+    merged = tt.merge(index, index.filter(pl.col("pedestrians") > 3), on=["log_id", "timestamp"], how="left")
+    rows = tt.row_loader(merged, columns=["timestamp", "*"]).get_rows(8, offsets=range(-2, 4))
+    again = pickle.loads(pickle.dumps(rows))
+    assert pa.table(again).equals(pa.table(rows)) and again.types == rows.types and repr(again) == repr(rows)
+    assert again.mask.tolist() == rows.mask.tolist() and again.table_rows.tolist() == rows.table_rows.tolist()
+    for name in rows:
+        assert again.column_mask(name).tolist() == rows.column_mask(name).tolist()
+    ragged = rows["lidar.points"]
+    for one in (pickle.loads(pickle.dumps(ragged)), pickle.loads(pickle.dumps(again["lidar.points"]))):
+        assert one.valid.tolist() == ragged.valid.tolist()
+        np.testing.assert_array_equal(one.values, ragged.values, strict=True)
+        np.testing.assert_array_equal(one.shapes, ragged.shapes, strict=True)
+    assert pa.array(ragged).to_pylist() == pa.table(rows)["lidar.points"].to_pylist()
+
+
+def test_rows_are_frames_of_other_libraries(index: tt.Index) -> None:
+    import duckdb
+
+    rows = tt.row_loader(index, columns=["timestamp", "labels.*"]).take([4, 2])
+    assert rows.__arrow_c_stream__() is not None and index.__arrow_c_stream__() is not None
+    assert pl.DataFrame(rows).rows() == [(400, "row 4"), (200, "row 2")]
+    assert pa.table(rows).num_rows == 2 and pd.DataFrame.from_arrow(rows)["timestamp"].tolist() == [400, 200]
+    assert duckdb.sql("SELECT sum(timestamp) FROM rows").fetchall() == [(600,)]
+
+
+def test_errors_are_those_of_python_too(index: tt.Index) -> None:
+    rows = tt.row_loader(index).take([0])
+    for call, kind, message in [
+        (lambda: rows["nothing"], KeyError, "no column `nothing`; there are: lidar.points"),
+        (lambda: index["nothing"], KeyError, "no index column `nothing`; there are: log_id"),
+        (lambda: rows[1], TypeError, "found 1"),
+        (lambda: tt.row_loader(index)[99], IndexError, "99 is outside 0..20"),
+        (lambda: tt.open_table(5), TypeError, "a URL is text or a path, found int 5"),  # type: ignore[arg-type]
+        (lambda: tt.row_loader("x"), TypeError, "a loader reads the rows of an Index or a Table"),  # type: ignore[arg-type]
+        (lambda: index.filter(pl.col("nothing") > 3), tt.NotFound, "nothing"),
+        (lambda: index.filter([1] * 20), TypeError, "a mask of booleans"),
+        (lambda: index.filter([True]), tt.Invalid, "a mask of 1 rows for an index of 20 rows"),
+        (lambda: tt.merge(index, index, on="timestamp").merge(index, on="pedestrians"), tt.Invalid, "take the `first`"),
+    ]:
+        with pytest.raises(tt.Error, match=re.escape(message)) as caught:
+            call()
+        assert isinstance(caught.value, kind)
+    assert isinstance(pickle.loads(pickle.dumps(caught.value)), tt.Error)

@@ -1,0 +1,70 @@
+//! Index columns beside the columns of groups: a loader gives the values that a table has for the rows that it reads.
+//!
+//! The values come from the table, not from a frame: windows reach rows that a filter took out of the frame.
+
+use std::sync::PoisonError;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array, new_empty_array};
+use arrow_select::{concat::concat, take::take};
+
+use super::{source::Source, version::Table};
+use crate::{
+    error::{Error, Result},
+    schema::{self, ColumnId, ColumnPattern, ColumnType},
+};
+
+impl Table {
+    /// The values of an index column in every row, kept once a read asked for them.
+    async fn index_values(&self, id: ColumnId) -> Result<ArrayRef> {
+        let held = self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        if let Some(values) = held {
+            return Ok(values);
+        }
+        let column = self.schema().column(id).ok_or_else(|| Error::internal(format!("no index column {}", id.0)))?;
+        let batches: Vec<RecordBatch> = self.index_batches().await?.collect::<Result<_>>()?;
+        let arrays = batches.iter().filter_map(|batch| batch.column_by_name(&column.name));
+        let arrays: Vec<&dyn arrow_array::Array> = arrays.map(AsRef::as_ref).collect();
+        let values = match arrays.is_empty() {
+            true => new_empty_array(&column.ty.arrow()),
+            false => concat(&arrays).map_err(|error| Error::unsupported(format!("index column `{}`: {error}", column.name)))?,
+        };
+        let mut held = self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(ArrayRef::clone(held.entry(id).or_insert(values)))
+    }
+}
+
+impl Source {
+    /// An index column at rows of the table; null where there is none.
+    pub(super) async fn index_at(&self, id: ColumnId, rows: &[Option<u64>]) -> Result<ArrayRef> {
+        let values = self.table.index_values(id).await?;
+        take(&values, &UInt64Array::from(rows.to_vec()), None).map_err(|error| Error::internal(format!("index rows: {error}")))
+    }
+
+    /// The type of an index column.
+    pub(super) fn index_type(&self, id: ColumnId) -> Option<ColumnType> {
+        self.table.schema().column(id).map(|column| column.ty.clone())
+    }
+}
+
+/// The places of the group columns, and those of the index columns, that any of the patterns matches. A pattern means index
+/// columns only where no group column matches it: `*` stays what it is for loaders, all that is stored in groups.
+///
+/// # Errors
+/// `NotFound` for a pattern that matches nothing, naming the nearest column; `Invalid` for a malformed one.
+pub(super) fn select<P: AsRef<str>>(
+    names: &[&str],
+    index: &[&str],
+    patterns: impl IntoIterator<Item = P>,
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    let (mut of_groups, mut of_index) = (Vec::new(), Vec::new());
+    for text in patterns {
+        let text = text.as_ref();
+        let pattern: ColumnPattern = text.parse()?;
+        if !names.iter().any(|name| pattern.matches(name)) && index.iter().any(|name| pattern.matches(name)) {
+            of_index.push(text.to_owned());
+        } else {
+            of_groups.push(text.to_owned());
+        }
+    }
+    Ok((schema::select(names, index, of_groups)?, schema::select(index, &[], of_index)?))
+}
