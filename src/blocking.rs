@@ -26,7 +26,7 @@ pub use changes::{GroupReplacer, PartitionWriter, TableWriter};
 use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
-use futures::StreamExt;
+use futures::{StreamExt, stream::BoxStream};
 use tokio::runtime::{Handle, Runtime};
 
 #[cfg(feature = "frame")]
@@ -59,6 +59,12 @@ fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
         return runtime.block_on(work);
     }
     elsewhere("tetrys-wait", || runtime.block_on(work)).unwrap_or_else(|error| Err(Error::from(error).at("starting a thread")))
+}
+
+/// What a stream gives, waited for item by item.
+fn items<T: Send>(mut stream: BoxStream<'_, Result<T>>) -> Result<impl Iterator<Item = Result<T>>> {
+    runtime()?;
+    Ok(std::iter::from_fn(move || wait(async { stream.next().await.transpose() }).transpose()))
 }
 
 /// One version of a table; see [`crate::Table`].
@@ -285,11 +291,23 @@ impl RowLoader {
     /// As [`crate::RowLoader::scan`]; the batches behind the one in use are read meanwhile.
     ///
     /// # Errors
-    /// `Unavailable` where no thread can be started.
+    /// `Invalid` for batches of 0 rows; `Unavailable` where no thread can be started.
     pub fn scan(&self, batch_rows: usize) -> Result<impl Iterator<Item = Result<Rows>> + use<>> {
-        runtime()?;
-        let mut batches = self.0.scan(batch_rows).boxed();
-        Ok(std::iter::from_fn(move || wait(async { batches.next().await.transpose() }).transpose()))
+        table::more_than_nothing(batch_rows, "batches of 0 rows")?;
+        items(self.0.scan(batch_rows).boxed())
+    }
+
+    /// As [`crate::RowLoader::rows`]; the rows behind those in use are read meanwhile.
+    ///
+    /// # Errors
+    /// `Invalid` for 0 rows ahead; `Unavailable` where no thread can be started.
+    pub fn rows<I>(&self, positions: I, ahead: usize) -> Result<impl Iterator<Item = Result<Row>> + use<I>>
+    where
+        I: IntoIterator<Item = u64, IntoIter: Send + 'static>,
+    {
+        table::more_than_nothing(ahead, "0 rows ahead")?;
+        let positions = positions.into_iter();
+        items(self.0.rows(positions, ahead).boxed())
     }
 
     /// As [`crate::RowLoader::explain`].

@@ -10,6 +10,7 @@ pub mod id;
 #[cfg(feature = "frame")]
 pub mod index;
 pub mod ingest;
+mod offload;
 mod panics;
 pub mod read;
 pub mod schema;

@@ -1,12 +1,13 @@
 //! Threads that do work for the one that waits for it: those that share short work, and one that is elsewhere.
 
 use std::{
+    collections::BTreeMap,
     io,
     num::NonZero,
     panic::resume_unwind,
     process,
     sync::{
-        Mutex, OnceLock, PoisonError, RwLock, TryLockError,
+        Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -152,6 +153,140 @@ pub(crate) fn share<T: Send, R: Send, E: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Does `work` with each item, on this thread and on up to `others` that have nothing to do, and hands what comes of each to `take`,
+/// on this thread and in the order of the items. Threads begin an item only while few results wait, so that memory stays bounded.
+///
+/// # Errors
+/// Of the first item, in their order, for which `work` or `take` failed; the items behind it are not begun any more.
+pub(crate) fn share_in_order<T: Send, R: Send, E: Send>(
+    items: Vec<T>,
+    others: usize,
+    work: impl Fn(T) -> std::result::Result<R, E> + Sync,
+    mut take: impl FnMut(R) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let others = others.min(threads() - 1).min(items.len().saturating_sub(1));
+    let helpers = if others > 0 { helpers() } else { None };
+    let Some((helpers, (pool, others))) = helpers.and_then(|helpers| Some((helpers, helpers.claim(others)?))) else {
+        return items.into_iter().try_for_each(|item| take(work(item)?));
+    };
+    let line = Line {
+        state: Mutex::new(LineState { items: items.into_iter(), begun: 0, taken: 0, done: BTreeMap::new(), over: false }),
+        changed: Condvar::new(),
+        most: 2 * (others + 1),
+    };
+    pool.in_place_scope(|scope| {
+        let _ends = EndOfLine(&line);
+        for _ in 0..others {
+            scope.spawn(|_| {
+                let _idle = IdleAgain(&helpers.idle);
+                // Where `work` panics nobody may wait for what it would have given.
+                let ends = EndOfLine(&line);
+                while let Some((place, item)) = line.next_item() {
+                    line.put(place, work(item));
+                }
+                std::mem::forget(ends);
+            });
+        }
+        loop {
+            match line.next() {
+                Next::Take(done) => take(done?)?,
+                Next::Work(place, item) => line.put(place, work(item)),
+                Next::End => return Ok(()),
+            }
+        }
+    })
+}
+
+/// Items that several threads work on, and results that one thread takes in order.
+struct Line<T, R> {
+    state: Mutex<LineState<T, R>>,
+    changed: Condvar,
+    /// Items that are begun and not taken yet, at most.
+    most: usize,
+}
+
+struct LineState<T, R> {
+    items: std::vec::IntoIter<T>,
+    begun: usize,
+    taken: usize,
+    done: BTreeMap<usize, R>,
+    over: bool,
+}
+
+/// What the thread that takes does next.
+enum Next<T, R> {
+    Take(R),
+    Work(usize, T),
+    End,
+}
+
+impl<T, R> Line<T, R> {
+    fn lock(&self) -> MutexGuard<'_, LineState<T, R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, LineState<T, R>>) -> MutexGuard<'a, LineState<T, R>> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next item for a thread that only works; none at the end.
+    fn next_item(&self) -> Option<(usize, T)> {
+        let mut state = self.lock();
+        loop {
+            if state.over || state.items.len() == 0 {
+                return None;
+            }
+            if let Some(begun) = state.begin(self.most) {
+                return Some(begun);
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn next(&self) -> Next<T, R> {
+        let mut state = self.lock();
+        loop {
+            let place = state.taken;
+            if let Some(done) = state.done.remove(&place) {
+                state.taken += 1;
+                self.changed.notify_all();
+                return Next::Take(done);
+            }
+            if let Some((place, item)) = state.begin(self.most) {
+                return Next::Work(place, item);
+            }
+            // Over: a thread panicked, and the scope goes on with that.
+            if state.over || (state.items.len() == 0 && state.taken == state.begun) {
+                return Next::End;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn put(&self, place: usize, result: R) {
+        self.lock().done.insert(place, result);
+        self.changed.notify_all();
+    }
+}
+
+impl<T, R> LineState<T, R> {
+    fn begin(&mut self, most: usize) -> Option<(usize, T)> {
+        let item = if self.begun - self.taken < most { self.items.next() } else { None }?;
+        self.begun += 1;
+        Some((self.begun - 1, item))
+    }
+}
+
+/// Ends the work of all threads when it is dropped.
+struct EndOfLine<'a, T, R>(&'a Line<T, R>);
+
+impl<T, R> Drop for EndOfLine<'_, T, R> {
+    fn drop(&mut self) {
+        self.0.lock().over = true;
+        self.0.changed.notify_all();
+    }
+}
+
 /// What `work` gives, done by a thread of its own, which is waited for: a thread of a runtime may not wait for another runtime.
 ///
 /// # Errors
@@ -181,6 +316,34 @@ mod tests {
 
     fn all_are_idle() -> bool {
         threads() == 1 || helpers().is_some_and(|helpers| helpers.idle.load(Ordering::Acquire) == threads() - 1)
+    }
+
+    #[test]
+    fn results_are_taken_in_order_and_few_wait_for_it() {
+        let all = threads() - 1;
+        let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = |number: usize| {
+            let waiting = (begun.fetch_add(1, Ordering::SeqCst) + 1).saturating_sub(taken.load(Ordering::SeqCst));
+            if number.is_multiple_of(7) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            if number == 300 { Err(number) } else { Ok((number, waiting)) }
+        };
+        let mut seen = Vec::new();
+        let mut take = |(number, waiting): (usize, usize)| {
+            taken.fetch_add(1, Ordering::SeqCst);
+            seen.push((number, waiting));
+            if number == 250 { Err(number) } else { Ok(()) }
+        };
+        assert_eq!(share_in_order((0..200).collect(), all, work, &mut take), Ok(()));
+        assert_eq!(share_in_order((200..400).collect(), all, work, &mut take), Err(250));
+        assert_eq!(seen.iter().map(|(number, _)| *number).collect::<Vec<_>>(), (0..=250).collect::<Vec<_>>());
+        let most = seen.iter().take(200).map(|(_, waiting)| *waiting).max();
+        assert!(most <= Some(2 * threads() + 1), "{most:?} were begun and not taken");
+        assert_eq!(share_in_order((251..400).collect(), all, work, |_| Ok(())), Err(300));
+        let panics = |number| if number == 20 { panic!("twenty") } else { Ok::<_, ()>(number) };
+        assert!(panic::catch_unwind(|| share_in_order((0..40).collect(), all, panics, |_| Ok(()))).is_err());
+        assert!(comes_true(all_are_idle), "a thread was lost");
     }
 
     #[test]

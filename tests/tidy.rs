@@ -11,7 +11,7 @@ use std::{
 /// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module uses lower floors and itself.
 const FLOORS: &[&[&str]] = &[
     &["error"],
-    &["ahead", "id", "panics", "threads"],
+    &["ahead", "id", "offload", "panics", "threads"],
     &["schema"],
     &["codec"],
     &["format"],

@@ -272,3 +272,14 @@ def test_other_threads_run_while_rows_are_read(index: tt.Index) -> None:
     for thread in threads:
         thread.join()
     assert sorted(map(str, seen)) == sorted(["None" if row == 3 else f"row {row}" for row in range(20)] * 4)
+
+
+@pytest.mark.parametrize("ahead", [1, 3, 1000])
+def test_rows_come_one_by_one_as_they_are_taken_together(index: tt.Index, ahead: int) -> None:
+    rows = tt.row_loader(index)
+    positions = [4, 0, len(rows) - 1, 4]
+    taken = rows.take(positions, ["labels.*"])
+    names = [row["labels.text"] for row in rows.rows(iter(positions), (name for name in ["labels.*"]), ahead=ahead)]
+    assert names == taken["labels.text"].tolist()
+    with pytest.raises(tt.Invalid, match="0 rows ahead"):
+        rows.rows(positions, ahead=0)

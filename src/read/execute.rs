@@ -8,7 +8,7 @@ use std::{
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
+use futures::future::try_join_all;
 
 use super::{
     assemble::Assembly,
@@ -22,16 +22,23 @@ use crate::{
     codec::Chain,
     error::{Error, ErrorKind, Result},
     format::LayoutRun,
+    offload::{Stop, offload},
     schema::{ColumnId, Schema},
     store::{RangeRequest, Store},
-    threads::{others_for, share, threads},
+    threads::{others_for, share, share_in_order},
 };
 
+/// What is read on the thread that asks for it, at most: stored bytes to decode, about a millisecond of work. More is done off the
+/// executor.
+const HERE: u64 = 1 << 20;
+/// What counts as one such byte: so many bytes that are stored as they are, or that come out of decoding ..
+const BYTES_AS_ONE: u64 = 4;
+/// .. and how many such bytes each value that is put into its place counts.
+const VALUE: u64 = 32;
 /// Stored bytes of a group above which threads share its decoding ..
 const PARALLEL_ABOVE: u64 = 1 << 20;
 /// .. and above which they share it where all values are plain: bytes that one core reads and another copies cost more than
-/// what two save each other, until the memory that they are copied to is more than what was used just now. What is read to
-/// where it stays leaves the calling thread above this.
+/// what two save each other, until the memory that they are copied to is more than what was used just now.
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
 /// Stored bytes of a group that one thread reads, checks and copies at a time: few enough to stay in its cache meanwhile.
 const PIECE: u64 = 256 << 10;
@@ -40,6 +47,8 @@ const SHARED_PIECE: u64 = 512 << 10;
 
 /// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives
 /// each wanted column with its rows; blocks of which only some rows were wanted are kept in `kept`.
+///
+/// What takes a thread about a millisecond or less is done here, more of it off the executor. Dropping the future ends that soon.
 ///
 /// # Errors
 /// `Corrupt` where stored bytes are not what was written or not there; errors of the store.
@@ -50,68 +59,164 @@ pub async fn execute(
     plan: ReadPlan,
     kept: &Kept,
 ) -> Result<Vec<(ColumnId, ArrayRef)>> {
-    let bytes: u64 = plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
-    // Files are read piece by piece, by those who decode the pieces. Everything else is asked for at once.
-    let by_piece = bytes > PIECE && stores.values().all(Store::is_local);
-    let mut fetched = match by_piece {
-        true => None,
-        false => Some(fetch(stores, &plan).await?.into_iter()),
+    let groups = plan.groups.iter().map(|group| Described::new(schema, group)).collect::<Result<Vec<_>>>()?;
+    let reading = |plan, from| Reading { groups: groups.clone(), layouts: layouts.to_vec(), plan, kept: kept.clone(), from };
+    if stores.values().all(Store::is_local) {
+        let bytes: u64 =
+            plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
+        // Files are read piece by piece, by those who decode the pieces. Everything else is asked for at once.
+        let from = match bytes > PIECE {
+            true => Origin::Files(stores.clone()),
+            false => Origin::Fetched(fetch(stores, &plan).await?),
+        };
+        return reading(plan, from).read().await;
+    }
+    let mut boarded = kept.blocks.flights().board(stores, plan.clone(), kept)?;
+    let read = async {
+        let fetched = boarded.arrive().await?;
+        let mut plan = ReadPlan { groups: std::mem::take(&mut boarded.plan.groups) };
+        if boarded.joins() {
+            // Whoever waited for the same blocks may have decoded them.
+            for group in &mut plan.groups {
+                group.look_again(kept, |_| true);
+            }
+        }
+        reading(plan, Origin::Fetched(fetched)).read().await
     };
-    // The columns of each group: those that were read to where they stay, then the others.
-    let mut columns: Vec<Vec<(ColumnId, ArrayRef)>> = Vec::with_capacity(plan.groups.len());
-    let mut reads = Vec::new();
-    for (mut group, layout) in plan.groups.into_iter().zip(layouts) {
+    match read.await {
+        Err(_) if boarded.joins() => {
+            drop(boarded);
+            let fetched = fetch(stores, &plan).await?;
+            reading(plan, Origin::Fetched(fetched)).read().await
+        }
+        read => read,
+    }
+}
+
+/// What the schema says of a group of a plan.
+#[derive(Clone)]
+struct Described {
+    types: Arc<GroupTypes>,
+    /// The wanted columns.
+    ids: Vec<ColumnId>,
+    /// The pages of these.
+    pages: Vec<usize>,
+}
+
+impl Described {
+    fn new(schema: &Schema, group: &GroupPlan) -> Result<Self> {
         let described =
             schema.groups().get(group.group).ok_or_else(|| Error::internal(format!("no column group {}", group.group)))?;
         let id = |page: &usize| described.columns.get(*page).copied().ok_or_else(|| Error::internal(format!("no column {page}")));
         let types = described.columns.iter().filter_map(|id| schema.column(*id)).map(|column| column.ty.clone()).collect();
         let types = Arc::new(GroupTypes { types, name: described.name.clone() });
-        let mut arrays = Vec::with_capacity(group.pages.len());
-        if by_piece && let Some(landing) = Landing::take_from(&mut group, &types, layout, stores)? {
-            for (page, array) in land(landing).await? {
-                arrays.push((id(&page)?, array));
-            }
+        Ok(Self { types, ids: group.pages.iter().map(id).collect::<Result<_>>()?, pages: group.pages.clone() })
+    }
+
+    fn id(&self, page: usize) -> Result<ColumnId> {
+        let id = self.pages.iter().position(|held| *held == page).and_then(|place| self.ids.get(place));
+        id.copied().ok_or_else(|| Error::internal(format!("no column {page}")))
+    }
+}
+
+/// A plan, and all that is needed to decode and assemble it.
+struct Reading {
+    groups: Vec<Described>,
+    layouts: Vec<Arc<Layout>>,
+    plan: ReadPlan,
+    kept: Kept,
+    from: Origin,
+}
+
+/// Where the ranges of a plan come from.
+enum Origin {
+    /// All of them, in the order of the plan.
+    Fetched(Vec<Bytes>),
+    /// To be read from local files.
+    Files(BTreeMap<u32, Store>),
+}
+
+impl Reading {
+    async fn read(self) -> Result<Vec<(ColumnId, ArrayRef)>> {
+        match self.work()? <= HERE {
+            true => self.read_here(&Stop::default()),
+            false => offload(|stop: &Stop| self.read_here(stop)).await,
         }
-        if !group.pages.is_empty() {
-            let ids = group.pages.iter().map(id).collect::<Result<Vec<_>>>()?;
-            let (group, ranges) = match &mut fetched {
-                Some(fetched) => {
-                    let ranges = fetched.by_ref().take(group.ranges.len()).collect();
-                    (group, Ranges::Fetched(ranges))
-                }
-                None => (group.in_short_ranges(PIECE), Ranges::Files(stores.clone())),
+    }
+
+    /// How much there is to do, in stored bytes to decode.
+    fn work(&self) -> Result<u64> {
+        let mut work = 0_u64;
+        for (group, layout) in self.plan.groups.iter().zip(&self.layouts) {
+            let stored = group.stored();
+            let bytes = match stored > HERE && is_plain(group, layout)? {
+                true => stored / BYTES_AS_ONE,
+                false => stored.max(stored.saturating_mul(layout.expansion()) / BYTES_AS_ONE),
             };
-            let read = GroupRead { group, types, layout: Arc::clone(layout), ranges, kept: kept.clone() };
-            reads.push((columns.len(), ids, read));
+            work = work.saturating_add(bytes).saturating_add(VALUE * group.rows.len() as u64 * group.pages.len() as u64);
         }
-        columns.push(arrays);
+        Ok(work)
     }
-    let (few, many): (Vec<_>, Vec<_>) = reads.into_iter().partition(|(.., read)| by_piece && read.stored() <= PARALLEL_ABOVE);
-    let mut read = read_together(few)?;
-    for (group, ids, many) in many {
-        read.push((group, ids, many.read().await?));
+
+    fn read_here(self, stop: &Stop) -> Result<Vec<(ColumnId, ArrayRef)>> {
+        let Self { groups, layouts, plan, kept, from } = self;
+        let (stores, mut fetched) = match from {
+            Origin::Fetched(fetched) => (None, fetched.into_iter()),
+            Origin::Files(stores) => (Some(stores), Vec::new().into_iter()),
+        };
+        // The columns of each group: those that were read to where they stay, then the others.
+        let mut columns: Vec<Vec<(ColumnId, ArrayRef)>> = Vec::with_capacity(plan.groups.len());
+        let mut reads = Vec::new();
+        for ((mut group, described), layout) in plan.groups.into_iter().zip(&groups).zip(&layouts) {
+            let mut arrays = Vec::with_capacity(group.pages.len());
+            if let Some(stores) = &stores
+                && let Some(landing) = Landing::take_from(&mut group, &described.types, layout, stores)?
+            {
+                for (page, array) in landing.read(stop)? {
+                    arrays.push((described.id(page)?, array));
+                }
+            }
+            if !group.pages.is_empty() {
+                let ids = group.pages.iter().map(|page| described.id(*page)).collect::<Result<Vec<_>>>()?;
+                let (group, ranges) = match &stores {
+                    Some(stores) => (group.in_short_ranges(PIECE), Ranges::Files(stores.clone())),
+                    None => {
+                        let ranges = fetched.by_ref().take(group.ranges.len()).collect();
+                        (group, Ranges::Fetched(ranges))
+                    }
+                };
+                let (types, layout) = (Arc::clone(&described.types), Arc::clone(layout));
+                let read = GroupRead { group, types, layout, ranges, kept: kept.clone(), stop: stop.clone() };
+                reads.push((columns.len(), ids, read));
+            }
+            columns.push(arrays);
+        }
+        let is_few = |read: &GroupRead| stores.is_some() && read.group.stored() <= PARALLEL_ABOVE;
+        let (few, many): (Vec<_>, Vec<_>) = reads.into_iter().partition(|(.., read)| is_few(read));
+        let mut read = read_together(few)?;
+        for (group, ids, many) in many {
+            read.push((group, ids, many.read()?));
+        }
+        for (group, ids, arrays) in read {
+            let columns = columns.get_mut(group).ok_or_else(|| Error::internal(format!("no group {group}")))?;
+            columns.extend(ids.into_iter().zip(arrays));
+        }
+        Ok(columns.into_iter().flatten().collect())
     }
-    for (group, ids, arrays) in read {
-        let columns = columns.get_mut(group).ok_or_else(|| Error::internal(format!("no group {group}")))?;
-        columns.extend(ids.into_iter().zip(arrays));
-    }
-    Ok(columns.into_iter().flatten().collect())
 }
 
 /// Reads groups that lie in files and are few bytes each, those of most bytes first; threads share them.
 fn read_together<T: Send>(mut reads: Vec<(usize, T, GroupRead)>) -> Result<Vec<(usize, T, Vec<ArrayRef>)>> {
-    reads.sort_by_key(|(.., read)| Reverse(read.stored()));
-    let bytes = reads.iter().map(|(.., read)| read.stored()).sum();
+    reads.sort_by_key(|(.., read)| Reverse(read.group.stored()));
+    let bytes = reads.iter().map(|(.., read)| read.group.stored()).sum();
     share(reads, others_for(bytes), |(group, ids, read)| Ok((group, ids, read.read_here()?)))
 }
 
-/// Reads what is read to where it stays; nobody else is kept waiting for much of it.
-async fn land(landing: Landing) -> Result<Vec<(usize, ArrayRef)>> {
-    if landing.stored() <= PARALLEL_PLAIN_ABOVE {
-        return landing.read();
-    }
-    let read = tokio::task::spawn_blocking(move || landing.read()).await;
-    read.map_err(|error| Error::internal(format!("reading: {error}")))?
+/// Whether the values of all wanted pages are stored as they are.
+fn is_plain(group: &GroupPlan, layout: &Layout) -> Result<bool> {
+    let runs = group.runs(layout)?;
+    let plain = |run: &&LayoutRun| group.pages.iter().all(|page| run.chains.get(*page).is_some_and(Chain::is_plain));
+    Ok(runs.values().all(plain))
 }
 
 /// The ranges of all groups, in their order.
@@ -148,6 +253,7 @@ struct GroupRead {
     layout: Arc<Layout>,
     ranges: Ranges,
     kept: Kept,
+    stop: Stop,
 }
 
 enum Ranges {
@@ -204,42 +310,21 @@ impl GroupRead {
     }
 
     /// Decodes every block once and assembles the wanted columns; threads share what is much.
-    async fn read(mut self) -> Result<Vec<ArrayRef>> {
-        let stored = self.stored();
-        if threads() == 1 || stored <= PARALLEL_ABOVE || (stored <= PARALLEL_PLAIN_ABOVE && self.is_plain()?) {
+    fn read(mut self) -> Result<Vec<ArrayRef>> {
+        let stored = self.group.stored();
+        if stored <= PARALLEL_ABOVE || (stored <= PARALLEL_PLAIN_ABOVE && is_plain(&self.group, &self.layout)?) {
             return self.read_here();
         }
         let (mut assembly, order) = self.start()?;
         let pieces = self.pieces(&order, SHARED_PIECE);
-        let shared = Arc::new(self);
-        let jobs = pieces.into_iter().map(|piece| {
-            let shared = Arc::clone(&shared);
-            async move {
-                let decoded = tokio::task::spawn_blocking(move || shared.decode(&piece)).await;
-                decoded.map_err(|error| Error::internal(format!("decoding: {error}")))?
-            }
-        });
-        let mut decoded = stream::iter(jobs).buffered(2 * threads());
-        while let Some(blocks) = decoded.try_next().await? {
+        let add = |blocks: Vec<(usize, Vec<Page>)>| {
             for (block, columns) in blocks {
                 assembly.add(block, columns)?;
             }
-            assembly.gather()?;
-        }
-        drop(decoded);
+            assembly.gather()
+        };
+        share_in_order(pieces, others_for(stored), |piece| self.decode(&piece), add)?;
         assembly.finish()
-    }
-
-    /// Stored bytes of its blocks.
-    fn stored(&self) -> u64 {
-        self.group.blocks.iter().map(|block| block.bytes.stored()).sum()
-    }
-
-    /// Whether the values of all wanted pages are stored as they are.
-    fn is_plain(&self) -> Result<bool> {
-        let runs = self.group.runs(&self.layout)?;
-        let plain = |run: &&LayoutRun| self.group.pages.iter().all(|page| run.chains.get(*page).is_some_and(Chain::is_plain));
-        Ok(runs.values().all(plain))
     }
 
     /// The blocks in this order, cut into pieces of so many stored bytes. Files: a range is in one piece, and so are all blocks
@@ -248,7 +333,7 @@ impl GroupRead {
         let stretches = |block: usize| self.group.blocks.get(block).map_or(&[][..], |block| block.bytes.stretches());
         let bytes = |block: usize| self.group.blocks.get(block).map_or(0, |block| block.bytes.stored());
         let files = matches!(self.ranges, Ranges::Files(_));
-        if !files && self.stored() <= PARALLEL_ABOVE {
+        if !files && self.group.stored() <= PARALLEL_ABOVE {
             return vec![Piece { blocks: order.to_vec(), ranges: (0..self.group.ranges.len()).collect() }];
         }
         let mut in_range: Vec<Vec<usize>> = vec![Vec::new(); if files { self.group.ranges.len() } else { 0 }];
@@ -292,6 +377,7 @@ impl GroupRead {
     fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<Page>)>> {
         let ranges = piece.ranges.iter().map(|range| Ok((*range, self.range(*range)?))).collect::<Result<Vec<_>>>()?;
         let decode = |block: &usize| {
+            self.stop.check()?;
             let read = self.block(*block)?;
             let chains: &[Chain] = &self.layout.run(read.place)?.chains;
             Ok((*block, decode_block(&self.group, &self.types, chains, read, &ranges)?))

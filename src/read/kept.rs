@@ -10,20 +10,33 @@ use std::{
 
 use quick_cache::{Weighter, unsync::Cache};
 
-use super::{decode::Page, gather::Gather, layout::BlockPlace};
+use super::{decode::Page, flights::Flights, gather::Gather, layout::BlockPlace};
 use crate::error::Result;
 
 /// What a page takes beside its values, about.
 const BESIDE: usize = 256;
 /// What a page is expected to take: for the size of the map alone.
 const USUAL: usize = 16 << 10;
-/// How often a thread lets others run before it reads without what is kept.
+/// How often a thread lets others run before it reads without what they share.
 const PATIENCE: usize = 1_000;
 
-/// Decoded pages of blocks, shared by all who read through it; at most so many bytes of them.
+/// What all who read through it share: decoded pages of blocks, at most so many bytes of them, and the ranges on their way.
 pub struct KeptBlocks {
     bytes: usize,
     pages: Mutex<Option<Cache<PageKey, Page, Weight>>>,
+    flights: Flights,
+}
+
+/// What a lock guards, once nobody else looks. A forked child may find the lock held for ever, so nobody waits for long.
+pub(super) fn patiently<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    for _ in 0..PATIENCE {
+        match lock.try_lock() {
+            Ok(held) => return Some(held),
+            Err(TryLockError::Poisoned(held)) => return Some(held.into_inner()),
+            Err(TryLockError::WouldBlock) => thread::yield_now(),
+        }
+    }
+    None
 }
 
 /// A page of a block: of which table of a loader, of which of its column groups, which block, which page.
@@ -47,19 +60,16 @@ impl Weighter<PageKey, Page> for Weight {
 impl KeptBlocks {
     /// Room for so many bytes; with 0 nothing is kept.
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, pages: Mutex::default() }
+        Self { bytes, pages: Mutex::default(), flights: Flights::default() }
     }
 
-    /// What is kept, once nobody else looks. A forked child may find the lock held for ever, so nobody waits for long.
+    /// What is on its way.
+    pub(super) fn flights(&self) -> &Flights {
+        &self.flights
+    }
+
     fn pages(&self) -> Option<MutexGuard<'_, Option<Cache<PageKey, Page, Weight>>>> {
-        for _ in 0..PATIENCE {
-            match self.pages.try_lock() {
-                Ok(pages) => return Some(pages),
-                Err(TryLockError::Poisoned(pages)) => return Some(pages.into_inner()),
-                Err(TryLockError::WouldBlock) => thread::yield_now(),
-            }
-        }
-        None
+        patiently(&self.pages)
     }
 }
 

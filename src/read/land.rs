@@ -20,6 +20,7 @@ use crate::{
     codec::Chain,
     error::{Error, Result},
     format::{LayoutRun, PageHead, PagePlace, directory_len, page_to_array, verify_parts},
+    offload::Stop,
     schema::{ColumnType, Primitive},
     store::{Lent, RangeRequest, Store},
     threads::{others_for, share},
@@ -128,15 +129,11 @@ impl Landing {
         Ok(Some(Self { stores: stores.clone(), layout, types, blocks, objects, slices, rows, columns }))
     }
 
-    /// Bytes to be read.
-    pub(super) fn stored(&self) -> u64 {
-        self.columns.iter().flat_map(|column| &column.places).map(|place| place.end - place.start).sum()
-    }
-
     /// Each column with the number of its page.
-    pub(super) fn read(&self) -> Result<Vec<(usize, ArrayRef)>> {
+    pub(super) fn read(&self, stop: &Stop) -> Result<Vec<(usize, ArrayRef)>> {
         let mut results = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
+            stop.check()?;
             let heads = (0..self.blocks.len()).map(|block| self.head(column, block)).collect::<Result<Vec<_>>>()?;
             results.push(Landed::new(self, column, heads)?);
         }
@@ -144,14 +141,14 @@ impl Landing {
         for landed in &mut results {
             jobs.extend(landed.jobs()?);
         }
-        self.read_values(jobs)?;
+        self.read_values(jobs, stop)?;
         results.into_iter().map(|landed| landed.finish()).collect()
     }
 
     /// Reads and verifies, shared by threads where it is much.
-    fn read_values(&self, jobs: Vec<Job<'_>>) -> Result<()> {
+    fn read_values(&self, jobs: Vec<Job<'_>>, stop: &Stop) -> Result<()> {
         let bytes = jobs.iter().map(Job::bytes).sum();
-        share(jobs, others_for(bytes), |job| self.read_one(job)).map(drop)
+        share(jobs, others_for(bytes), |job| stop.check().and_then(|()| self.read_one(job))).map(drop)
     }
 
     fn read_one(&self, job: Job<'_>) -> Result<()> {

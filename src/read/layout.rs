@@ -15,6 +15,8 @@ pub struct Layout {
     runs: Vec<LayoutRun>,
     /// First table row of each run, and the number of rows behind the last.
     starts: Vec<u64>,
+    /// See [`Layout::expansion`]; 0 where nobody said.
+    expansion: u64,
 }
 
 /// A block: its run and its number there. Orders as blocks do in the table.
@@ -44,7 +46,18 @@ impl Layout {
             end += run.rows;
             starts.push(end);
         }
-        Self { runs, starts }
+        Self { runs, starts, expansion: 0 }
+    }
+
+    /// The same of a group whose values take so many bytes decoded.
+    pub fn with_logical_bytes(mut self, bytes: u64) -> Self {
+        self.expansion = bytes / self.runs.iter().map(LayoutRun::stored_bytes).fold(1, u64::saturating_add);
+        self
+    }
+
+    /// How many bytes a stored byte decodes to, about; at least 1.
+    pub fn expansion(&self) -> u64 {
+        self.expansion.max(1)
     }
 
     /// Its runs.

@@ -8,6 +8,7 @@ mod assemble;
 mod cover;
 mod decode;
 mod execute;
+mod flights;
 mod gather;
 mod kept;
 mod land;

@@ -1,6 +1,9 @@
 //! The read plan: a pure value. Rows x columns in, byte ranges out; another part fetches them.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use serde::Serialize;
 
@@ -115,7 +118,7 @@ impl BlockBytes {
         self.stretches().iter().map(|stretch| stretch.within.len() as u64).sum()
     }
 
-    fn stretches_mut(&mut self) -> &mut [Stretch] {
+    pub(super) fn stretches_mut(&mut self) -> &mut [Stretch] {
         match self {
             Self::Block(stretch) => std::slice::from_mut(stretch),
             Self::Pages(stretches) => stretches,
@@ -208,6 +211,46 @@ impl GroupPlan {
     pub(super) fn runs<'a>(&self, layout: &'a Layout) -> Result<BTreeMap<usize, &'a LayoutRun>> {
         let blocks = self.blocks.chunk_by(|block, next| block.place.run == next.place.run).filter_map(<[_]>::first);
         blocks.map(|block| Ok((block.place.run, layout.run(block.place)?))).collect()
+    }
+
+    /// Stored bytes of its blocks that are read.
+    pub(super) fn stored(&self) -> u64 {
+        self.blocks.iter().map(|block| block.bytes.stored()).sum()
+    }
+
+    /// The range that holds a stretch, and the bytes of the chunk that the stretch is.
+    pub(super) fn bytes_of(&self, stretch: &Stretch) -> Option<(&RangeRead, Range<u64>)> {
+        let range = self.ranges.get(stretch.range)?;
+        let at = |within: usize| range.range.start + within as u64;
+        Some((range, at(stretch.within.start)..at(stretch.within.end)))
+    }
+
+    /// Takes blocks that were kept since the plan was made, among those (by their numbers) that are `wanted`; whether there was any.
+    pub(super) fn look_again(&mut self, kept: &Kept, wanted: impl Fn(usize) -> bool) -> bool {
+        let open =
+            |(number, block): &(usize, &BlockRead)| block.rows > 1 && !matches!(block.bytes, BlockBytes::Kept) && wanted(*number);
+        let open: Vec<(usize, BlockPlace)> =
+            self.blocks.iter().enumerate().filter(open).map(|(number, block)| (number, block.place)).collect();
+        if open.is_empty() || !kept.keeps() {
+            return false;
+        }
+        let places: Vec<BlockPlace> = open.iter().map(|(_, place)| *place).collect();
+        let (are_kept, pages) = kept.find(self.group, &places, &self.pages);
+        if pages.is_empty() {
+            return false;
+        }
+        let found: BTreeSet<usize> =
+            open.iter().zip(are_kept).filter(|(_, kept)| *kept).map(|((number, _), _)| *number).collect();
+        let (mut before, mut new) = (std::mem::take(&mut self.kept).into_iter(), pages.into_iter());
+        for (number, block) in self.blocks.iter_mut().enumerate() {
+            if found.contains(&number) {
+                (block.bytes, block.keep) = (BlockBytes::Kept, false);
+                self.kept.extend(new.by_ref().take(self.pages.len()));
+            } else if matches!(block.bytes, BlockBytes::Kept) {
+                self.kept.extend(before.by_ref().take(self.pages.len()));
+            }
+        }
+        true
     }
 
     /// Leaves some of the wanted pages to be read, by their places in [`GroupPlan::pages`]; each with where it lies in the chunk

@@ -33,6 +33,7 @@ mod selftest;
 
 pub(crate) use allowed::{Place, how_to_allow};
 pub(crate) use buffers::Lent;
+pub use buffers::release_buffers;
 pub use cache::{CacheFolder, CacheStats};
 pub use counting::{CountingStore, Counts, Get};
 pub use faulty::{Fault, Faults, FaultyStore};

@@ -38,7 +38,10 @@ pub const READ_LIMITS: [(&str, &str); 12] = [
         "none, unless a cache is named (options cache, cache_size: 10 GiB); all processes together, each file rounded up to 4 KiB",
     ),
     ("answers kept in memory, of one process", "none; beside a cache 64 MiB (option cache_memory), of answers up to 256 KiB"),
-    ("memory of results that were dropped, kept for the next ones, of one process", "512 MiB"),
+    (
+        "memory of results that were dropped, kept for the next ones, of one process",
+        "twice what results took at a time in the last seconds, less what they take now; 512 MiB at most",
+    ),
     ("decoded blocks of small rows kept by a row loader", "64 MiB (`keep` of the loader)"),
     ("rows of a window", "16,777,216"),
 ];

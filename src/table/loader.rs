@@ -9,11 +9,7 @@ use std::{
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use arrow_select::interleave::interleave;
-use futures::{
-    Stream, StreamExt,
-    future::{join, join_all, try_join_all},
-    stream,
-};
+use futures::future::{join, join_all, try_join_all};
 use tokio::sync::OnceCell;
 
 use super::{
@@ -24,8 +20,8 @@ use super::{
     windows::Windows,
 };
 use crate::{
-    ahead::Ahead,
     error::{Error, Result},
+    offload::{Stop, offload, yield_now},
     read::{Coalesce, Edge, Explain, Kept, KeptBlocks, Window, window},
     schema::{self, ColumnId, ColumnType},
 };
@@ -33,6 +29,13 @@ use crate::{
 /// Reads rows of a table, or of several that were merged: by position in a frame, or by table row.
 ///
 /// A loader is a plain value: cheap to clone, shared by threads, and free of polars once it is made.
+///
+/// Reads of one loader and its clones help each other, also where they run at the same time: what a remote store is asked for by one
+/// of them is not asked for again by another.
+///
+/// A call of about a millisecond of work or less on local files, or on blocks that were kept, is done on the thread that polls it.
+/// More work is done by other threads, and the executor goes on meanwhile. Dropping a future ends its read: no more requests are
+/// sent for it, and other threads stop at the next block. No read needs a tokio runtime, unless its store does.
 #[derive(Clone, Debug)]
 pub struct RowLoader {
     /// Set from the beginning, but for the loader of a view, whose first read sets it.
@@ -83,10 +86,15 @@ struct Part<'a> {
     slots: &'a Slots,
 }
 
+/// What was read of a source: of a part (its number) a column.
+type Found = BTreeMap<(usize, ColumnId), ArrayRef>;
+
 /// Bytes of decoded blocks that a loader keeps where nothing else is said.
 const KEEP: usize = 64 << 20;
-/// How many batches a scan reads at a time, the one being used not counted.
-const SCAN_AHEAD: usize = 2;
+/// Rows, windows or values that are worked out on the thread that asks for them, at most: about a millisecond of work.
+const FEW: usize = 16 << 10;
+/// Windows that are worked out before other futures of the executor get their turn.
+const WINDOWS_AT_ONCE: usize = 256;
 
 impl RowLoader {
     pub(super) fn of_table(table: &Table) -> Self {
@@ -291,25 +299,14 @@ impl RowLoader {
     /// As [`RowLoader::get_row`].
     pub async fn take(&self, positions: &[u64]) -> Result<Rows> {
         self.bind().await?;
-        self.read(self.slots(positions)?).await
-    }
-
-    /// All positions in order, `batch_rows` at a time. While one batch is used, the next two are read.
-    pub fn scan(&self, batch_rows: usize) -> impl Stream<Item = Result<Rows>> + use<> {
-        let batch_rows = batch_rows.max(1);
-        let starts = (0..self.len()).step_by(batch_rows);
-        let loader = self.clone();
-        stream::iter(starts)
-            .map(move |start| {
-                let loader = loader.clone();
-                let batch = async move {
-                    let end = (start + batch_rows as u64).min(loader.len());
-                    let positions: Vec<u64> = (start..end).collect();
-                    loader.take(&positions).await
-                };
-                async { Ahead::start(batch).await.done().await }
-            })
-            .buffered(SCAN_AHEAD)
+        let slots = match positions.len() <= FEW {
+            true => self.slots(positions)?,
+            false => {
+                let (loader, positions) = (self.clone(), positions.to_vec());
+                offload(move |_| loader.slots(&positions)).await?
+            }
+        };
+        self.read(slots).await
     }
 
     /// What reading the window around a position costs; `0..=0` for the row alone.
@@ -373,7 +370,7 @@ impl RowLoader {
             if !wanted.is_empty() {
                 let groups = self.groups(number, parts)?;
                 let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
-                let plan = source.plan(&wanted, &groups, self.coalesce, self.kept(number)).await?;
+                let plan = source.plan(wanted, &groups, self.coalesce, self.kept(number)).await?;
                 total = total.and(source.explain(&plan.plan));
             }
         }
@@ -401,7 +398,7 @@ impl RowLoader {
         Ok(Slots { of: self.sources().iter().map(rows).collect() })
     }
 
-    fn check(&self, position: u64) -> Result<()> {
+    pub(super) fn check(&self, position: u64) -> Result<()> {
         match position < self.len {
             true => Ok(()),
             false => Err(Error::invalid(format!("row {position} is outside 0..{}", self.len()))),
@@ -461,7 +458,10 @@ impl RowLoader {
     async fn windows_slots(&self, positions: &[u64], window: &Window) -> Result<(Slots, Vec<usize>)> {
         let (mut starts, columns) = (vec![0], self.every_column());
         let mut all = Slots { of: vec![Vec::new(); self.sources().len()] };
-        for position in positions {
+        for (number, position) in positions.iter().enumerate() {
+            if number % WINDOWS_AT_ONCE == WINDOWS_AT_ONCE - 1 {
+                yield_now().await;
+            }
             all.extend(self.window_slots(*position, window, &columns).await?);
             starts.push(all.len());
         }
@@ -571,21 +571,35 @@ impl RowLoader {
                     return Ok(all);
                 }
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
-                let found = source.read(source.plan(&wanted, &groups?, self.coalesce, self.kept(number)).await?).await?;
+                let found = source.read(source.plan(wanted, &groups?, self.coalesce, self.kept(number)).await?).await?;
                 all.extend(found.into_iter().map(|((part, id), array)| ((places[part], id), array)));
                 Ok::<_, Error>(all)
             }
         });
-        let mut found: Vec<BTreeMap<(usize, ColumnId), ArrayRef>> = try_join_all(reads).await?;
-        let mut all = Vec::with_capacity(parts.len());
-        for (place, part) in parts.iter().enumerate() {
-            all.push(self.rows_of(place, part, &mut found)?);
+        let found: Vec<Found> = try_join_all(reads).await?;
+        let values: usize = parts.iter().map(|part| part.slots.len().saturating_mul(part.columns.len())).sum();
+        if found.len() <= 1 || values <= FEW {
+            return self.all_rows(&parts, found, &Stop::default());
         }
-        Ok(all)
+        let loader = self.clone();
+        let parts: Vec<_> = parts.into_iter().map(|part| (part.columns, part.slots.clone())).collect();
+        offload(move |stop| {
+            let parts: Vec<_> = parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect();
+            loader.all_rows(&parts, found, stop)
+        })
+        .await
+    }
+
+    fn all_rows(&self, parts: &[Part<'_>], mut found: Vec<Found>, stop: &Stop) -> Result<Vec<Rows>> {
+        let rows = parts.iter().enumerate().map(|(place, part)| {
+            stop.check()?;
+            self.rows_of(place, part, &mut found)
+        });
+        rows.collect()
     }
 
     /// The rows of a part, from the arrays of all sources.
-    fn rows_of(&self, place: usize, part: &Part<'_>, found: &mut [BTreeMap<(usize, ColumnId), ArrayRef>]) -> Result<Rows> {
+    fn rows_of(&self, place: usize, part: &Part<'_>, found: &mut [Found]) -> Result<Rows> {
         let len = part.slots.len();
         let wanted: Vec<&Wanted> = part.columns.iter().filter_map(|column| self.columns.get(*column)).collect();
         let mut arrays = Vec::with_capacity(wanted.len());

@@ -32,6 +32,7 @@ mod source;
 mod splice;
 #[cfg(feature = "frame")]
 mod splits;
+mod streams;
 mod ticket;
 mod times;
 mod usage;
@@ -57,6 +58,7 @@ pub use recipe::{MadeView, Recipe};
 pub use rows::{Element, Row, Rows, Tensor};
 #[cfg(feature = "frame")]
 pub use saving::{SavedView, ViewSize, ViewWriter};
+pub(crate) use streams::more_than_nothing;
 pub use ticket::Ticket;
 pub use usage::{Usage, VersionUsage};
 pub use verify::{Damage, Verification, VerifyReach};

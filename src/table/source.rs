@@ -13,10 +13,14 @@ use super::{lists::Lists, version::Table};
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{PageLengths, Segment},
+    offload::{Stop, offload},
     read::{Coalesce, Explain, GroupCost, GroupRequest, Kept, Layout, ReadPlan, cover, execute, plan},
     schema::{ColumnId, ColumnType},
     store::Store,
 };
+
+/// Rows times column groups that are planned on the thread that asks for them, at most: about a millisecond of work.
+const FEW: usize = 8 << 10;
 
 /// A row of a table; −1 stands for none.
 pub(super) const NO_ROW: i64 = -1;
@@ -62,6 +66,12 @@ impl Slots {
 pub(super) struct SourcePart<'a> {
     pub(super) columns: Vec<ColumnId>,
     pub(super) rows: Cow<'a, [Option<u64>]>,
+}
+
+impl SourcePart<'_> {
+    fn into_owned(self) -> SourcePart<'static> {
+        SourcePart { columns: self.columns, rows: Cow::Owned(self.rows.into_owned()) }
+    }
 }
 
 /// A column group that is read, and its wanted pages.
@@ -135,7 +145,7 @@ impl Source {
                 // A request weighs as much as the gap that would be read to avoid it.
                 let request = self.coalesce_or(coalesce).max_gap.max(1);
                 let valid = group.columns.iter().filter(|id| group.masked.binary_search(id).is_err()).copied();
-                GroupCost { columns: valid.collect(), cost: stored / self.table.rows().max(1) + request }
+                GroupCost { columns: valid.collect(), cost: (stored / self.table.rows().max(1)).saturating_add(request) }
             })
             .collect();
         let distinct: Vec<ColumnId> = wanted.iter().copied().collect();
@@ -152,17 +162,37 @@ impl Source {
         coalesce.unwrap_or(if self.table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE })
     }
 
-    /// Plans all parts together, over groups that hold their columns: each block is read and decoded once.
+    /// Plans all parts together, over groups that hold their columns: each block is read and decoded once. Many rows are planned off
+    /// the executor.
     pub(super) async fn plan(
         &self,
-        parts: &[SourcePart<'_>],
+        parts: Vec<SourcePart<'_>>,
         groups: &[GroupPages],
         coalesce: Option<Coalesce>,
         kept: Kept,
     ) -> Result<SourcePlan> {
         let layouts = try_join_all(groups.iter().map(|group| self.table.layout(group.group))).await?;
+        let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
+        if rows.saturating_mul(groups.len()) <= FEW {
+            return self.plan_here(&parts, groups, layouts, coalesce, kept, &Stop::default());
+        }
+        let (source, groups) = (self.clone(), groups.to_vec());
+        let parts: Vec<_> = parts.into_iter().map(SourcePart::into_owned).collect();
+        offload(move |stop| source.plan_here(&parts, &groups, layouts, coalesce, kept, stop)).await
+    }
+
+    fn plan_here(
+        &self,
+        parts: &[SourcePart<'_>],
+        groups: &[GroupPages],
+        layouts: Vec<Arc<Layout>>,
+        coalesce: Option<Coalesce>,
+        kept: Kept,
+        stop: &Stop,
+    ) -> Result<SourcePlan> {
         let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, kept, spans: Vec::new() };
         for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
+            stop.check()?;
             let columns = &self.table.schema().groups()[*group].columns;
             let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
             let is_held = |id: &ColumnId| held.contains(id);

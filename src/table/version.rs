@@ -393,9 +393,12 @@ impl Table {
     /// The layout of a column group, loaded on first use.
     ///
     /// # Errors
-    /// `Corrupt` where a layout object is not what the manifest says; errors of the store.
+    /// `Invalid` for a number that no column group has; `Corrupt` where a layout object is not what the manifest says; errors of
+    /// the store.
     pub async fn layout(&self, group: usize) -> Result<Arc<Layout>> {
-        let cell = self.inner.layouts.get(group).ok_or_else(|| Error::internal(format!("no column group {group}")))?;
+        let groups = self.inner.layouts.len();
+        let outside = || Error::invalid(format!("column group {group} is outside 0..{groups}"));
+        let cell = self.inner.layouts.get(group).ok_or_else(outside)?;
         let load = || async {
             let columns = self.inner.manifest.schema.groups()[group].columns.len();
             let mut runs = Vec::new();
@@ -420,7 +423,9 @@ impl Table {
                 }
                 runs.extend(found);
             }
-            Ok(Arc::new(Layout::new(runs)))
+            let columns = segments.iter().flat_map(|segment| &segment.groups[group].columns);
+            let logical = columns.fold(0, |sum: u64, column| sum.saturating_add(column.logical));
+            Ok(Arc::new(Layout::new(runs).with_logical_bytes(logical)))
         };
         cell.get_or_try_init(load).await.map(Arc::clone)
     }

@@ -17,6 +17,7 @@ use crate::{
     error::{Error, Result},
     format::{BlockDirectory, CanonicalPage, DecodedPage, PagePlace, decode_page, page_range},
     id::ChunkId,
+    offload::yield_now,
     schema::ColumnType,
     store::{RangeRequest, Store},
 };
@@ -54,6 +55,7 @@ impl Adopter {
         let places: Vec<Place> = unproven.iter().filter_map(|(number, _)| chunk.place(*number).cloned()).collect();
         let fetched = fetch(known.stores(), &places).await?;
         for (((number, pages), place), bytes) in unproven.into_iter().zip(&places).zip(fetched) {
+            yield_now().await;
             let same = bytes.and_then(|bytes| {
                 let (lengths, found) = decode(&bytes, place, types)?;
                 let is_same = |(page, found): (&CanonicalPage, &DecodedPage)| {

@@ -22,12 +22,16 @@ use crate::{
     error::{Error, Result},
     format::{ColumnBytes, LayoutRun},
     id::Hash,
+    offload::{Stop, offload},
     schema::{Column, ColumnType, NULLABLE, PRESET, Schema},
     store::Store,
 };
 
 /// Canonical bytes of known blocks that wait to be compared, at most, in each group.
 const UNPROVEN: u64 = 8 << 20;
+
+/// What is encoded on the thread that writes, at most, in bytes of a batch or of a chunk: about a millisecond of work.
+const HERE: usize = 256 << 10;
 
 /// Chunks of one writer that are on their way to the store at a time: the groups of a table tend to cut theirs at the same rows.
 const AT_ONCE: usize = 3;
@@ -40,6 +44,8 @@ pub struct GroupsWriter {
     known: Option<Arc<Known>>,
     write_memory: usize,
     groups: Vec<GroupState>,
+    /// How many groups there are, that which is at work elsewhere included.
+    count: usize,
     /// The oldest first.
     storing: VecDeque<Storing>,
 }
@@ -113,29 +119,55 @@ impl GroupsWriter {
                 columns,
             })
         });
-        let groups = groups.collect::<Result<_>>()?;
-        Ok(Self { store, groups, known, write_memory: options.write_memory, storing: VecDeque::new() })
+        let groups = groups.collect::<Result<Vec<_>>>()?;
+        let count = groups.len();
+        Ok(Self { store, groups, count, known, write_memory: options.write_memory, storing: VecDeque::new() })
     }
 
-    /// Appends the rows of a batch, its columns found by name; `starts` says of each row whether it starts a sequence.
+    /// Appends the rows of a batch, its columns found by name; `starts` says of each row whether it starts a sequence. Much is
+    /// encoded off the executor.
     ///
     /// # Errors
-    /// `Invalid` for missing or ill-typed columns, named; errors of the store. What was written is of no use then.
+    /// `Invalid` for missing or ill-typed columns, named, and where an earlier call was given up; errors of the store. What was
+    /// written is of no use then.
     pub async fn append(&mut self, batch: &RecordBatch, starts: &[bool]) -> Result<()> {
+        self.check_whole()?;
         for number in 0..self.groups.len() {
-            let flat = self.groups[number].flatten(batch)?;
-            for (row, starts) in starts.iter().enumerate() {
-                let group = &mut self.groups[number];
-                group.writer.push(&flat, row, *starts, &mut group.cut)?;
-                if !group.cut.is_empty() {
+            let mut rows = BatchRows { batch: batch.clone(), starts: starts.into(), flat: None, next: 0 };
+            let much = self.groups[number].bytes_of(batch) > HERE;
+            loop {
+                if much {
+                    // Whoever drops this future finds one group less, and cannot go on.
+                    let mut group = self.groups.remove(number);
+                    let (group, taken) = offload(move |stop| {
+                        group.take_in(&mut rows, stop)?;
+                        Ok((group, rows))
+                    })
+                    .await?;
+                    self.groups.insert(number, group);
+                    rows = taken;
+                } else {
+                    self.groups[number].take_in(&mut rows, &Stop::default())?;
+                }
+                if !self.groups[number].cut.is_empty() {
                     self.store_cut(number).await?;
                 }
                 if self.groups[number].writer.open().unproven() > UNPROVEN {
                     self.prove(number).await?;
                 }
+                if rows.next == starts.len() {
+                    break;
+                }
             }
         }
         self.keep_within_memory().await
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        match self.groups.len() == self.count {
+            true => Ok(()),
+            false => Err(Error::invalid("a write was given up before its end; write these rows again from the start")),
+        }
     }
 
     /// Ends the open blocks and chunks and gives every group, and what did not have to be stored.
@@ -143,6 +175,7 @@ impl GroupsWriter {
     /// # Errors
     /// As [`GroupsWriter::append`].
     pub async fn finish(mut self) -> Result<(Vec<WrittenGroup>, Sharing)> {
+        self.check_whole()?;
         for number in 0..self.groups.len() {
             let group = &mut self.groups[number];
             group.writer.finish(&mut group.cut)?;
@@ -197,7 +230,10 @@ impl GroupsWriter {
                 self.stored().await?;
             }
             let cut = Ahead::start(async move {
-                let mut cut = chunk.finish(columns)?;
+                let mut cut = match bytes <= HERE {
+                    true => chunk.finish(columns)?,
+                    false => offload(move |_| chunk.finish(columns)).await?,
+                };
                 let mut new_bytes = 0;
                 if let Some(chunk) = &mut cut.chunk {
                     new_bytes = chunk.bytes.len() as u64;
@@ -244,7 +280,39 @@ impl GroupsWriter {
     }
 }
 
+/// The rows of a batch on their way into a group.
+struct BatchRows {
+    batch: RecordBatch,
+    starts: Arc<[bool]>,
+    flat: Option<Vec<FlatColumn>>,
+    next: usize,
+}
+
 impl GroupState {
+    /// Takes rows in until a chunk is cut, much waits to be compared, or the batch ends.
+    fn take_in(&mut self, rows: &mut BatchRows, stop: &Stop) -> Result<()> {
+        let flat = match rows.flat.take() {
+            Some(flat) => flat,
+            None => self.flatten(&rows.batch)?,
+        };
+        while let Some(starts) = rows.starts.get(rows.next) {
+            stop.check()?;
+            self.writer.push(&flat, rows.next, *starts, &mut self.cut)?;
+            rows.next += 1;
+            if !self.cut.is_empty() || self.writer.open().unproven() > UNPROVEN {
+                break;
+            }
+        }
+        rows.flat = Some(flat);
+        Ok(())
+    }
+
+    /// Bytes of its columns in a batch.
+    fn bytes_of(&self, batch: &RecordBatch) -> usize {
+        let columns = self.columns.iter().filter_map(|column| batch.column_by_name(&column.name));
+        columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
+    }
+
     fn flatten(&self, batch: &RecordBatch) -> Result<Vec<FlatColumn>> {
         let flat = self.columns.iter().map(|described| {
             let Column { name, ty, .. } = described;

@@ -230,8 +230,9 @@ fn renew(before: &[Spot], spots: &mut [Spot], fixed: usize, bound: Locality) -> 
         let moved = sum(&|(was, now)| was.shared.is_some() && now.shared.is_none());
         let inserted = sum(&|(was, _)| was.shared.is_none());
         if inserted > 0 && moved * moved >= 2 * inserted * all {
-            for number in region.start.max(fixed)..region.end {
-                if spots[number].shared.take().is_some() {
+            let first = region.start.max(fixed).min(region.end);
+            for (number, spot) in (first..).zip(&mut spots[first..region.end]) {
+                if spot.shared.take().is_some() {
                     renewed.push(number);
                 }
             }

@@ -17,9 +17,13 @@ use crate::{
     error::{Error, Result},
     format::{HashesWriter, IndexWriter, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
     id::ObjectRef,
+    offload::offload,
     schema::{Column, Schema},
     store::Store,
 };
+
+/// Rows whose index columns are written on the thread that asks for it, at most: about a millisecond of work.
+const HERE: usize = 4 << 10;
 
 /// Writes one partition.
 ///
@@ -31,7 +35,8 @@ pub struct PartitionWriter {
     number: u32,
     schema: Arc<Schema>,
     groups: GroupsWriter,
-    index: IndexPart,
+    /// None while it is at work elsewhere, and for good where that was given up.
+    index: Option<IndexPart>,
     rows: u64,
     /// False from the start of a write to its end: one that failed, or was dropped half-way, left some columns ahead of others.
     whole: bool,
@@ -63,7 +68,7 @@ impl PartitionWriter {
         let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
         let index =
             IndexPart { writer: IndexWriter::new(file, &schema)?, tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
-        Ok(Self { store, session, number, schema, groups, index, rows: 0, whole: true })
+        Ok(Self { store, session, number, schema, groups, index: Some(index), rows: 0, whole: true })
     }
 
     /// The partition's number.
@@ -71,7 +76,9 @@ impl PartitionWriter {
         self.number
     }
 
-    /// Appends rows: a column for every index and group column of the schema, found by name, in any order.
+    /// Appends rows: a column for every index and group column of the schema, found by name, in any order. A large batch is encoded
+    /// by other threads, and the executor goes on meanwhile. A call whose future is dropped stops soon, and ends the partition as an
+    /// error does.
     ///
     /// # Errors
     /// `Invalid` for missing, unknown or ill-typed columns (named), a sequence that comes back, an order that falls; errors of
@@ -91,7 +98,15 @@ impl PartitionWriter {
             return Err(Error::invalid(format!("partition {}: over {MAX_SEGMENT_ROWS} rows; split it", self.number)));
         }
         self.check_columns(batch).map_err(place)?;
-        let starts = self.write_index(batch)?;
+        let mut index = self.index.take().ok_or_else(|| Error::internal("a partition without its index"))?;
+        let (schema, part, rows) = (Arc::clone(&self.schema), batch.clone(), self.rows);
+        let number = self.number;
+        let write = move || {
+            let starts = index.write(&schema, &part, number, rows)?;
+            Ok((index, starts))
+        };
+        let (index, starts) = if batch.num_rows() <= HERE { write()? } else { offload(move |_| write()).await? };
+        self.index = Some(index);
         self.groups.append(batch, &starts).await.map_err(place)?;
         self.rows += batch.num_rows() as u64;
         Ok(())
@@ -125,7 +140,7 @@ impl PartitionWriter {
                 columns: group.columns,
             });
         }
-        let IndexPart { writer, sequences, .. } = self.index;
+        let IndexPart { writer, sequences, .. } = self.index.ok_or_else(|| Error::internal("a partition without its index"))?;
         let mut file = writer.finish(&sequences)?;
         let mut bytes = Vec::new();
         file.rewind()
@@ -154,10 +169,11 @@ impl PartitionWriter {
             None => Ok(()),
         }
     }
+}
 
+impl IndexPart {
     /// Appends the index columns; says of each row whether it starts a sequence.
-    fn write_index(&mut self, batch: &RecordBatch) -> Result<Vec<bool>> {
-        let arrow = index_arrow_schema(&self.schema);
+    fn write(&mut self, schema: &Schema, batch: &RecordBatch, partition: u32, rows: u64) -> Result<Vec<bool>> {
         let column = |described: &Column| {
             let (name, ty) = (&described.name, &described.ty);
             let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
@@ -167,23 +183,22 @@ impl PartitionWriter {
                 Error::invalid(format!("column `{name}`: expected {ty} (in Arrow {expected}), found {found}"))
             })
         };
-        let columns = self.schema.index().map(column).collect::<Result<Vec<_>>>();
-        let columns = columns.map_err(|error| error.at(format!("partition {}, rows from {}", self.number, self.rows)))?;
+        let columns = schema.index().map(column).collect::<Result<Vec<_>>>();
+        let columns = columns.map_err(|error| error.at(format!("partition {partition}, rows from {rows}")))?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let index =
-            RecordBatch::try_new_with_options(arrow, columns, &options).map_err(|error| Error::invalid(error.to_string()))?;
-        let place = format!("partition {}", self.number);
+        let index = RecordBatch::try_new_with_options(index_arrow_schema(schema), columns, &options)
+            .map_err(|error| Error::invalid(error.to_string()))?;
         let mut starts = vec![false; index.num_rows()];
-        for row in self.index.tracker.push(&index).map_err(|error| error.at(&place))? {
+        for row in self.tracker.push(&index).map_err(|error| error.at(format!("partition {partition}")))? {
             starts[row] = true;
         }
         for starts in &starts {
-            match self.index.sequences.last_mut() {
+            match self.sequences.last_mut() {
                 Some(rows) if !starts => *rows += 1,
-                _ => self.index.sequences.push(1),
+                _ => self.sequences.push(1),
             }
         }
-        self.index.writer.write(&index)?;
+        self.writer.write(&index)?;
         Ok(starts)
     }
 }

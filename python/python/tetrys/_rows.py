@@ -119,6 +119,20 @@ class RowLoader:
         """
         return self._native.scan(whole("batch_size", batch_size, 1), _patterns(columns))
 
+    def rows(self, positions: Positions, columns: Columns = None, *, ahead: int = 64) -> Iterator[dict[str, Any]]:
+        """The rows at these positions one by one, in this order. `ahead` of them are planned and read together, as `take` does, and
+        no more of them are in memory.
+
+            >>> rows = tt.row_loader(tt.read_index("drives"))
+            >>> [row["labels.text"] for row in rows.rows([9, 0, 9], ["labels.*"], ahead=2)]
+            ['row 9', 'row 0', 'row 9']
+
+        Raises as `get_row`, and `Invalid` for 0 rows ahead.
+        """
+        numbers, size, names = self._positions(positions), whole("ahead", ahead, 1), _patterns(columns)
+        taken = (self._native.take(numbers[start : start + size], names) for start in range(0, len(numbers), size))
+        return (rows.row(row) for rows in taken for row in range(len(rows)))
+
     def explain(
         self, positions: int | Positions, columns: Columns = None, *, offsets: Window | None = None
     ) -> dict[str, Any]:

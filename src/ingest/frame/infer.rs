@@ -56,7 +56,7 @@ pub(super) fn csv_schema(reader: impl Read, delimiter: u8, types: &Types) -> Res
 fn fields(found: impl Iterator<Item = (String, DataType)>, types: &Types) -> Result<ArrowSchema> {
     let found: Vec<(String, DataType)> = found.collect();
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-    for name in types.keys().filter(|name| !names.contains(&name.as_str())) {
+    if let Some(name) = types.keys().find(|name| !names.contains(&name.as_str())) {
         schema::select(&names, &[], [name]).map_err(|error| error.at("type"))?;
         return Err(Error::not_found(format!("type: no column is called `{name}`")));
     }

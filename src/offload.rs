@@ -1,0 +1,149 @@
+//! Work that would hold up an executor, done off it: on a thread of the runtime's blocking pool, or on a thread of its own where
+//! there is no runtime. The caller's thread goes on with other futures meanwhile.
+//!
+//! Dropping the future that waits for such work raises a flag; the work looks at the flag between its pieces and ends there.
+
+use std::{
+    future::poll_fn,
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::Poll,
+    thread,
+};
+
+use tokio::{runtime::Handle, sync::oneshot};
+
+use crate::error::{Error, Result};
+
+/// Says whether anybody still waits for the work.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// # Errors
+    /// `Internal` once nobody waits for the work any more, so nobody sees it.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            true => Err(Error::internal("the work was given up")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Raises the flag when it is dropped.
+struct Waits(Stop);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Does `work` off the executor. It ends early once the returned future is dropped, at its next [`Stop::check`].
+///
+/// # Errors
+/// Of the work; `Unavailable` where the runtime shuts down or no thread can be started.
+pub(crate) async fn offload<T: Send + 'static>(work: impl FnOnce(&Stop) -> Result<T> + Send + 'static) -> Result<T> {
+    let waits = Waits(Stop::default());
+    let stop = waits.0.clone();
+    let work = move || stop.check().and_then(|()| work(&stop));
+    if let Ok(runtime) = Handle::try_current() {
+        return match runtime.spawn_blocking(work).await {
+            Ok(done) => done,
+            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+            Err(_) => Err(Error::unavailable("the runtime is shutting down")),
+        };
+    }
+    let (done, answer) = oneshot::channel();
+    // Nobody receives where the future was dropped.
+    let started = thread::Builder::new().name("tetrys-read".to_owned()).spawn(move || drop(done.send(work())));
+    let started = started.map_err(|error| Error::from(error).at("starting a thread"))?;
+    match answer.await {
+        Ok(done) => done,
+        // The thread panicked and is about to end.
+        Err(_) => match started.join() {
+            Err(panic) => resume_unwind(panic),
+            Ok(()) => Err(Error::internal("a thread without an answer")),
+        },
+    }
+}
+
+/// Lets the executor run other futures before this one goes on.
+pub(crate) async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{panic, sync::mpsc, time::Duration};
+
+    use futures::{FutureExt, executor::block_on};
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn work_leaves_the_calling_thread_with_and_without_a_runtime() {
+        let here = thread::current().id();
+        let away = || offload(|_| Ok(thread::current().id()));
+        let runtime = Builder::new_current_thread().build().expect("a runtime");
+        assert_ne!(runtime.block_on(away()).expect("done"), here);
+        assert_ne!(block_on(away()).expect("done"), here);
+        assert_eq!(
+            block_on(offload(|_| Err::<(), _>(Error::invalid("no")))).map_err(|error| error.kind()),
+            Err(crate::ErrorKind::Invalid)
+        );
+        let panics = || block_on(offload(|_| -> Result<()> { panic!("seven") }));
+        assert!(panic::catch_unwind(panics).is_err());
+    }
+
+    #[test]
+    fn work_that_nobody_waits_for_is_told_so() {
+        let runtime = Builder::new_current_thread().build().expect("a runtime");
+        let (tell, told) = mpsc::channel();
+        let endless = || {
+            let tell = tell.clone();
+            Box::pin(offload(move |stop: &Stop| {
+                let _ = tell.send("begun");
+                while stop.check().is_ok() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                let _ = tell.send("ended");
+                Ok(())
+            }))
+        };
+        let next = || told.recv_timeout(Duration::from_secs(60));
+        for inside in [Some(runtime), None] {
+            let _entered = inside.as_ref().map(tokio::runtime::Runtime::enter);
+            let mut work = endless();
+            assert!((&mut work).now_or_never().is_none());
+            assert_eq!(next(), Ok("begun"));
+            drop(work);
+            assert_eq!(next(), Ok("ended"));
+        }
+    }
+
+    #[test]
+    fn yielding_lets_others_run_first() {
+        let order = std::cell::RefCell::new(Vec::new());
+        let one = async {
+            order.borrow_mut().push(1);
+            yield_now().await;
+            order.borrow_mut().push(3);
+        };
+        let two = async { order.borrow_mut().push(2) };
+        block_on(futures::future::join(one, two));
+        assert_eq!(order.into_inner(), [1, 2, 3]);
+    }
+}

@@ -1,0 +1,285 @@
+//! Ranges on their way from remote stores, shared by all reads of one loader: a read whose bytes another read has asked for waits
+//! for that answer and sends no request of its own.
+//!
+//! An answer is a shared future that everybody who waits for it polls. So the answer comes also where the read that sent the request
+//! was dropped, or is polled by nobody. Only reads in one runtime share answers: a connection stands still with its runtime, and
+//! after a fork the threads of the parent are gone. Errors are not shared: a read that waited in vain reads alone.
+
+use std::{
+    collections::BTreeMap,
+    process,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use futures::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, Shared, WeakShared},
+    stream,
+};
+use tokio::runtime::{Handle, Id};
+
+use super::{
+    execute::{lost, store_of},
+    kept::{Kept, patiently},
+    plan::{Coalesce, GroupPlan, RangeRead, ReadPlan, Stretch},
+};
+use crate::{
+    error::{Error, Result},
+    id::ChunkId,
+    store::{SPLIT_ABOVE, Store, range_parts},
+};
+
+/// Requests of one read on their way at a time.
+const CONCURRENT: usize = 64;
+
+/// The bytes of each range of a flight. The read that began the flight takes its error.
+type Answer = std::result::Result<Arc<[Bytes]>, Arc<Mutex<Option<Error>>>>;
+type Flight = Shared<BoxFuture<'static, Answer>>;
+type WeakFlight = WeakShared<BoxFuture<'static, Answer>>;
+
+/// The process and the runtime that drive a flight.
+type Lane = (u32, Option<Id>);
+
+/// What is on its way.
+#[derive(Default)]
+pub(super) struct Flights(Mutex<BTreeMap<Place, Entry>>);
+
+/// Where a range begins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    source: usize,
+    owner: u32,
+    chunk: ChunkId,
+    start: u64,
+}
+
+/// A range on its way.
+struct Entry {
+    end: u64,
+    lane: Lane,
+    flight: WeakFlight,
+    /// Its number among the ranges of the flight.
+    number: usize,
+}
+
+/// A range on its way that has wanted bytes.
+struct Hit {
+    place: Place,
+    flight: Flight,
+    number: usize,
+}
+
+/// A read on its way.
+pub(super) struct Boarded<'a> {
+    flights: &'a Flights,
+    /// The plan; its ranges are those that are fetched, and the parts of what others fetch.
+    pub(super) plan: ReadPlan,
+    /// Where each range of the plan comes from.
+    origins: Vec<Origin>,
+    /// The flights of this read, and behind them those of others.
+    waits: Vec<Flight>,
+    own: usize,
+    /// How many of them are polled at a time.
+    at_once: usize,
+    places: Vec<Place>,
+}
+
+/// A range of a flight (its number in [`Boarded::waits`], and that of the range), and the first byte of it in the chunk.
+struct Origin {
+    wait: usize,
+    number: usize,
+    start: u64,
+}
+
+impl Flights {
+    /// Looks who fetches bytes of the plan already, and begins to fetch the others. Blocks that were kept since the plan was made
+    /// are not fetched either.
+    pub(super) fn board(&self, stores: &BTreeMap<u32, Store>, mut plan: ReadPlan, kept: &Kept) -> Result<Boarded<'_>> {
+        let lane = (process::id(), Handle::try_current().ok().map(|runtime| runtime.id()));
+        let mut held = patiently(&self.0);
+        let mut joined = Vec::with_capacity(plan.groups.len());
+        for group in &mut plan.groups {
+            let hits = held.as_ref().map(|held| find(held, lane, kept.source, group)).unwrap_or_default();
+            // Flights end after their blocks were kept. So what is not on its way now and was before is kept by now.
+            let is_hit = |block: usize| hits.range((block, 0)..(block + 1, 0)).next().is_some();
+            let found = group.look_again(kept, |block| !is_hit(block));
+            joined.push(if found || !hits.is_empty() {
+                regroup(group, hits)
+            } else {
+                group.ranges.iter().map(|_| None).collect()
+            });
+        }
+        let ranges: Vec<&RangeRead> = plan.groups.iter().flat_map(|group| &group.ranges).collect();
+        let joined: Vec<Option<Hit>> = joined.into_iter().flatten().collect();
+        let own = ranges.iter().copied().enumerate().zip(&joined).filter(|(_, hit)| hit.is_none()).map(|(range, _)| range);
+        let (batches, at_once) = batches(own.collect());
+        let mut origins: Vec<Option<Origin>> = ranges.iter().map(|_| None).collect();
+        let (mut waits, mut places) = (Vec::with_capacity(batches.len()), Vec::new());
+        for batch in &batches {
+            let flight = fetch(stores, batch)?;
+            for (number, (range_number, range)) in batch.iter().enumerate() {
+                if let Some(origin) = origins.get_mut(*range_number) {
+                    *origin = Some(Origin { wait: waits.len(), number, start: range.range.start });
+                }
+                let place = Place { source: kept.source, owner: range.owner, chunk: range.chunk, start: range.range.start };
+                if let Some((held, flight)) = held.as_mut().zip(flight.downgrade()) {
+                    held.insert(place, Entry { end: range.range.end, lane, flight, number });
+                    places.push(place);
+                }
+            }
+            waits.push(flight);
+        }
+        drop(held);
+        let own = waits.len();
+        for (origin, hit) in origins.iter_mut().zip(joined) {
+            if let Some(Hit { place, flight, number }) = hit {
+                *origin = Some(Origin { wait: waits.len(), number, start: place.start });
+                places.push(place);
+                waits.push(flight);
+            }
+        }
+        let origins = origins.into_iter().collect::<Option<_>>().ok_or_else(|| Error::internal("a range that nobody fetches"))?;
+        Ok(Boarded { flights: self, plan, origins, waits, own, at_once, places })
+    }
+}
+
+impl Boarded<'_> {
+    /// Whether it waits for what others fetch.
+    pub(super) fn joins(&self) -> bool {
+        self.waits.len() > self.own
+    }
+
+    /// The bytes of each range of the plan, in order.
+    ///
+    /// # Errors
+    /// Of the stores; any where others failed.
+    pub(super) async fn arrive(&self) -> Result<Vec<Bytes>> {
+        let mut waits = stream::iter(self.waits.clone()).buffered(self.at_once);
+        let mut answers: Vec<Arc<[Bytes]>> = Vec::with_capacity(self.waits.len());
+        while let Some(answer) = waits.next().await {
+            let is_own = answers.len() < self.own;
+            answers.push(answer.map_err(|failed| {
+                let error = if is_own { failed.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
+                error.unwrap_or_else(|| Error::unavailable("a read that this one waited for failed"))
+            })?);
+        }
+        drop(waits);
+        let ranges = self.plan.groups.iter().flat_map(|group| &group.ranges).zip(&self.origins);
+        let bytes = ranges.map(|(range, origin)| {
+            let answer = answers.get(origin.wait)?.get(origin.number)?;
+            let place = |at: u64| usize::try_from(at.checked_sub(origin.start)?).ok();
+            let part = answer.get(place(range.range.start)?..place(range.range.end)?)?;
+            // A few bytes never keep a large answer alive.
+            Some(if part.len() < answer.len() / 2 { Bytes::copy_from_slice(part) } else { answer.slice_ref(part) })
+        });
+        bytes.collect::<Option<_>>().ok_or_else(|| Error::internal("a range without its bytes"))
+    }
+}
+
+impl Drop for Boarded<'_> {
+    fn drop(&mut self) {
+        self.waits.clear();
+        let Some(mut held) = patiently(&self.flights.0) else { return };
+        for place in &self.places {
+            if held.get(place).is_some_and(|entry| entry.flight.upgrade().is_none()) {
+                held.remove(place);
+            }
+        }
+    }
+}
+
+/// The stretches of a group that are on their way, by block and by number in the block.
+fn find(held: &BTreeMap<Place, Entry>, lane: Lane, source: usize, group: &GroupPlan) -> BTreeMap<(usize, usize), Hit> {
+    let mut hits = BTreeMap::new();
+    if held.is_empty() {
+        return hits;
+    }
+    for (block, read) in group.blocks.iter().enumerate() {
+        for (number, stretch) in read.bytes.stretches().iter().enumerate() {
+            let Some((range, bytes)) = group.bytes_of(stretch) else { continue };
+            let place = |start| Place { source, owner: range.owner, chunk: range.chunk, start };
+            let Some((place, entry)) = held.range(place(0)..=place(bytes.start)).next_back() else { continue };
+            // Who wants little does not wait for much.
+            let flying = entry.end - place.start;
+            let soon = flying <= SPLIT_ABOVE || flying / 2 <= bytes.end - bytes.start;
+            if entry.lane == lane
+                && entry.end >= bytes.end
+                && soon
+                && let Some(flight) = entry.flight.upgrade()
+            {
+                hits.insert((block, number), Hit { place: *place, flight, number: entry.number });
+            }
+        }
+    }
+    hits
+}
+
+/// Takes what others fetch out of the ranges of a group. For each of its new ranges: who fetches it, if somebody does.
+fn regroup(group: &mut GroupPlan, mut hits: BTreeMap<(usize, usize), Hit>) -> Vec<Option<Hit>> {
+    let mut ranges: Vec<RangeRead> = Vec::new();
+    let mut origins: Vec<Option<Hit>> = Vec::new();
+    let mut of_flights: BTreeMap<Place, usize> = BTreeMap::new();
+    let mut newest: Vec<Option<usize>> = vec![None; group.ranges.len()];
+    let mut placed = Vec::new();
+    for (block, read) in group.blocks.iter().enumerate() {
+        for (number, stretch) in read.bytes.stretches().iter().enumerate() {
+            let Some((range, bytes)) = group.bytes_of(stretch) else { continue };
+            let hit = hits.remove(&(block, number));
+            let near = |number: &usize| {
+                let before = ranges.get(*number);
+                before.is_some_and(|before| bytes.start <= before.range.end.saturating_add(Coalesce::REMOTE.max_gap))
+            };
+            let found = match &hit {
+                Some(hit) => of_flights.get(&hit.place).copied(),
+                None => newest.get(stretch.range).copied().flatten().filter(near),
+            };
+            let place = found.unwrap_or(ranges.len());
+            if found.is_none() {
+                if let Some(hit) = &hit {
+                    of_flights.insert(hit.place, place);
+                } else if let Some(newest) = newest.get_mut(stretch.range) {
+                    *newest = Some(place);
+                }
+                ranges.push(RangeRead { range: bytes.clone(), ..range.clone() });
+                origins.push(hit);
+            }
+            if let Some(range) = ranges.get_mut(place) {
+                range.range = range.range.start.min(bytes.start)..range.range.end.max(bytes.end);
+            }
+            placed.push((place, bytes));
+        }
+    }
+    let stretches = group.blocks.iter_mut().flat_map(|block| block.bytes.stretches_mut());
+    for (stretch, (place, bytes)) in stretches.zip(placed) {
+        let start = ranges.get(place).map_or(0, |range| range.range.start);
+        let within = |at: u64| usize::try_from(at - start).unwrap_or(usize::MAX);
+        *stretch = Stretch { range: place, within: within(bytes.start)..within(bytes.end) };
+    }
+    group.ranges = ranges;
+    origins
+}
+
+/// Ranges of a plan that are asked for together, with their numbers there, and how many of such batches are on their way at a time.
+/// Few bytes are one batch for each owner. Of many bytes each range is a batch: who waits for one does not wait for all.
+fn batches(ranges: Vec<(usize, &RangeRead)>) -> (Vec<Vec<(usize, &RangeRead)>>, usize) {
+    let bytes = |range: &RangeRead| range.range.end - range.range.start;
+    if ranges.len() <= CONCURRENT && ranges.iter().map(|(_, range)| bytes(range)).sum::<u64>() <= SPLIT_ABOVE {
+        let mut batches: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+        ranges.into_iter().for_each(|range| batches.entry(range.1.owner).or_default().push(range));
+        return (batches.into_values().collect(), CONCURRENT);
+    }
+    let most = ranges.iter().map(|(_, range)| range_parts(bytes(range))).max().unwrap_or(1).max(1);
+    (ranges.into_iter().map(|range| vec![range]).collect(), (CONCURRENT / most).max(1))
+}
+
+/// Begins to fetch ranges of one owner, once somebody polls.
+fn fetch(stores: &BTreeMap<u32, Store>, ranges: &[(usize, &RangeRead)]) -> Result<Flight> {
+    let store = store_of(stores, ranges.first().map_or(0, |(_, range)| range.owner))?.clone();
+    let requests: Vec<_> = ranges.iter().map(|(_, range)| range.request()).collect();
+    let read = async move {
+        let read = store.read(&requests).await;
+        read.map(Arc::from).map_err(|error| Arc::new(Mutex::new(Some(lost(error)))))
+    };
+    Ok(read.boxed().shared())
+}
