@@ -580,20 +580,21 @@ fn files_are_regular_ones_inside_the_root_and_of_bounded_size() {
     symlink("nowhere", root.join("dangling")).unwrap();
     symlink("circle", root.join("circle")).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
-    let taken_of =
-        |path: &str, missing: Missing| -> tetrys::Result<(Option<Vec<u8>>, BTreeMap<String, u64>, serde_json::Value)> {
-            let columns =
-                [("id", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("path", Arc::new(StringArray::from(vec![path])))];
-            write(&folder.path().join("frame"), &RecordBatch::try_from_iter(columns).unwrap(), ExportFormat::Arrow);
-            let frame = Frame::arrow(folder.path().join("frame")).unwrap();
-            let settings = FrameSettings { root: Some(root.clone()), missing, max_blob: Some(1000), ..FrameSettings::default() };
-            let target = tempfile::tempdir().unwrap();
-            let settings = settings.blob("file", "path");
-            let table = taken(&frame, &settings, target.path())?;
-            let row = block_on(table.row_loader().get_row(0))?;
-            let bytes = row.as_rows().column("file")?.is_valid(0).then(|| row.bytes("file").unwrap().to_vec());
-            Ok((bytes, settings.missing_files.counts(), table.manifest().lineage.clone()))
-        };
+    /// The bytes of the file, the counts of missing files, and the lineage.
+    type Taken = (Option<Vec<u8>>, BTreeMap<String, u64>, serde_json::Value);
+    let taken_of = |path: &str, missing: Missing| -> tetrys::Result<Taken> {
+        let columns =
+            [("id", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("path", Arc::new(StringArray::from(vec![path])))];
+        write(&folder.path().join("frame"), &RecordBatch::try_from_iter(columns).unwrap(), ExportFormat::Arrow);
+        let frame = Frame::arrow(folder.path().join("frame")).unwrap();
+        let settings = FrameSettings { root: Some(root.clone()), missing, max_blob: Some(1000), ..FrameSettings::default() };
+        let target = tempfile::tempdir().unwrap();
+        let settings = settings.blob("file", "path");
+        let table = taken(&frame, &settings, target.path())?;
+        let row = block_on(table.row_loader().get_row(0))?;
+        let bytes = row.as_rows().column("file")?.is_valid(0).then(|| row.bytes("file").unwrap().to_vec());
+        Ok((bytes, settings.missing_files.counts(), table.manifest().lineage.clone()))
+    };
     for path in ["inner/real", "link", "loop/inner/real", "./inner/../link", &root.join("link").display().to_string()] {
         assert_eq!(taken_of(path, Missing::Error).unwrap().0.unwrap(), b"fine", "{path}");
     }
