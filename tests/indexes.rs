@@ -171,7 +171,7 @@ fn brute_force(left: &[Record], right: &[Record], by_time: Option<(Pick, i64)>, 
         let same_log = || right.iter().enumerate().filter(|(_, other)| other.0 == *log && other.1.is_some());
         let at = |wanted: i64| {
             let mut there = same_log().filter(|(_, other)| other.1 == Some(wanted)).map(|(_, other)| other.2);
-            if last { there.last() } else { there.next() }
+            if last { there.next_back() } else { there.next() }
         };
         let Some((pick, tolerance)) = by_time else { return at(time) };
         let near = same_log().map(|(_, other)| other.1.unwrap()).filter(|other| (other - time).abs() <= tolerance);
