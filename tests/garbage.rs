@@ -3,16 +3,32 @@
 
 mod common;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use arrow_array::{RecordBatch, UInt32Array};
-use common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions};
+use common::{
+    hooked::{Act, Hooked, no_answer},
+    tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions},
+};
+use object_store::{ObjectStore, memory::InMemory};
 use tetrys::{ErrorKind, Store, Table, TableWriter, WriteOptions, table::GcSettings};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn store(folder: &Path, name: &str) -> Store {
     Store::open(folder.join(name).to_str().unwrap()).unwrap()
+}
+
+/// A store of its own in memory.
+fn memory(name: &str) -> Store {
+    Store::new(Arc::new(InMemory::new()), "t".into(), format!("memory://{name}/t"))
 }
 
 fn now() -> i64 {
@@ -131,36 +147,342 @@ fn a_version_that_another_table_uses_stays_until_that_is_gone() {
     });
 }
 
+/// Collects at once, as often as it takes until nothing is to be done.
+async fn collect_all(store: &Store, versions: usize) -> usize {
+    let settings = GcSettings { keep_versions: versions, age: Duration::ZERO };
+    for run in 0..12 {
+        if Table::collect_garbage(store, settings, now()).await.unwrap().is_empty() {
+            return run;
+        }
+    }
+    panic!("garbage collection does not come to an end");
+}
+
+async fn append(table: &Table, seed: u64) -> tetrys::Result<Table> {
+    let writer = table.append(WriteOptions::default()).await?;
+    let mut partition = writer.partition()?;
+    let log = format!("log{seed}");
+    partition.write(&rows_of(&sensors(), &mut Rng(seed), &[(log.as_str(), 3)], Taste::NOISE)).await?;
+    writer.commit([partition.finish().await?]).await
+}
+
+async fn numbers(store: &Store) -> Vec<u64> {
+    Table::versions(store).await.unwrap().iter().map(|version| version.version).collect()
+}
+
+/// Every version that is listed can be read whole, and nothing that it names is missing.
+async fn assert_all_sound(store: &Store) {
+    for version in numbers(store).await {
+        let table = Table::open_version(store.clone(), version).await.unwrap();
+        let report = table.verify(|_, _| {}).await.unwrap();
+        assert!(report.damage.is_empty(), "version {version}: {:?}", report.damage);
+    }
+    Table::usage(store).await.unwrap();
+}
+
 #[test]
-fn a_commit_and_a_condemnation_do_not_pass_each_other() {
-    let folder = tempfile::tempdir().unwrap();
+fn a_change_of_an_old_version_never_takes_a_number_that_was_used() {
     block_on(async {
-        let store = store(folder.path(), "table");
-        let (versions, rows) = table(store.clone()).await;
-        // A writer that began before the condemnation, and might use what it condemns.
+        for change in 0..6 {
+            let store = memory("old");
+            let (versions, rows) = table(store.clone()).await;
+            versions[2].edit().tag("gold", 1).commit().await.unwrap();
+            let mut newest = Table::open_store(store.clone()).await.unwrap();
+            for seed in 10..13 {
+                newest = append(&newest, seed).await.unwrap();
+            }
+            collect_all(&store, 1).await;
+            let before = Table::open_store(store.clone()).await.unwrap();
+            let gold = Table::open_tag(store.clone(), "gold").await.unwrap();
+            assert!(gold.version() == 1 && !numbers(&store).await.contains(&2));
+            let changed = match change {
+                0 => append(&gold, 20).await,
+                1 => gold.edit().set_property("a", 1).commit().await,
+                2 => gold.delete([0], WriteOptions::default()).await,
+                3 => {
+                    let mut writer = gold.replace_group("labels", WriteOptions::default()).await.unwrap();
+                    writer.write(&rows).await.unwrap();
+                    writer.commit().await
+                }
+                4 => gold.edit().rename_column("labels.note", "labels.text").commit().await,
+                _ => {
+                    let writer = gold.overwrite(sensors(), WriteOptions::default()).await.unwrap();
+                    let mut partition = writer.partition().unwrap();
+                    partition.write(&rows).await.unwrap();
+                    writer.commit([partition.finish().await.unwrap()]).await
+                }
+            };
+            let after = Table::open_store(store.clone()).await.unwrap();
+            match changed {
+                Ok(changed) => {
+                    assert_eq!(changed.version(), before.version() + 1, "change {change}");
+                    let parent = changed.manifest().parent.clone().unwrap();
+                    assert_eq!((parent.version, parent.blake3), (before.version(), before.manifest_hash()));
+                    assert_eq!(after.manifest().commit_id, changed.manifest().commit_id);
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Conflict, "change {change}: {error}");
+                    assert_eq!(after.version(), before.version());
+                }
+            }
+            assert!(change != 0 && change != 1 || after.version() > before.version(), "change {change} can be put on top");
+            assert_all_sound(&store).await;
+        }
+    });
+}
+
+#[test]
+fn no_sequence_of_changes_and_collections_wedges_a_table() {
+    let mut rng = Rng(common::seed());
+    block_on(async {
+        for history in 0..12 {
+            let store = memory("wedge");
+            let (versions, rows) = table(store.clone()).await;
+            let (mut held, mut said) = (versions, Vec::new());
+            for _ in 0..6 {
+                let base = rng.pick(&held).clone();
+                let newest = Table::open_store(store.clone()).await.unwrap();
+                let step = rng.below(7);
+                said.push((step, base.version(), newest.version()));
+                let changed = match step {
+                    0 => append(&newest, rng.next()).await,
+                    1 => append(&base, rng.next()).await,
+                    2 => newest.edit().tag("gold", 1 + rng.below(newest.version())).commit().await,
+                    3 => {
+                        let writer = newest.overwrite(sensors(), WriteOptions::default()).await.unwrap();
+                        let mut partition = writer.partition().unwrap();
+                        partition.write(&rows).await.unwrap();
+                        writer.commit([partition.finish().await.unwrap()]).await
+                    }
+                    _ => {
+                        let keep = 1 + rng.below(3) as usize;
+                        let settings = GcSettings { keep_versions: keep, age: Duration::ZERO };
+                        Table::collect_garbage(&store, settings, now()).await.map(|_| newest.clone())
+                    }
+                };
+                match changed {
+                    Ok(changed) => held.push(changed),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "history {history} {said:?}: {error}"),
+                }
+                assert_all_sound(&store).await;
+            }
+            collect_all(&store, 1).await;
+            assert_all_sound(&store).await;
+            assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0, "history {history} {said:?}");
+        }
+    });
+}
+
+#[test]
+fn collections_do_not_count_as_versions_and_leave_no_trail() {
+    block_on(async {
+        let store = memory("trail");
+        let (versions, _) = table(store.clone()).await;
+        let mut newest = versions[2].clone();
+        for seed in 10..13 {
+            newest = append(&newest, seed).await.unwrap();
+        }
+        for _ in 0..4 {
+            collect_all(&store, 3).await;
+        }
+        let left = numbers(&store).await;
+        assert!(left[0] > 6 && left[1..] == [6, 5, 4], "{left:?}");
+        assert_eq!(Table::open_version(store.clone(), left[0]).await.unwrap().rows(), newest.rows());
+        let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 3, age: Duration::ZERO }, now()).await.unwrap();
+        assert!(plan.is_empty() && plan.expired.is_empty(), "{plan:?}");
+        let manifest = Table::open_store(store.clone()).await.unwrap().manifest().clone();
+        assert!(manifest.condemned.is_empty() && manifest.deleting.is_none(), "a table that is tidy announces nothing");
+    });
+}
+
+async fn labels_of_the_first(base: &Table) -> tetrys::Result<Table> {
+    let mut writer = base.replace_group("labels", WriteOptions::default()).await?;
+    writer.write(&joined(&two_partitions(1).1)).await?;
+    writer.commit().await
+}
+
+#[test]
+fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
+    block_on(async {
+        let store = memory("withdraw");
+        let (versions, _) = table(store.clone()).await;
+        // A writer that began before the condemnation uses what it condemns, and so does one that begins after it.
         let mut writer = versions[2].replace_group("labels", WriteOptions::default()).await.unwrap();
         writer.write(&joined(&two_partitions(1).1)).await.unwrap();
         Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
-        let error = writer.commit().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-        assert!(error.to_string().contains("garbage collection"), "{error}");
-        // One that begins now does not find the condemned blocks, nor may it write them under their names.
-        let newest = Table::open_store(store.clone()).await.unwrap();
-        let mut writer = newest.replace_group("labels", WriteOptions::default()).await.unwrap();
-        writer.write(&joined(&two_partitions(1).1)).await.unwrap();
-        let error = writer.commit().await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("about to be deleted"), "{error}");
-        // Others go on, and the condemnation stays.
-        let appended = newest.append(WriteOptions::default()).await.unwrap();
-        let mut partition = appended.partition().unwrap();
-        partition.write(&rows_of(&sensors(), &mut Rng(5), &[("z", 3)], Taste::NOISE)).await.unwrap();
-        let appended = appended.commit([partition.finish().await.unwrap()]).await.unwrap();
-        assert!(!appended.manifest().condemned.is_empty());
+        let first = writer.commit().await.unwrap();
+        assert_sound(&first, &joined(&two_partitions(1).1)).await;
+        assert!(first.manifest().deleting.is_some() && !first.manifest().condemned.is_empty(), "the rest stays condemned");
+        let names: Vec<String> = first.manifest().condemned.iter().map(tetrys::format::Condemned::name).collect();
+        assert!(first.objects().await.unwrap().keys().all(|name| !names.contains(name)));
+        // A rollback after the mark is refused and says when to retry; others go on.
+        let second = append(&first, 30).await.unwrap();
+        let overwritten = second.delete(0..second.rows(), WriteOptions::default()).await.unwrap();
         Table::collect_garbage(&store, keep(1), later(4)).await.unwrap();
+        drop(overwritten);
+        let marked = Table::collect_garbage(&store, keep(1), later(6)).await.unwrap();
+        assert!(!marked.delete.is_empty());
         let newest = Table::open_store(store.clone()).await.unwrap();
-        assert_eq!(newest.rows(), rows.num_rows() as u64 + 3);
-        assert!(newest.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        let write = async |newest: &Table| {
+            let writer = newest.overwrite(sensors(), cut_by(tiny_cuts())).await?;
+            let mut receipts = Vec::new();
+            for rows in two_partitions(1).1 {
+                let mut partition = writer.partition()?;
+                partition.write(&rows).await?;
+                receipts.push(partition.finish().await?);
+            }
+            writer.commit(receipts).await
+        };
+        let error = write(&newest).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("retry then"), "{error}");
+        newest.edit().set_property("a", 1).commit().await.unwrap();
+        // The next collection finishes with what the refused writer wrote again; one an age later takes the marks back.
+        for hours in [8, 10] {
+            Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
+        }
+        let newest = Table::open_store(store.clone()).await.unwrap();
+        let again = write(&newest).await.unwrap();
+        assert_sound(&again, &joined(&two_partitions(1).1)).await;
+        assert_all_sound(&store).await;
     });
+}
+
+#[test]
+fn a_collection_that_a_crash_stopped_is_finished_by_the_next_one() {
+    // Every delete of the second collection fails in turn, and all behind it.
+    for stop in 0..200 {
+        let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let deletes = AtomicU64::new(0);
+        let hook = move |_: u64, verb: &str, _: &str| match verb == "delete" && deletes.fetch_add(1, Ordering::Relaxed) >= stop {
+            true => Act::Before(no_answer()),
+            false => Act::Pass,
+        };
+        let whole = block_on(async {
+            let store = Store::new(Arc::clone(&objects), "t".into(), "memory://crash/t");
+            let dying = Store::new(Arc::new(Hooked::new(Arc::clone(&objects), hook)), "t".into(), "memory://crash/t");
+            table(store.clone()).await;
+            Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
+            let died = Table::collect_garbage(&dying, keep(1), later(4)).await;
+            assert_all_sound(&store).await;
+            for hours in [6, 8, 10, 12] {
+                Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
+                assert_all_sound(&store).await;
+            }
+            assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0);
+            died.is_ok()
+        });
+        if whole {
+            assert!(stop > 5, "{stop} deletes");
+            return;
+        }
+    }
+    panic!("a collection of more than 200 deletes");
+}
+
+/// What somebody else does at one moment.
+type Meanwhile = Arc<dyn Fn() + Send + Sync>;
+
+/// The same objects, seen by somebody who is interrupted at one operation: `meanwhile` happens just before it.
+fn interrupted(objects: &Arc<dyn ObjectStore>, at: u64, meanwhile: Meanwhile) -> (Store, Hooked) {
+    let hook = move |number: u64, _: &str, _: &str| {
+        if number == at {
+            let meanwhile = Arc::clone(&meanwhile);
+            std::thread::spawn(move || meanwhile()).join().unwrap();
+        }
+        Act::Pass
+    };
+    let hooked = Hooked::new(Arc::clone(objects), hook);
+    (Store::new(Arc::new(hooked.clone()), "t".into(), "memory://between/t"), hooked)
+}
+
+fn plain(objects: &Arc<dyn ObjectStore>) -> Store {
+    Store::new(Arc::clone(objects), "t".into(), "memory://between/t")
+}
+
+/// So many collections at once.
+fn collections(objects: &Arc<dyn ObjectStore>, count: usize) -> Meanwhile {
+    let store = plain(objects);
+    Arc::new(move || {
+        let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+        for _ in 0..count {
+            block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+        }
+    })
+}
+
+#[test]
+fn collections_at_any_moment_of_a_commit_lose_nothing() {
+    // A rollback to rows that only an old version has, interrupted everywhere, by as many collections as it takes to delete.
+    for count in [1, 2] {
+        // Every second moment in a usual run; which half, the seed says.
+        for at in ((common::seed() & 1)..).step_by(if common::full() { 1 } else { 2 }) {
+            let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+            let base = block_on(table(plain(&objects))).0.pop().unwrap();
+            let (store, hooked) = interrupted(&objects, at, collections(&objects, count));
+            let done = block_on(async {
+                let base = Table::open_version(store.clone(), base.version()).await?;
+                labels_of_the_first(&base).await
+            });
+            block_on(async {
+                let place = format!("{count} collections before operation {at}");
+                let newest = Table::open_store(plain(&objects)).await.unwrap();
+                match done {
+                    Ok(done) => {
+                        assert_eq!(newest.manifest().commit_id, done.manifest().commit_id, "{place}: a lost commit");
+                        assert_sound(&done, &joined(&two_partitions(1).1)).await;
+                    }
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{place}: {error}"),
+                }
+                assert_all_sound(&plain(&objects)).await;
+                collect_all(&plain(&objects), 1).await;
+                assert_all_sound(&plain(&objects)).await;
+            });
+            if hooked.operations() <= at {
+                assert!(at > 10, "{at} operations");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_commit_at_any_moment_of_a_collection_loses_nothing() {
+    // The first, the second and the third collection are interrupted everywhere by a rollback.
+    for before in [0, 1, 2] {
+        for at in ((common::seed() & 1)..).step_by(if common::full() { 1 } else { 2 }) {
+            let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+            block_on(table(plain(&objects)));
+            collections(&objects, before)();
+            let outcome: Arc<Mutex<Option<tetrys::Result<Table>>>> = Arc::default();
+            let (store, kept) = (plain(&objects), Arc::clone(&outcome));
+            let commit = move || {
+                let done = block_on(async { labels_of_the_first(&Table::open_store(store.clone()).await?).await });
+                *kept.lock().unwrap() = Some(done);
+            };
+            let (store, hooked) = interrupted(&objects, at, Arc::new(commit));
+            let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+            block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+            block_on(async {
+                let place = format!("after {before} collections, before operation {at}");
+                let newest = Table::open_store(plain(&objects)).await.unwrap();
+                match outcome.lock().unwrap().take() {
+                    Some(Ok(done)) => {
+                        assert!(newest.version() >= done.version(), "{place}");
+                        assert_sound(&newest, &joined(&two_partitions(1).1)).await;
+                    }
+                    Some(Err(error)) => assert_eq!(error.kind(), ErrorKind::Conflict, "{place}: {error}"),
+                    None => {}
+                }
+                assert_all_sound(&plain(&objects)).await;
+                collect_all(&plain(&objects), 1).await;
+                assert_all_sound(&plain(&objects)).await;
+            });
+            if hooked.operations() <= at {
+                assert!(at > 10, "{at} operations");
+                break;
+            }
+        }
+    }
 }
 
 #[test]

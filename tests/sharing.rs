@@ -564,8 +564,14 @@ fn an_owner_that_cannot_be_written_is_used_and_that_is_said() {
         });
         let read_only = Store::new(Arc::new(read_only), object_store::path::Path::default(), first.url());
         let read_only = Table::open_store(read_only).await.unwrap();
-        let writer = TableWriter::create(store(folder.path(), "again"), schema, wide_cuts()).await.unwrap();
-        let writer = writer.references([&read_only]).await.unwrap();
+        let create = async |options| {
+            let writer = TableWriter::create(store(folder.path(), "again"), schema.clone(), options).await.unwrap();
+            writer.references([&read_only]).await
+        };
+        // Nobody goes on without being told, and nothing is written.
+        let error = create(wide_cuts()).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Denied && error.to_string().contains("--allow-unpinned"), "{error}");
+        let writer = create(WriteOptions { allow_unpinned: true, ..wide_cuts() }).await.unwrap();
         assert_eq!(writer.unpinned().iter().map(|owner| owner.url.as_str()).collect::<Vec<_>>(), [first.url()]);
         let mut partition = writer.partition().unwrap();
         partition.write(&batch).await.unwrap();

@@ -59,10 +59,14 @@ struct Arguments {
     /// Follow references of tables to this URL in another store, and to all below it; may be given several times, as may TETRYS_ALLOW with spaces between URLs, and `allow` in ~/.config/tetrys/config.toml
     #[arg(long = "allow", value_name = "URL", global = true)]
     allowed: Vec<String>,
+    /// Go on where a table whose chunks or rows are used cannot be told so, being read-only: a garbage collection there may delete them
+    #[arg(long, global = true)]
+    allow_unpinned: bool,
 }
 
 fn main() -> ExitCode {
-    let Arguments { command, options, allowed } = Arguments::parse();
+    let Arguments { command, options, allowed, allow_unpinned } = Arguments::parse();
+    opening::keep_unpinned(allow_unpinned);
     match opening::keep(&options, &allowed).map_err(Failure::Table).and_then(|()| execute(command)) {
         Ok(outcome) => outcome.code(),
         Err(failure) => failure.report(),

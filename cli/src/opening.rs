@@ -27,6 +27,18 @@ pub(crate) fn named<'a>(urls: impl IntoIterator<Item = &'a String>) {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner).extend(urls.into_iter().map(root));
 }
 
+static ALLOW_UNPINNED: OnceLock<bool> = OnceLock::new();
+
+/// Keeps whether this command goes on where a table cannot be told that it is used.
+pub(crate) fn keep_unpinned(allowed: bool) {
+    let _ = ALLOW_UNPINNED.set(allowed);
+}
+
+/// Whether this command goes on where a table cannot be told that it is used.
+pub(crate) fn allow_unpinned() -> bool {
+    ALLOW_UNPINNED.get().copied().unwrap_or_default()
+}
+
 /// How stores are reached by this command.
 pub(crate) fn options() -> StoreOptions {
     let options = OPTIONS.get().cloned().unwrap_or_else(StoreOptions::from_env);
@@ -35,7 +47,8 @@ pub(crate) fn options() -> StoreOptions {
 
 /// The table at `URL` or `URL@VERSION`.
 pub(crate) async fn table(url: &str) -> Result<Table, Error> {
-    Table::open_with(url, &options()).await
+    let table = Table::open_with(url, &options()).await?;
+    Ok(if allow_unpinned() { table.allow_unpinned() } else { table })
 }
 
 /// The store at a URL.

@@ -127,7 +127,7 @@ impl Index {
         update: bool,
     ) -> PyResult<(Table, Untold)> {
         check_frames().py()?;
-        let mut writer = self.0.view_writer();
+        let mut writer = self.0.view_writer().allow_unpinned(crate::allow_unpinned());
         if let Some(properties) = properties {
             for (key, value) in from_python::<BTreeMap<String, serde_json::Value>>("properties", properties)? {
                 writer = writer.property(key, value);
@@ -197,7 +197,8 @@ pub(crate) fn run<'py>(
         Err(_) => tetrys::Recipe::from_value(from_python("recipe", recipe)?),
     };
     let recipe = recipe.py()?;
-    let made = wait_long(py, async move { recipe.run(&StoreOptions::from_env().allow(allow), dry_run).await })?;
+    let options = StoreOptions::from_env().allow(allow);
+    let made = wait_long(py, async move { recipe.run_allowing(&options, dry_run, crate::allow_unpinned()).await })?;
     let untold = made.iter().flat_map(|view| &view.unpinned).map(|owner| (owner.url.clone(), owner.why.clone())).collect();
     Ok((to_python(py, &made)?, untold))
 }

@@ -47,3 +47,8 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrays::restore_ragged, module)?)?;
     Ok(())
 }
+
+/// Whether the environment allows to use chunks or rows of tables that cannot be told so: `TETRYS_ALLOW_UNPINNED=1`.
+pub(crate) fn allow_unpinned() -> bool {
+    std::env::var("TETRYS_ALLOW_UNPINNED").is_ok_and(|value| value == "1" || value == "true")
+}

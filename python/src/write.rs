@@ -38,7 +38,8 @@ pub(crate) fn options_of(
     reuse: &str,
     locality: Option<&str>,
 ) -> PyResult<WriteOptions> {
-    let mut options = WriteOptions { preset: parse_preset(preset)?, ..WriteOptions::default() };
+    let allow_unpinned = crate::allow_unpinned();
+    let mut options = WriteOptions { preset: parse_preset(preset)?, allow_unpinned, ..WriteOptions::default() };
     options.write_memory = write_memory.unwrap_or(options.write_memory);
     options.locality = locality.map(str::parse).transpose().py()?.unwrap_or(options.locality);
     options.reuse = match reuse {

@@ -14,7 +14,7 @@ mod statistics;
 pub use index_segments::index_segments;
 pub use merge::{MergeInto, SegmentIndex, merge, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};
-pub use publish::{hash_of, load, load_newest, newest_version, publish, sealed, versions};
+pub use publish::{Look, claim, hash_of, load, load_newest, load_sealed, newest_version, publish, sealed, versions};
 pub(crate) use rebase::rebase_rows;
 pub use rebase::{SameRows, rebase};
 pub use receipts::{in_order, in_order_without};

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::publish::{hash_of, load, newest_version};
 use crate::{
     error::{Error, ErrorKind, Result},
-    format::{ForeignTable, MAX_PIN, Pin, PinOwner},
+    format::{Condemned, ForeignTable, MAX_PIN, Pin, PinOwner},
     id::{ChunkId, Hash},
     store::{Put, Store},
 };
@@ -199,16 +199,31 @@ impl Owners {
         Ok(())
     }
 
-    /// The chunks that each owner's newest manifest condemns, none of which may be used; the pinned versions are found there.
+    /// The chunks of each owner that must not be used: its newest manifest marks them for deletion. The pinned versions are
+    /// found there.
+    ///
+    /// # Errors
+    /// As [`Owners::marked`].
+    pub async fn condemned(&self) -> Result<Vec<BTreeSet<ChunkId>>> {
+        let chunks = |objects: Vec<Condemned>| {
+            let chunks = objects.into_iter().filter(|object| object.folder == "chunks");
+            chunks.map(|object| ChunkId(object.object.blake3)).collect()
+        };
+        Ok(self.marked().await?.into_iter().map(chunks).collect())
+    }
+
+    /// The objects that each owner's newest manifest marks for deletion. The pinned versions are found there. Whoever looks after
+    /// it has put its pins, and finds nothing that it uses among these, may use it: garbage collection there looks at the pins
+    /// after every mark.
     ///
     /// # Errors
     /// `Conflict` where a version is gone or another one: its owner collected it before it saw the pin. `Unsupported` where the
     /// owner's newest manifest says what this build does not know.
-    pub async fn condemned(&self) -> Result<Vec<BTreeSet<ChunkId>>> {
+    pub async fn marked(&self) -> Result<Vec<Vec<Condemned>>> {
         let mut found = Vec::new();
         for owner in &self.owners {
             let Ok(store) = &owner.store else {
-                found.push(BTreeSet::new());
+                found.push(Vec::new());
                 continue;
             };
             let place = |error: Error| error.at(format!("referenced table {}", store.url()));
@@ -231,8 +246,7 @@ impl Owners {
                 newest => newest.map_err(place)?.ok_or_else(gone)?,
             };
             let (manifest, _) = load(store, newest).await.map_err(place)?;
-            let chunks = manifest.condemned.iter().filter(|condemned| condemned.folder == "chunks");
-            found.push(chunks.map(|condemned| ChunkId(condemned.object.blake3)).collect());
+            found.push(manifest.marked().cloned().collect());
         }
         Ok(found)
     }

@@ -1,5 +1,7 @@
-//! Claiming a version: a create-only put of its manifest, and what an unclear answer means.
+//! Claiming a version: a look at the newest one, a create-only put of the next one's manifest, and what an unclear answer means.
 //! Follows `format-spec/manifest.md#commit`.
+
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -76,11 +78,47 @@ fn any_garbled(names: &[String]) -> bool {
     names.iter().any(|name| name.len() == length && version_of_name(name).is_none())
 }
 
+/// A look at the newest version of a table. A version is claimed on the ground of one, and no later than [`Look::MAX_AGE`] after
+/// it: the numbers behind it are free because they were never used, not because garbage collection removed what had them.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// The newest version; `None` where there is no table.
+    pub newest: Option<u64>,
+    at: Instant,
+}
+
+impl Look {
+    /// How old a look may be when a claim is sent. Garbage collection beside writers needs an age far above this.
+    pub const MAX_AGE: Duration = Duration::from_secs(60);
+
+    /// Looks now.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub async fn take(store: &Store) -> Result<Self> {
+        let at = Instant::now();
+        Ok(Self { newest: newest_version(store).await?, at })
+    }
+
+    /// Whether it is too old to claim or to delete anything on its ground.
+    pub fn is_stale(&self) -> bool {
+        self.at.elapsed() > Self::MAX_AGE
+    }
+}
+
 /// The manifest of a version, and the hash that ends it.
 ///
 /// # Errors
 /// `NotFound` where the version is not there; else as [`Manifest::parse`].
 pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
+    load_sealed(store, version).await.map(|(manifest, hash, _)| (manifest, hash))
+}
+
+/// As [`load`], with the bytes that are stored.
+///
+/// # Errors
+/// As [`load`].
+pub async fn load_sealed(store: &Store, version: u64) -> Result<(Manifest, Hash, Bytes)> {
     let name = manifest_name(version);
     let place = |error: Error| error.at(format!("{} version {version}", store.url()));
     let read = || async {
@@ -90,7 +128,8 @@ pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
             }
             _ => error,
         })?;
-        Manifest::parse(&bytes, version).map_err(place)
+        let (manifest, hash) = Manifest::parse(&bytes, version).map_err(place)?;
+        Ok((manifest, hash, bytes))
     };
     store.twice_where_damaged(read).await
 }
@@ -126,6 +165,15 @@ pub async fn hash_of(store: &Store, version: u64) -> Result<Hash> {
 /// another writer claimed the version; `OutcomeUnknown` where it cannot be read whether we did, or our
 /// manifest may not be durable.
 pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
+    claim(store, manifest, None).await
+}
+
+/// As [`publish`], on the ground of a look that showed no such version: what is tried again later than [`Look::MAX_AGE`] is looked
+/// at again before.
+///
+/// # Errors
+/// As [`publish`].
+pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -> Result<Hash> {
     let (bytes, hash) = manifest.to_bytes()?;
     // What no reader would take must not become a version: too large, or properties nested too deep.
     let parsed = Manifest::parse(&bytes, manifest.version).map(drop);
@@ -143,8 +191,16 @@ pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
         ))
     };
     store.ensure_create_only().await.map_err(|error| error.at(&place))?;
+    let by_another = || Error::conflict(format!("{place} was committed by another writer; reload and retry"));
     let (mut last, mut taken) = (None, false);
     for _ in 0..ATTEMPTS {
+        if look.is_some_and(|look| look.is_stale()) {
+            let again = Look::take(store).await?;
+            if again.newest >= Some(manifest.version) {
+                return Err(by_another());
+            }
+            look = Some(again);
+        }
         let cause = match store.put_new(&name, bytes.clone().into()).await {
             Ok(Put::Created) => return Ok(hash),
             // Also what a retry below us answers when the first try got through.
@@ -164,7 +220,7 @@ pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
                     _ => Ok(hash),
                 };
             }
-            Ok(_) => return Err(Error::conflict(format!("{place} was committed by another writer; reload and retry"))),
+            Ok(_) => return Err(by_another()),
             Err(error) if error.kind() == ErrorKind::NotFound => last = cause.or(Some(error)),
             Err(error) => {
                 let unknown = unknown("the commit got no clear answer, and its manifest cannot be read back");

@@ -43,7 +43,9 @@ pub(crate) fn rebase_rows(base: &Manifest, ours: &Manifest, theirs: &Manifest, s
         attachments: map("attachment", &base.attachments, &ours.attachments, &theirs.attachments)?,
         properties: map("property", &base.properties, &ours.properties, &theirs.properties)?,
         tags: map("tag", &base.tags, &ours.tags, &theirs.tags)?,
-        condemned: pick("what is condemned", &base.condemned, &ours.condemned, &theirs.condemned)?.clone(),
+        // Only garbage collection changes these, and it is never put on top of another change.
+        condemned: theirs.condemned.clone(),
+        deleting: theirs.deleting.clone(),
         write_features: theirs.write_features.clone(),
         view: pick("the tables behind a view", &base.view, &ours.view, &theirs.view)?.clone(),
         stores,
@@ -306,6 +308,7 @@ mod tests {
             view: None,
             stores: Vec::new(),
             condemned: Vec::new(),
+            deleting: None,
             write_features: Vec::new(),
         }
     }

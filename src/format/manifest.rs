@@ -57,8 +57,12 @@ pub struct Manifest {
     pub lineage: Value,
     /// The tables whose chunks this one points at; layouts name them by number, from 1.
     pub stores: Vec<ForeignTable>,
-    /// Objects about to be deleted: no later version may use them.
+    /// Objects that garbage collection means to delete. A version that needs one again leaves it out here, unless
+    /// [`Manifest::marked`] has it.
     pub condemned: Vec<Condemned>,
+    /// Objects that garbage collection deletes: no later version may use them as long as they stand here. `Some` wherever this
+    /// build condemned or marked something; `None` where nothing is, and in what older builds condemned.
+    pub deleting: Option<Vec<Condemned>>,
     /// What a writer of the next version must know, sorted, beyond what follows from `stores`, `condemned` and `tags`.
     pub write_features: Vec<String>,
     /// Of a view: where its rows are.
@@ -78,7 +82,7 @@ pub struct ForeignTable {
     pub urls: Vec<String>,
 }
 
-/// An object about to be deleted.
+/// An object that garbage collection means to delete, or deletes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condemned {
     /// The folder: `chunks`, `index`, `layout`, `hashes`, `joins` or `attachments`.
@@ -88,12 +92,21 @@ pub struct Condemned {
     pub object: ObjectRef,
 }
 
+impl Condemned {
+    /// The object's name below the root of the table.
+    pub fn name(&self) -> String {
+        self.object.name_in(&self.folder)
+    }
+}
+
 /// Announces chunks of other tables.
 const REFERENCES: &str = "references";
 /// Announces columns whose copy in some group is not valid.
 const MASKED_COPIES: &str = "masked-copies";
 /// Announces objects about to be deleted.
 const CONDEMNED: &str = "condemned";
+/// Announces objects that are deleted only once they are marked.
+const DELETING: &str = "deleting";
 /// Announces rows of other tables.
 const VIEWS: &str = "views";
 /// Announces names of versions.
@@ -197,6 +210,8 @@ struct Record {
     segments: Vec<Segment>,
     stores: Vec<ForeignTable>,
     condemned: Vec<Condemned>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deleting: Option<Vec<Condemned>>,
     attachments: BTreeMap<String, ObjectRef>,
     properties: BTreeMap<String, Value>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -280,6 +295,22 @@ impl Manifest {
         self.segments.iter().map(|segment| segment.sequences - u64::from(segment.continues)).sum()
     }
 
+    /// Everything that stands in `condemned` or `deleting`.
+    fn given_up(&self) -> impl Iterator<Item = &Condemned> {
+        self.condemned.iter().chain(self.deleting.iter().flatten())
+    }
+
+    /// The objects that no version may use: those that are being deleted. What older builds condemned, they delete without a
+    /// mark, so it counts as marked.
+    pub fn marked(&self) -> impl Iterator<Item = &Condemned> {
+        self.deleting.as_ref().unwrap_or(&self.condemned).iter()
+    }
+
+    /// The objects that a later version may use again: condemned, and not marked.
+    pub fn withdrawable(&self) -> impl Iterator<Item = &Condemned> {
+        self.condemned.iter().filter(|_| self.deleting.is_some())
+    }
+
     /// The id of the next new column, where columns with the highest ids were dropped.
     fn next_column(&self) -> Option<u32> {
         let above = self.schema.columns().iter().map(|column| column.id.0.saturating_add(1)).max().unwrap_or(0);
@@ -337,6 +368,7 @@ impl Manifest {
                 &[
                     (REFERENCES, !self.stores.is_empty()),
                     (CONDEMNED, !self.condemned.is_empty()),
+                    (DELETING, self.deleting.is_some()),
                     (TAGS, !self.tags.is_empty()),
                     (NEXT_COLUMN, self.next_column().is_some()),
                 ],
@@ -354,6 +386,7 @@ impl Manifest {
             segments: self.segments.clone(),
             stores: self.stores.clone(),
             condemned: self.condemned.clone(),
+            deleting: self.deleting.clone(),
             attachments: self.attachments.clone(),
             properties: self.properties.clone(),
             tags: self.tags.clone(),
@@ -383,7 +416,7 @@ impl Manifest {
             return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
         }
         let (read_features, write_features) = (record.read_features, record.write_features);
-        let known = [REFERENCES, CONDEMNED, TAGS, NEXT_COLUMN];
+        let known = [REFERENCES, CONDEMNED, DELETING, TAGS, NEXT_COLUMN];
         let manifest = Self {
             table: record.table,
             version,
@@ -399,6 +432,7 @@ impl Manifest {
             lineage: record.lineage,
             stores: record.stores,
             condemned: record.condemned,
+            deleting: record.deleting,
             write_features: write_features.iter().filter(|feature| !known.contains(&feature.as_str())).cloned().collect(),
             view: record.view,
         };
@@ -417,6 +451,7 @@ impl Manifest {
         announced(REFERENCES, &write_features, !manifest.stores.is_empty())?;
         announced(MASKED_COPIES, &read_features, manifest.schema.has_masked_copies())?;
         announced(CONDEMNED, &write_features, !manifest.condemned.is_empty())?;
+        announced(DELETING, &write_features, manifest.deleting.is_some())?;
         announced(VIEWS, &read_features, manifest.view.is_some())?;
         announced(TAGS, &write_features, !manifest.tags.is_empty())?;
         announced(NEXT_COLUMN, &write_features, record.next_column.is_some())?;
@@ -458,8 +493,15 @@ impl Manifest {
             }
         }
         let folders = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
-        if let Some(condemned) = self.condemned.iter().find(|condemned| !folders.contains(&condemned.folder.as_str())) {
+        if let Some(condemned) = self.given_up().find(|condemned| !folders.contains(&condemned.folder.as_str())) {
             return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", short(&condemned.folder))));
+        }
+        let mut given_up = BTreeSet::new();
+        if self.deleting.is_some()
+            && let Some(twice) = self.given_up().find(|object| !given_up.insert((&object.folder, object.object.blake3)))
+        {
+            let name = twice.name();
+            return Err(Error::corrupt(format!("manifest: {name} is condemned twice, or condemned and being deleted")));
         }
         let of_columns = self.schema.columns().iter().flat_map(|column| column.properties.keys());
         let mut names = self.attachments.keys().chain(self.properties.keys()).chain(of_columns);
@@ -478,7 +520,7 @@ impl Manifest {
             });
             [segment.index.bytes].into_iter().chain(groups)
         });
-        let others = self.attachments.values().chain(self.condemned.iter().map(|condemned| &condemned.object));
+        let others = self.attachments.values().chain(self.given_up().map(|condemned| &condemned.object));
         let of_view = self.view.iter().flat_map(|view| &view.sources);
         let others = others.chain(of_view.flat_map(ViewSource::maps));
         let sizes = sizes.chain(others.map(|object| object.bytes));

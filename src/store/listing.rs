@@ -1,11 +1,13 @@
 //! Listings: the names of a folder, page by page. A listing of a remote store whose answer is cut goes on where it was cut, as
 //! ranges do; the backend does that for ranges, and for listings it does not.
+//!
+//! What a listing says of an object (its size, when it was written) is kept, so that nobody has to ask for each object alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures::stream::TryStreamExt;
-use object_store::{ObjectStore, path::Path};
+use object_store::{ObjectMeta, ObjectStore, path::Path};
 use tokio::time::{Instant, sleep};
 
 use super::failure::Doing;
@@ -18,10 +20,55 @@ use crate::Result;
 /// The longest wait before a listing is asked for again; the first is the backend's own, later ones double.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
+/// One object of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its name, relative to the root of the store.
+    pub name: String,
+    /// How many bytes it holds.
+    pub bytes: u64,
+    /// When it was written, by the store's clock: milliseconds since 1970-01-01T00:00Z.
+    pub modified_ms: i64,
+}
+
+impl Listed {
+    pub(super) fn new(name: String, bytes: u64, modified_ms: i64) -> Self {
+        Self { name, bytes, modified_ms }
+    }
+}
+
 impl Store {
     /// Whether this store says what objects it has; a web server does not.
     pub(crate) fn lists(&self) -> bool {
         self.inner.remote.as_ref().is_none_or(|remote| remote.service != Service::Http)
+    }
+
+    /// Every object of a folder (`""` is the root) and below it, sorted by name, with size and time. One request lists 1,000
+    /// objects on most remote stores.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use tetrys::store::Store;
+    /// let store = Store::open("memory://")?;
+    /// store.put_new("chunks/aa/one", "sensor bytes".into()).await?;
+    /// let listed = store.list_all("chunks").await?;
+    /// assert_eq!((listed[0].name.as_str(), listed[0].bytes), ("chunks/aa/one", 12));
+    /// assert!(listed[0].modified_ms > 0);
+    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
+    /// ```
+    pub async fn list_all(&self, folder: &str) -> Result<Vec<Listed>> {
+        let mut listed = BTreeMap::new();
+        let take = |name: String, object: &ObjectMeta| {
+            let found = Listed::new(name.clone(), object.size, object.last_modified.timestamp_millis());
+            listed.insert(name, found);
+            true
+        };
+        self.inner.each_name(folder, take).await?;
+        Ok(listed.into_values().collect())
     }
 
     /// Every object of a folder (`""` is the root) and below it: names relative to the root, sizes in bytes, sorted by name.
@@ -50,7 +97,7 @@ impl Store {
         let (mut first, mut last, mut in_order) = (BTreeSet::new(), String::new(), true);
         // Not every backend promises an order; without one the listing is read to its end.
         let ordered = self.inner.lists_in_order();
-        let take = |name: String, _| {
+        let take = |name: String, _: &ObjectMeta| {
             in_order &= !ordered || name >= last;
             last.clone_from(&name);
             first.insert(name);
@@ -70,10 +117,10 @@ impl Store {
     pub(crate) async fn list_seen(&self, folder: &str) -> Result<(Vec<(String, u64)>, bool)> {
         let (mut names, mut last, mut in_order) = (BTreeMap::new(), String::new(), true);
         let ordered = self.inner.lists_in_order();
-        let take = |name: String, bytes| {
+        let take = |name: String, object: &ObjectMeta| {
             in_order &= !ordered || name >= last;
             last.clone_from(&name);
-            names.insert(name, bytes);
+            names.insert(name, object.size);
             true
         };
         let sound = self.inner.each_name(folder, take).await?;
@@ -84,11 +131,11 @@ impl Store {
 impl Inner {
     /// Hands every name of a folder to `take` until it says that it has enough. A name may come twice. Gives whether all of them
     /// lay where they were asked for.
-    async fn each_name(&self, folder: &str, take: impl FnMut(String, u64) -> bool) -> Result<bool> {
+    async fn each_name(&self, folder: &str, take: impl FnMut(String, &ObjectMeta) -> bool) -> Result<bool> {
         reading(self.each_name_read(folder, take)).await
     }
 
-    async fn each_name_read(&self, folder: &str, mut take: impl FnMut(String, u64) -> bool) -> Result<bool> {
+    async fn each_name_read(&self, folder: &str, mut take: impl FnMut(String, &ObjectMeta) -> bool) -> Result<bool> {
         self.beyond_http(Doing::Listing)?;
         let (mut sound, mut garbled_names) = (true, 0);
         let location = name::locate_folder(&self.prefix, folder).map_err(|error| error.at(&self.url))?;
@@ -111,12 +158,12 @@ impl Inner {
                         progress();
                         let relative = name::relative(&self.prefix, &object.location);
                         sound &= relative.is_some();
-                        last = Some(object.location);
+                        last = Some(object.location.clone());
                         // Patience is for what stands still; from the beginning again is no way forward.
                         if ordered {
                             (tries, wait, begin) = fresh();
                         }
-                        if relative.is_some_and(|name| !take(name, object.size)) {
+                        if relative.is_some_and(|name| !take(name, &object)) {
                             return Ok(sound);
                         }
                     }

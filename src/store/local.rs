@@ -45,6 +45,11 @@ impl LocalFiles {
         Self { root, url, handles: Mutex::default() }
     }
 
+    /// The directory.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The bytes of one checked request.
     pub(super) fn read(&self, request: &RangeRequest) -> Result<Bytes> {
         request.check(&self.url)?;

@@ -547,11 +547,18 @@ impl Store {
     /// `Corrupt` if the name is there with another size; otherwise as [`Store::put_new`].
     pub async fn put_content(&self, name: &str, content: Bytes) -> Result<Put> {
         let bytes = content.len() as u64;
-        let put = self.put_new(name, content.into()).await?;
-        if put == Put::AlreadyThere {
-            self.inner.same_size(name, bytes, self.size(name).await?)?;
+        const TRIES: usize = 4;
+        for _ in 0..TRIES {
+            if self.put_new(name, content.clone().into()).await? == Put::Created {
+                return Ok(Put::Created);
+            }
+            match self.size(name).await {
+                // Garbage collection deleted it between the two.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                found => return self.inner.same_size(name, bytes, found?).map(|()| Put::AlreadyThere),
+            }
         }
-        Ok(put)
+        Err(Error::unavailable(format!("{name} in {}: it is there and gone again; retry", self.inner.url)))
     }
 
     /// Writes the first `bytes` bytes of `file` under a name that stands for its content; more than 8 MiB go up in parts.

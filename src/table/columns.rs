@@ -126,7 +126,7 @@ impl Table {
 
 impl GroupReplacer {
     async fn new(base: &Table, schema: Schema, group: usize, operation: &'static str, options: WriteOptions) -> Result<Self> {
-        let mut session = Session::change(base, true).await?;
+        let mut session = Session::change(base, true, options.allow_unpinned).await?;
         let rows = GroupRows::new(&mut session, base, schema, group, options).await?;
         Ok(Self { session, rows, operation })
     }

@@ -65,7 +65,7 @@ impl Table {
         if bound.is_none() && parts.iter().all(|part| part.len() == 1) {
             return Ok((self.clone(), Gathered::default()));
         }
-        let mut session = Session::change(self, true).await?;
+        let mut session = Session::change(self, true, false).await?;
         let options = WriteOptions::default();
         let gatherer = |group: &ColumnGroup| {
             let types = group.columns.iter().filter_map(|id| self.schema().column(*id)).map(|column| column.ty.clone());
@@ -180,7 +180,7 @@ impl Table {
             chunks.extend(layout.runs().iter().filter(|run| run.owner > 0).map(|run| (run.owner, run.chunk, run.chunk_bytes)));
         }
         // Rows stay, ties do not: the version keeps none of the owners.
-        let session = Session::change(self, false).await?;
+        let session = Session::change(self, false, false).await?;
         let (mut done, mut bytes) = (0, 0);
         for (owner, chunk, size) in &chunks {
             let store = self.store_of(*owner).await?;

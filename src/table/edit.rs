@@ -159,7 +159,7 @@ impl Edit {
         if let Some((kind, message)) = failed {
             return Err(Error::new(kind, message).at(base.url()));
         }
-        let mut session = Session::change(&base, true).await?;
+        let mut session = Session::change(&base, true, false).await?;
         let names = |schema: &Schema| schema.index().map(|column| column.name.clone()).collect::<Vec<_>>();
         let mut bytes = shrink_groups(&mut session, &base, &mut manifest).await?;
         if names(&manifest.schema) != names(base.schema()) {

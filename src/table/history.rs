@@ -1,13 +1,13 @@
 //! The versions of a table: when each was made, by what, and what it added.
 
-use futures::future::try_join_all;
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::version::Table;
+use super::{objects::open_versions, version::Table};
 use crate::{
-    commit,
-    error::{ErrorKind, Result},
-    format::manifest_name,
+    error::Result,
+    format::{manifest_name, version_of_name},
     store::Store,
 };
 
@@ -54,7 +54,9 @@ impl Table {
     /// # Errors
     /// `Corrupt`, `Unsupported` for a manifest that cannot be read; errors of the store.
     pub async fn versions(store: &Store) -> Result<Vec<VersionInfo>> {
-        Self::versions_among(store, commit::versions(store).await?).await
+        let listed = store.list_all("manifests").await?;
+        let written = listed.iter().filter_map(|listed| Some((version_of_name(&listed.name)?, Some(listed.modified_ms))));
+        Self::versions_among(store, written.collect()).await
     }
 
     /// The versions of this table that are there, newest first. Where the store does not list what it has, as a web server does
@@ -68,22 +70,20 @@ impl Table {
             true => Self::versions(self.store()).await,
             false => {
                 let versions = self.version().saturating_sub(MOST).max(1)..=self.version();
-                Self::versions_among(self.store(), versions.collect()).await
+                let mut written = BTreeMap::new();
+                for version in versions {
+                    written.insert(version, self.store().modified(&manifest_name(version)).await.ok());
+                }
+                Self::versions_among(self.store(), written).await
             }
         }
     }
 
-    async fn versions_among(store: &Store, versions: Vec<u64>) -> Result<Vec<VersionInfo>> {
-        let opened = versions.into_iter().map(|version| async move {
-            match Self::open_version(store.clone(), version).await {
-                Ok(table) => Ok(Some((store.modified(&manifest_name(version)).await.ok(), table))),
-                // Removed since it was listed.
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            }
-        });
-        let mut tables: Vec<(Option<i64>, Self)> = try_join_all(opened).await?.into_iter().flatten().collect();
-        tables.sort_unstable_by_key(|(_, table)| std::cmp::Reverse(table.version()));
+    /// Versions and when they were written.
+    async fn versions_among(store: &Store, written: BTreeMap<u64, Option<i64>>) -> Result<Vec<VersionInfo>> {
+        let opened = open_versions(store, written.keys().rev().copied()).await?;
+        let tables: Vec<(Option<i64>, Self)> =
+            opened.into_iter().map(|(table, _)| (written.get(&table.version()).copied().flatten(), table)).collect();
         let known = tables.first().map(|(_, newest)| newest.manifest().tags.clone()).unwrap_or_default();
         let info = |(written_ms, table): &(Option<i64>, Self)| {
             let manifest = table.manifest();

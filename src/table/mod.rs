@@ -20,6 +20,8 @@ mod lists;
 mod loader;
 #[cfg(feature = "frame")]
 mod merge;
+mod objects;
+mod publish;
 mod rebasing;
 mod rebind;
 #[cfg(feature = "frame")]

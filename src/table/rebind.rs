@@ -1,13 +1,11 @@
 //! Tables that moved: a table that uses chunks or rows of others is told where they are now. What is taken is the very version, by
 //! the hash of its manifest; another one is refused. Follows `format-spec/views.md#sources`.
 
-use uuid::Uuid;
-
-use super::version::Table;
+use super::{session::Session, version::Table};
 use crate::{
-    commit::{self, Borrower, Owners},
+    commit,
     error::{Error, ErrorKind, Result},
-    format::{ForeignTable, Manifest, Parent},
+    format::{ForeignTable, Manifest},
     store::{Store, StoreOptions},
 };
 
@@ -29,7 +27,8 @@ impl Table {
     ///
     /// # Errors
     /// `NotFound` for a URL with none of the versions that this table uses, naming what is there and what is wanted; `Invalid`
-    /// where it uses no other table; `Conflict` where it has a newer version; errors of the stores.
+    /// where it uses no other table; `Conflict` where it has a newer version, or a table was collected meanwhile; `Denied` where a
+    /// table cannot be told that it is used (see [`Table::allow_unpinned`]); errors of the stores.
     pub async fn rebind<U: AsRef<str>>(&self, urls: impl IntoIterator<Item = U>) -> Result<Self> {
         self.rebind_with(urls, &StoreOptions::from_env()).await
     }
@@ -53,52 +52,38 @@ impl Table {
             return Err(Error::invalid(format!("{}: it uses no other table", self.url())));
         }
         self.next_version_may_be_written()?;
-        let (mut stores, mut owners) = (before.stores.clone(), Owners::new(self.store().clone()));
-        // Whoever names a URL here has allowed it.
-        let mut allowed = self.inner.allowed.clone();
+        let (mut stores, mut found_in) = (before.stores.clone(), vec![None; before.stores.len()]);
         for url in urls {
             let store = Store::open_with(url.as_ref(), options)?;
-            allowed.push(store.url().to_owned());
             let mut found = false;
-            for foreign in &mut stores {
+            for (foreign, place) in stores.iter_mut().zip(&mut found_in) {
                 if !is_at(&store, foreign).await? {
                     continue;
                 }
                 found = true;
-                owners.add(&store, foreign.table, foreign.version, foreign.blake3)?;
                 let url = self.store().url_of(&store)?;
                 foreign.urls.retain(|held| *held != url);
                 foreign.urls.insert(0, url);
                 foreign.urls.truncate(MAX_URLS);
+                *place = Some(store.clone());
             }
             if !found {
                 return Err(Error::not_found(format!("{}: {}", store.url(), wanted(&store, &before.stores).await)));
             }
         }
+        let mut session = Session::create(self.store().clone());
+        session.allow_unpinned = self.inner.allow_unpinned;
+        (session.base, session.table) = (Some(self.clone()), before.table);
         // The others are told of the new version too, where they can be reached.
-        for foreign in &before.stores {
-            if let Ok((store, _)) = self.open_foreign(foreign).await {
-                owners.add(&store, foreign.table, foreign.version, foreign.blake3)?;
-            }
+        for ((foreign, place), old) in stores.iter().zip(found_in).zip(&before.stores) {
+            let store = match place {
+                Some(store) => Ok(store),
+                None => self.open_foreign(old).await.map(|(store, _)| store),
+            };
+            session.owners.inherit(foreign.clone(), store);
         }
-        let manifest = Manifest {
-            version: self.version() + 1,
-            parent: Some(Parent { version: self.version(), blake3: self.manifest_hash() }),
-            commit_id: Uuid::new_v4(),
-            stores,
-            ..before.clone()
-        };
-        let borrower = Borrower { table: manifest.table, version: manifest.version, commit_id: manifest.commit_id };
-        owners.pin(borrower).await?;
-        match commit::publish(self.store(), &manifest).await {
-            Ok(hash) => Ok(Self::of(self.store().clone(), manifest, hash, allowed)),
-            Err(error) => {
-                if error.kind() != ErrorKind::OutcomeUnknown {
-                    owners.unpin(|_| false).await;
-                }
-                Err(error)
-            }
-        }
+        let manifest = Manifest { stores, ..session.child()? };
+        session.publish_alone(manifest).await
     }
 
     /// This view over sources that are open already, wherever they lie: for stores that no URL opens, or that are elsewhere this

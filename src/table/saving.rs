@@ -9,17 +9,17 @@ use std::{
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use serde::Serialize;
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::{
     index::{Index, IndexSource},
+    session::Session,
     version::Table,
     writer::is_new_name,
 };
 use crate::{
     Preset,
-    commit::{self, Borrower, Owners, Unpinned},
-    error::{Error, ErrorKind, Result},
+    commit::{self, Unpinned},
+    error::{Error, Result},
     format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, write_join},
     id::ObjectRef,
     index::{column_type, is_locator, shown_zone, unframed},
@@ -33,6 +33,7 @@ pub struct ViewWriter {
     index: Index,
     properties: BTreeMap<String, Value>,
     lineage: BTreeMap<String, Value>,
+    allow_unpinned: bool,
 }
 
 /// A view that was saved.
@@ -94,7 +95,8 @@ impl Index {
     /// ```
     ///
     /// # Errors
-    /// `Exists` where there is a table already; `Invalid` for a column that an index cannot hold, and for an index without
+    /// `Exists` where there is a table already; `Denied` where a table behind it cannot be told that its rows are used (see
+    /// [`ViewWriter::allow_unpinned`]); `Invalid` for a column that an index cannot hold, and for an index without
     /// columns; `Conflict` where a source was collected in the meantime; errors of the stores.
     pub async fn save(&self, url: &str) -> Result<SavedView> {
         self.view_writer().save(url).await
@@ -102,7 +104,7 @@ impl Index {
 
     /// As [`Index::save`], with more to say: properties, lineage, or a view that gets a new version.
     pub fn view_writer(&self) -> ViewWriter {
-        ViewWriter { index: self.clone(), properties: BTreeMap::new(), lineage: BTreeMap::new() }
+        ViewWriter { index: self.clone(), properties: BTreeMap::new(), lineage: BTreeMap::new(), allow_unpinned: false }
     }
 
     /// The stored column that a column of the frame is, where one of the sources has it under this name.
@@ -124,6 +126,14 @@ impl ViewWriter {
     #[must_use]
     pub fn lineage(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.lineage.insert(key.into(), value.into());
+        self
+    }
+
+    /// Saves the view although a table behind it cannot be told that its rows are used, being read-only as a rule: a garbage
+    /// collection there may then delete them. Without this, that is an error.
+    #[must_use]
+    pub fn allow_unpinned(mut self, allowed: bool) -> Self {
+        self.allow_unpinned = allowed;
         self
     }
 
@@ -180,86 +190,54 @@ impl ViewWriter {
     }
 
     async fn publish(self, store: Store, before: Option<&Table>) -> Result<SavedView> {
-        let parent = before.map(|table| Parent { version: table.version(), blake3: table.manifest_hash() });
-        let table = before.map_or_else(Uuid::new_v4, |table| table.manifest().table);
-        let (version, commit_id) = (parent.as_ref().map_or(1, |parent| parent.version + 1), Uuid::new_v4());
-        let mut owners = Owners::new(store.clone());
+        let mut session = Session::create(store.clone());
+        session.allow_unpinned = self.allow_unpinned || before.is_some_and(|before| before.inner.allow_unpinned);
+        session.base = before.cloned();
+        if let Some(before) = before {
+            session.table = before.manifest().table;
+        }
         let numbers = self.index.sources.iter().map(|source| {
             let IndexSource { table, .. } = source;
-            owners.add(table.store(), table.manifest().table, table.version(), table.manifest_hash())
+            session.owners.add(table.store(), table.manifest().table, table.version(), table.manifest_hash())
         });
         let numbers = numbers.collect::<Result<Vec<u32>>>()?;
         // A view without columns to look at, or with one that cannot be stored, is refused before anybody is told.
         let stored = self.store(&store, before).await?;
-        let unpinned = owners.pin(Borrower { table, version, commit_id }).await?;
-        let claimed = async {
-            self.check_owners(&owners, &numbers).await?;
-            let sources = stored.sources.into_iter().zip(&numbers).map(|(source, store)| ViewSource { store: *store, ..source });
-            let mut lineage = self.lineage.clone();
-            lineage.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
-            let inherited = before.map(Table::manifest);
-            let mut properties = inherited.map(|before| before.properties.clone()).unwrap_or_default();
-            properties.extend(self.properties.clone());
-            let manifest = Manifest {
-                table,
-                version,
-                parent,
-                commit_id,
-                schema: stored.schema,
-                preset: Preset::default().name().to_owned(),
-                cuts: Cuts::default(),
-                segments: stored.segments,
-                attachments: inherited.map(|before| before.attachments.clone()).unwrap_or_default(),
-                properties,
-                tags: inherited.map(|before| before.tags.clone()).unwrap_or_default(),
-                lineage: serde_json::to_value(lineage).map_err(|error| Error::internal(error.to_string()))?,
-                stores: owners.stores(),
-                condemned: inherited.map(|before| before.condemned.clone()).unwrap_or_default(),
-                write_features: Vec::new(),
-                view: Some(View { sources: sources.collect() }),
-            };
-            let hash = commit::publish(&store, &manifest).await?;
-            Ok::<_, Error>((manifest, hash))
+        let sources = stored.sources.into_iter().zip(&numbers).map(|(source, store)| ViewSource { store: *store, ..source });
+        let mut lineage = self.lineage.clone();
+        lineage.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
+        let inherited = before.map(Table::manifest);
+        let mut properties = inherited.map(|before| before.properties.clone()).unwrap_or_default();
+        properties.extend(self.properties.clone());
+        let manifest = Manifest {
+            table: session.table,
+            version: before.map_or(1, |before| before.version() + 1),
+            parent: before.map(|before| Parent { version: before.version(), blake3: before.manifest_hash() }),
+            commit_id: session.commit_id,
+            schema: stored.schema,
+            preset: Preset::default().name().to_owned(),
+            cuts: Cuts::default(),
+            segments: stored.segments,
+            attachments: inherited.map(|before| before.attachments.clone()).unwrap_or_default(),
+            properties,
+            tags: inherited.map(|before| before.tags.clone()).unwrap_or_default(),
+            lineage: serde_json::to_value(lineage).map_err(|error| Error::internal(error.to_string()))?,
+            stores: session.owners.stores(),
+            condemned: inherited.map(|before| before.condemned.clone()).unwrap_or_default(),
+            deleting: inherited.and_then(|before| before.deleting.clone()),
+            write_features: Vec::new(),
+            view: Some(View { sources: sources.collect() }),
         };
-        match claimed.await {
-            Ok::<_, Error>((manifest, hash)) => {
-                // Whoever put these tables together has allowed them.
-                let tables = || self.index.sources.iter().map(|source| &source.table);
-                let allowed = tables().flat_map(Table::allowed).cloned().chain(tables().map(|table| table.url().to_owned()));
-                let allowed: BTreeSet<String> = allowed.collect();
-                let saved = Table::of(store, manifest, hash, allowed.into_iter().collect());
-                // They are open already, and so need not be found by their URLs.
-                let tables = self.index.sources.iter().map(|source| source.table.clone()).collect();
-                let _ = saved.inner.sources.set(tables);
-                Ok(SavedView { table: saved, unpinned })
-            }
-            Err(error) => {
-                if error.kind() != ErrorKind::OutcomeUnknown {
-                    owners.unpin(|_| false).await;
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// That the sources are still there, and that nothing which they name is about to be deleted.
-    async fn check_owners(&self, owners: &Owners, numbers: &[u32]) -> Result<()> {
-        let condemned = owners.condemned().await?;
-        for (source, number) in self.index.sources.iter().zip(numbers) {
-            let condemned = (*number as usize).checked_sub(1).and_then(|owner| condemned.get(owner));
-            let Some(condemned) = condemned.filter(|condemned| !condemned.is_empty()) else { continue };
-            for group in 0..source.table.schema().groups().len() {
-                let layout = source.table.layout(group).await?;
-                if layout.runs().iter().any(|run| run.owner == 0 && condemned.contains(&run.chunk)) {
-                    return Err(Error::conflict(format!(
-                        "{}: version {} is about to be collected; save a view of a newer version",
-                        source.table.url(),
-                        source.table.version()
-                    )));
-                }
-            }
-        }
-        Ok(())
+        let saved = session.publish_with(&manifest, false).await?;
+        // Whoever put these tables together has allowed them.
+        let tables = || self.index.sources.iter().map(|source| &source.table);
+        let allowed = tables().flat_map(Table::allowed).cloned().chain(tables().map(|table| table.url().to_owned()));
+        let allowed: BTreeSet<String> = allowed.collect();
+        let saved = Table::of(store, saved.manifest().clone(), saved.manifest_hash(), allowed.into_iter().collect());
+        // They are open already, and so need not be found by their URLs.
+        let tables = self.index.sources.iter().map(|source| source.table.clone()).collect();
+        let _ = saved.inner.sources.set(tables);
+        Ok(SavedView { table: saved, unpinned: session.unpinned })
     }
 
     /// Stores index segments and join maps. The numbers of the sources among `stores` are not known yet.

@@ -1,9 +1,7 @@
-//! What a change of a table stands on: the version it is made from, the tables whose chunks it may use, and how it is published.
+//! What a change of a table stands on: the version it is made from, and the tables whose chunks it may use.
 //!
 //! ```text
-//! base version -> owners pinned -> what they condemn -> known blocks -> (writing) -> owners looked at again -> claim
-//!                                                                                        ^                      |
-//!                                                                                        +---- rebase <- Conflict
+//! base version -> owners pinned -> what they delete -> known blocks -> (writing) -> published (publish.rs)
 //! ```
 
 use std::{
@@ -14,7 +12,7 @@ use std::{
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{folding::fold_tail, rebasing, version::Table};
+use super::{objects::is_missing, version::Table};
 use crate::{
     commit::{self, Borrower, Owners, Unpinned},
     error::{Error, ErrorKind, Result},
@@ -25,8 +23,6 @@ use crate::{
     write::{Known, KnownBuilder, Reuse, WriteOptions},
 };
 
-/// How often a commit is put on top of somebody else's.
-const REBASES: usize = 32;
 /// Versions of the table that are looked at for known blocks, newest first.
 const OWN_VERSIONS: usize = 64;
 
@@ -41,6 +37,10 @@ pub(super) struct Session {
     pub(super) owners: Owners,
     /// Owners that could not be told.
     pub(super) unpinned: Vec<Unpinned>,
+    /// Whether to go on where an owner cannot be told.
+    pub(super) allow_unpinned: bool,
+    /// The version and the commit that the pins were put for.
+    pub(super) pinned: Option<(u64, Uuid)>,
     pub(super) known: Option<Arc<Known>>,
     /// Whether small segments at the end of the table are put together.
     pub(super) folds: bool,
@@ -56,18 +56,24 @@ impl Session {
             table: Uuid::new_v4(),
             commit_id: Uuid::new_v4(),
             unpinned: Vec::new(),
+            allow_unpinned: false,
+            pinned: None,
             known: None,
             folds: false,
         }
     }
 
     /// Starts a change of this version. Where `keeps_rows`, chunks that it uses of other tables stay in use.
-    pub(super) async fn change(base: &Table, keeps_rows: bool) -> Result<Self> {
-        Self::change_as(base, keeps_rows, Uuid::new_v4()).await
+    ///
+    /// # Errors
+    /// `Unsupported` for a view, and where the version needs a later writer; `Denied` where an owner cannot be pinned, unless
+    /// `allow_unpinned`; errors of the stores.
+    pub(super) async fn change(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
+        Self::change_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
     }
 
     /// As [`Session::change`], by a commit of this name.
-    pub(super) async fn change_as(base: &Table, keeps_rows: bool, commit_id: Uuid) -> Result<Self> {
+    pub(super) async fn change_as(base: &Table, keeps_rows: bool, allow_unpinned: bool, commit_id: Uuid) -> Result<Self> {
         if base.manifest().view.is_some() {
             return Err(Error::unsupported(format!(
                 "{} version {} is a view: its rows are those of other tables; change those, or save another version of the view",
@@ -75,9 +81,19 @@ impl Session {
                 base.version()
             )));
         }
+        Self::child_as(base, keeps_rows, allow_unpinned, commit_id).await
+    }
+
+    /// As [`Session::change`], of a view too: for changes that leave the rows as they are.
+    pub(super) async fn child_of(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
+        Self::child_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
+    }
+
+    async fn child_as(base: &Table, keeps_rows: bool, allow_unpinned: bool, commit_id: Uuid) -> Result<Self> {
         base.next_version_may_be_written()?;
         let mut session = Self::create(base.store().clone());
         (session.table, session.commit_id) = (base.manifest().table, commit_id);
+        session.allow_unpinned = allow_unpinned || base.inner.allow_unpinned;
         if keeps_rows {
             for (number, foreign) in (1..).zip(&base.manifest().stores) {
                 session.owners.inherit(foreign.clone(), base.store_of(number).await);
@@ -85,7 +101,7 @@ impl Session {
         }
         session.base = Some(base.clone());
         if keeps_rows {
-            session.unpinned = session.owners.pin(session.borrower()).await?;
+            session.pin(session.borrower()).await?;
         }
         Ok(session)
     }
@@ -142,10 +158,11 @@ impl Session {
             let numbers = self.owners_of(&source).await?;
             numbered.push((source, numbers));
         }
-        self.unpinned = self.owners.pin(self.borrower()).await?;
+        self.allow_unpinned |= options.allow_unpinned;
+        self.pin(self.borrower()).await?;
         let condemned = self.owners.condemned().await?;
         let mut builder = KnownBuilder::new(options.reuse, options.preset, options.known_memory);
-        let own = self.base.iter().flat_map(|base| &base.manifest().condemned).filter(|object| object.folder == "chunks");
+        let own = self.base.iter().flat_map(|base| base.manifest().marked()).filter(|object| object.folder == "chunks");
         builder.owner(0, self.store.clone(), own.map(|object| ChunkId(object.object.blake3)));
         for (number, condemned) in (1..).zip(condemned) {
             if let Some(store) = self.owners.store(number) {
@@ -154,7 +171,11 @@ impl Session {
         }
         let mut seen = BTreeSet::new();
         for (source, numbers) in numbered {
-            self.add_blocks(&mut builder, &source, &numbers, &mut seen).await?;
+            match self.add_blocks(&mut builder, &source, &numbers, &mut seen).await {
+                // Being collected: it cannot help.
+                Err(error) if self.is_here(&source) && is_missing(&error) => {}
+                added => added?,
+            }
         }
         self.known = builder.finish()?;
         Ok(())
@@ -245,135 +266,27 @@ impl Session {
             ..base.manifest().clone()
         })
     }
-
-    /// Publishes `ours`: on top of what others published since the base version, where both changed different things.
-    ///
-    /// # Errors
-    /// `Conflict` where both changed one thing, or an owner collected what is used; else as [`commit::publish`].
-    pub(super) async fn publish(mut self, mut ours: Manifest) -> Result<Table> {
-        if !self.unpinned.is_empty()
-            && let Value::Object(lineage) = &mut ours.lineage
-        {
-            let urls: Vec<Value> = self.unpinned.iter().map(|owner| owner.url.clone().into()).collect();
-            lineage.insert("not_pinned".to_owned(), urls.into());
-        }
-        if !ours.condemned.is_empty() {
-            // An object with the same content was condemned: its name is not to be had before it is gone.
-            let named = Table::of(self.store.clone(), ours.clone(), Hash::of(b""), Vec::new()).objects().await?;
-            let hashes: BTreeSet<String> = ours.condemned.iter().map(|object| object.object.blake3.to_string()).collect();
-            if let Some(name) = named.keys().find(|name| hashes.iter().any(|hash| name.contains(hash.as_str()))) {
-                self.owners.unpin(|_| false).await;
-                return Err(Error::conflict(format!(
-                    "{}: {name} is needed again and is about to be deleted; collect garbage to the end, then retry",
-                    self.store.url()
-                )));
-            }
-        }
-        // Whoever collects garbage at an owner keeps what the pinned versions name; that these are there is looked at once more.
-        self.owners.condemned().await?;
-        let mut manifest = self.folded(ours.clone()).await?;
-        for _ in 0..REBASES {
-            let error = match commit::publish(&self.store, &manifest).await {
-                Ok(hash) => return Ok(self.made(manifest, hash)),
-                Err(error) => error,
-            };
-            let Some(base) = self.base.as_ref().filter(|_| error.kind() == ErrorKind::Conflict) else {
-                // Whether it happened is not known where the outcome is not: then the pins stay.
-                if error.kind() != ErrorKind::OutcomeUnknown {
-                    self.owners.unpin(|_| false).await;
-                }
-                return Err(error);
-            };
-            let rebased = self.rebased(base, &ours).await;
-            match rebased {
-                Ok((rebased, commit_id)) => {
-                    (self.commit_id, manifest) = (commit_id, rebased);
-                    let borrower = Borrower { table: self.table, version: manifest.version, commit_id };
-                    self.owners.pin(borrower).await?;
-                    self.owners.condemned().await?;
-                }
-                Err(error) => {
-                    self.owners.unpin(|_| false).await;
-                    return Err(error);
-                }
-            }
-        }
-        self.owners.unpin(|_| false).await;
-        Err(Error::conflict(format!("{}: {REBASES} other writers were quicker; retry", self.store.url())))
-    }
-
-    /// Publishes `ours` if nobody committed since the base version.
-    ///
-    /// # Errors
-    /// `Conflict` where somebody did; else as [`commit::publish`].
-    pub(super) async fn publish_alone(mut self, ours: Manifest) -> Result<Table> {
-        match commit::publish(&self.store, &ours).await {
-            Ok(hash) => Ok(self.made(ours, hash)),
-            Err(error) => {
-                if error.kind() != ErrorKind::OutcomeUnknown {
-                    self.owners.unpin(|_| false).await;
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// What is claimed: with the small segments at the end as one, where rows were appended.
-    async fn folded(&self, manifest: Manifest) -> Result<Manifest> {
-        if self.folds { fold_tail(&self.store, manifest).await } else { Ok(manifest) }
-    }
-
-    async fn rebased(&self, base: &Table, ours: &Manifest) -> Result<(Manifest, Uuid)> {
-        let newest = commit::newest_version(&self.store).await?.unwrap_or(0);
-        let (theirs, hash) = commit::load(&self.store, newest).await?;
-        let place = |error: Error| error.at(format!("{}: version {newest}", self.store.url()));
-        let before = base.manifest();
-        if theirs.table != before.table || !theirs.write_features.is_empty() {
-            return Err(place(Error::conflict("it was written by what this build does not know; reload and retry")));
-        }
-        if theirs.condemned != before.condemned {
-            return Err(place(Error::conflict("a garbage collection has begun since; reload and retry")));
-        }
-        let mut rebased = rebasing::rebased(&self.store, before, ours, &theirs).await.map_err(|error| match error.kind() {
-            ErrorKind::Conflict => place(error),
-            _ => error,
-        })?;
-        if ours.segments != before.segments && theirs.segments != before.segments {
-            join_sequences(&self.store, &mut rebased).await.map_err(|error| match error.kind() {
-                ErrorKind::Invalid => place(Error::conflict(format!("{error}; reload and retry"))),
-                _ => error,
-            })?;
-        }
-        rebased = self.folded(rebased).await?;
-        rebased.version = newest + 1;
-        rebased.parent = Some(Parent { version: newest, blake3: hash });
-        rebased.commit_id = Uuid::new_v4();
-        let commit_id = rebased.commit_id;
-        Ok((rebased, commit_id))
-    }
 }
 
 /// Says of each segment whether it continues a sequence of the one before: they have come together from different writers.
 ///
 /// # Errors
 /// `Invalid` where a sequence comes back.
-async fn join_sequences(store: &Store, manifest: &mut Manifest) -> Result<()> {
+pub(super) async fn join_sequences(store: &Store, manifest: &mut Manifest) -> Result<()> {
     let mut tracker = SequenceTracker::new(&manifest.schema);
+    let table = Table::of(store.clone(), manifest.clone(), Hash::of(b""), Vec::new());
     for number in 0..manifest.segments.len() {
-        let starts = follow(store, manifest, number, &mut tracker).await?;
+        let starts = follow(&table, number, &mut tracker).await?;
         manifest.segments[number].continues = !starts;
     }
     Ok(())
 }
 
 /// Shows the tracker the rows of a segment; gives whether the first one starts a sequence.
-pub(super) async fn follow(store: &Store, manifest: &Manifest, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
+pub(super) async fn follow(table: &Table, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
+    let manifest = table.manifest();
     let segment: &Segment = &manifest.segments[number];
-    let name = segment.index.name_in("index");
-    let bytes = store.get_exact(&name, segment.index.bytes).await?;
-    if Hash::of(&bytes) != segment.index.blake3 {
-        return Err(Error::corrupt(format!("{}: {name}: its BLAKE3 is another one", store.url())));
-    }
+    let bytes = table.object("index", &segment.index).await?;
     let mut first = None;
     for batch in index_reader(bytes, &manifest.schema, segment.rows)? {
         let starts = tracker.push(&batch?)?;

@@ -133,7 +133,7 @@ struct Splice<'a> {
 
 impl Splice<'_> {
     async fn commit(self, operation: &str, mut said: BTreeMap<String, Value>) -> Result<Table> {
-        let session = Session::change(self.base, true).await?;
+        let session = Session::change(self.base, true, self.options.allow_unpinned).await?;
         let mut manifest = session.child()?;
         let (mut segments, mut bytes): (Vec<Segment>, u64) = Default::default();
         let mut tracker = SequenceTracker::new(self.base.schema());

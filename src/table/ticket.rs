@@ -131,6 +131,7 @@ impl TableWriter {
             lineage: serde_json::Value::Object(Default::default()),
             stores: Vec::new(),
             condemned: Vec::new(),
+            deleting: None,
             write_features: Vec::new(),
             view: None,
         };
@@ -194,7 +195,7 @@ impl Session {
                 base.version()
             )));
         }
-        Self::change_as(&base, true, self.commit_id).await
+        Self::change_as(&base, true, self.allow_unpinned, self.commit_id).await
     }
 
     /// The table that this session made, where it has been committed already: by a process that died before it could say so, by

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::future::try_join;
 use serde::Serialize;
 
-use super::version::Table;
+use super::{
+    objects::{Named, named, open_versions},
+    version::Table,
+};
 use crate::{
-    commit,
-    error::{ErrorKind, Result},
-    format::{ViewSource, manifest_name},
-    id::ChunkId,
+    error::Result,
+    format::{manifest_name, version_of_name},
     store::Store,
 };
 
@@ -55,62 +57,38 @@ impl Table {
     /// # Errors
     /// As [`Table::layout`].
     pub async fn objects(&self) -> Result<BTreeMap<String, u64>> {
-        let manifest = self.manifest();
-        let mut objects = BTreeMap::new();
-        for segment in &manifest.segments {
-            objects.insert(segment.index.name_in("index"), segment.index.bytes);
-            for group in &segment.groups {
-                objects.insert(group.layout.name_in("layout"), group.layout.bytes);
-                objects.insert(group.hashes.name_in("hashes"), group.hashes.bytes);
+        let named = named(std::slice::from_ref(self)).await?;
+        if named.iter().any(|named| named.is_missing_layouts) {
+            for group in 0..self.manifest().schema.groups().len() {
+                self.layout(group).await?;
             }
         }
-        for attachment in manifest.attachments.values() {
-            objects.insert(attachment.name_in("attachments"), attachment.bytes);
-        }
-        let joins = manifest.view.iter().flat_map(|view| &view.sources);
-        for object in joins.flat_map(ViewSource::maps) {
-            objects.insert(object.name_in("joins"), object.bytes);
-        }
-        for group in 0..manifest.schema.groups().len() {
-            let layout = self.layout(group).await?;
-            let mut last: Option<ChunkId> = None;
-            for run in layout.runs().iter().filter(|run| run.owner == 0) {
-                if last.replace(run.chunk) != Some(run.chunk) {
-                    objects.insert(run.chunk.object_name(), run.chunk_bytes);
-                }
-            }
-        }
-        Ok(objects)
+        Ok(named.iter().flat_map(Named::objects).map(|(name, bytes)| (name.clone(), bytes)).collect())
     }
 
-    /// What the table takes, version by version. Loads the layouts of all of them.
+    /// What the table takes, version by version. Reads each layout that some version names, once.
     ///
     /// # Errors
-    /// As [`Table::layout`].
+    /// `Corrupt`, `Unsupported` for a manifest or a layout that cannot be read; errors of the store.
     pub async fn usage(store: &Store) -> Result<Usage> {
-        let mut found = Vec::new();
+        let (listed, begun) = try_join(store.list_all(""), store.list_unfinished(&[""])).await?;
+        let sizes: BTreeMap<&str, u64> = listed.iter().chain(&begun).map(|listed| (listed.name.as_str(), listed.bytes)).collect();
+        let numbers: BTreeSet<u64> = sizes.keys().filter_map(|name| version_of_name(name)).collect();
+        let tables: Vec<Self> = open_versions(store, numbers).await?.into_iter().map(|(table, _)| table).collect();
+        let names = named(&tables).await?;
+        let objects = |table: &Self, named: &Named| -> BTreeMap<String, u64> {
+            let manifest = manifest_name(table.version());
+            let bytes = sizes.get(manifest.as_str()).copied().unwrap_or(0);
+            named.objects().map(|(name, bytes)| (name.clone(), bytes)).chain([(manifest, bytes)]).collect()
+        };
         let mut users: BTreeMap<String, u64> = BTreeMap::new();
-        let mut numbers = commit::versions(store).await?;
-        numbers.sort_unstable();
-        for version in numbers {
-            let table = match Self::open_version(store.clone(), version).await {
-                Ok(table) => table,
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            let mut objects = table.objects().await?;
-            objects.insert(manifest_name(version), store.size(&manifest_name(version)).await?);
-            objects.keys().for_each(|name| *users.entry(name.clone()).or_default() += 1);
-            let mut referenced = 0;
-            for group in 0..table.manifest().schema.groups().len() {
-                let layout = table.layout(group).await?;
-                referenced += layout.runs().iter().filter(|run| run.owner > 0).map(|run| run.stored_bytes()).sum::<u64>();
-            }
-            found.push((table, objects, referenced));
+        for (table, named) in tables.iter().zip(&names) {
+            objects(table, named).into_keys().for_each(|name| *users.entry(name).or_default() += 1);
         }
         let mut before: BTreeSet<String> = BTreeSet::new();
         let mut versions = Vec::new();
-        for (table, objects, referenced_bytes) in found {
+        for (table, named) in tables.iter().zip(&names) {
+            let objects = objects(table, named);
             let sum = |wanted: &dyn Fn(&String) -> bool| -> u64 {
                 objects.iter().filter(|(name, _)| wanted(name)).map(|(_, bytes)| bytes).sum()
             };
@@ -123,20 +101,19 @@ impl Table {
                 own_bytes,
                 alone_bytes,
                 shared_bytes: own_bytes - alone_bytes,
-                referenced_bytes,
+                referenced_bytes: named.referenced_bytes(),
                 added_bytes: sum(&|name| !before.contains(name)),
             });
             before.extend(objects.into_keys());
         }
         versions.reverse();
-        let everything = store.list("").await?;
-        let is_pin = |name: &String| name.starts_with("pins/");
-        let unnamed = everything.iter().filter(|(name, _)| !before.contains(name) && !is_pin(name));
+        let is_pin = |name: &str| name.starts_with("pins/");
+        let unnamed = sizes.iter().filter(|(name, _)| !before.contains(**name) && !is_pin(name));
         Ok(Usage {
             url: store.url().to_owned(),
-            stored_bytes: everything.iter().map(|(_, bytes)| bytes).sum(),
+            stored_bytes: sizes.values().sum(),
             unnamed_bytes: unnamed.map(|(_, bytes)| bytes).sum(),
-            pins: everything.iter().filter(|(name, _)| is_pin(name)).count() as u64,
+            pins: sizes.keys().filter(|name| is_pin(name)).count() as u64,
             versions,
         })
     }

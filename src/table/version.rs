@@ -18,7 +18,7 @@ use super::{
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},
-    format::{ForeignTable, Manifest, index_columns_reader, is_tag, read_layout, read_sequences},
+    format::{ForeignTable, Manifest, index_columns_reader, is_tag, manifest_name, read_layout, read_sequences},
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
@@ -66,6 +66,8 @@ pub(super) struct Inner {
     foreign: Vec<OnceCell<Store>>,
     /// Where absolute URLs of other tables may lead, beside what the options of the store allow.
     pub(super) allowed: Vec<String>,
+    /// Whether versions may be made of it although a table that they use cannot be told so.
+    pub(super) allow_unpinned: bool,
     /// Of a view: the tables of its sources, and the rows of them.
     pub(super) sources: OnceCell<Arc<[Table]>>,
     pub(super) view: OnceCell<Arc<ViewRows>>,
@@ -172,6 +174,7 @@ impl Table {
                 index_values: Mutex::default(),
                 foreign,
                 allowed,
+                allow_unpinned: false,
                 sources: OnceCell::new(),
                 view: OnceCell::new(),
             }),
@@ -188,7 +191,7 @@ impl Table {
         let mut allowed: Vec<String> = self.inner.allowed.iter().cloned().chain(urls.into_iter().map(Into::into)).collect();
         allowed.sort_unstable();
         allowed.dedup();
-        Self::of(store, manifest, self.inner.hash, allowed)
+        Self::of(store, manifest, self.inner.hash, allowed).unpinned_if(self.inner.allow_unpinned)
     }
 
     /// The URLs that this handle was [allowed](Table::allow), beside those of its store's options.
@@ -221,6 +224,28 @@ impl Table {
             tables.extend(table.sources().await.iter().flat_map(|sources| sources.iter().cloned()));
         }
         found.into_iter().collect()
+    }
+
+    /// The same version, of which others may be made although a table whose chunks they use cannot be told so: it is read-only, or
+    /// out of reach. A garbage collection there may delete the chunks later. Without this, such a change is an error.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::Table;
+    /// let labels = Table::open("/data/labels").await?; // uses chunks below /archive, which cannot be written to
+    /// labels.allow_unpinned().edit().set_property("license", "CC0").commit().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn allow_unpinned(&self) -> Self {
+        let (store, manifest) = (self.inner.store.clone(), self.inner.manifest.clone());
+        Self::of(store, manifest, self.inner.hash, self.inner.allowed.clone()).unpinned_if(true)
+    }
+
+    fn unpinned_if(mut self, allowed: bool) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.allow_unpinned = allowed;
+        }
+        self
     }
 
     /// The store that holds the chunks of an owner: 0 is this table, k the k-th of the manifest's `stores`.
@@ -554,10 +579,23 @@ impl Table {
             }
             Err(error) => Err(error),
         };
-        found.map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Error::corrupt(format!("{}: {name} is missing", store.url())).with_source(error),
-            _ => error,
-        })
+        match found {
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(self.missing(&name, error).await),
+            found => found,
+        }
+    }
+
+    /// What it means that an object of this version is not there: the version was collected since it was opened, or damaged.
+    pub(super) async fn missing(&self, name: &str, error: Error) -> Error {
+        let (url, version) = (self.url(), self.version());
+        let gone = self.inner.store.size(&manifest_name(version)).await;
+        match gone.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            true => {
+                Error::conflict(format!("{url}: version {version} was deleted by a garbage collection; open the newest version"))
+            }
+            false => Error::corrupt(format!("{url}: {name} is missing")),
+        }
+        .with_source(error)
     }
 
     /// The content of an attachment.

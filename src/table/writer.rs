@@ -78,7 +78,8 @@ impl TableWriter {
         if let Some(version) = commit::newest_version(&store).await? {
             return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
         }
-        Self::of(Session::create(store), Rows::Created, schema, options)
+        let session = Session { allow_unpinned: options.allow_unpinned, ..Session::create(store) };
+        Self::of(session, Rows::Created, schema, options)
     }
 
     pub(super) fn of(session: Session, rows: Rows, schema: Schema, options: WriteOptions) -> Result<Self> {
@@ -92,7 +93,7 @@ impl TableWriter {
     pub(super) async fn append(base: &Table, options: WriteOptions) -> Result<Self> {
         // Rows are cut as the table's rows are, so that they are the same wherever they are written.
         let options = WriteOptions { cuts: base.manifest().cuts, ..options };
-        let mut session = Session::change(base, true).await?;
+        let mut session = Session::change(base, true, options.allow_unpinned).await?;
         session.folds = true;
         session.know(&[], &options).await?;
         Self::of(session, Rows::Appended, base.schema().clone(), options)
@@ -104,7 +105,7 @@ impl TableWriter {
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
         }
         let schema = schema.with_ids_after(base.schema())?;
-        let mut session = Session::change(base, false).await?;
+        let mut session = Session::change(base, false, options.allow_unpinned).await?;
         session.know(&[], &options).await?;
         Self::of(session, Rows::Overwritten, schema, options)
     }
@@ -147,25 +148,30 @@ impl TableWriter {
     /// The next partition.
     ///
     /// # Errors
-    /// `Unavailable` where no temporary file can be made.
+    /// `Unavailable` where no temporary file can be made; `Invalid` where all 4,294,967,295 numbers were given out.
     pub fn partition(&self) -> Result<PartitionWriter> {
-        self.partition_at(self.partitions.fetch_add(1, Ordering::Relaxed))
+        self.partition_at(self.reserve())
     }
 
-    /// Partition `number`, for callers that number them.
+    /// Partition `number`, for callers that number them: 0 to 4,294,967,294.
     ///
     /// # Errors
     /// As [`TableWriter::partition`].
     pub fn partition_at(&self, number: u32) -> Result<PartitionWriter> {
-        self.partitions.fetch_max(number.saturating_add(1), Ordering::Relaxed);
+        if number == u32::MAX {
+            return Err(Error::invalid(format!("partition {number}: a session has partitions 0 to {}", u32::MAX - 1)));
+        }
+        self.partitions.fetch_max(number + 1, Ordering::Relaxed);
         let known = self.session.known.clone();
         PartitionWriter::new(self.session.store.clone(), self.id, number, Arc::clone(&self.schema), &self.options, known)
     }
 
     /// The number of the next partition, for somebody else to write: in another process by [`TableWriter::join`] and
-    /// [`TableWriter::partition_at`]. Its receipt is waited for by the commit.
+    /// [`TableWriter::partition_at`]. Its receipt is waited for by the commit. Where all numbers were given out, 4,294,967,295,
+    /// which `partition_at` refuses.
     pub fn reserve(&self) -> u32 {
-        self.partitions.fetch_add(1, Ordering::Relaxed)
+        let next = |number: u32| number.checked_add(1);
+        self.partitions.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(u32::MAX)
     }
 
     /// Says something of the table, kept in its manifest.
@@ -267,13 +273,13 @@ impl TableWriter {
         let used: Vec<u32> = groups.flat_map(|group| &group.owners).copied().collect();
         let owners = session.settle_owners(used, *rows == Rows::Appended).await;
         let mut tracker = SequenceTracker::new(&schema);
-        let base = session.base.as_ref().filter(|_| *rows == Rows::Appended).map(Table::manifest);
-        for number in 0..base.map_or(0, |base| base.segments.len()) {
-            if let Some(base) = base {
-                follow(&session.store, base, number, &mut tracker).await?;
+        let base = session.base.as_ref().filter(|_| *rows == Rows::Appended);
+        if let Some(base) = base {
+            for number in 0..base.manifest().segments.len() {
+                follow(base, number, &mut tracker).await?;
             }
         }
-        let first_row = base.map_or(0, Manifest::rows);
+        let first_row = base.map_or(0, Table::rows);
         let into = MergeInto { schema: &schema, tracker, first_row, segment_rows: options.segment_rows, owners: &owners };
         let segments = match commit::merge(&session.store, &receipts, into).await {
             Ok(segments) => segments,
@@ -313,6 +319,7 @@ impl TableWriter {
                 lineage: Value::Null,
                 stores: session.owners.stores(),
                 condemned: Vec::new(),
+                deleting: None,
                 write_features: Vec::new(),
                 view: None,
             },
@@ -338,6 +345,7 @@ impl TableWriter {
         for (name, _) in store.list(&format!("sessions/{id}")).await.unwrap_or_default() {
             let _ = store.delete(&name).await;
         }
+        store.remove_empty("sessions").await;
         Ok(table)
     }
 }

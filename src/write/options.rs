@@ -24,6 +24,9 @@ pub struct WriteOptions {
     pub locality: Locality,
     /// Memory for the hashes of known blocks; beyond it they lie in temporary files.
     pub known_memory: usize,
+    /// Whether to go on where a table whose chunks are used cannot be told so, being read-only as a rule: a garbage collection
+    /// there may then delete the chunks. Without it that is an error, before anything is written.
+    pub allow_unpinned: bool,
 }
 
 impl Default for WriteOptions {
@@ -36,6 +39,7 @@ impl Default for WriteOptions {
             reuse: Reuse::default(),
             locality: Locality::default(),
             known_memory: 256 << 20,
+            allow_unpinned: false,
         }
     }
 }

@@ -52,13 +52,22 @@ impl Recipe {
     /// `Invalid` without an output; `Exists` where a view is there and is not to be updated; as [`Recipe::execute`] and
     /// [`Index::save`].
     pub async fn run(&self, reached: &StoreOptions, dry_run: bool) -> Result<Vec<MadeView>> {
+        self.run_allowing(reached, dry_run, false).await
+    }
+
+    /// As [`Recipe::run`], also where a table cannot be told that its rows are used, if `allow_unpinned`: see
+    /// [`ViewWriter::allow_unpinned`](crate::table::ViewWriter::allow_unpinned).
+    ///
+    /// # Errors
+    /// As [`Recipe::run`].
+    pub async fn run_allowing(&self, reached: &StoreOptions, dry_run: bool, allow_unpinned: bool) -> Result<Vec<MadeView>> {
         let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output] with a `view`"))?;
         let reached = &self.allowing(reached);
         let mut made = Vec::new();
         for (part, index) in self.execute(reached).await? {
             let view = part.as_ref().map_or_else(|| output.view.clone(), |part| format!("{}/{part}", output.view));
             let (index, left_out) = storable(index)?;
-            let mut writer = index.view_writer().lineage("recipe", self.lineage());
+            let mut writer = index.view_writer().allow_unpinned(allow_unpinned).lineage("recipe", self.lineage());
             if let Some(part) = &part {
                 writer = writer.lineage("part", part.as_str());
             }

@@ -52,7 +52,9 @@ impl Storing {
     /// The same, for the library: to change `table`, or to write a new one.
     pub(crate) fn options(&self, table: Option<&Table>) -> WriteOptions {
         let own = table.and_then(|table| table.manifest().preset.parse().ok());
-        WriteOptions { preset: self.preset.or(own).unwrap_or_default(), locality: self.locality, ..WriteOptions::default() }
+        let preset = self.preset.or(own).unwrap_or_default();
+        let allow_unpinned = crate::opening::allow_unpinned();
+        WriteOptions { preset, locality: self.locality, allow_unpinned, ..WriteOptions::default() }
     }
 }
 

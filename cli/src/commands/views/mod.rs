@@ -50,7 +50,7 @@ impl Target {
 
 /// Makes the views of a recipe, and says what they are.
 async fn make(recipe: Recipe, how: How, out: &mut dyn Write) -> Result<Outcome, Failure> {
-    let made = recipe.run(&crate::opening::options(), how.dry_run).await?;
+    let made = recipe.run_allowing(&crate::opening::options(), how.dry_run, crate::opening::allow_unpinned()).await?;
     for view in &made {
         if !view.left_out.is_empty() {
             say(format_args!("note: left out of the view's index, being lists of rows: {}", view.left_out.join(", ")));

@@ -1,0 +1,185 @@
+//! Which objects versions name. The layouts of a version say which chunks it uses; each layout object is read once, however many
+//! versions name it, and many are read at a time.
+//!
+//! Layouts that are not there any more are said to be missing, and are no error: a version that garbage collection gives up may
+//! still be listed. What a version names although its layouts are gone is nobody's to rely on.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::version::Table;
+use crate::{
+    commit,
+    error::{Error, ErrorKind, Result},
+    format::{Manifest, ViewSource, read_layout},
+    id::{ChunkId, Hash, ObjectRef},
+    store::Store,
+};
+
+/// Requests on their way at a time.
+const AT_ONCE: usize = 64;
+
+/// The own objects that one version names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Named {
+    /// Everything but chunks: names and sizes.
+    small: BTreeMap<String, u64>,
+    /// The chunks of each of its layouts.
+    layouts: Vec<Arc<Chunks>>,
+    /// Whether a layout of it is not there.
+    pub(super) is_missing_layouts: bool,
+}
+
+/// What a layout names.
+#[derive(Debug, Default)]
+struct Chunks {
+    /// Chunks of the table itself: names and sizes.
+    own: Vec<(String, u64)>,
+    /// Bytes of blocks in other tables.
+    referenced_bytes: u64,
+}
+
+impl Named {
+    /// Names and sizes; a chunk of several layouts comes several times.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (&String, u64)> {
+        let chunks = self.layouts.iter().flat_map(|layout| &layout.own);
+        self.small.iter().chain(chunks.map(|(name, bytes)| (name, bytes))).map(|(name, bytes)| (name, *bytes))
+    }
+
+    /// Bytes of its blocks that lie in other tables.
+    pub(super) fn referenced_bytes(&self) -> u64 {
+        self.layouts.iter().map(|layout| layout.referenced_bytes).sum()
+    }
+}
+
+/// What each of these versions names.
+///
+/// # Errors
+/// `Corrupt` for a layout that is there and cannot be read; errors of the store.
+pub(super) async fn named(tables: &[Table]) -> Result<Vec<Named>> {
+    let mut wanted: BTreeMap<LayoutKey, Table> = BTreeMap::new();
+    for table in tables {
+        for key in layouts(table.manifest()) {
+            wanted.entry(key).or_insert_with(|| table.clone());
+        }
+    }
+    let read = |(key, table): (LayoutKey, Table)| async move {
+        match chunks(&table, key).await {
+            Ok(chunks) => Ok((key, Some(Arc::new(chunks)))),
+            Err(error) if is_missing(&error) => Ok((key, None)),
+            Err(error) => Err(error),
+        }
+    };
+    let reads: Vec<_> = wanted.into_iter().map(read).collect();
+    let read: BTreeMap<LayoutKey, Option<Arc<Chunks>>> = together(reads).await?.into_iter().collect();
+    let named = tables.iter().map(|table| {
+        let mut named = Named { small: small(table.manifest()).collect(), ..Named::default() };
+        for key in layouts(table.manifest()) {
+            match read.get(&key) {
+                Some(Some(chunks)) => named.layouts.push(Arc::clone(chunks)),
+                _ => named.is_missing_layouts = true,
+            }
+        }
+        named
+    });
+    Ok(named.collect())
+}
+
+/// What `manifest` names and `before` does not, and what comes with it: chunks of layouts that `before` does not have.
+pub(super) async fn new_objects(store: &Store, manifest: &Manifest, before: &Manifest) -> Result<BTreeMap<String, u64>> {
+    let held: BTreeSet<String> = small(before).map(|(name, _)| name).collect();
+    let mut new: BTreeMap<String, u64> = small(manifest).filter(|(name, _)| !held.contains(name)).collect();
+    let table = Table::of(store.clone(), manifest.clone(), Hash::of(b""), Vec::new());
+    let layouts: BTreeSet<LayoutKey> = layouts(manifest).filter(|key| !held.contains(&key.object().name_in("layout"))).collect();
+    let reads: Vec<_> = layouts.into_iter().map(|key| chunks(&table, key)).collect();
+    for chunks in together(reads).await? {
+        new.extend(chunks.own);
+    }
+    Ok(new)
+}
+
+/// A layout object, and how it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct LayoutKey {
+    blake3: Hash,
+    bytes: u64,
+    columns: usize,
+    rows: u64,
+    stores: usize,
+}
+
+impl LayoutKey {
+    fn object(&self) -> ObjectRef {
+        ObjectRef { blake3: self.blake3, bytes: self.bytes }
+    }
+}
+
+fn layouts(manifest: &Manifest) -> impl Iterator<Item = LayoutKey> {
+    let stores = manifest.stores.len();
+    manifest.segments.iter().flat_map(move |segment| {
+        segment.groups.iter().map(move |group| LayoutKey {
+            blake3: group.layout.blake3,
+            bytes: group.layout.bytes,
+            columns: group.columns.len(),
+            rows: segment.rows,
+            stores,
+        })
+    })
+}
+
+/// Everything but chunks.
+fn small(manifest: &Manifest) -> impl Iterator<Item = (String, u64)> {
+    let of = |folder: &'static str| move |object: &ObjectRef| (object.name_in(folder), object.bytes);
+    let groups = || manifest.segments.iter().flat_map(|segment| &segment.groups);
+    let joins = manifest.view.iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps);
+    let index = manifest.segments.iter().map(|segment| &segment.index).map(of("index"));
+    index
+        .chain(groups().map(|group| &group.layout).map(of("layout")))
+        .chain(groups().map(|group| &group.hashes).map(of("hashes")))
+        .chain(manifest.attachments.values().map(of("attachments")))
+        .chain(joins.map(of("joins")))
+}
+
+async fn chunks(table: &Table, key: LayoutKey) -> Result<Chunks> {
+    let bytes = table.object("layout", &key.object()).await?;
+    let (mut chunks, mut last) = (Chunks::default(), None::<ChunkId>);
+    for run in read_layout(bytes, key.columns, key.rows, key.stores)? {
+        match run.owner {
+            0 if last.replace(run.chunk) != Some(run.chunk) => chunks.own.push((run.chunk.object_name(), run.chunk_bytes)),
+            0 => {}
+            _ => chunks.referenced_bytes += run.stored_bytes(),
+        }
+    }
+    chunks.own.sort_unstable();
+    chunks.own.dedup();
+    Ok(chunks)
+}
+
+/// The versions of these numbers, with the bytes of their manifests; those that are gone are left out.
+pub(super) async fn open_versions(store: &Store, numbers: impl IntoIterator<Item = u64>) -> Result<Vec<(Table, Bytes)>> {
+    let open = |version: u64| async move {
+        match commit::load_sealed(store, version).await {
+            Ok((manifest, hash, bytes)) => Ok(Some((Table::of(store.clone(), manifest, hash, Vec::new()), bytes))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    };
+    let opened: Vec<_> = numbers.into_iter().map(open).collect();
+    Ok(together(opened).await?.into_iter().flatten().collect())
+}
+
+/// The results of these, in order; many run at a time, and the first failure ends all.
+pub(super) async fn together<T>(work: Vec<impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
+    stream::iter(work).buffered(AT_ONCE).try_collect().await
+}
+
+/// Whether the error says that an object is not there.
+pub(super) fn is_missing(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
+    error.kind() == ErrorKind::NotFound || cause.is_some_and(is_missing)
+}
