@@ -327,7 +327,7 @@ fn writers_that_append_at_once_both_succeed_where_the_first_puts_segments_togeth
             columns[place] = arrow_select::concat::concat(&[&counts.slice(0, known), &kept]).unwrap();
             let changed = RecordBatch::try_new(all.schema(), columns).unwrap();
             let mut writer = table.replace_group("labels", WriteOptions::default()).await.unwrap();
-            writer.write(&changed.slice(0, known)).await.unwrap();
+            writer.write(&tables::of_group(&changed.slice(0, known), "labels")).await.unwrap();
             let last = writer.commit().await.unwrap();
             assert_eq!(last.version(), before + 5);
             assert!(last.manifest().segments.len() <= 11, "{}", last.manifest().segments.len());

@@ -15,9 +15,9 @@ use std::{
 use arrow_array::{RecordBatch, UInt32Array};
 use common::{
     hooked::{Act, Hooked, no_answer},
-    tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions},
+    tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, of_group, rows_of, sensors, tiny_cuts, two_partitions},
 };
-use object_store::{ObjectStore, memory::InMemory};
+use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory, path::Path as ObjectPath};
 use tetrys::{ErrorKind, Store, Table, TableWriter, WriteOptions, table::GcSettings};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -47,15 +47,19 @@ fn keep(versions: usize) -> GcSettings {
 
 /// A table whose labels were replaced twice.
 async fn table(store: Store) -> (Vec<Table>, RecordBatch) {
+    table_with(store, cut_by(tiny_cuts())).await
+}
+
+async fn table_with(store: Store, options: WriteOptions) -> (Vec<Table>, RecordBatch) {
     let (schema, partitions) = two_partitions(1);
-    let first = tables::write(store, schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
+    let first = tables::write(store, schema, options, &partitions).await.unwrap();
     let (mut versions, mut rows) = (vec![first], joined(&partitions));
     for value in 1..3 {
         let mut columns = rows.columns().to_vec();
         columns[rows.schema().index_of("labels.count").unwrap()] = Arc::new(UInt32Array::from(vec![value; 20]));
         rows = RecordBatch::try_new(rows.schema(), columns).unwrap();
         let mut writer = versions.last().unwrap().replace_group("labels", WriteOptions::default()).await.unwrap();
-        writer.write(&rows).await.unwrap();
+        writer.write(&of_group(&rows, "labels")).await.unwrap();
         versions.push(writer.commit().await.unwrap());
     }
     (versions, rows)
@@ -115,19 +119,59 @@ fn nothing_goes_where_all_versions_are_kept() {
     });
 }
 
+/// A table that has the rows of the first version, in the chunks of that.
+async fn user_of(owner: &Table, store: Store) -> (Table, RecordBatch) {
+    let rows = joined(&two_partitions(1).1);
+    let writer = TableWriter::create(store, sensors(), cut_by(tiny_cuts())).await.unwrap();
+    let writer = writer.references([owner]).await.unwrap();
+    let mut partition = writer.partition().unwrap();
+    partition.write(&rows).await.unwrap();
+    let user = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+    assert_eq!(user.info().await.unwrap().own_chunk_bytes, 0);
+    (user, rows)
+}
+
+#[test]
+fn nothing_is_bound_to_a_version_that_is_being_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (versions, _) = table(store(folder.path(), "owner")).await;
+        let (user, rows) = user_of(&versions[0], store(folder.path(), "user")).await;
+        // The owner was copied to another place, where nobody knows of the user, and its first version is being deleted there.
+        std::fs::rename(folder.path().join("owner"), folder.path().join("moved")).unwrap();
+        std::fs::remove_dir_all(folder.path().join("moved/pins")).unwrap();
+        let moved = store(folder.path(), "moved");
+        Table::collect_garbage(&moved, keep(1), later(2)).await.unwrap();
+        let files: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new_with_prefix(folder.path().join("moved")).unwrap());
+        let no_deletes = |_: u64, verb: &str, _: &str| if verb == "delete" { Act::Before(no_answer()) } else { Act::Pass };
+        let dying = Store::new(Arc::new(Hooked::new(files, no_deletes)), ObjectPath::default(), moved.url());
+        Table::collect_garbage(&dying, keep(1), later(4)).await.unwrap_err();
+        let error = user.rebind([moved.url()]).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("being deleted"), "{error}");
+        assert_eq!((numbers(user.store()).await, moved.list("pins").await.unwrap()), (vec![1], Vec::new()));
+        // Where nothing is marked, it is bound, and stays whole from then on.
+        std::fs::remove_dir_all(folder.path().join("moved")).unwrap();
+        let (versions, _) = table(store(folder.path(), "owner")).await;
+        let (user, _) = user_of(&versions[0], store(folder.path(), "another")).await;
+        std::fs::rename(folder.path().join("owner"), folder.path().join("moved")).unwrap();
+        std::fs::remove_dir_all(folder.path().join("moved/pins")).unwrap();
+        Table::collect_garbage(&moved, keep(1), later(2)).await.unwrap();
+        let bound = user.rebind([moved.url()]).await.unwrap();
+        for hours in [4, 6, 8] {
+            let plan = Table::collect_garbage(&moved, keep(1), later(hours)).await.unwrap();
+            assert_eq!(plan.pinned, [1], "{plan:?}");
+        }
+        assert_sound(&bound, &rows).await;
+    });
+}
+
 #[test]
 fn a_version_that_another_table_uses_stays_until_that_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let owner = store(folder.path(), "owner");
         let (versions, _) = table(owner.clone()).await;
-        let rows = joined(&two_partitions(1).1);
-        let writer = TableWriter::create(store(folder.path(), "user"), sensors(), cut_by(tiny_cuts())).await.unwrap();
-        let writer = writer.references([&versions[0]]).await.unwrap();
-        let mut partition = writer.partition().unwrap();
-        partition.write(&rows).await.unwrap();
-        let user = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
-        assert_eq!(user.info().await.unwrap().own_chunk_bytes, 0);
+        let (user, rows) = user_of(&versions[0], store(folder.path(), "user")).await;
         for hours in [2, 4, 6, 8] {
             let plan = Table::collect_garbage(&owner, keep(1), later(hours)).await.unwrap();
             assert_eq!(plan.pinned, [1], "{plan:?}");
@@ -201,7 +245,7 @@ fn a_change_of_an_old_version_never_takes_a_number_that_was_used() {
                 2 => gold.delete([0], WriteOptions::default()).await,
                 3 => {
                     let mut writer = gold.replace_group("labels", WriteOptions::default()).await.unwrap();
-                    writer.write(&rows).await.unwrap();
+                    writer.write(&of_group(&rows, "labels")).await.unwrap();
                     writer.commit().await
                 }
                 4 => gold.edit().rename_column("labels.note", "labels.text").commit().await,
@@ -297,7 +341,7 @@ fn collections_do_not_count_as_versions_and_leave_no_trail() {
 
 async fn labels_of_the_first(base: &Table) -> tetrys::Result<Table> {
     let mut writer = base.replace_group("labels", WriteOptions::default()).await?;
-    writer.write(&joined(&two_partitions(1).1)).await?;
+    writer.write(&of_group(&joined(&two_partitions(1).1), "labels")).await?;
     writer.commit().await
 }
 
@@ -308,7 +352,7 @@ fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
         let (versions, _) = table(store.clone()).await;
         // A writer that began before the condemnation uses what it condemns, and so does one that begins after it.
         let mut writer = versions[2].replace_group("labels", WriteOptions::default()).await.unwrap();
-        writer.write(&joined(&two_partitions(1).1)).await.unwrap();
+        writer.write(&of_group(&joined(&two_partitions(1).1), "labels")).await.unwrap();
         Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
         let first = writer.commit().await.unwrap();
         assert_sound(&first, &joined(&two_partitions(1).1)).await;
@@ -410,14 +454,19 @@ fn collections(objects: &Arc<dyn ObjectStore>, count: usize) -> Meanwhile {
     })
 }
 
+/// The operations that are interrupted: every one in a full run, else a part of them; which one, the seed says.
+fn moments() -> impl Iterator<Item = u64> {
+    let step = if common::full() { 1 } else { 5 };
+    (common::seed() % step..).step_by(step as usize)
+}
+
 #[test]
 fn collections_at_any_moment_of_a_commit_lose_nothing() {
     // A rollback to rows that only an old version has, interrupted everywhere, by as many collections as it takes to delete.
     for count in [1, 2] {
-        // Every second moment in a usual run; which half, the seed says.
-        for at in ((common::seed() & 1)..).step_by(if common::full() { 1 } else { 2 }) {
+        for at in moments() {
             let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-            let base = block_on(table(plain(&objects))).0.pop().unwrap();
+            let base = block_on(table_with(plain(&objects), WriteOptions::default())).0.pop().unwrap();
             let (store, hooked) = interrupted(&objects, at, collections(&objects, count));
             let done = block_on(async {
                 let base = Table::open_version(store.clone(), base.version()).await?;
@@ -449,9 +498,9 @@ fn collections_at_any_moment_of_a_commit_lose_nothing() {
 fn a_commit_at_any_moment_of_a_collection_loses_nothing() {
     // The first, the second and the third collection are interrupted everywhere by a rollback.
     for before in [0, 1, 2] {
-        for at in ((common::seed() & 1)..).step_by(if common::full() { 1 } else { 2 }) {
+        for at in moments() {
             let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-            block_on(table(plain(&objects)));
+            block_on(table_with(plain(&objects), WriteOptions::default()));
             collections(&objects, before)();
             let outcome: Arc<Mutex<Option<tetrys::Result<Table>>>> = Arc::default();
             let (store, kept) = (plain(&objects), Arc::clone(&outcome));
@@ -504,5 +553,123 @@ fn what_a_failed_writer_left_is_collected_and_what_a_new_one_has_is_not() {
         let usage = Table::usage(&store).await.unwrap();
         assert_eq!((usage.unnamed_bytes, store.list("sessions").await.unwrap().len()), (0, 0));
         assert_sound(&Table::open_store(store).await.unwrap(), &rows).await;
+    });
+}
+
+#[test]
+fn a_plan_can_be_made_at_any_time_of_any_clock() {
+    block_on(async {
+        let store = memory("clocks");
+        table(store.clone()).await;
+        for age in [Duration::ZERO, HOUR, Duration::MAX] {
+            for (now, is_old) in [(i64::MIN, false), (-1, false), (0, false), (i64::MAX, age < Duration::MAX)] {
+                let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 1, age }, now).await.unwrap();
+                assert_eq!(!plan.condemn.is_empty(), is_old, "at {now}, age {age:?}: {plan:?}");
+                let created = memory("begun");
+                created.put_new("sessions/one/part", "rows".into()).await.unwrap();
+                let plan = Table::plan_garbage(&created, GcSettings { keep_versions: 1, age }, now).await.unwrap();
+                assert_eq!((plan.sweep.len(), plan.waiting), if is_old { (1, 0) } else { (0, 1) }, "at {now}, age {age:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn no_number_of_a_partition_is_given_out_twice() {
+    block_on(async {
+        let writer = TableWriter::create(memory("partitions"), sensors(), WriteOptions::default()).await.unwrap();
+        let refused = |error: tetrys::Error| {
+            assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("4294967295"), "{error}");
+        };
+        assert_eq!((writer.reserve(), writer.reserve()), (0, 1));
+        refused(writer.partition_at(u32::MAX).map(|_| ()).unwrap_err());
+        assert_eq!(writer.reserve(), 2, "a number that was refused takes none away");
+        writer.partition_at(u32::MAX - 1).unwrap();
+        for _ in 0..3 {
+            assert_eq!(writer.reserve(), u32::MAX, "there are no more");
+            refused(writer.partition().map(|_| ()).unwrap_err());
+        }
+    });
+}
+
+/// Every file below a folder, and every folder that is empty.
+fn leaves(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        let inside: Vec<_> = std::fs::read_dir(&next).unwrap().map(|entry| entry.unwrap().path()).collect();
+        if inside.is_empty() && next != folder {
+            found.push(next.strip_prefix(folder).unwrap().display().to_string());
+        }
+        for path in inside {
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path.strip_prefix(folder).unwrap().display().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let store = store(folder.path(), "table");
+        let place = folder.path().join("table");
+        let (schema, partitions) = two_partitions(1);
+        let missing = Table::plan_garbage(&store, keep(1), now()).await.unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+        let writer = TableWriter::create(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&partitions[0]).await.unwrap();
+        partition.finish().await.unwrap();
+        drop(writer);
+        // What a killed process was writing, and what is nobody's of ours.
+        std::fs::write(place.join("chunks/half#1"), b"half of it").unwrap();
+        std::fs::write(place.join("notes.txt"), b"mine").unwrap();
+        let before = leaves(&place);
+        let plan = Table::collect_garbage(&store, keep(1), now()).await.unwrap();
+        assert!(plan.is_empty() && !plan.done && plan.waiting as usize == before.len() - 1, "{plan:?}");
+        assert_eq!(leaves(&place), before, "it may be on its way");
+        let plan = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
+        assert!(plan.done && plan.version == 0 && plan.sweep.contains_key("chunks/half#1"), "{plan:?}");
+        let left: Vec<String> = leaves(&place).into_iter().filter(|name| place.join(name).is_file()).collect();
+        assert_eq!(left, ["notes.txt"]);
+        assert!(!place.join("sessions").exists());
+        let table = tables::write(store, schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
+        assert_sound(&table, &joined(&partitions)).await;
+    });
+}
+
+#[test]
+fn files_of_killed_writers_are_seen_and_collected_and_commits_leave_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let store = store(folder.path(), "table");
+        let place = folder.path().join("table");
+        let (versions, rows) = table(store.clone()).await;
+        append(versions.last().unwrap(), 1).await.unwrap().edit().set_property("a", 1).commit().await.unwrap();
+        assert!(!place.join("sessions").exists(), "{:?}", leaves(&place));
+        let usage = Table::usage(&store).await.unwrap();
+        assert_eq!(usage.unnamed_bytes, 0);
+        let begun = ["chunks/aa/one#1", "layout/two#12", "manifests/three#1", "sessions/four/five#7"];
+        for name in begun {
+            std::fs::create_dir_all(place.join(name).parent().unwrap()).unwrap();
+            std::fs::write(place.join(name), b"begun").unwrap();
+        }
+        let with = Table::usage(&store).await.unwrap();
+        let more = 5 * begun.len() as u64;
+        assert_eq!((with.stored_bytes, with.unnamed_bytes), (usage.stored_bytes + more, more));
+        let young = Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, now()).await.unwrap();
+        assert!(young.sweep.is_empty(), "{young:?}");
+        let plan = Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, later(2)).await.unwrap();
+        assert_eq!(plan.sweep.keys().map(String::as_str).collect::<Vec<_>>(), begun);
+        assert!(leaves(&place).iter().all(|name| !name.contains('#')) && !place.join("sessions").exists());
+        let after = Table::usage(&store).await.unwrap();
+        assert_eq!((after.stored_bytes, after.unnamed_bytes), (usage.stored_bytes, 0));
+        assert_sound(&versions[2], &rows).await;
     });
 }

@@ -555,13 +555,14 @@ fn it_and_the_library_judge_changed_manifests_alike() {
     let (other, blake3) = ("00112233-4455-6677-8899-aabbccddeeff", "11".repeat(32));
     shared["stores"] = json!([{"table": other, "version": 3, "blake3": blake3, "urls": ["../a", "s3://b/c"]}]);
     shared["condemned"] = json!([{"folder": "chunks", "blake3": blake3, "bytes": 7}]);
+    shared["deleting"] = json!([{"folder": "layout", "blake3": blake3, "bytes": 7}]);
     let column = shared["schema"]["groups"][0]["columns"][0].clone();
     let columns = shared["schema"]["groups"][1]["columns"].as_array_mut().unwrap();
     columns.push(column.clone());
     shared["segments"][0]["groups"][1]["columns"].as_array_mut().unwrap().push(json!({"stored": 1, "logical": 1}));
     shared["schema"]["groups"][0]["masked"] = json!([column]);
     shared["read_features"] = json!(["masked-copies", "references"]);
-    shared["write_features"] = json!(["condemned", "references"]);
+    shared["write_features"] = json!(["condemned", "deleting", "references"]);
     let pin = json!({
         "format": 1, "owner": {"table": other, "version": 3, "blake3": blake3}, "table": other, "version": 2, "commit_id": other,
         "urls": ["../x", "s3://b/c"],

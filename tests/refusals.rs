@@ -64,6 +64,19 @@ fn stores_and_condemned_objects_must_be_what_they_are_said_to_be() {
     }
     refused(read(json!(["chunks/aa/bb"])), ErrorKind::Corrupt, "expected struct Condemned");
     refused(read(json!([])), ErrorKind::Corrupt, "announces `condemned`");
+    let marked = |value: Value, features: &[&str]| {
+        edited(1, |manifest| {
+            manifest["deleting"] = value;
+            manifest["write_features"] = json!(features);
+        })
+    };
+    assert_eq!(marked(condemned("chunks"), &["deleting"]).unwrap().0.marked().count(), 1);
+    assert_eq!(marked(json!([]), &["deleting"]).unwrap().0.marked().count(), 0);
+    refused(marked(condemned("pins"), &["deleting"]), ErrorKind::Corrupt, "a condemned object in `pins`");
+    refused(marked(condemned("chunks"), &[]), ErrorKind::Corrupt, "`deleting`");
+    refused(marked(Value::Null, &["deleting"]), ErrorKind::Corrupt, "announces `deleting`");
+    let twice = [condemned("chunks").as_array().unwrap().clone(), condemned("chunks").as_array().unwrap().clone()].concat();
+    refused(marked(twice.into(), &["deleting"]), ErrorKind::Corrupt, "condemned twice, or condemned and being deleted");
     let stores = |urls: Value| {
         edited(1, |manifest| {
             let table = "00000000-0000-0000-0000-000000000007";

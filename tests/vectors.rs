@@ -62,6 +62,8 @@ const FILES: &[(&str, Check)] = &[
     ("hashes.json", segment),
     ("layout_shared.parquet", layout_shared),
     ("layout_shared.json", layout_shared),
+    ("manifest_deleting.bin", manifest_deleting),
+    ("manifest_deleting.json", manifest_deleting),
     ("manifest_shared.bin", manifest_shared),
     ("manifest_shared.json", manifest_shared),
     ("manifests.json", manifests),
@@ -634,19 +636,34 @@ fn pin_second(folder: &Folder) {
 }
 
 fn manifest_tags(folder: &Folder) {
-    let (bytes, file) = (folder.bytes("manifest_tags.bin"), folder.json("manifest_tags.json"));
+    let (manifest, members) = manifest_and_refusals(folder, "manifest_tags");
+    assert_eq!(
+        (json!(manifest.tags), json!(manifest.schema.next_id())),
+        (members["tags"].clone(), members["next_column"].clone())
+    );
+}
+
+fn manifest_deleting(folder: &Folder) {
+    let (manifest, members) = manifest_and_refusals(folder, "manifest_deleting");
+    assert_eq!(
+        (json!(manifest.condemned), json!(manifest.deleting)),
+        (members["condemned"].clone(), members["deleting"].clone())
+    );
+    assert_eq!(manifest.marked().collect::<Vec<_>>(), manifest.deleting.iter().flatten().collect::<Vec<_>>());
+}
+
+/// A manifest and its members; and that the others with one change are refused.
+fn manifest_and_refusals(folder: &Folder, name: &str) -> (Manifest, Value) {
+    let (bytes, file) = (folder.bytes(&format!("{name}.bin")), folder.json(&format!("{name}.json")));
     let version = number(&file["version"]);
     let (manifest, found) = Manifest::parse(&bytes, version).unwrap();
     assert_eq!((found, manifest_name(version).as_str()), (hash(&file["blake3"]), text(&file["name"])));
     assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), file["members"]);
-    assert_eq!(
-        (json!(manifest.tags), json!(manifest.schema.next_id())),
-        (file["members"]["tags"].clone(), file["members"]["next_column"].clone())
-    );
     assert_eq!(manifest.to_bytes().unwrap(), (bytes, found));
     for case in list(&file["refused"]) {
         let signed = text(&case["signed"]);
         let bytes = format!("{signed},\"blake3\":\"{}\"}}\n", Hash::of(signed.as_bytes()));
         assert!(Manifest::parse(bytes.as_bytes(), version).is_err(), "{}", case["why"]);
     }
+    (manifest, file["members"].clone())
 }

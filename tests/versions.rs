@@ -118,11 +118,18 @@ fn a_group_that_is_replaced_leaves_the_others_alone() {
         let changed = with_column(&rows, "labels.count", counts);
         let mut writer = first.replace_group("labels", options()).await.unwrap();
         // In two pieces that do not end where segments do.
-        writer.write(&changed.slice(0, 5)).await.unwrap();
+        writer.write(&tables::of_group(&changed.slice(0, 5), "labels")).await.unwrap();
         let error = first.replace_group("labels", options()).await.unwrap().commit().await.unwrap_err();
         assert!(error.to_string().contains("0 rows were written, the table has 20"), "{error}");
-        writer.write(&changed.slice(5, 15)).await.unwrap();
-        assert!(writer.write(&changed.slice(0, 1)).await.unwrap_err().to_string().contains("the table has 20"));
+        writer.write(&tables::of_group(&changed.slice(5, 15), "labels")).await.unwrap();
+        assert!(
+            writer
+                .write(&tables::of_group(&changed.slice(0, 1), "labels"))
+                .await
+                .unwrap_err()
+                .to_string()
+                .contains("the table has 20")
+        );
         let second = writer.commit().await.unwrap();
         assert_reads(&second, &changed).await;
         assert_reads(&first, &rows).await;
@@ -359,7 +366,7 @@ fn a_copy_that_is_not_valid_any_more_goes_with_the_column_beside_it() {
         let gears: ArrayRef = Arc::new(arrow_array::UInt8Array::from(vec![3; 12]));
         let changed = with_column(&rows, "gear", gears);
         let mut writer = first.replace_group("car", options()).await.unwrap();
-        writer.write(&changed).await.unwrap();
+        writer.write(&changed.project(&[changed.schema().index_of("gear").unwrap()]).unwrap()).await.unwrap();
         let second = writer.commit().await.unwrap();
         assert!(second.schema().has_masked_copies());
         let third = second.edit().drop_columns(&["brake"]).commit().await.unwrap();
@@ -387,7 +394,7 @@ fn a_dropped_column_and_rows_of_it_written_meanwhile_are_a_conflict() {
         let rest = rows_of(&sensors(), &mut Rng(65), &[("y", 2)], Taste::SMALL);
         assert_eq!(append(&newest, &rest).await.unwrap_err().kind(), ErrorKind::Conflict);
         let mut late = newest.replace_group("camera", options()).await.unwrap();
-        late.write(&concat_batches(&rows.schema(), [&more, &rows]).unwrap()).await.unwrap();
+        late.write(&tables::of_group(&concat_batches(&rows.schema(), [&more, &rows]).unwrap(), "camera")).await.unwrap();
         assert_eq!(late.commit().await.unwrap_err().kind(), ErrorKind::Conflict);
     });
 }
@@ -401,7 +408,7 @@ fn two_writers_of_different_things_both_succeed() {
         let changed = with_column(&rows, "labels.count", counts);
         // All begin with version 1.
         let mut replacing = first.replace_group("labels", options()).await.unwrap();
-        replacing.write(&changed).await.unwrap();
+        replacing.write(&tables::of_group(&changed, "labels")).await.unwrap();
         let appending = first.append(options()).await.unwrap();
         let more = rows_of(&sensors(), &mut Rng(70), &[("x", 2)], Taste::SMALL);
         let mut partition = appending.partition().unwrap();
@@ -431,7 +438,8 @@ fn two_writers_of_one_thing_are_a_conflict() {
         let (first, rows) = table(folder.path(), 8).await;
         let replacing = async |value: u32| {
             let mut writer = first.replace_group("labels", options()).await.unwrap();
-            writer.write(&with_column(&rows, "labels.count", Arc::new(UInt32Array::from(vec![value; 20])))).await.unwrap();
+            let changed = with_column(&rows, "labels.count", Arc::new(UInt32Array::from(vec![value; 20])));
+            writer.write(&tables::of_group(&changed, "labels")).await.unwrap();
             writer
         };
         let (one, other) = (replacing(1).await, replacing(2).await);
@@ -476,7 +484,7 @@ fn every_version_of_a_long_history_reads_as_it_was() {
                     let counts = (0..newest.rows()).map(|_| rng.below(100) as u32);
                     let changed = with_column(&rows, "labels.count", Arc::new(UInt32Array::from_iter_values(counts)));
                     let mut writer = newest.replace_group("labels", options()).await.unwrap();
-                    writer.write(&changed).await.unwrap();
+                    writer.write(&tables::of_group(&changed, "labels")).await.unwrap();
                     (writer.commit().await.unwrap(), changed)
                 }
                 _ => {

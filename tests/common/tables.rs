@@ -221,6 +221,14 @@ pub fn joined(partitions: &[RecordBatch]) -> RecordBatch {
     concat_batches(&partitions[0].schema(), partitions).unwrap()
 }
 
+/// The columns of a group alone, as rows are written in the place of it.
+pub fn of_group(rows: &RecordBatch, group: &str) -> RecordBatch {
+    let fields = rows.schema();
+    let is_of_group = |name: &str| name.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'));
+    let places: Vec<usize> = (0..fields.fields().len()).filter(|place| is_of_group(fields.field(*place).name())).collect();
+    rows.project(&places).unwrap()
+}
+
 /// Asserts that a table has these rows, all of them, and that none of its bytes is damaged.
 pub async fn assert_reads(table: &Table, written: &RecordBatch) {
     let all: Vec<u64> = (0..table.rows()).collect();

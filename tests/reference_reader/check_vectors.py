@@ -269,6 +269,15 @@ def tags():
         refused(case["why"], later, case["signed"], file["version"])
 
 
+def deleting():
+    file = says("manifest_deleting.json")
+    members, digest = parse_manifest(stored("manifest_deleting.bin"), file["version"])
+    same((digest, members, name_of(file["version"])), (file["blake3"], file["members"], file["name"]), "manifest_deleting.bin")
+    check_segments(members, Schema(members["schema"]))
+    for case in file["refused"]:
+        refused(case["why"], later, case["signed"], file["version"])
+
+
 def later(signed, version):
     manifest, _ = parse_manifest(with_hash(signed), version)
     check_segments(manifest, Schema(manifest["schema"]))
@@ -289,7 +298,7 @@ def views():
 
 
 def main():
-    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, views):
+    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, deleting, views):
         check()
     print("\n".join(sorted(read)))
 

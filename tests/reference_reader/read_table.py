@@ -97,6 +97,7 @@ FEATURES = (
     ("references", ("read_features", "write_features"), lambda manifest: manifest["stores"]),
     ("masked-copies", ("read_features",), lambda manifest: any(group.get("masked") for group in manifest["schema"]["groups"])),
     ("condemned", ("write_features",), lambda manifest: manifest["condemned"]),
+    ("deleting", ("write_features",), lambda manifest: manifest.get("deleting") is not None),
     ("views", ("read_features",), lambda manifest: "view" in manifest),
     ("tags", ("write_features",), lambda manifest: manifest.get("tags")),
     ("next-column", ("write_features",), lambda manifest: manifest.get("next_column") is not None),
@@ -207,10 +208,19 @@ def parse_manifest(data, version):
     require(isinstance(tags, dict), f"{what}: tags {tags}")
     for tag, tagged in tags.items():
         require(TAG.match(tag) and type(tagged) is int and 1 <= tagged < version, f"{what}: tag `{tag[:80]}` of version {tagged}")
-    for entry in manifest["condemned"]:
+    require(isinstance(manifest.get("deleting") or [], list), f"{what}: deleting {manifest.get('deleting')}")
+    for entry in given_up(manifest):
         members(entry, {"folder": str, "blake3": str, "bytes": int}, f"{what}: condemned")
         require(entry["folder"] in CONDEMNED_IN and HASH.fullmatch(entry["blake3"]), f"{what}: condemned {entry}")
+    if manifest.get("deleting") is not None:
+        names = [(entry["folder"], entry["blake3"]) for entry in given_up(manifest)]
+        require(len(names) == len(set(names)), f"{what}: condemned twice, or condemned and being deleted")
     return manifest, digest
+
+
+def given_up(manifest):
+    """The objects that a version condemns or marks."""
+    return [*manifest["condemned"], *(manifest.get("deleting") or [])]
 
 
 def check_stores(manifest, what):
@@ -279,7 +289,7 @@ def check_segments(manifest, schema):
     require(following is None or type(following) is int and above < following < 1 << 32, f"manifest: next column {following}, columns below {above}")
     if "view" in manifest:
         check_view(manifest, schema)
-    rows, sequences, sizes = 0, 0, sum(entry["bytes"] for entry in [*manifest["attachments"].values(), *manifest["condemned"]])
+    rows, sequences, sizes = 0, 0, sum(entry["bytes"] for entry in [*manifest["attachments"].values(), *given_up(manifest)])
     sources = manifest["view"]["sources"] if "view" in manifest else []
     sizes += sum(source[member]["bytes"] for source in sources for member in ("join", "lists") if source[member])
     for number, segment in enumerate(manifest["segments"]):
@@ -603,7 +613,7 @@ class Table:
         self.schema = Schema(self.manifest["schema"])
         check_segments(self.manifest, self.schema)
         self.owners = [[root for root in map(objects.neighbour, store["urls"]) if root and is_owner(root, store)] for store in self.manifest["stores"]]
-        self.condemned = {(entry["folder"], entry["blake3"]) for entry in self.manifest["condemned"]}
+        self.condemned = {(entry["folder"], entry["blake3"]) for entry in given_up(self.manifest)}
         for reference in self.manifest["attachments"].values():
             objects.referenced("attachments", reference, suffix="")
         self.columns = {column: [] for column in self.schema.columns}

@@ -677,6 +677,7 @@ fn shared(folder: &Path) {
     json("manifest_shared.json", says);
     views(folder, &manifest, &store);
     tagged(folder, &empty);
+    deleting(folder, &empty);
     json("manifests.json", manifests(Manifest { table: TABLE.parse().unwrap(), commit_id: COMMIT.parse().unwrap(), ..empty }));
 }
 
@@ -723,6 +724,51 @@ fn tagged(folder: &Path, empty: &Manifest) {
     });
     fs::write(folder.join("manifest_tags.bin"), bytes).unwrap();
     fs::write(folder.join("manifest_tags.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+}
+
+/// The third manifest of an empty table, which condemns and marks objects; others with one change to refuse.
+fn deleting(folder: &Path, empty: &Manifest) {
+    let object = |folder: &str, text: &str| {
+        let object = ObjectRef { blake3: Hash::of(text.as_bytes()), bytes: text.len() as u64 };
+        Condemned { folder: folder.to_owned(), object }
+    };
+    let manifest = Manifest {
+        table: TABLE.parse().unwrap(),
+        version: 3,
+        parent: Some(Parent { version: 2, blake3: Hash::of(b"parent") }),
+        commit_id: COMMIT.parse().unwrap(),
+        condemned: vec![object("chunks", "one"), object("layout", "two")],
+        deleting: Some(vec![object("chunks", "three"), object("hashes", "one")]),
+        ..empty.clone()
+    };
+    let (bytes, hash) = manifest.to_bytes().unwrap();
+    let plain = std::str::from_utf8(&bytes[..bytes.len() - 78]).unwrap().to_owned();
+    let with = |old: &str, new: &str| {
+        assert_eq!(plain.matches(old).count(), 1, "{old} in {plain}");
+        plain.replace(old, new)
+    };
+    let list = |list: &[Condemned]| serde_json::to_string(list).unwrap();
+    let (condemned, marked) = (list(&manifest.condemned), list(manifest.deleting.as_deref().unwrap()));
+    let both = "[\"condemned\",\"deleting\"]";
+    let refused = [
+        ("marks that are not announced", with(both, "[\"condemned\"]")),
+        ("announced marks that are not there", with(&format!("\"deleting\":{marked},"), "")),
+        ("condemned objects that are not announced", with(both, "[\"deleting\"]")),
+        ("an object that is condemned and marked", with(&marked, &condemned)),
+        ("an object that is marked twice", with(&marked, &list(&[object("chunks", "three"), object("chunks", "three")]))),
+        ("an object that is condemned twice", with(&condemned, &list(&[object("chunks", "one"), object("chunks", "one")]))),
+        ("a marked manifest", with(&marked, &marked.replace("\"hashes\"", "\"manifests\""))),
+        ("marks in an object", with(&marked, "{}")),
+        ("a mark that is a name", with(&marked, "[\"chunks/aa/bb\"]")),
+        ("a mark without a size", with(&marked, &marked.replace(",\"bytes\":5", ""))),
+    ];
+    let refused: Vec<Value> = refused.iter().map(|(why, signed)| json!({"why": why, "signed": signed})).collect();
+    let says = json!({
+        "version": 3, "name": manifest_name(3), "blake3": hash.to_string(), "refused": refused,
+        "members": serde_json::from_slice::<Value>(&bytes).unwrap(),
+    });
+    fs::write(folder.join("manifest_deleting.bin"), bytes).unwrap();
+    fs::write(folder.join("manifest_deleting.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
 }
 
 /// The id of the next new column of a table that dropped its last one.
