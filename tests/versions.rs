@@ -172,7 +172,9 @@ fn a_group_is_added_by_position_or_by_key() {
         assert_eq!(third.row_loader().columns(["ranked"]).unwrap().take(&all).await.unwrap().column("ranked").unwrap(), &wanted);
         assert_eq!(third.verify(|_, _| {}).await.unwrap().damage.len(), 0);
         let mut writer = third.add_group("more", [("m", "i64")], options()).await.unwrap();
-        let stranger = with_column(&keyed, "time", Arc::new(Int64Array::from(vec![-1; 20])));
+        let nobody: ArrayRef = Arc::new(Int64Array::from(vec![-1; 20]));
+        let log = rows.column_by_name("log").unwrap().clone();
+        let stranger = RecordBatch::try_from_iter([("log", log), ("time", nobody.clone()), ("m", nobody)]).unwrap();
         let error = writer.write_keyed(&["log", "time"], &stranger).await.unwrap_err();
         assert!(error.to_string().contains("is not in the table"), "{error}");
         let error = third.add_group("ranks", [("other", "i64")], options()).await.unwrap_err();

@@ -524,8 +524,12 @@ impl World {
         let settings = GcSettings { keep_versions: keep, age: std::time::Duration::ZERO };
         let collected = Table::collect_garbage(&subject.store, settings, now_ms() + 1_000).await;
         collected.map_err(|error| format!("gc of table {number}: {error}"))?;
-        let users = self.subjects.iter().flat_map(|user| user.live.iter().flat_map(|version| &user.versions[version].uses));
-        let pinned: BTreeSet<u64> = users.filter(|(owner, _)| *owner == number).map(|(_, version)| *version).collect();
+        let mut pinned: BTreeSet<u64> = BTreeSet::new();
+        for user in &self.subjects {
+            let there = versions_of(&user.store).await?;
+            let uses = there.iter().filter_map(|version| user.versions.get(version)).flat_map(|version| &version.uses);
+            pinned.extend(uses.filter(|(owner, _)| *owner == number).map(|(_, version)| *version));
+        }
         let subject = &mut self.subjects[number];
         let tagged: BTreeSet<u64> = subject.newest_version().tags.values().copied().collect();
         let with_content = subject.versions.iter().rev().filter(|(version, made)| !made.by_gc && subject.live.contains(version));

@@ -208,11 +208,12 @@ def parse_manifest(data, version):
     require(isinstance(tags, dict), f"{what}: tags {tags}")
     for tag, tagged in tags.items():
         require(TAG.match(tag) and type(tagged) is int and 1 <= tagged < version, f"{what}: tag `{tag[:80]}` of version {tagged}")
-    require(isinstance(manifest.get("deleting") or [], list), f"{what}: deleting {manifest.get('deleting')}")
+    deleting = manifest.get("deleting")
+    require(deleting is None or isinstance(deleting, list), f"{what}: deleting {deleting}")
     for entry in given_up(manifest):
         members(entry, {"folder": str, "blake3": str, "bytes": int}, f"{what}: condemned")
         require(entry["folder"] in CONDEMNED_IN and HASH.fullmatch(entry["blake3"]), f"{what}: condemned {entry}")
-    if manifest.get("deleting") is not None:
+    if deleting is not None:
         names = [(entry["folder"], entry["blake3"]) for entry in given_up(manifest)]
         require(len(names) == len(set(names)), f"{what}: condemned twice, or condemned and being deleted")
     return manifest, digest
