@@ -514,7 +514,8 @@ fn a_commit_at_any_moment_of_a_collection_loses_nothing() {
             block_on(async {
                 let place = format!("after {before} collections, before operation {at}");
                 let newest = Table::open_store(plain(&objects)).await.unwrap();
-                match outcome.lock().unwrap().take() {
+                let outcome = outcome.lock().unwrap().take();
+                match outcome {
                     Some(Ok(done)) => {
                         assert!(newest.version() >= done.version(), "{place}");
                         assert_sound(&newest, &joined(&two_partitions(1).1)).await;
