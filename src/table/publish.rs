@@ -175,8 +175,8 @@ impl Session {
             Some(Unpinned { url, why }) => {
                 let error = Error::denied(format!(
                     "{url} cannot be told that its chunks or rows are used ({why}): a garbage collection there could delete them; \
-                     make it writable, or accept that with --allow-unpinned (TETRYS_ALLOW_UNPINNED=1 in Python, \
-                     WriteOptions::allow_unpinned or Table::allow_unpinned in Rust)"
+                     make it writable, or accept that with --allow-unpinned (TETRYS_ALLOW_UNPINNED=1 in Python, `allow_unpinned` in \
+                     Rust)"
                 ));
                 self.owners.unpin(|_| false).await;
                 Err(error)
