@@ -349,7 +349,7 @@ fn a_source_that_moved_is_found_again_and_another_is_refused() {
     let view = reopened(&url("view"));
     for error in [block_on(view.index()).unwrap_err(), block_on(view.row_loader().get_row(0)).unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-        assert!(error.to_string().contains("`tetrys rebind`"), "{error}");
+        assert!(error.to_string().contains("rebind`"), "{error}");
     }
     // What the view itself says needs no source.
     assert_eq!(view.schema().column_named("b.value").unwrap().ty.to_string(), "i64");

@@ -197,7 +197,7 @@ fn differences_are_told_and_a_moved_table_is_bound_again() {
     tetrys(folder, "select table --where 'frame_index>3' --out view").fails(1);
     tetrys_with(folder, &["select", "table", "--where", "frame_index > 3", "--out", "view"]).ok();
     fs::rename(folder.join("table"), folder.join("moved")).unwrap();
-    assert!(tetrys(folder, "get view 0").fails(1).contains("`tetrys rebind`"));
+    assert!(tetrys(folder, "get view 0").fails(1).contains("rebind`"));
     assert!(tetrys(folder, "rebind view labels").fails(1).contains("expected version 1 of table"));
     assert!(tetrys(folder, "rebind view moved").ok().contains("at ../moved, then ../table"));
     assert_eq!(tetrys(folder, "get view 0").code, 0);
