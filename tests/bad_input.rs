@@ -63,8 +63,9 @@ fn a_pattern_that_matches_nothing_names_the_nearest_column() {
     says(columns("lidr.*"), ErrorKind::NotFound, "no column matches `lidr.*`; nearest: `lidar.*`");
     says(columns("camera.jpg"), ErrorKind::NotFound, "no column matches `camera.jpg`; nearest: `camera.jpeg`");
     assert_eq!(columns("re:(").unwrap_err().kind(), ErrorKind::Invalid);
-    // Index columns are in the frame, not in the groups.
-    assert_eq!(columns("log").unwrap_err().kind(), ErrorKind::NotFound);
+    // A pattern that no group column matches means index columns.
+    assert!(columns("log").is_ok() && columns("lo*").is_ok());
+    says(columns("logg"), ErrorKind::NotFound, "no column matches `logg`");
 }
 
 #[test]

@@ -112,6 +112,9 @@ fn as_text(ty: &DataType) -> DataType {
 #[track_caller]
 fn assert_same_loaders(found: &RowLoader, wanted: &RowLoader) {
     assert_eq!(found.len(), wanted.len());
+    // Before any other read: what the loader needs to know of the tables is not known yet.
+    let window = |loader: &RowLoader| block_on(loader.window_rows(0, -2..=2)).map_err(|error| error.to_string());
+    assert_eq!(window(found), window(wanted));
     let all: Vec<u64> = (0..wanted.len()).collect();
     assert_same_rows(&block_on(found.take(&all)).unwrap(), &block_on(wanted.take(&all)).unwrap());
     for position in all {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use tetrys::{Error, Store, StoreOptions, Table};
+use tetrys::{Error, Store, StoreOptions, Table, store::allow_flag};
 
 use crate::text;
 
@@ -18,10 +18,17 @@ pub(crate) fn keep(options: &[String], allowed: &[String]) -> Result<(), Error> 
     Ok(())
 }
 
+/// Whether a URL is `abfss://container@account.host` and nothing more: what follows its `@` is no version.
+fn is_container(url: &str) -> bool {
+    let rest = url.strip_prefix("abfss://").or_else(|| url.strip_prefix("abfs://"));
+    rest.is_some_and(|rest| !rest.contains('/'))
+}
+
 /// Says that the command names these tables, before any of them is opened.
 pub(crate) fn named<'a>(urls: impl IntoIterator<Item = &'a String>) {
     let root = |url: &String| match url.rsplit_once('@') {
-        Some((root, version)) if !root.is_empty() && !version.contains('/') => root.to_owned(),
+        // A version or a tag; `abfss://container@account.host` has none.
+        Some((root, version)) if !root.is_empty() && !version.contains('/') && !is_container(url) => root.to_owned(),
         _ => url.clone(),
     };
     NAMED.lock().unwrap_or_else(PoisonError::into_inner).extend(urls.into_iter().map(root));
@@ -61,7 +68,7 @@ pub(crate) fn say_what_to_allow(table: &str, urls: &[String]) {
     if urls.is_empty() {
         return;
     }
-    let flags: Vec<String> = urls.iter().map(|url| format!("--allow {}", text::printable(url))).collect();
+    let flags: Vec<String> = urls.iter().map(|url| text::printable(&allow_flag(url))).collect();
     crate::failure::say(format_args!(
         "note: {} refers to other stores; whoever reads it has to allow them: {}",
         text::printable(table),

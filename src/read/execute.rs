@@ -84,7 +84,8 @@ pub async fn execute(
         reading(plan, Origin::Fetched(fetched)).read().await
     };
     match read.await {
-        Err(_) if boarded.joins() => {
+        // A read that waited in vain for another one, or got bytes through it that fail their checks, reads for itself.
+        Err(error) if boarded.joins() && (boarded.others_failed() || error.kind() == ErrorKind::Corrupt) => {
             drop(boarded);
             let fetched = fetch(stores, &plan).await?;
             reading(plan, Origin::Fetched(fetched)).read().await

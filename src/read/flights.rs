@@ -8,7 +8,10 @@
 use std::{
     collections::BTreeMap,
     process,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -80,6 +83,8 @@ pub(super) struct Boarded<'a> {
     /// The flights of this read, and behind them those of others.
     waits: Vec<Flight>,
     own: usize,
+    /// Whether a flight of others failed.
+    others_failed: AtomicBool,
     /// How many of them are polled at a time.
     at_once: usize,
     places: Vec<Place>,
@@ -140,7 +145,7 @@ impl Flights {
             }
         }
         let origins = origins.into_iter().collect::<Option<_>>().ok_or_else(|| Error::internal("a range that nobody fetches"))?;
-        Ok(Boarded { flights: self, plan, origins, waits, own, at_once, places })
+        Ok(Boarded { flights: self, plan, origins, waits, own, others_failed: AtomicBool::new(false), at_once, places })
     }
 }
 
@@ -148,6 +153,11 @@ impl Boarded<'_> {
     /// Whether it waits for what others fetch.
     pub(super) fn joins(&self) -> bool {
         self.waits.len() > self.own
+    }
+
+    /// Whether what others fetch did not come.
+    pub(super) fn others_failed(&self) -> bool {
+        self.others_failed.load(Ordering::Relaxed)
     }
 
     /// The bytes of each range of the plan, in order.
@@ -160,6 +170,7 @@ impl Boarded<'_> {
         while let Some(answer) = waits.next().await {
             let is_own = answers.len() < self.own;
             answers.push(answer.map_err(|failed| {
+                self.others_failed.fetch_or(!is_own, Ordering::Relaxed);
                 let error = if is_own { failed.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
                 error.unwrap_or_else(|| Error::unavailable("a read that this one waited for failed"))
             })?);

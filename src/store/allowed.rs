@@ -12,7 +12,7 @@ use object_store::path::Path as ObjectPath;
 use serde::Deserialize;
 use url::Url;
 
-use super::local;
+use super::{failure::public_url, local};
 use crate::{Error, Result, error::short};
 
 /// Bytes of the longest URL that is compared.
@@ -34,7 +34,8 @@ impl Place {
     /// # Errors
     /// `Invalid` for what is no URL, has no host or bucket, or holds a password, a query or a fragment.
     pub(crate) fn of(text: &str) -> Result<Self> {
-        let refuse = |why: &str| Error::invalid(format!("URL {}: {why}", short(text)));
+        // The message leaves out what may be secret: a password, a query.
+        let refuse = |why: &str| Error::invalid(format!("URL {}: {why}", short(public_url(text))));
         let lower = text.to_ascii_lowercase();
         if text.len() > LONGEST {
             return Err(refuse(&format!("it has over {LONGEST} bytes")));
@@ -71,7 +72,7 @@ impl Place {
     /// # Errors
     /// As [`Place::of`].
     pub(crate) fn meant(text: &str) -> Result<Vec<Self>> {
-        let not_allowed = |error: Error| error.at(format!("allowed URL `{}`", short(text)));
+        let not_allowed = |error: Error| error.at(format!("allowed URL `{}`", short(public_url(text))));
         let path = match text.split_once("://") {
             Some(("file", _)) => Url::parse(text).ok().and_then(|url| url.to_file_path().ok()),
             Some(_) => None,
@@ -103,7 +104,8 @@ impl Place {
 /// `tetrys/config.toml` in `XDG_CONFIG_HOME`, else in `~/.config`; one that is not there says nothing.
 ///
 /// # Errors
-/// `Invalid` for a file that cannot be read or says what is not known, and where the one that is named is not there.
+/// `Invalid` for a file that cannot be read or says what is not known, and where the one that is named is not there. One in the usual place that may not be
+/// read says nothing.
 pub(super) fn configured() -> Result<Vec<String>> {
     let named = variable("TETRYS_CONFIG").map(PathBuf::from);
     let usual = || match variable("XDG_CONFIG_HOME") {
@@ -117,9 +119,14 @@ pub(super) fn configured() -> Result<Vec<String>> {
             let Configuration { allow } = toml::from_str(&text).map_err(|error| refuse(&error.message()))?;
             Ok(allow)
         }
-        Err(error) if named.is_none() && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        // A usual place that is not there, or is somebody else's, says nothing.
+        Err(error) if named.is_none() && is_absent(error.kind()) => Ok(Vec::new()),
         Err(error) => Err(refuse(&error)),
     }
+}
+
+fn is_absent(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
 }
 
 /// What `TETRYS_ALLOW` says: URLs with spaces between them.
@@ -127,14 +134,19 @@ pub(super) fn in_environment() -> Vec<String> {
     variable("TETRYS_ALLOW").iter().flat_map(|urls| urls.split_whitespace()).map(str::to_owned).collect()
 }
 
-/// What to do about a URL that is not allowed. The URL comes from stored bytes: it is quoted for the shell.
-pub(crate) fn how_to_allow(url: &str) -> String {
+/// The flag of the command line that allows a URL. The URL may come from stored bytes: it is quoted for the shell.
+pub fn allow_flag(url: &str) -> String {
     let url = url.replace('\'', "%27");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-+,@%=".contains(c);
-    let quoted = if url.chars().all(is_plain) { url.clone() } else { format!("'{url}'") };
+    if url.chars().all(is_plain) { format!("--allow {url}") } else { format!("--allow '{url}'") }
+}
+
+/// What to do about a URL that is not allowed.
+pub(crate) fn how_to_allow(url: &str) -> String {
+    let flag = allow_flag(url);
     format!(
-        "where you trust it, allow it: `--allow {quoted}` on the command line, `allow=[..]` in Python, `StoreOptions::allow` in \
-         Rust, TETRYS_ALLOW in the environment, or `allow` in ~/.config/tetrys/config.toml"
+        "where you trust it, allow it: `{flag}` on the command line, `allow=[..]` in Python, the store options in Rust, \
+         TETRYS_ALLOW in the environment, or `allow` in ~/.config/tetrys/config.toml"
     )
 }
 

@@ -26,12 +26,15 @@ const AZURE: [&str; 7] = [
 /// given: those of this machine are for Google.
 pub(super) fn google(resolved: &Resolved) -> Values {
     const BASE: &str = "google_base_url";
-    let mut values = resolved.env.clone();
-    if let Some(host) = values.remove("storage_emulator_host") {
-        let url = if host.contains("://") { host } else { format!("http://{host}") };
-        values.insert(BASE.to_owned(), url.trim_end_matches('/').to_owned());
-    }
-    values.extend(resolved.given.clone());
+    let with_base = |mut values: Values| {
+        if let Some(host) = values.remove("storage_emulator_host") {
+            let url = if host.contains("://") { host } else { format!("http://{host}") };
+            values.insert(BASE.to_owned(), url.trim_end_matches('/').to_owned());
+        }
+        values
+    };
+    let mut values = with_base(resolved.env.clone());
+    values.extend(with_base(resolved.given.clone()));
     let plain = values.get(BASE).is_some_and(|url| url.starts_with("http://"));
     if plain && !GOOGLE.iter().any(|name| values.contains_key(*name)) {
         values.entry("google_skip_signature".to_owned()).or_insert_with(|| "true".to_owned());

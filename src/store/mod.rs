@@ -32,6 +32,7 @@ mod faulty;
 mod latency;
 mod selftest;
 
+pub use allowed::allow_flag;
 pub(crate) use allowed::{Place, how_to_allow};
 pub(crate) use buffers::Lent;
 pub use buffers::release_buffers;

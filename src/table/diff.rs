@@ -17,6 +17,7 @@ use super::{diff_rows, lists::Lists, source::NO_ROW, version::Table};
 use crate::{
     error::{Error, Result},
     format::read_hashes,
+    offload::{Stop, offload},
     schema::{Column, Schema},
 };
 
@@ -235,8 +236,7 @@ impl Table {
         let read = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
         let keys = keys.to_vec();
         // Both tables are hashed at a time, each on a thread.
-        let hashed = tokio::task::spawn_blocking(move || hash_rows(batches, index, &keys, rows)).await;
-        let (keys, index) = hashed.map_err(|error| Error::internal(format!("hashing the index: {error}")))??;
+        let (keys, index) = offload(move |stop| hash_rows(batches, index, &keys, rows, stop)).await?;
         Ok(Rows { keys, index, groups: groups.0, bytes: read })
     }
 
@@ -340,8 +340,10 @@ fn hash_rows(
     mut index: Hashes,
     keys: &[String],
     rows: usize,
+    stop: &Stop,
 ) -> Result<(Vec<u128>, Hashes)> {
     for batch in batches {
+        stop.check()?;
         for ((_, hashes), array) in index.iter_mut().zip(batch?.columns()) {
             hash_values(array, hashes);
         }

@@ -2,34 +2,49 @@
 //!
 //! The values come from the table, not from a frame: windows reach rows that a filter took out of the frame.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array, new_empty_array};
+use arrow_array::{ArrayRef, UInt64Array, new_empty_array};
 use arrow_select::{concat::concat, take::take};
+use bytes::Bytes;
 
 use super::{source::Source, version::Table};
 use crate::{
     error::{Error, Result},
+    format::index_columns_reader,
+    offload::{Stop, offload},
     schema::{self, ColumnId, ColumnPattern, ColumnType},
 };
 
 impl Table {
     /// The values of an index column in every row, kept once a read asked for them.
     async fn index_values(&self, id: ColumnId) -> Result<ArrayRef> {
-        let held = self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
-        if let Some(values) = held {
-            return Ok(values);
-        }
-        let column = self.schema().column(id).ok_or_else(|| Error::internal(format!("no index column {}", id.0)))?;
-        let batches: Vec<RecordBatch> = self.index_batches().await?.collect::<Result<_>>()?;
-        let arrays = batches.iter().filter_map(|batch| batch.column_by_name(&column.name));
-        let arrays: Vec<&dyn arrow_array::Array> = arrays.map(AsRef::as_ref).collect();
-        let values = match arrays.is_empty() {
-            true => new_empty_array(&column.ty.arrow()),
-            false => concat(&arrays).map_err(|error| Error::unsupported(format!("index column `{}`: {error}", column.name)))?,
+        let held = Arc::clone(self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default());
+        let load = || async {
+            let objects = self.index_objects().await?;
+            let table = self.clone();
+            offload(move |stop| table.index_column(objects, id, stop)).await
         };
-        let mut held = self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(ArrayRef::clone(held.entry(id).or_insert(values)))
+        held.get_or_try_init(load).await.cloned()
+    }
+
+    /// Decodes one index column of all segments.
+    fn index_column(&self, objects: Vec<Bytes>, id: ColumnId, stop: &Stop) -> Result<ArrayRef> {
+        let schema = &self.manifest().schema;
+        let found = schema.index().enumerate().find(|(_, column)| column.id == id);
+        let (place, column) = found.ok_or_else(|| Error::internal(format!("no index column {}", id.0)))?;
+        let mut arrays = Vec::new();
+        for (object, segment) in objects.into_iter().zip(&self.manifest().segments) {
+            for batch in index_columns_reader(object, schema, segment.rows, &[place])? {
+                stop.check()?;
+                arrays.extend(batch?.columns().first().cloned());
+            }
+        }
+        if arrays.is_empty() {
+            return Ok(new_empty_array(&column.ty.arrow()));
+        }
+        let arrays: Vec<&dyn arrow_array::Array> = arrays.iter().map(AsRef::as_ref).collect();
+        concat(&arrays).map_err(|error| Error::unsupported(format!("index column `{}`: {error}", column.name)))
     }
 }
 

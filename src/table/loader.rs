@@ -71,6 +71,8 @@ struct Wanted {
     origins: Vec<(usize, ColumnId)>,
     /// Whether it is an index column.
     of_index: bool,
+    /// Whether it has another type in a further source, as an index column of concatenated tables may.
+    is_mixed: bool,
 }
 
 impl Wanted {
@@ -167,8 +169,15 @@ impl RowLoader {
     pub fn columns<P: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
         let [names, index] = [&self.every, &self.every_index].map(|columns| columns.iter().map(|column| column.name.as_str()));
         let (chosen, of_index) = index_values::select(&names.collect::<Vec<_>>(), &index.collect::<Vec<_>>(), patterns)?;
-        let of_index = of_index.into_iter().filter_map(|place| self.every_index.get(place).cloned());
-        self.columns = of_index.chain(chosen.into_iter().filter_map(|place| self.every.get(place).cloned())).collect();
+        let of_index: Vec<Wanted> = of_index.into_iter().filter_map(|place| self.every_index.get(place).cloned()).collect();
+        if let Some(column) = of_index.iter().find(|column| column.is_mixed) {
+            return Err(Error::invalid(format!(
+                "index column `{}` has different types in the tables that were put together: read it from the frame",
+                column.name
+            )));
+        }
+        self.columns =
+            of_index.into_iter().chain(chosen.into_iter().filter_map(|place| self.every.get(place).cloned())).collect();
         self.prepared = Arc::default();
         Ok(self)
     }
@@ -266,6 +275,7 @@ impl RowLoader {
         Window: TryFrom<W>,
         Error: From<<Window as TryFrom<W>>::Error>,
     {
+        self.bind().await?;
         Ok(self.window_of(position, &Window::try_from(window)?, &[]).await?.1)
     }
 
@@ -653,12 +663,13 @@ fn named<'a>(columns: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (number, name, id, ty) in columns {
         if let Some(column) = places.get(name).and_then(|place| found.get_mut(*place)) {
-            if !of_index || column.ty == ty {
-                column.origins.push((number, id));
+            match !of_index || column.ty == ty {
+                true => column.origins.push((number, id)),
+                false => column.is_mixed = true,
             }
         } else {
             places.insert(name, found.len());
-            found.push(Wanted { name: name.to_owned(), ty, origins: vec![(number, id)], of_index });
+            found.push(Wanted { name: name.to_owned(), ty, origins: vec![(number, id)], of_index, is_mixed: false });
         }
     }
     found

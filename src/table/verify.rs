@@ -18,6 +18,7 @@ use crate::{
         index_reader, logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash},
+    offload::offload,
     schema::ColumnType,
 };
 
@@ -304,8 +305,7 @@ impl Table {
             let Some(bytes) = found.note(&name, bytes)? else { continue };
             (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
             let types = types.clone();
-            let checked = tokio::task::spawn_blocking(move || verify_chunk(chunk, &bytes, &types, job)).await;
-            let checked = checked.map_err(|error| Error::internal(format!("verifying: {error}")))?;
+            let checked = offload(move |_| verify_chunk(chunk, &bytes, &types, job)).await;
             found.blocks += found.note(&name, checked)?.unwrap_or(0);
             progress(found.bytes);
         }

@@ -61,7 +61,7 @@ pub(super) struct Inner {
     /// One for each index column that windows in time asked for.
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// One for each index column that rows were read with.
-    pub(super) index_values: Mutex<BTreeMap<ColumnId, ArrayRef>>,
+    pub(super) index_values: Mutex<BTreeMap<ColumnId, Arc<OnceCell<ArrayRef>>>>,
     /// One for each of the manifest's `stores`.
     foreign: Vec<OnceCell<Store>>,
     /// Where absolute URLs of other tables may lead, beside what the options of the store allow.

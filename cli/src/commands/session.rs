@@ -117,6 +117,7 @@ impl Session {
 
 impl Begin {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        self.writing.is_for_one_session()?;
         let options = self.writing.options(&self.table).await?;
         let frame = self.choices.text.open(&self.frame, FrameFormat::of_path(&self.frame))?;
         let target = self.writing.target();

@@ -139,6 +139,7 @@ class Index:
         tolerance: Span | None = None,
         keep_left: bool = False,
         first: bool = False,
+        last: bool = False,
         group_to_list: bool = False,
         suffix: str = "_right",
     ) -> Index:
@@ -153,6 +154,7 @@ class Index:
             tolerance=tolerance,
             keep_left=keep_left,
             first=first,
+            last=last,
             group_to_list=group_to_list,
             suffix=suffix,
         )

@@ -145,6 +145,22 @@ impl Writing {
         Ok(WriteOptions { cuts, reuse: self.reuse, ..self.storing.options(base.as_ref()) })
     }
 
+    /// That nothing is asked for which partitions of other processes cannot do.
+    ///
+    /// # Errors
+    /// `Unsupported` for reference tables and numbers of workers.
+    pub(crate) fn is_for_one_session(&self) -> Result<(), Error> {
+        if !self.reference.is_empty() {
+            return Err(Error::unsupported(
+                "--reference: partitions of other processes look at no reference tables; use `tetrys ingest`",
+            ));
+        }
+        match self.workers {
+            Some(_) => Err(Error::unsupported("--workers: each partition of a session is written by a command of its own")),
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn target(&self) -> Target {
         match (self.append, self.overwrite) {
             (true, _) => Target::Append,
