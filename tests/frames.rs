@@ -13,17 +13,22 @@ use std::{
 };
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeListArray, Float32Array, Int64Array, IntervalYearMonthArray, LargeBinaryArray,
-    RecordBatch, StringArray, StringViewArray, StructArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BinaryArray, Decimal128Array, FixedSizeListArray, Float32Array, Int64Array, IntervalYearMonthArray,
+    LargeBinaryArray, LargeStringArray, RecordBatch, StringArray, StringViewArray, StructArray, TimestampMicrosecondArray,
     builder::{Float32Builder, LargeListBuilder},
     cast::AsArray,
     types::Int64Type,
 };
 use arrow_schema::{DataType, Field};
 use common::tables::block_on;
+use serde_json::json;
 use tetrys::{
-    ErrorKind, Result, Store, Table,
-    ingest::frame::{Frame, FrameSettings, Missing, ingest},
+    ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
+    ingest::{
+        Target,
+        export::{ExportFormat, ExportSettings, export},
+        frame::{Frame, FrameFormat, FrameSettings, Missing, TextSettings, ingest, patch, replace_group},
+    },
 };
 
 const ROWS: usize = 250;
@@ -264,6 +269,146 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
     assert_eq!(Frame::arrow(folder.path().join("nothing")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(Frame::arrow(&file).unwrap_err().kind(), ErrorKind::Corrupt);
     assert_eq!(Frame::parquet(folder.path().join("twice.arrow")).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn text_that_a_declared_type_would_cut_is_an_error_that_names_it() {
+    let read = |text: String, format, ty: &str| {
+        let types = [("a".to_owned(), ty.parse().unwrap())].into();
+        Frame::read(text.as_bytes(), format, &TextSettings { types, ..TextSettings::default() })
+    };
+    let csv = |ty: &str, cell: &str| read(format!("a,b\n,1\n{cell},2\n"), FrameFormat::Csv, ty);
+    let json = |ty: &str, value: &str| read(format!("{{\"a\":null}}\n{{\"a\":{value}}}\n"), FrameFormat::Ndjson, ty);
+    type Taking<'a> = &'a dyn Fn(&str, &str) -> Result<Frame>;
+    for (ty, cut, fits) in [
+        ("timestamp[s]", "2020-02-29T12:00:00.5", "2020-02-29T12:00:00.000"),
+        ("timestamp[ms]", "2020-02-29 12:00:00.0005", "2020-02-29"),
+        ("timestamp[us]", "2020-02-29T12:00:00+02:00", "2020-02-29T12:00:00.123456"),
+        ("timestamp[us]", "2020-02-29T12:00:00Z", "2020-02-29 12:00:00"),
+        ("timestamp[us,UTC]", "2020-02-29T12:00:00", "2020-02-29T12:00:00+02:00"),
+        ("date", "2020-02-29T12:00:00", "2020-02-29"),
+    ] {
+        for (name, taken, line) in [("csv", &csv as Taking, "line 3"), ("json", &json as Taking, "line 2")] {
+            let quoted = |text: &str| if name == "csv" { text.to_owned() } else { format!("\"{text}\"") };
+            let error = taken(ty, &quoted(cut)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+            for says in [line, "`a`", &format!("declared as {ty}"), cut] {
+                assert!(error.to_string().contains(says), "{name}, {ty}, {cut}: {error}");
+            }
+            assert_eq!(taken(ty, &quoted(fits)).unwrap_or_else(|error| panic!("{name}, {ty}: {error}")).rows(), 2);
+        }
+    }
+    for (ty, cut) in [
+        ("i32", "1.9"),
+        ("i32", "3000000000"),
+        ("u8", "-1"),
+        ("u64", "18446744073709551617"),
+        ("i64", "9007199254740993.0"),
+        ("duration[s]", "1.5"),
+        ("i32", "[1]"),
+    ] {
+        let error = json(ty, cut).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{ty}, {cut}: {error}");
+        if ty != "duration[s]" && ty != "u64" && cut != "[1]" {
+            assert!(csv(ty, cut).is_err(), "{ty}, {cut}");
+        }
+    }
+    assert_eq!(json("i32", "2.0").unwrap().rows(), 2);
+    assert_eq!(json("f32", "0.1234567890123456789").unwrap().rows(), 2);
+}
+
+#[test]
+fn values_of_another_arrow_type_do_not_join_those_of_a_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let made = |scale: i8, first: i64| {
+        let price = Decimal128Array::from(vec![12345; 3]).with_data_type(DataType::Decimal128(10, scale));
+        let columns = [("id", Arc::new((first..first + 3).collect::<Int64Array>()) as ArrayRef), ("price", Arc::new(price))];
+        write_arrow(&folder.join("frame"), &RecordBatch::try_from_iter(columns).unwrap());
+        Frame::arrow(folder.join("frame")).unwrap()
+    };
+    let grouped = || FrameSettings::default().index(["id"]).group("price", ["price"]);
+    let table = taken(&made(2, 0), &grouped(), &folder.join("table")).unwrap();
+    let append = FrameSettings { target: Target::Append, ..FrameSettings::default() };
+    let more = |frame: &Frame| taken(frame, &append, &folder.join("table"));
+    let other = made(4, 3);
+    let mut errors = vec![more(&other).unwrap_err()];
+    let other = made(4, 0);
+    errors.push(block_on(patch(&other, &table, &["id"], &FrameSettings::default())).unwrap_err());
+    errors.push(block_on(replace_group(&other, &table, "price", &["id"], &FrameSettings::default())).unwrap_err());
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        for says in ["`price`", "Decimal128(10, 4)", "Decimal128(10, 2)"] {
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+    assert_eq!(more(&made(2, 3)).unwrap().rows(), 6);
+}
+
+#[test]
+fn an_export_gives_back_properties_and_a_flat_one_whatever_the_values_became() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let exported = |table: &Table, flat| {
+        let mut bytes = Vec::new();
+        let settings = ExportSettings { flat, ..ExportSettings::default() };
+        block_on(export(table, &mut bytes, ExportFormat::Parquet, &settings, |_| {})).map(|_| bytes)
+    };
+    let schema = Schema::builder().index("id", "i64").group("rest", [("price", "utf8")]);
+    let said = [
+        ("id", "tetrys.nullable", json!(false)),
+        ("id", "range", json!([0, 1.5, null])),
+        ("id", "code", json!("007")),
+        ("id", "text", json!("3")),
+        ("price", "arrow", json!("decimal128")),
+        ("price", "precision", json!(10)),
+        ("price", "scale", json!(2)),
+    ];
+    let schema = said.into_iter().fold(schema, |schema, (column, key, value)| schema.property(column, key, value));
+    let made = |name: &str, price: &str| {
+        let store = Store::open(&folder.join(name).display().to_string()).unwrap();
+        let columns =
+            [("id", Arc::new(Int64Array::from(vec![7])) as ArrayRef), ("price", Arc::new(LargeStringArray::from(vec![price])))];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        block_on(async {
+            let writer = TableWriter::create(store, schema.clone().build()?, WriteOptions::default()).await?;
+            let mut partition = writer.partition_at(0)?;
+            partition.write(&batch).await?;
+            writer.commit([partition.finish().await?]).await
+        })
+        .unwrap()
+    };
+    let table = made("table", "1.50");
+    for flat in [false, true] {
+        fs::write(folder.join("file"), exported(&table, flat).unwrap()).unwrap();
+        let again = taken(
+            &Frame::parquet(folder.join("file")).unwrap(),
+            &FrameSettings::default().index(["id"]),
+            &folder.join(flat.to_string()),
+        );
+        let again = again.unwrap();
+        for column in table.schema().columns() {
+            let other = again.schema().column_named(&column.name).unwrap();
+            assert_eq!((&other.properties, other.is_nullable()), (&column.properties, column.is_nullable()), "flat {flat}");
+        }
+    }
+    let broken = made("broken", "1.5000");
+    let error = exported(&broken, false).unwrap_err().to_string();
+    assert!(error.contains("`1.5000`") && error.contains("flat"), "{error}");
+    exported(&broken, true).unwrap();
+}
+
+#[test]
+fn a_root_that_is_not_there_is_an_error_and_not_missing_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_parquet(&folder.join("frame"), &frame());
+    let frame = Frame::parquet(folder.join("frame")).unwrap();
+    let wrong = FrameSettings { missing: Missing::Null, root: Some(folder.join("picturs")), ..settings() };
+    let said = error(&frame, &wrong.clone().blob("jpeg", "image.path"));
+    assert!(said.kind() == ErrorKind::NotFound && said.to_string().contains("picturs: no such folder"), "{said}");
+    // Without files it does not matter.
+    taken(&frame, &wrong, &folder.join("table")).unwrap();
 }
 
 #[test]

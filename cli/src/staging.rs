@@ -8,6 +8,19 @@ use std::{
 
 use tetrys::{Error, Result};
 
+/// A file in the making, in the folder where its name will be; it gets the permissions of any new file.
+///
+/// # Errors
+/// As the file system says.
+pub(crate) fn new_file(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // The process's mask takes its part from these.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
 /// A folder in the making.
 #[derive(Debug)]
 pub(crate) struct Staging {

@@ -179,6 +179,50 @@ fn files_that_are_not_there_are_counted() {
 }
 
 #[test]
+fn every_command_takes_any_frame_and_names_what_it_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |name: &str, column: &str| {
+        let months = arrow_array::IntervalYearMonthArray::from(vec![1, 2]);
+        let columns = [
+            ("id", Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef),
+            (column, Arc::new(Int64Array::from(vec![3, 4]))),
+            ("months", Arc::new(months)),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let file = File::create(folder.join(name)).unwrap();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    };
+    write("x.arrow", "x");
+    write("y.arrow", "y");
+    fs::write(folder.join("base.tsv"), "id\tx\n1\t5\n2\t6\n").unwrap();
+    tetrys(folder, "ingest csv base.tsv t --index id --group g=x -q").ok();
+    for command in [
+        "patch t x.arrow --on id",
+        "replace-group t g x.arrow --on id",
+        "add-group t h y.arrow --on id",
+        "session begin s x.arrow --index id --out ticket",
+        "session write-partition s ticket 0 x.arrow --index id --out receipt",
+    ] {
+        let ran = tetrys(folder, &format!("{command} --skip-unsupported"));
+        assert_eq!((ran.code, ran.err.contains("note: column `months` is left out")), (0, true), "{command}: {}", ran.err);
+    }
+    // The ending of a name says nothing where the format is said.
+    fs::write(folder.join("rows"), "id;z\n1;5\n2;6\n").unwrap();
+    tetrys(folder, "add-group t z rows --format csv --delimiter ; --on id").ok();
+    assert_eq!(tetrys(folder, "get t 1 --columns x,y,z --ndjson").ok(), "{\"row\":1,\"x\":4,\"y\":4,\"z\":6}\n");
+    tetrys(folder, "export parquet t --out t.parquet -q").ok();
+    #[cfg(unix)]
+    for name in ["t.parquet", "receipt", "ticket"] {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |name: &str| fs::metadata(folder.join(name)).unwrap().permissions().mode();
+        assert_eq!(mode(name), mode("rows"), "{name}");
+    }
+}
+
+#[test]
 fn a_broken_frame_is_an_error_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

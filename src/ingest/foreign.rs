@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::{
     error::{Error, Result, short},
-    schema::{ColumnType, Primitive, TimeUnit},
+    schema::{Column, ColumnType, Primitive, TimeUnit},
 };
 
 /// The property of a column that says what its values were.
@@ -106,6 +106,14 @@ impl Foreign {
                 _ => return None,
             },
         })
+    }
+
+    /// What a column says that its values were, where values of its type can be that: someone may have set the properties.
+    pub(super) fn of_column(ty: &ColumnType, properties: &BTreeMap<String, Value>) -> Option<Self> {
+        let foreign = Self::said(properties)?;
+        let (_, own) = Self::of(&foreign.arrow())?;
+        let inside = std::iter::successors(Some(ty.clone()), unlisted);
+        inside.into_iter().any(|ty| ty == own).then_some(foreign)
     }
 
     fn is_sound(self) -> bool {
@@ -234,8 +242,42 @@ impl Foreign {
     }
 
     fn unlike(self, found: impl std::fmt::Display) -> Error {
-        Error::invalid(format!("the column's properties say that its values are {}, found {found}", self.arrow()))
+        Error::invalid(format!(
+            "the column's properties say that its values are {}, found {found}; a flat export writes them as they are",
+            self.arrow()
+        ))
     }
+}
+
+/// What stands in a list.
+pub(super) fn unlisted(ty: &ColumnType) -> Option<ColumnType> {
+    match ty {
+        ColumnType::List(item) => Some((**item).clone()),
+        ColumnType::Tensor { element, shape } => match shape.split_first() {
+            Some((None, [])) => Some(ColumnType::Scalar(*element)),
+            Some((None, rest)) if rest.iter().all(Option::is_some) => Some(ColumnType::tensor(*element, rest)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Values that join those of the column `here` were the same Arrow type before; nulls alone join any.
+///
+/// # Errors
+/// `Invalid`, naming both types: no export could give the column back.
+pub(super) fn check_same(here: &Column, ty: &ColumnType, properties: &BTreeMap<String, Value>) -> Result<()> {
+    let (own, new) = (Foreign::of_column(&here.ty, &here.properties), Foreign::of_column(ty, properties));
+    if own == new || new == Some(Foreign::Null) {
+        return Ok(());
+    }
+    let named = |foreign: Option<Foreign>, ty: &ColumnType| foreign.map_or(ty.to_string(), |foreign| foreign.arrow().to_string());
+    Err(Error::invalid(format!(
+        "column `{}`: the rows have values of {}, those of the table's column were {}; write the frame with that type",
+        here.name,
+        named(new, ty),
+        named(own, &here.ty)
+    )))
 }
 
 fn widened<From, To>(array: &ArrayRef) -> ArrayRef

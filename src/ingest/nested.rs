@@ -17,6 +17,9 @@ use crate::error::{Error, Result};
 pub(super) const NESTED: &str = "nested";
 /// The metadata of an Arrow field that says the column type which it had in a table.
 pub(super) const TYPE: &str = "tetrys.type";
+/// The metadata of an Arrow field that lists its other metadata that are JSON, where they are properties of a column: the rest
+/// is text.
+pub(super) const JSON: &str = "tetrys.json";
 
 /// Something around a column.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! `tetrys patch`, `tetrys replace-group` and `tetrys add-group`: a frame as a change of a table that is there.
 
 use std::{
-    fs::File,
-    io::{Read, Write},
+    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -10,11 +9,11 @@ use clap::Args;
 use serde_json::json;
 use tetrys::{
     Error, Table,
-    ingest::frame::{self, Frame, FrameFormat, FrameSettings},
+    ingest::frame::{self, Frame, FrameSettings},
 };
 
 use super::{
-    ingest::{Files, Storing, Text, say_missing},
+    ingest::{Files, Kind, Storing, Text, say_left_out, say_missing},
     write_json,
 };
 use crate::{
@@ -69,7 +68,7 @@ pub(crate) struct AddGroup {
 struct Given {
     /// The table: a path or URL
     table: String,
-    /// The file that holds the frame: Parquet, or Arrow IPC (Feather 2)
+    /// The file that holds the frame; - is standard input
     frame: PathBuf,
     #[command(flatten)]
     taken: Taken,
@@ -81,7 +80,7 @@ struct GivenGroup {
     table: String,
     /// The column group
     group: String,
-    /// The file that holds the frame: Parquet, or Arrow IPC (Feather 2)
+    /// The file that holds the frame; - is standard input
     frame: PathBuf,
     /// The index columns that find the rows; no two rows of the table have the same values in them
     #[arg(long, value_name = "C,..", value_delimiter = ',')]
@@ -94,6 +93,8 @@ struct GivenGroup {
 struct Taken {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    kind: Kind,
     #[command(flatten)]
     text: Text,
     #[command(flatten)]
@@ -136,11 +137,9 @@ fn words(names: &[String]) -> Vec<&str> {
 }
 
 impl Taken {
-    /// The frame in a file: Arrow by its first bytes, text by the ending of its name.
+    /// The frame in a file.
     fn open(&self, path: &Path) -> Result<Frame, Failure> {
-        let mut magic = [0; 6];
-        let arrow = File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"ARROW1";
-        self.text.open(path, if arrow { FrameFormat::Arrow } else { FrameFormat::of_path(path) })
+        self.text.open(path, self.kind.of(path))
     }
 }
 
@@ -153,6 +152,7 @@ impl Patch {
         let Given { table, frame, taken } = self.given;
         let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
         let settings = taken.settings(&table);
+        say_left_out(&frame, &settings);
         let next = frame::patch(&frame, &table, &words(&self.on), &settings).await.map_err(Failure::Input)?;
         say_missing(&settings.missing_files);
         taken.said(out, &next)
@@ -164,6 +164,7 @@ impl ReplaceGroup {
         let GivenGroup { table, group, frame, on, taken } = self.given;
         let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
         let settings = taken.settings(&table);
+        say_left_out(&frame, &settings);
         let next = frame::replace_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
         say_missing(&settings.missing_files);
         taken.said(out, &next)
@@ -175,6 +176,7 @@ impl AddGroup {
         let GivenGroup { table, group, frame, on, taken } = self.given;
         let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
         let settings = taken.settings(&table);
+        say_left_out(&frame, &settings);
         let next = frame::add_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
         say_missing(&settings.missing_files);
         taken.said(out, &next)

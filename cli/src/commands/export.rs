@@ -19,7 +19,7 @@ use tetrys::{
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
-    progress, text,
+    progress, staging, text,
 };
 
 #[derive(Debug, Subcommand)]
@@ -50,7 +50,7 @@ pub(crate) struct File {
     /// Rows for which this is true: SQL over index columns, as in `tetrys query`
     #[arg(long = "where", value_name = "SQL")]
     filter: Option<String>,
-    /// Structs, lists of structs and maps as the columns that they are in the table
+    /// Structs, lists of structs and maps as the columns that they are in the table, and values as it holds them: decimals are text
     #[arg(long)]
     flat: bool,
     /// The new file; - is stdout
@@ -122,8 +122,7 @@ impl File {
             done?;
             return Ok(Outcome::Done);
         }
-        let folder = self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(place)?;
+        let mut file = staging::new_file(&self.out).map_err(place)?;
         let done = export(&table, BufWriter::new(file.as_file_mut()), format, &settings, report).await;
         bar.finish_and_clear();
         let rows = done?;

@@ -10,17 +10,17 @@ use tetrys::{
     Error, Receipt, TableWriter, Ticket,
     ingest::{
         Target,
-        frame::{FrameFormat, FrameSettings, write_partition},
+        frame::{FrameSettings, write_partition},
     },
 };
 
 use super::{
-    ingest::{Choices, Writing, json_of, said_of, say_missing},
+    ingest::{Choices, Kind, Writing, json_of, said_of, say_left_out, say_missing},
     write_json,
 };
 use crate::{
     failure::{Failure, Outcome},
-    opening,
+    opening, staging,
 };
 
 #[derive(Debug, Subcommand)]
@@ -42,6 +42,8 @@ pub(crate) struct Begin {
     table: String,
     /// A frame with the columns of all partitions; its rows are not read
     frame: PathBuf,
+    #[command(flatten)]
+    kind: Kind,
     #[command(flatten)]
     choices: Choices,
     #[command(flatten)]
@@ -65,8 +67,10 @@ pub(crate) struct WritePartition {
     ticket: PathBuf,
     /// The partition's number
     number: u32,
-    /// The rows: a Parquet or Arrow file
+    /// The file that holds the rows; - is standard input
     frame: PathBuf,
+    #[command(flatten)]
+    kind: Kind,
     #[command(flatten)]
     choices: Choices,
     /// Where the receipt goes [default: stdout]
@@ -119,9 +123,10 @@ impl Begin {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         self.writing.is_for_one_session()?;
         let options = self.writing.options(&self.table).await?;
-        let frame = self.choices.text.open(&self.frame, FrameFormat::of_path(&self.frame))?;
+        let frame = self.choices.text.open(&self.frame, self.kind.of(&self.frame))?;
         let target = self.writing.target();
         let settings = FrameSettings { target, ..self.choices.settings() };
+        say_left_out(&frame, &settings);
         let writer = match target {
             Target::New => {
                 let schema = settings.schema(&frame).map_err(Failure::Input)?;
@@ -143,8 +148,9 @@ impl Begin {
 impl WritePartition {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let writer = TableWriter::join(opening::store(&self.table)?, &ticket(&self.ticket)?)?;
-        let frame = self.choices.text.open(&self.frame, FrameFormat::of_path(&self.frame))?;
+        let frame = self.choices.text.open(&self.frame, self.kind.of(&self.frame))?;
         let settings = self.choices.settings();
+        say_left_out(&frame, &settings);
         let written = write_partition(&frame, &writer, self.number, &settings).await;
         say_missing(&settings.missing_files);
         let receipt = serde_json::to_string(&written.map_err(Failure::Input)?);
@@ -193,8 +199,7 @@ fn write_line(out: &mut dyn Write, path: Option<&Path>, line: &str, json: bool) 
         writeln!(out, "{line}")?;
         return Ok(Outcome::Done);
     };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+    let written = staging::new_file(path).and_then(|mut file| {
         writeln!(file, "{line}")?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|error| error.error)

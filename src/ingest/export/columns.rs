@@ -16,8 +16,8 @@ use super::{
 use crate::{
     error::Result,
     ingest::{
-        foreign::{ARROW, Foreign, PRECISION, SCALE},
-        nested::{Leaf, NESTED, TYPE, Within, around, lists},
+        foreign::{ARROW, Foreign, PRECISION, SCALE, unlisted},
+        nested::{JSON, Leaf, NESTED, TYPE, Within, around, lists},
     },
     schema::{self, Column, ColumnType, Primitive},
     table::Table,
@@ -71,7 +71,7 @@ pub(super) async fn chosen(table: &Table, settings: &ExportSettings) -> Result<V
         };
         *way = way.take().filter(|way| !collides(way));
     }
-    Ok(columns.into_iter().zip(ways).map(|(column, way)| exported(column, way)).collect())
+    Ok(columns.into_iter().zip(ways).map(|(column, way)| exported(column, way, settings.flat)).collect())
 }
 
 /// Whether the column has the lists that stand around it.
@@ -79,18 +79,24 @@ fn fits(ty: &ColumnType, around: &[Within]) -> bool {
     (0..lists(around)).try_fold(ty.clone(), |ty, _| unlisted(&ty)).is_some()
 }
 
-fn exported(column: &Described, way: Option<(Vec<Within>, String)>) -> Exported {
+fn exported(column: &Described, way: Option<(Vec<Within>, String)>, flat: bool) -> Exported {
     let (around, name) = way.unwrap_or_else(|| (Vec::new(), column.name.clone()));
     let depth = lists(&around);
     let bottom = (0..depth).fold(column.ty.clone(), |ty, _| unlisted(&ty).unwrap_or(ty));
-    let foreign = Foreign::said(&column.properties).filter(|foreign| fits_foreign(&column.ty, *foreign));
+    // A flat export gives what the table holds: nothing in it can be unlike what its properties say.
+    let foreign = Foreign::of_column(&column.ty, &column.properties).filter(|_| !flat);
     let plain = natural_type(&bottom, depth == 0);
     let arrow = foreign.map_or(plain.clone(), |foreign| foreign.given_type(&plain));
     let own = [ARROW, NESTED, PRECISION, SCALE];
     let is_own = |key: &str| own.contains(&key) && (key == NESTED || foreign.is_some());
-    let said = column.properties.iter().filter(|(key, _)| !is_own(key));
-    let mut metadata: std::collections::HashMap<String, String> =
-        said.map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))).collect();
+    let said: Vec<(&String, &Value)> = column.properties.iter().filter(|(key, _)| !is_own(key)).collect();
+    let other: Vec<&String> = said.iter().filter(|(_, value)| !value.is_string()).map(|(key, _)| *key).collect();
+    let other = (!other.is_empty()).then(|| (JSON.to_owned(), Value::from_iter(other.into_iter().cloned()).to_string()));
+    let mut metadata: std::collections::HashMap<String, String> = said
+        .iter()
+        .map(|(key, value)| ((*key).clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        .collect();
+    metadata.extend(other);
     let field = bottom.arrow_field(&name);
     if field.data_type() == &arrow && needs_extension(&bottom) {
         metadata.extend(field.metadata().iter().map(|(key, value)| (key.clone(), value.clone())));
@@ -110,32 +116,6 @@ impl Exported {
             Some(foreign) => foreign.given(&array),
             None => Ok(array),
         }
-    }
-}
-
-/// Whether values of a column can be what its properties say: someone may have set them.
-fn fits_foreign(ty: &ColumnType, foreign: Foreign) -> bool {
-    let own = Foreign::of(&foreign.arrow()).map(|(_, own)| own);
-    let mut ty = Some(ty.clone());
-    while let Some(found) = ty {
-        if own.as_ref() == Some(&found) {
-            return true;
-        }
-        ty = unlisted(&found);
-    }
-    false
-}
-
-/// What stands in a list.
-fn unlisted(ty: &ColumnType) -> Option<ColumnType> {
-    match ty {
-        ColumnType::List(item) => Some((**item).clone()),
-        ColumnType::Tensor { element, shape } => match shape.split_first() {
-            Some((None, [])) => Some(ColumnType::Scalar(*element)),
-            Some((None, rest)) if rest.iter().all(Option::is_some) => Some(ColumnType::tensor(*element, rest)),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -53,7 +53,7 @@ pub struct ExportSettings {
     pub columns: Vec<String>,
     /// The rows, counted from 0; they are written in the order of the table. `None`: all.
     pub rows: Option<Vec<u64>>,
-    /// Structs, lists of structs and maps as the columns that they became.
+    /// Structs, lists of structs and maps as the columns that they became, and values as the table holds them: decimals are text.
     pub flat: bool,
 }
 

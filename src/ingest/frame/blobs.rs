@@ -35,10 +35,15 @@ impl Files {
     /// Files below `root`.
     ///
     /// # Errors
-    /// As the file system says where the current folder is unknown.
+    /// `NotFound` where files are to be read and the root is no folder; as the file system says where the current folder is
+    /// unknown.
     pub(super) fn new(root: &Path, settings: &FrameSettings) -> Result<Self> {
         let root = std::path::absolute(root).map_err(|error| Error::from(error).at(root.display()))?;
         let blobs = settings.blobs.clone();
+        // Else every file of a root that was misspelt would count as missing.
+        if !blobs.is_empty() && !root.is_dir() {
+            return Err(Error::not_found(format!("{}: no such folder; expected the root of the frame's files", root.display())));
+        }
         let absent = settings.missing_files.clone();
         let most = settings.max_blob.unwrap_or(MAX_BLOB).min(MAX_BLOB);
         Ok(Self { real: root.canonicalize().ok(), root: normal(&root), blobs, missing: settings.missing, most, absent })

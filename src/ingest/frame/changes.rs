@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    ingest::foreign::check_same,
     schema::ColumnType,
     table::{GroupReplacer, Table},
 };
@@ -38,6 +39,7 @@ use crate::{
 pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSettings) -> Result<Table> {
     let taken = Taken::of(frame, settings)?;
     let place = |error: Error| error.at(frame.path().display());
+    taken.check(table, on).map_err(place)?;
     table.patch(on, &taken.all(frame)?, settings.write.clone()).await.map_err(place)
 }
 
@@ -52,6 +54,7 @@ pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str]
     let taken = Taken::of(frame, settings)?;
     let place = |error: Error| error.at(frame.path().display());
     writer.check_names(on, taken.columns.iter().map(|(name, ..)| name.as_str())).map_err(place)?;
+    taken.check(table, on).map_err(place)?;
     taken.write(frame, writer, on).await
 }
 
@@ -85,6 +88,17 @@ impl Taken {
         let paths = |blob: &Blob| BTreeMap::from([("paths".to_owned(), Value::from(blob.paths.as_str()))]);
         columns.extend(settings.blobs.iter().map(|blob| (blob.column.clone(), ColumnType::Binary, paths(blob))));
         Ok(Self { plan: plan(frame, settings, kept)?, columns })
+    }
+
+    /// Whether the values may join those of the table's columns; of the key columns `on` nothing is written.
+    fn check(&self, table: &Table, on: &[&str]) -> Result<()> {
+        for (name, ty, properties) in self.columns.iter().filter(|(name, ..)| !on.contains(&name.as_str())) {
+            // Another type is found where the rows are written.
+            if let Some(column) = table.schema().column_named(name).filter(|column| column.ty == *ty) {
+                check_same(column, ty, properties)?;
+            }
+        }
+        Ok(())
     }
 
     /// All rows at once.

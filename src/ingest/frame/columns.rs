@@ -20,7 +20,7 @@ use crate::{
     error::{Error, Result},
     ingest::{
         foreign::Foreign,
-        nested::{self, Kind, TYPE, Within},
+        nested::{self, JSON, Kind, TYPE, Within},
     },
     schema::{ColumnType, Primitive, TimeUnit},
 };
@@ -126,9 +126,15 @@ fn push(field: &Field, column: Column<'_>, columns: &mut Vec<FrameColumn>) {
         }
         _ => {}
     }
-    let own = |key: &&String| *key != TYPE && !key.starts_with("ARROW:") && !key.starts_with("PARQUET:");
+    let own = |key: &&String| *key != TYPE && *key != JSON && !key.starts_with("ARROW:") && !key.starts_with("PARQUET:");
     let said = field.metadata().iter().filter(|(key, _)| own(key));
-    let mut properties: BTreeMap<String, Value> = said.map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
+    // An export of ours names the properties that were no text.
+    let json = field.metadata().get(JSON).and_then(|names| serde_json::from_str::<Vec<String>>(names).ok()).unwrap_or_default();
+    let value = |key: &String, text: &String| match json.contains(key) {
+        true => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str())),
+        false => Value::from(text.as_str()),
+    };
+    let mut properties: BTreeMap<String, Value> = said.map(|(key, text)| (key.clone(), value(key, text))).collect();
     let lists = column.path.iter().filter(|step| matches!(step, Step::Items)).count();
     let ty = typed.map(|(ty, foreign)| {
         properties.extend(foreign.into_iter().flat_map(Foreign::properties).map(|(key, value)| (key.to_owned(), value)));

@@ -1,9 +1,11 @@
 //! The types of columns in text, from all of their values: CSV cells and lines of JSON.
 //!
-//! A type is taken only where every value comes back the same from it: `007` and `1e400` stay text, whole numbers that no float
-//! holds exactly do not become floats. An empty cell is null.
+//! A type is taken only where every value comes back the same from it: `007` and `1e400` stay text, numbers that no float gives
+//! back do not become floats. An empty cell is null. Where a type is said of a column, every value must fit it as it is: a
+//! reader would cut a fraction or move a time without a word.
 
 use std::{
+    cell::RefCell,
     fmt,
     io::{BufRead, Read},
     sync::Arc,
@@ -17,7 +19,7 @@ use super::spool::Types;
 use crate::{
     error::{Error, Result, short},
     ingest::nested::TYPE,
-    schema::{self, ColumnType},
+    schema::{self, ColumnType, Primitive, TimeUnit},
 };
 
 /// Beyond it not every whole number is a float.
@@ -27,7 +29,7 @@ const EXACT: u64 = 1 << 53;
 ///
 /// # Errors
 /// `Invalid` for a line with another number of cells or that is no UTF-8, naming it; `NotFound` for a name in `types` that is no
-/// column.
+/// column; `Invalid` for a cell that does not fit the type that `types` says.
 pub(super) fn csv_schema(reader: impl Read, delimiter: u8, types: &Types) -> Result<ArrowSchema> {
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(reader);
     let unfit = |error: csv::Error| match error.into_kind() {
@@ -43,10 +45,19 @@ pub(super) fn csv_schema(reader: impl Read, delimiter: u8, types: &Types) -> Res
     };
     let names: Vec<String> = reader.headers().map_err(unfit)?.iter().map(str::to_owned).collect();
     let mut cells = vec![Cells::default(); names.len()];
+    let said: Vec<Option<&ColumnType>> = names.iter().map(|name| types.get(name)).collect();
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(unfit)? {
-        for (cells, cell) in cells.iter_mut().zip(&record) {
-            cells.see(cell);
+        for (place, (cells, cell)) in cells.iter_mut().zip(&record).enumerate() {
+            match said[place] {
+                None => cells.see(cell),
+                Some(ty) if !fits(ty, cell) => {
+                    let line = record.position().map_or(0, csv::Position::line);
+                    let name = &names[place];
+                    return Err(Error::invalid(format!("line {line}: column `{name}`: {}", unlike(ty, format!("`{cell}`")))));
+                }
+                Some(_) => {}
+            }
         }
     }
     fields(names.into_iter().zip(cells.iter().map(Cells::arrow)), types)
@@ -74,6 +85,50 @@ fn fields(found: impl Iterator<Item = (String, DataType)>, types: &Types) -> Res
         ))),
     };
     Ok(ArrowSchema::new(found.into_iter().map(field).collect::<Result<Vec<_>>>()?))
+}
+
+/// Whether a reader that takes the text as a value of the type takes all of it, if it takes it at all.
+fn fits(ty: &ColumnType, text: &str) -> bool {
+    let (unit, zone) = match ty {
+        ColumnType::Timestamp(unit, zone) => (unit, zone),
+        // Of a time the date alone would be taken.
+        ColumnType::Date => return text.trim().len() <= 10,
+        _ => return true,
+    };
+    let most = match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    };
+    // What is behind the date and the character after it.
+    let text = text.trim();
+    let Some(time) = text.get(11..) else { return text.is_empty() || zone.is_none() };
+    let end = time.find(|part: char| !part.is_ascii_digit() && !matches!(part, ':' | '.' | ',')).unwrap_or(time.len());
+    let (time, behind) = time.split_at(end);
+    let digits = time.split_once(['.', ',']).map_or(0, |(_, digits)| digits.trim_end_matches('0').len());
+    digits <= most && behind.is_empty() == zone.is_none()
+}
+
+/// What is said of a value that does not fit the type of its column.
+fn unlike(ty: &ColumnType, found: impl fmt::Display) -> String {
+    let hint = match ty {
+        ColumnType::Timestamp(_, None) => " (no zone, and no more digits of the second than the unit has)",
+        ColumnType::Timestamp(_, Some(_)) => " (with a zone, and no more digits of the second than the unit has)",
+        ty if is_counted(ty) => " (a whole number)",
+        _ => "",
+    };
+    format!("declared as {ty}{hint}, found {}", short(found))
+}
+
+/// Whether values of the type are whole numbers.
+fn is_counted(ty: &ColumnType) -> bool {
+    match ty {
+        ColumnType::Scalar(primitive) => {
+            !matches!(primitive, Primitive::Bool | Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64)
+        }
+        ty => matches!(ty, ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_)),
+    }
 }
 
 /// What all cells of a column have been so far.
@@ -168,7 +223,35 @@ fn is_float(cell: &str, whole: bool) -> bool {
         && before.len() + behind.len() > usize::from(!mantissa.contains('.'))
         && !exponent.is_empty()
         && digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
-    sound && cell.parse::<f64>().is_ok_and(f64::is_finite)
+    sound && comes_back(cell, before, behind, exponent)
+}
+
+/// Whether the float that is nearest to a number has the number's digits, as many as it has.
+fn comes_back(cell: &str, before: &str, behind: &str, exponent: &str) -> bool {
+    let all = format!("{before}{behind}");
+    let significant = all.trim_start_matches('0');
+    let zeros = all.len() - significant.len();
+    let digits = significant.trim_end_matches('0');
+    let Some(value) = cell.parse::<f64>().ok().filter(|value| value.is_finite()) else { return false };
+    if digits.is_empty() {
+        return true;
+    }
+    let Some(exponent) = exponent.parse::<i64>().ok().and_then(|exponent| {
+        exponent.checked_add(i64::try_from(before.len()).ok()?)?.checked_sub(i64::try_from(zeros).ok()?.checked_add(1)?)
+    }) else {
+        return false;
+    };
+    match digits.len() {
+        // Every float of a usual size keeps so many.
+        ..=15 if (-300..=300).contains(&exponent) => true,
+        // No float has more.
+        768.. => false,
+        count => {
+            let given = format!("{:.*e}", count - 1, value.abs());
+            let (mantissa, power) = given.split_once('e').unwrap_or((&given, "0"));
+            mantissa.replace('.', "") == digits && power.parse() == Ok(exponent)
+        }
+    }
 }
 
 /// `2020-02-29T12:00:00.25`, with a blank instead of the `T`, and `Z` behind it: whether it has that, and digits of the second.
@@ -193,7 +276,8 @@ fn time_of(cell: &str) -> Option<(bool, usize)> {
 /// The columns of lines of JSON, in the order in which their names first appear.
 ///
 /// # Errors
-/// `Invalid` for a line that is no object, or whose value has no type in common with those before, naming it.
+/// `Invalid` for a line that is no object, or whose value has no type in common with those before or does not fit the type that
+/// `types` says, naming it; `NotFound` for a name in `types` that is no column.
 pub(super) fn json_schema(mut reader: impl BufRead, types: &Types) -> Result<ArrowSchema> {
     let mut all = Kind::Object(Vec::new());
     let mut line = Vec::new();
@@ -212,20 +296,52 @@ pub(super) fn json_schema(mut reader: impl BufRead, types: &Types) -> Result<Arr
             return Err(place(&"expected an object on every line"));
         }
         let mut json = serde_json::Deserializer::from_slice(&line);
-        All(&mut all).deserialize(&mut json).and_then(|()| json.end()).map_err(|error| place(&error))?;
+        let exact = RefCell::new(exact_numbers(&line).into_iter());
+        let seen = All { kind: &mut all, exact: &exact, types }.deserialize(&mut json);
+        seen.and_then(|()| json.end()).map_err(|error| place(&error))?;
     }
     let Kind::Object(columns) = all else { return Err(Error::internal("lines that are no objects")) };
-    let typed = columns.into_iter().map(|(name, kind)| {
-        let arrow = if types.contains_key(&name) { Ok(DataType::Null) } else { kind.arrow() };
-        Ok((name.clone(), arrow.map_err(|error| error.at(format!("column `{name}`")))?))
-    });
+    let typed = columns
+        .into_iter()
+        .map(|(name, kind)| Ok((name.clone(), kind.arrow().map_err(|error| error.at(format!("column `{name}`")))?)));
     fields(typed.collect::<Result<Vec<_>>>()?.into_iter(), types)
+}
+
+/// Of each number in a line of JSON, in order: whether a type gives it back.
+fn exact_numbers(line: &[u8]) -> Vec<bool> {
+    let mut numbers = Vec::new();
+    let mut place = 0;
+    while let Some(byte) = line.get(place) {
+        match byte {
+            b'"' => {
+                place += 1;
+                while line.get(place).is_some_and(|byte| *byte != b'"') {
+                    place += if line[place] == b'\\' { 2 } else { 1 };
+                }
+                place += 1;
+            }
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+                let end = place + line[place..].iter().take_while(is_part).count();
+                let text = str::from_utf8(&line[place..end]).unwrap_or_default();
+                numbers.push(match is_whole(text) {
+                    true => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
+                    false => is_float(text, false),
+                });
+                place = end;
+            }
+            _ => place += 1,
+        }
+    }
+    numbers
 }
 
 /// What all values at a place have been so far.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Null,
+    /// A column whose type was said.
+    Said(ColumnType),
     Bool,
     /// The least and the greatest; whether each of them, and each number with a point among them, is a float.
     Number {
@@ -242,7 +358,7 @@ enum Kind {
 impl Kind {
     fn name(&self) -> &'static str {
         match self {
-            Self::Null => "null",
+            Self::Null | Self::Said(_) => "null",
             Self::Bool => "a bool",
             Self::Number { .. } => "a number",
             Self::Text => "text",
@@ -253,7 +369,7 @@ impl Kind {
 
     fn arrow(&self) -> Result<DataType> {
         Ok(match self {
-            Self::Null => DataType::Null,
+            Self::Null | Self::Said(_) => DataType::Null,
             Self::Bool => DataType::Boolean,
             Self::Number { whole: true, greatest, .. } if i64::try_from(*greatest).is_ok() => DataType::Int64,
             Self::Number { whole: true, least, .. } if *least >= 0 => DataType::UInt64,
@@ -273,6 +389,8 @@ impl Kind {
     fn and<E: de::Error>(&mut self, seen: Self) -> Result<(), E> {
         match (&mut *self, seen) {
             (Self::Null, seen) => *self = seen,
+            (Self::Said(ty), seen @ (Self::List(_) | Self::Object(_))) => return Err(E::custom(unlike(ty, seen.name()))),
+            (Self::Said(_), _) => {}
             (Self::Bool, Self::Bool) | (Self::Text, Self::Text) | (Self::List(_), Self::List(_)) => {}
             (Self::Object(_), Self::Object(_)) => {}
             (
@@ -293,7 +411,22 @@ impl Kind {
 }
 
 /// Takes a value in among all of its place.
-struct All<'a>(&'a mut Kind);
+struct All<'a> {
+    kind: &'a mut Kind,
+    /// Whether a type gives back each of the numbers that are still to come in the line.
+    exact: &'a RefCell<std::vec::IntoIter<bool>>,
+    /// The types that were said of the members of an object here.
+    types: &'a Types,
+}
+
+/// Inside of columns no types are said.
+static NO_TYPES: Types = Types::new();
+
+impl All<'_> {
+    fn is_exact(&self) -> bool {
+        self.exact.borrow_mut().next().unwrap_or(true)
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for All<'_> {
     type Value = ();
@@ -315,44 +448,53 @@ impl<'de> Visitor<'de> for All<'_> {
     }
 
     fn visit_bool<E: de::Error>(self, _: bool) -> Result<(), E> {
-        self.0.and(Kind::Bool)
+        self.kind.and(Kind::Bool)
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<(), E> {
+        self.is_exact();
         let greatest = u64::try_from(number).unwrap_or(0);
-        self.0.and(Kind::Number { least: number, greatest, whole: true, exact: number.unsigned_abs() <= EXACT })
+        self.kind.and(Kind::Number { least: number, greatest, whole: true, exact: number.unsigned_abs() <= EXACT })
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<(), E> {
-        self.0.and(Kind::Number { least: 0, greatest: number, whole: true, exact: number <= EXACT })
+        self.is_exact();
+        self.kind.and(Kind::Number { least: 0, greatest: number, whole: true, exact: number <= EXACT })
     }
 
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<(), E> {
-        self.0.and(Kind::Number { least: 0, greatest: 0, whole: false, exact: true })
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<(), E> {
+        let exact = self.is_exact();
+        match self.kind {
+            Kind::Said(ty) if is_counted(ty) && !(exact && number.fract() == 0.0) => Err(E::custom(unlike(ty, number))),
+            kind => kind.and(Kind::Number { least: 0, greatest: 0, whole: false, exact }),
+        }
     }
 
-    fn visit_str<E: de::Error>(self, _: &str) -> Result<(), E> {
-        self.0.and(Kind::Text)
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
+        match self.kind {
+            Kind::Said(ty) if !fits(ty, text) => Err(E::custom(unlike(ty, format!("`{text}`")))),
+            kind => kind.and(Kind::Text),
+        }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        self.0.and(Kind::List(Box::new(Kind::Null)))?;
-        if let Kind::List(kind) = self.0 {
-            while items.next_element_seed(All(kind))?.is_some() {}
+        self.kind.and(Kind::List(Box::new(Kind::Null)))?;
+        if let Kind::List(kind) = self.kind {
+            while items.next_element_seed(All { kind, exact: self.exact, types: &NO_TYPES })?.is_some() {}
         }
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        self.0.and(Kind::Object(Vec::new()))?;
-        if let Kind::Object(parts) = self.0 {
+        self.kind.and(Kind::Object(Vec::new()))?;
+        if let Kind::Object(parts) = self.kind {
             while let Some(name) = members.next_key::<String>()? {
                 let place = parts.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-                    parts.push((name.clone(), Kind::Null));
+                    parts.push((name.clone(), self.types.get(&name).cloned().map_or(Kind::Null, Kind::Said)));
                     parts.len() - 1
                 });
                 members
-                    .next_value_seed(All(&mut parts[place].1))
+                    .next_value_seed(All { kind: &mut parts[place].1, exact: self.exact, types: &NO_TYPES })
                     .map_err(|error| de::Error::custom(format!("`{name}`: {error}")))?;
             }
         }
@@ -386,6 +528,22 @@ mod tests {
             (&["1", "0.5", "-1e-3", "NaN"], DataType::Float64),
             (&["0.5", "9007199254740993"], DataType::Utf8),
             (&["1e400"], DataType::Utf8),
+            (&["1e-400"], DataType::Utf8),
+            (&["4e-324"], DataType::Utf8),
+            (&["9007199254740993.0"], DataType::Utf8),
+            (&["0.1234567890123456789"], DataType::Utf8),
+            (
+                &[
+                    "0.30000000000000004",
+                    "-0.0e-999",
+                    "5e-324",
+                    "1.7976931348623157e308",
+                    "0.10000000000000001",
+                    "1e22",
+                    "2.50000000000000000000",
+                ],
+                DataType::Float64,
+            ),
             (&["1.5.2"], DataType::Utf8),
             (&["."], DataType::Utf8),
             (&["true", "false"], DataType::Boolean),
@@ -418,6 +576,9 @@ mod tests {
             ("{\"a\":1}{\"a\":2}", "line 1: trailing"),
             ("{\"a\":9007199254740993}\n{\"a\":0.5}", "column `a`: numbers that no type holds exactly"),
             ("{\"a\":-1}\n{\"a\":18446744073709551615}", "column `a`: numbers that no type holds exactly"),
+            ("{\"b-1\":0.5,\"a\":18446744073709551617}", "column `a`: numbers that no type holds exactly"),
+            ("{\"b\":\"1,\\\"2\",\"a\":1e-400}", "column `a`: numbers that no type holds exactly"),
+            ("{\"a\":9007199254740993.0}", "column `a`: numbers that no type holds exactly"),
         ] {
             let error = schema(lines).unwrap_err().to_string();
             assert!(error.contains(says), "{lines}: {error}");

@@ -9,7 +9,7 @@ use std::{
 use super::{columns::FrameColumn, source::Frame};
 use crate::{
     error::{Error, Result, short},
-    ingest::partitions::Target,
+    ingest::{foreign::check_same, partitions::Target},
     schema::{self, Column, ColumnGroup, ColumnType, Schema},
     table::Table,
     write::WriteOptions,
@@ -218,6 +218,7 @@ impl FrameSettings {
         let binary = ColumnType::Binary;
         let own = kept.iter().map(|column| (column.name.as_str(), column.ty.as_ref().unwrap_or(&binary)));
         let found: Vec<(&str, &ColumnType)> = own.chain(self.blob_names().map(|name| (name, &binary))).collect();
+        let none = BTreeMap::new();
         for (name, ty) in &found {
             match here.column_named(name) {
                 None => {
@@ -233,7 +234,10 @@ impl FrameSettings {
                         column.ty
                     )));
                 }
-                Some(_) => {}
+                Some(column) => {
+                    let own = kept.iter().find(|own| own.name == *name);
+                    check_same(column, ty, own.map_or(&none, |own| &own.properties))?;
+                }
             }
         }
         let lacking: Vec<&str> = here.columns().iter().map(|column| column.name.as_str()).collect();

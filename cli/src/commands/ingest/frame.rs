@@ -1,7 +1,8 @@
 //! `tetrys ingest parquet`, `arrow`, `csv` and `ndjson`: any frame becomes a new table.
 
 use std::{
-    io::Write,
+    fs::File,
+    io::{Read, Write},
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -75,15 +76,48 @@ pub(crate) struct Text {
     /// Of CSV and lines of JSON: the type of a column, whatever its values look like; may be given several times
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = typed)]
     types: Vec<(String, ColumnType)>,
-    /// Of CSV: the character between cells; `tab` is one
-    #[arg(long, value_name = "C", default_value = ",", value_parser = delimiter)]
-    delimiter: u8,
+    /// Of CSV: the character between cells; `tab` is one [default: a comma; a tab for a file called .tsv]
+    #[arg(long, value_name = "C", value_parser = delimiter)]
+    delimiter: Option<u8>,
+}
+
+/// What kind of file holds a frame.
+#[derive(Args, Debug)]
+pub(crate) struct Kind {
+    /// What kind of file the frame is [default: as its first bytes or the ending of its name say, .csv, .tsv, .ndjson, .jsonl, .arrow,
+    /// .feather, .ipc; Parquet else, and from standard input]
+    #[arg(long, value_parser = kind())]
+    format: Option<FrameFormat>,
+}
+
+impl Kind {
+    /// The format of the frame in a file: Arrow by its first bytes, others by the ending of its name.
+    pub(crate) fn of(&self, path: &Path) -> FrameFormat {
+        let mut magic = [0; 6];
+        let is_arrow = || File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"ARROW1";
+        match self.format {
+            Some(format) => format,
+            None if path != Path::new("-") && path.is_file() && is_arrow() => FrameFormat::Arrow,
+            None => FrameFormat::of_path(path),
+        }
+    }
+}
+
+fn kind() -> impl TypedValueParser<Value = FrameFormat> {
+    PossibleValuesParser::new(["parquet", "arrow", "csv", "ndjson"]).map(|text| match text.as_str() {
+        "arrow" => FrameFormat::Arrow,
+        "csv" => FrameFormat::Csv,
+        "ndjson" => FrameFormat::Ndjson,
+        _ => FrameFormat::Parquet,
+    })
 }
 
 impl Text {
     /// The frame in a file, or in standard input.
     pub(crate) fn open(&self, path: &Path, format: FrameFormat) -> Result<Frame, Failure> {
-        let text = TextSettings { delimiter: self.delimiter, types: self.types.iter().cloned().collect() };
+        let is_tsv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tsv"));
+        let delimiter = self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' });
+        let text = TextSettings { delimiter, types: self.types.iter().cloned().collect() };
         let is_text = matches!(format, FrameFormat::Csv | FrameFormat::Ndjson);
         if !is_text && !self.types.is_empty() {
             return Err(Failure::Input(Error::invalid(format!("--type: {} says its types itself", path.display()))));
@@ -190,6 +224,15 @@ fn group(text: &str) -> Result<(String, Vec<String>), String> {
     }
 }
 
+/// Which columns `--skip-unsupported` leaves out.
+pub(crate) fn say_left_out(frame: &Frame, settings: &FrameSettings) {
+    if settings.skip_unsupported {
+        for (name, ty) in frame.unsupported() {
+            say(format_args!("note: column `{}` is left out: no column type for {ty}", text::printable(name)));
+        }
+    }
+}
+
 /// How many files were not there, of each blob.
 pub(crate) fn say_missing(missing: &MissingFiles) {
     for (blob, count) in missing.counts() {
@@ -213,11 +256,7 @@ impl FrameCommand {
         };
         let store = crate::opening::store(&self.table)?;
         let frame = text.open(&self.frame, format)?;
-        if settings.skip_unsupported {
-            for (name, ty) in frame.unsupported() {
-                say(format_args!("note: column `{name}` is left out: no column type for {ty}"));
-            }
-        }
+        say_left_out(&frame, &settings);
         let bar = progress::rows("ingest", frame.rows(), self.writing.quiet);
         let moved = bar.clone();
         let table = ingest(&frame, store, &settings, move |rows| moved.set_position(rows)).await;

@@ -3,7 +3,7 @@
 mod frame;
 mod l5;
 
-pub(crate) use frame::{Choices, Files, Text, say_missing};
+pub(crate) use frame::{Choices, Files, Kind, Text, say_left_out, say_missing};
 
 use std::io::Write;
 
