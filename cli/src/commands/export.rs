@@ -50,7 +50,8 @@ pub(crate) struct File {
     /// Rows for which this is true: SQL over index columns, as in `tetrys query`
     #[arg(long = "where", value_name = "SQL")]
     filter: Option<String>,
-    /// Structs, lists of structs and maps as the columns that they are in the table, and values as it holds them: decimals are text
+    /// Structs, lists of structs and maps as the columns that they are in the table, and values as it holds them: decimals are
+    /// text
     #[arg(long)]
     flat: bool,
     /// The new file; - is stdout

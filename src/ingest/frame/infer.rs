@@ -246,11 +246,11 @@ fn comes_back(cell: &str, before: &str, behind: &str, exponent: &str) -> bool {
         ..=15 if (-300..=300).contains(&exponent) => true,
         // No float has more.
         768.. => false,
-        count => {
-            let given = format!("{:.*e}", count - 1, value.abs());
-            let (mantissa, power) = given.split_once('e').unwrap_or((&given, "0"));
+        // A digit that is halfway between two is written as either.
+        count => [format!("{:.*e}", count - 1, value.abs()), format!("{:e}", value.abs())].iter().any(|given| {
+            let (mantissa, power) = given.split_once('e').unwrap_or((given, "0"));
             mantissa.replace('.', "") == digits && power.parse() == Ok(exponent)
-        }
+        }),
     }
 }
 

@@ -84,8 +84,8 @@ pub(crate) struct Text {
 /// What kind of file holds a frame.
 #[derive(Args, Debug)]
 pub(crate) struct Kind {
-    /// What kind of file the frame is [default: as its first bytes or the ending of its name say, .csv, .tsv, .ndjson, .jsonl, .arrow,
-    /// .feather, .ipc; Parquet else, and from standard input]
+    /// What kind of file the frame is [default: as its first bytes or the ending of its name say; else, and of standard input,
+    /// Parquet]
     #[arg(long, value_parser = kind())]
     format: Option<FrameFormat>,
 }
