@@ -93,8 +93,10 @@ pub(crate) struct Kind {
 impl Kind {
     /// The format of the frame in a file: Arrow by its first bytes, others by the ending of its name.
     pub(crate) fn of(&self, path: &Path) -> FrameFormat {
-        let mut magic = [0; 6];
-        let is_arrow = || File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"ARROW1";
+        let is_arrow = || {
+            let mut magic = [0; 6];
+            File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"ARROW1"
+        };
         match self.format {
             Some(format) => format,
             None if path != Path::new("-") && path.is_file() && is_arrow() => FrameFormat::Arrow,
