@@ -26,8 +26,8 @@ fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
 /// What a commit says that lacks receipts.
 fn no_receipt(missing: impl std::fmt::Display, of: u32) -> String {
     format!(
-        "no receipt for partition {missing} of {of}: finished partitions left theirs in the store, where TableWriter::receipts \
-         (--found) finds them; TableWriter::abandon (--abandon NUMBER) leaves the rows of a partition out"
+        "no receipt for partition {missing} of {of}: finished partitions left theirs in the store: the session's \
+         `receipts` (--found) finds them; `abandon` (--abandon NUMBER) leaves the rows of a partition out"
     )
 }
 

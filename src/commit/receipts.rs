@@ -60,8 +60,8 @@ pub fn in_order_without(
     }
     let more = if missing.next().is_some() { " and more" } else { "" };
     Err(Error::invalid(format!(
-        "no receipt for partition {}{more} of {expected}: finished partitions left theirs in the store, where TableWriter::receipts \
-         (--found) finds them; TableWriter::abandon (--abandon NUMBER) leaves the rows of a partition out",
+        "no receipt for partition {}{more} of {expected}: finished partitions left theirs in the store: the session's \
+         `receipts` (--found) finds them; `abandon` (--abandon NUMBER) leaves the rows of a partition out",
         named.join(", ")
     )))
 }

@@ -127,7 +127,7 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
             value.checked_mul(scale).ok_or_else(|| {
                 Error::unsupported(format!(
                     "index column `{name}`: {value} seconds are more milliseconds than 64 bits hold, in which frames have them; \
-                     choose the other columns (Table::index_columns)"
+                     load the other columns alone"
                 ))
             })
         };

@@ -342,8 +342,8 @@ pub(super) fn unique_names(index: &Index) -> Result<()> {
     let grouped = index.sources.iter().flat_map(|source| source.columns.iter().map(move |(name, _)| (source, name)));
     match grouped.into_iter().find(|(_, name)| index.frame.column(name).is_ok()) {
         Some((source, name)) => Err(Error::invalid(format!(
-            "column `{name}` is an index column of the frame and a group column of {}: give the index column another name, by \
-             Index::with_frame, or leave it out by Index::select",
+            "column `{name}` is an index column of the frame and a group column of {}: give the index column another name \
+             in the frame, or leave it out of it",
             source.table.url()
         ))),
         None => Ok(()),
