@@ -425,6 +425,33 @@ fn a_session_whose_receipts_were_lost_is_committed_with_those_in_the_store() {
 }
 
 #[test]
+fn a_session_of_several_processes_adds_its_rows_once_whoever_commits_it_and_whatever_came_before() {
+    let (_, store) = memory();
+    block_on(async {
+        let rows = small_rows("a", &[1, 2]);
+        let table = common::tables::write(store.clone(), small(), WriteOptions::default(), &[rows]).await.unwrap();
+        let writer = table.append(WriteOptions::default()).await.unwrap();
+        let ticket = writer.ticket().unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&small_rows("b", &[1, 2])).await.unwrap();
+        let receipt = partition.finish().await.unwrap();
+        // Another process is ready to commit, somebody else appends, and the first process commits on top of that.
+        let late = TableWriter::join(store.clone(), &ticket).unwrap();
+        late.expect_partitions(1);
+        let other = table.append(WriteOptions::default()).await.unwrap();
+        let mut partition = other.partition().unwrap();
+        partition.write(&small_rows("c", &[1])).await.unwrap();
+        other.commit([partition.finish().await.unwrap()]).await.unwrap();
+        let made = writer.commit([receipt.clone()]).await.unwrap();
+        assert_eq!((made.version(), made.rows()), (3, 5));
+        let again = late.commit([receipt]).await.unwrap();
+        assert_eq!((again.version(), again.manifest_hash()), (3, made.manifest_hash()));
+        let newest = Table::open_store(store.clone()).await.unwrap();
+        assert_eq!((newest.version(), newest.rows()), (3, 5));
+    });
+}
+
+#[test]
 fn no_table_is_made_under_the_name_of_a_version() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap();

@@ -111,6 +111,12 @@ impl Session {
         };
         // A listing may lag behind what was read.
         let newest = look.newest.unwrap_or(0).max(base.version());
+        if newest > base.version()
+            && self.shared.is_some()
+            && let Some(table) = self.committed_after(base.version()).await?
+        {
+            return Ok(Prepared::Done(table));
+        }
         let theirs = if newest == base.version() {
             base.clone()
         } else if rebases {

@@ -44,6 +44,8 @@ pub(super) struct Session {
     pub(super) known: Option<Arc<Known>>,
     /// Whether small segments at the end of the table are put together.
     pub(super) folds: bool,
+    /// The session of several processes that this commit ends: any of them may have committed it.
+    pub(super) shared: Option<Uuid>,
 }
 
 impl Session {
@@ -60,6 +62,7 @@ impl Session {
             pinned: None,
             known: None,
             folds: false,
+            shared: None,
         }
     }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},
-    format::Manifest,
+    format::{Cuts, Manifest},
     schema::Schema,
     store::Store,
     write::WriteOptions,
@@ -116,6 +116,9 @@ impl TableWriter {
             ));
         }
         let append_to = self.session.base.as_ref().map(Table::version).or(self.joined);
+        if append_to.is_some() {
+            self.is_shared();
+        }
         let plan = Manifest {
             table: self.session.table,
             version: 1,
@@ -156,7 +159,17 @@ impl TableWriter {
         let session = Session { table: ticket.plan.table, commit_id: ticket.plan.commit_id, ..Session::create(store) };
         let rows = if ticket.append_to.is_some() { Rows::Appended } else { Rows::Created };
         let writer = Self::of(session, rows, ticket.plan.schema.clone(), options)?;
-        Ok(Self { id: ticket.session, joined: ticket.append_to, ..writer })
+        let writer = Self { id: ticket.session, joined: ticket.append_to, ..writer };
+        if writer.joined.is_some() {
+            writer.is_shared();
+        }
+        Ok(writer)
+    }
+
+    /// Notes in the lineage which session makes the version: a commit that was put on top of another one has another `commit_id`, and
+    /// every process of the session has to find it.
+    fn is_shared(&self) {
+        self.extras().lineage.insert(SESSION.to_owned(), self.id.to_string().into());
     }
 
     /// Says how many partitions there are: a commit without a receipt for each of them then names the missing one.
@@ -165,12 +178,23 @@ impl TableWriter {
     }
 }
 
+/// What a lineage calls the session of several processes that made the version.
+pub(super) const SESSION: &str = "session";
+
+/// Whether the lineage of a version names this session.
+fn made_by(manifest: &Manifest, session: Uuid) -> bool {
+    manifest.lineage.get(SESSION).and_then(serde_json::Value::as_str) == Some(session.to_string().as_str())
+}
+
 impl Session {
-    /// The version that this session made behind another one, where it has been committed already.
+    /// The version that this session made behind another one, where it has been committed already: by this commit, or by another
+    /// process of the session.
     pub(super) async fn committed_after(&self, version: u64) -> Result<Option<Table>> {
         for number in commit::versions(&self.store).await?.into_iter().filter(|number| *number > version) {
             match commit::load(&self.store, number).await {
-                Ok((manifest, hash)) if manifest.commit_id == self.commit_id => {
+                Ok((manifest, hash))
+                    if manifest.commit_id == self.commit_id || self.shared.is_some_and(|id| made_by(&manifest, id)) =>
+                {
                     return Ok(Some(self.made(manifest, hash)));
                 }
                 Ok(_) => {}
@@ -185,8 +209,8 @@ impl Session {
     /// The same session on the newest version of the table, to which it adds rows of this schema.
     ///
     /// # Errors
-    /// `Conflict` where the table has other columns now, or is another one.
-    pub(super) async fn on_newest(self, schema: &Schema) -> Result<Self> {
+    /// `Conflict` where the table has other columns or cuts now, or is another one.
+    pub(super) async fn on_newest(self, schema: &Schema, cuts: Cuts) -> Result<Self> {
         let base = Table::open_store(self.store.clone()).await?;
         if base.manifest().table != self.table || base.schema() != schema {
             return Err(Error::conflict(format!(
@@ -195,7 +219,15 @@ impl Session {
                 base.version()
             )));
         }
-        Self::change_as(&base, true, self.allow_unpinned, self.commit_id).await
+        if base.manifest().cuts != cuts {
+            return Err(Error::conflict(format!(
+                "{} version {}: rows are cut in another way than when the session began; begin another one",
+                base.url(),
+                base.version()
+            )));
+        }
+        let session = Self::change_as(&base, true, self.allow_unpinned, self.commit_id).await?;
+        Ok(Self { folds: true, shared: self.shared, ..session })
     }
 
     /// The table that this session made, where it has been committed already: by a process that died before it could say so, by

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::{
     session::{Session, follow, lineage},
+    ticket,
     version::{Table, split_name},
 };
 use crate::{
@@ -57,7 +58,7 @@ pub(super) enum Rows {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extras {
     properties: BTreeMap<String, Value>,
-    lineage: BTreeMap<String, Value>,
+    pub(super) lineage: BTreeMap<String, Value>,
     attachments: BTreeMap<String, ObjectRef>,
     abandoned: BTreeSet<u32>,
 }
@@ -184,7 +185,7 @@ impl TableWriter {
         self.extras().lineage.insert(key.into(), value.into());
     }
 
-    fn extras(&self) -> std::sync::MutexGuard<'_, Extras> {
+    pub(super) fn extras(&self) -> std::sync::MutexGuard<'_, Extras> {
         // Nothing panics while it is held; a poisoned value would still be whole.
         self.extras.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -258,14 +259,25 @@ impl TableWriter {
     pub async fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
         let Self { id, rows, options, .. } = self;
         let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
-        if let Some(version) = self.joined {
+        session.shared = extras.lineage.contains_key(ticket::SESSION).then_some(*id);
+        let expected = self.partitions.load(Ordering::Relaxed);
+        let in_order = || commit::in_order_without(*id, expected, &extras.abandoned, receipts);
+        let receipts = if let Some(version) = self.joined {
             if let Some(table) = session.committed_after(version).await? {
                 return Ok(table);
             }
-            session = session.on_newest(&schema).await?;
-        }
-        let expected = self.partitions.load(Ordering::Relaxed);
-        let receipts = commit::in_order_without(*id, expected, &extras.abandoned, receipts)?;
+            // Receipts are looked at before owners are pinned.
+            let receipts = in_order()?;
+            let first = session.clone();
+            session = session.on_newest(&schema, options.cuts).await?;
+            // Another process may have committed between the look and the opening of the newest version.
+            if let Some(table) = first.committed_after(version).await? {
+                return Ok(table);
+            }
+            receipts
+        } else {
+            in_order()?
+        };
         if self.ended.swap(true, Ordering::Relaxed) {
             return Err(Error::invalid(format!("{}: the session was committed, or its commit failed", session.store.url())));
         }
