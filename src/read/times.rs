@@ -387,7 +387,7 @@ mod tests {
             assert_eq!(window("-165ms", Pick::Nearest, Some("44.999999ms")), [None]);
             assert_eq!(window("-1h", Pick::Before, None), [None]);
             assert_eq!(window("-120,90", Pick::Nearest, Some("0")), [Some(2), Some(4)]);
-            assert_eq!(window("89.5ms", Pick::Before, Some("89.5ms")), [Some(3)]);
+            assert_eq!(window("89.5ms", Pick::Before, Some("1s")), [Some(3)]);
             assert_eq!(window("89.5ms", Pick::Before, None), [None]);
         }
     }
