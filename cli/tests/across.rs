@@ -237,7 +237,7 @@ fn a_view_of_views_across_stores_is_read_moved_and_mended() {
     let rows = lab.run(&format!("get outer 7 --offsets=-2..=0 --json {flags}")).ok();
     // The sensors move to another bucket.
     lab.copy(("lab", "sensors"), ("archive", "moved"));
-    let moved = lab.run("rebind outer s3://archive/moved");
+    let moved = lab.run("rebind outer s3://archive/moved --allow s3://team/labels");
     assert!(moved.code == 0 && moved.err.contains("--allow s3://archive/moved"), "{}{}", moved.out, moved.err);
     let flags = moved.err.split_once("allow them: ").unwrap().1.trim_end().to_owned();
     assert_eq!(lab.run(&format!("get outer 7 --offsets=-2..=0 --json {flags}")).ok(), rows);

@@ -247,7 +247,7 @@ fn tables_on_the_web_are_merged_read_and_listed_by_their_versions() {
     server.let_anybody_read();
     let web = |table: &str| format!("{}/data/{table}", server.endpoint());
     let (left, right) = (web("drives@2"), web("labels@1"));
-    let merged = tetrys(folder, &format!("merge {left} {right} --on log,time --out view"));
+    let merged = tetrys(folder, &format!("merge {left} {right} --on log,time --out view --allow-unpinned"));
     assert_eq!(merged.code, 0, "{}{}", merged.out, merged.err);
     let rows = tetrys(folder, &format!("get view 7 --json --allow {}/data", server.endpoint())).ok();
     assert!(rows.contains("text_right"), "{rows}");
