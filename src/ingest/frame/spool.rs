@@ -50,10 +50,10 @@ pub(super) fn copied(mut reader: impl Read) -> Result<TempPath> {
 /// `Invalid` for a line that has another number of cells, is no UTF-8, or a value that has not the type that `types` says.
 pub(super) fn csv(path: &Path, delimiter: u8, types: &Types) -> Result<TempPath> {
     let schema = Arc::new(csv_schema(BufReader::new(File::open(path)?), delimiter, types)?);
-    let builder = arrow_csv::ReaderBuilder::new(Arc::clone(&schema)).with_header(true).with_delimiter(delimiter);
+    let builder = arrow_csv::ReaderBuilder::new(in_utc(&schema)).with_header(true).with_delimiter(delimiter);
     let mut reader =
         guarded(|| builder.with_batch_size(BATCH_ROWS).build(File::open(path)?)).map_err(|error| invalid("CSV", error))?;
-    written(&schema, || guarded(|| reader.next().transpose()).map_err(|error| invalid("CSV", error)))
+    written(&schema, || zoned(guarded(|| reader.next().transpose()).map_err(|error| invalid("CSV", error))?, &schema))
 }
 
 /// Lines of JSON, an object each, as an Arrow file.
@@ -62,10 +62,33 @@ pub(super) fn csv(path: &Path, delimiter: u8, types: &Types) -> Result<TempPath>
 /// `Invalid` for a line that is no object, or values of a column that have no type in common.
 pub(super) fn ndjson(path: &Path, types: &Types) -> Result<TempPath> {
     let schema = Arc::new(json_schema(BufReader::new(File::open(path)?), types)?);
-    let builder = arrow_json::ReaderBuilder::new(Arc::clone(&schema)).with_batch_size(BATCH_ROWS);
+    let builder = arrow_json::ReaderBuilder::new(in_utc(&schema)).with_batch_size(BATCH_ROWS);
     let file = BufReader::new(File::open(path)?);
     let mut reader = guarded(|| builder.build(file)).map_err(|error| invalid("JSON", error))?;
-    written(&schema, || guarded(|| reader.next().transpose()).map_err(|error| invalid("JSON", error)))
+    written(&schema, || zoned(guarded(|| reader.next().transpose()).map_err(|error| invalid("JSON", error))?, &schema))
+}
+
+/// The schema with times of every zone in UTC, as an offset: the readers of text know no zone by its name.
+fn in_utc(schema: &ArrowSchema) -> Arc<ArrowSchema> {
+    let field = |field: &Arc<Field>| match field.data_type() {
+        DataType::Timestamp(unit, Some(_)) => {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(*unit, Some("+00:00".into()))))
+        }
+        _ => Arc::clone(field),
+    };
+    Arc::new(ArrowSchema::new_with_metadata(schema.fields().iter().map(field).collect::<Fields>(), schema.metadata().clone()))
+}
+
+/// The rows with the zones of the schema: instants are the same in all of them.
+fn zoned(batch: Option<RecordBatch>, schema: &Arc<ArrowSchema>) -> Result<Option<RecordBatch>> {
+    let Some(batch) = batch else { return Ok(None) };
+    let failed = |error: arrow_schema::ArrowError| Error::internal(format!("zones of times: {error}"));
+    let column = |(array, field): (&ArrayRef, &Arc<Field>)| match array.data_type() == field.data_type() {
+        true => Ok(Arc::clone(array)),
+        false => array.to_data().into_builder().data_type(field.data_type().clone()).build().map(make_array).map_err(failed),
+    };
+    let columns = batch.columns().iter().zip(schema.fields()).map(column).collect::<Result<Vec<_>>>()?;
+    RecordBatch::try_new(Arc::clone(schema), columns).map(Some).map_err(failed)
 }
 
 /// An Arrow stream as an Arrow file. Dictionaries of a stream may change on the way, those of a file may not: values stand for
