@@ -212,7 +212,10 @@ fn every_command_takes_any_frame_and_names_what_it_leaves_out() {
     // The ending of a name says nothing where the format is said.
     fs::write(folder.join("rows"), "id;z\n1;5\n2;6\n").unwrap();
     tetrys(folder, "add-group t z rows --format csv --delimiter ; --on id").ok();
-    assert_eq!(tetrys(folder, "get t 1 --columns x --columns y --columns z --ndjson").ok(), "{\"row\":1,\"x\":4,\"y\":4,\"z\":6}\n");
+    assert_eq!(
+        tetrys(folder, "get t 1 --columns x --columns y --columns z --ndjson").ok(),
+        "{\"row\":1,\"x\":4,\"y\":4,\"z\":6}\n"
+    );
     tetrys(folder, "export parquet t --out t.parquet -q").ok();
     #[cfg(unix)]
     for name in ["t.parquet", "receipt", "ticket"] {
