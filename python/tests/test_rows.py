@@ -281,5 +281,5 @@ def test_rows_come_one_by_one_as_they_are_taken_together(index: tt.Index, ahead:
     taken = rows.take(positions, ["labels.*"])
     names = [row["labels.text"] for row in rows.rows(iter(positions), (name for name in ["labels.*"]), ahead=ahead)]
     assert names == taken["labels.text"].tolist()
-    with pytest.raises(tt.Invalid, match="0 rows ahead"):
+    with pytest.raises(tt.Invalid, match="ahead: 0 is outside"):
         rows.rows(positions, ahead=0)

@@ -83,7 +83,8 @@ def test_a_history_of_changes_reads_as_a_dict_does(tmp_path_factory: pytest.Temp
             case "replace":
                 for number, values in enumerate(model.values()):
                     values |= {"labels.count": number * step, "labels.text": None if number % 2 else "new"}
-                table = table.replace_group("labels", columns({time: {name: values[name] for name in SCHEMA if name != "camera.jpeg"} for time, values in model.items()}))
+                labels = {name: column for name, column in columns(model).items() if name.startswith("labels.")}
+                table = table.replace_group("labels", labels)
             case "keyed":
                 some = data.draw(st.lists(st.sampled_from(times), min_size=1, unique=True))
                 for time in times:
@@ -232,7 +233,7 @@ def test_a_group_is_not_replaced_in_order_by_a_frame_with_keys(tmp_path: Path) -
     times = {"time": np.arange(5)[::-1]}
     with pytest.raises(tt.Invalid, match="index columns `time` beside those of column group `labels`"):
         table.replace_group("labels", labels | times)
-    with pytest.raises(tt.Invalid, match="columns `other` are neither"):
+    with pytest.raises(tt.Invalid, match="`other`"):
         table.replace_group("labels", labels | times | {"other": np.arange(5)}, on="time")
     assert read(table.replace_group("labels", labels | times, on="time")) != read(table.replace_group("labels", labels))
 
