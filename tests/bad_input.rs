@@ -65,6 +65,7 @@ fn a_pattern_that_matches_nothing_names_the_nearest_column() {
     assert_eq!(columns("re:(").unwrap_err().kind(), ErrorKind::Invalid);
     // A pattern that no group column matches means index columns.
     assert!(columns("log").is_ok() && columns("lo*").is_ok());
+    assert_eq!(columns("logg").unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 #[test]

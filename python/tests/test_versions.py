@@ -233,7 +233,7 @@ def test_a_group_is_not_replaced_in_order_by_a_frame_with_keys(tmp_path: Path) -
     times = {"time": np.arange(5)[::-1]}
     with pytest.raises(tt.Invalid, match="index columns `time` beside those of column group `labels`"):
         table.replace_group("labels", labels | times)
-    with pytest.raises(tt.Invalid, match="`other`"):
+    with pytest.raises(tt.Invalid, match="columns `other` are neither"):
         table.replace_group("labels", labels | times | {"other": np.arange(5)}, on="time")
     keyed = read(table.replace_group("labels", labels | times, on="time"))
     other = made(tmp_path / "other", {time: row(time) for time in range(5)})
