@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use binary::{small_table, tetrys};
+use binary::{small_table, tetrys, tetrys_with};
 
 #[test]
 fn bad_requests_are_errors_that_say_what_is_there() {
@@ -22,7 +22,6 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         ("get table 10 --offsets=0..=0", 1, "row 10 is outside 0..10"),
         ("explain table 18446744073709551615", 1, "row 18446744073709551615 is outside 0..10"),
         ("get table 0 --columns agents.pos", 1, "no column matches `agents.pos`; nearest: `agents.pose.yaw`"),
-        ("get table 0 --columns timestamp", 1, "`timestamp` is an index column"),
         ("get table 0 --columns re:(", 1, "column pattern `re:(`"),
         ("get table 0 --offsets=-1..=0 --edge error", 1, "offset -1 from row 0 leaves its sequence, rows 0..5"),
         ("get table 0 --offsets=0..=2147483648", 2, "less than 2^31"),
@@ -62,6 +61,19 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         assert!(output.status.code() == Some(1) && said.starts_with(&wanted), "{said}");
     }
     assert_eq!(names(folder), ["table", "zarr"], "something half was left");
+}
+
+#[test]
+fn an_index_column_that_is_named_is_read_like_any_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    let read = tetrys(folder, "get table 7 --columns timestamp --columns ego.translation --json").json();
+    let names: Vec<_> = read["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["timestamp", "ego.translation"]);
+    let asked = tetrys_with(folder, &["query", "table", "SELECT timestamp FROM t WHERE row = 7", "--json"]).json();
+    assert_eq!(read["rows"][0]["values"]["timestamp"], asked[0]["timestamp"]);
+    assert!(asked[0]["timestamp"].is_i64(), "{asked}");
 }
 
 #[test]
