@@ -13,6 +13,7 @@ use tetrys::{
     Cuts, ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
     id::ChunkId,
     store::CountingStore,
+    table::VerifyReach,
     write::{Gathered, Locality},
 };
 
@@ -359,5 +360,74 @@ fn rows_that_were_deleted_meanwhile_go_together_with_appends_that_put_segments_t
         let all = concat_batches(&rows[0].schema(), &rows).unwrap();
         let kept = (0..120).filter(|row| ![0, 3, 12, 59].contains(row));
         assert_reads(&rest, &take_record_batch(&all, &UInt64Array::from_iter_values(kept)).unwrap()).await;
+    });
+}
+
+#[test]
+fn what_two_writers_did_alike_is_named_also_where_one_of_them_put_segments_together() {
+    let conflict = |appends: u64| {
+        let (_, store) = tables::memory();
+        let add = async |table: &Table, rows: u64| {
+            let mut writer = table.add_group("more", [("more", "i64")], WriteOptions::default()).await.unwrap();
+            let values: ArrayRef = Arc::new(Int64Array::from_iter_values((0..table.rows()).map(|row| row as i64 + rows as i64)));
+            writer.write(&RecordBatch::try_from_iter([("more", values)]).unwrap()).await.unwrap();
+            writer.commit().await
+        };
+        block_on(async {
+            let mut table = tables::write(store.clone(), sensors(), cut_by(tiny_cuts()), &[ten_rows(0)]).await.unwrap();
+            for number in 1..7 {
+                table = append(&table, &ten_rows(number)).await.unwrap();
+            }
+            let mut theirs = add(&table, 1).await.unwrap();
+            for number in 0..appends {
+                let rows = ten_rows(100 + number);
+                let more: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+                let names = rows
+                    .schema()
+                    .fields()
+                    .iter()
+                    .map(|field| field.name().clone())
+                    .chain(["more".to_owned()])
+                    .collect::<Vec<_>>();
+                let columns = rows.columns().iter().cloned().chain([more]);
+                theirs = append(&theirs, &RecordBatch::try_from_iter(names.into_iter().zip(columns)).unwrap()).await.unwrap();
+            }
+            assert_eq!(theirs.manifest().segments.len() < 7, appends > 0, "they are put together");
+            let error = add(&table, 2).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Conflict);
+            error.to_string().split_once(": another").map(|(_, said)| said.to_owned()).unwrap_or(error.to_string())
+        })
+    };
+    let (alone, folded) = (conflict(0), conflict(3));
+    assert_eq!(folded, alone);
+    assert!(alone.contains("`more`"), "{alone}");
+}
+
+#[test]
+fn verifying_all_versions_reads_each_object_once_and_ends_where_it_said() {
+    let counting = CountingStore::new(Arc::new(InMemory::new()) as Arc<dyn ObjectStore>);
+    let store = tables::over(Arc::new(counting.clone()));
+    block_on(async {
+        let mut table = tables::write(store.clone(), sensors(), cut_by(tiny_cuts()), &[ten_rows(0)]).await.unwrap();
+        for number in 1..12 {
+            table = append(&table, &ten_rows(number)).await.unwrap();
+        }
+        let table = Table::open_store(store.clone()).await.unwrap();
+        for all_versions in [false, true] {
+            counting.reset();
+            let (mut last, mut calls) = ((0, 0), 0);
+            let reach = VerifyReach { all_versions, sources: true };
+            let verified = table.verify_more(reach, |done, total| {
+                assert!(done <= total && done >= last.0 && (calls == 0 || total == last.1), "{done} of {total} after {last:?}");
+                (last, calls) = ((done, total), calls + 1);
+            });
+            assert!(verified.await.unwrap().damage.is_empty());
+            assert!(calls > 10 && last.0 == last.1, "it ends with {last:?}");
+            let mut asked = std::collections::BTreeMap::<String, u32>::new();
+            counting.snapshot().gets.iter().for_each(|get| *asked.entry(get.path.clone()).or_default() += 1);
+            // Sequences are checked of each version as a whole, and those of the segments that many versions have in all of them.
+            asked.retain(|path, times| *times > 1 && !path.starts_with("index/"));
+            assert!(asked.is_empty(), "all versions {all_versions}: {asked:?}");
+        }
     });
 }

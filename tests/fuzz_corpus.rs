@@ -15,8 +15,8 @@ use tetrys::{
     Preset, Schema, Store, WriteOptions,
     codec::Chain,
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, ChunkSeed, EncodedBlock, IndexWriter, LayoutRun, LayoutWriter, PageLengths,
-        PagePlace, decode_page, directory_len, encode_page, page_range, read_layout,
+        BlockDirectory, ChunkDirectory, ChunkHeader, ChunkSeed, EncodedBlock, IndexWriter, LayoutRun, LayoutWriter, Manifest,
+        PageLengths, PagePlace, decode_page, directory_len, encode_page, page_range, read_layout,
     },
     ingest::l5::blosc,
 };
@@ -46,6 +46,12 @@ fn every_file_of_the_corpus_keeps_the_promises_of_its_target() {
             run(bytes);
         }
     }
+}
+
+#[test]
+fn some_manifest_of_the_corpus_marks_objects_for_deletion() {
+    let sound = corpus("manifest").into_iter().filter_map(|(_, bytes)| Manifest::parse(&targets::with_tail(&bytes[1..]), 1).ok());
+    assert!(sound.into_iter().any(|(manifest, _)| manifest.deleting.is_some_and(|marks| !marks.is_empty())));
 }
 
 #[test]
@@ -154,15 +160,19 @@ fn manifests() -> Vec<Vec<u8>> {
     ] {
         seeds.push(sensors.replace(from, to));
     }
-    seeds.extend(with_others(&sensors));
+    let others = with_others(&sensors);
+    let [.., deleting] = &others;
+    let parsed = Manifest::parse(&targets::with_tail(deleting.as_bytes()), 1).unwrap().0;
+    assert_eq!(parsed.deleting.map(|marks| marks.len()), Some(1), "a seed has marks");
+    seeds.extend(others);
     seeds.push(sensors);
     let mut seeds: Vec<Vec<u8>> = seeds.into_iter().map(|body| [b"\0", body.as_bytes()].concat()).collect();
     seeds.push([b"\x01", second.as_bytes()].concat());
     seeds
 }
 
-/// The manifest with stores, with condemned objects, with masked copies, each announced as it must be.
-fn with_others(manifest: &str) -> [String; 3] {
+/// The manifest with stores, with condemned objects, with masked copies, with objects that are being deleted, each announced as it must be.
+fn with_others(manifest: &str) -> [String; 4] {
     let digits = "ab".repeat(32);
     let table = "00000000-0000-0000-0000-000000000007";
     let stores = format!(r#""stores":[{{"table":"{table}","version":3,"blake3":"{digits}","urls":["../a","s3://b/c"]}}]"#);
@@ -181,6 +191,14 @@ fn with_others(manifest: &str) -> [String; 3] {
         announced("write", "references", &announced("read", "references", &manifest.replace("\"stores\":[]", &stores))),
         announced("write", "condemned", &manifest.replace("\"condemned\":[]", &condemned)),
         announced("read", "masked-copies", &with_group),
+        announced(
+            "write",
+            "condemned\",\"deleting",
+            &manifest.replace(
+                "\"condemned\":[]",
+                &format!("{condemned},{}", condemned.replace("condemned", "deleting").replace("chunks", "hashes")),
+            ),
+        ),
     ]
 }
 

@@ -18,7 +18,7 @@ use common::{
     tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, of_group, rows_of, sensors, tiny_cuts, two_partitions},
 };
 use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory, path::Path as ObjectPath};
-use tetrys::{ErrorKind, Store, Table, TableWriter, WriteOptions, table::GcSettings};
+use tetrys::{ErrorKind, Store, Table, TableWriter, WriteOptions, store::CountingStore, table::GcSettings};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -673,4 +673,61 @@ fn files_of_killed_writers_are_seen_and_collected_and_commits_leave_no_folder() 
         assert_eq!((after.stored_bytes, after.unnamed_bytes), (usage.stored_bytes, 0));
         assert_sound(&versions[2], &rows).await;
     });
+}
+
+#[test]
+fn du_and_gc_ask_for_each_manifest_and_each_layout_once_and_for_no_sizes() {
+    let settings = |age| GcSettings { keep_versions: 5, age };
+    let counted = |count: u64| {
+        let counting = CountingStore::new(Arc::new(InMemory::new()) as Arc<dyn ObjectStore>);
+        let store = Store::new(Arc::new(counting.clone()), "t".into(), "memory://counted/t");
+        block_on(async {
+            let (schema, partitions) = two_partitions(1);
+            let mut table = tables::write(store.clone(), schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
+            let rows = joined(&partitions);
+            for number in 2..=count {
+                let mut columns = rows.columns().to_vec();
+                columns[rows.schema().index_of("labels.count").unwrap()] = Arc::new(UInt32Array::from(vec![number as u32; 20]));
+                let rows = RecordBatch::try_new(rows.schema(), columns).unwrap();
+                let mut writer = table.replace_group("labels", cut_by(tiny_cuts())).await.unwrap();
+                writer.write(&of_group(&rows, "labels")).await.unwrap();
+                table = writer.commit().await.unwrap();
+            }
+            counting.reset();
+            let mut found = Vec::new();
+            let usage = Table::usage(&store).await.unwrap();
+            assert_eq!(usage.versions.len() as u64, count);
+            found.push(counting.reset());
+            let plan = Table::plan_garbage(&store, settings(HOUR), later(2)).await.unwrap();
+            assert!(!plan.condemn.is_empty());
+            found.push(counting.reset());
+            let condemned = Table::collect_garbage(&store, settings(HOUR), later(2)).await.unwrap().condemn.len() as u64;
+            found.push(counting.reset());
+            let deleted = Table::collect_garbage(&store, settings(HOUR), later(4)).await.unwrap().delete.len() as u64;
+            found.push(counting.reset());
+            assert!(condemned > 0 && deleted == condemned, "{condemned} condemned, {deleted} deleted");
+            for counts in &found {
+                assert_eq!(counts.heads, 0, "{counts:?}");
+            }
+            println!(
+                "{count} versions: {:?}",
+                found.iter().map(|c| (c.gets.len(), c.lists, c.puts, c.deletes)).collect::<Vec<_>>()
+            );
+            (
+                found
+                    .iter()
+                    .map(|counts| (counts.gets.len() as u64, counts.lists, counts.puts, counts.deletes))
+                    .collect::<Vec<_>>(),
+                deleted,
+            )
+        })
+    };
+    for count in [10, 20, 40] {
+        let (found, deleted) = counted(count);
+        // Manifests, and layouts: those of three groups, and one of each version behind the first.
+        let (manifests, layouts) = (count, 3 + count - 1);
+        assert_eq!(found[0], (manifests + layouts, 1, 0, 0), "du");
+        assert_eq!(found[1], (manifests + layouts, 9, 0, 0), "a dry gc");
+        assert_eq!(found[2].0, found[1].0 + 1, "{deleted}: gc that condemns");
+    }
 }

@@ -10,7 +10,7 @@ use common::{
     s3,
     tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions},
 };
-use tetrys::{Cuts, ErrorKind, Preset, Schema, Store, StoreOptions, Table, WriteOptions};
+use tetrys::{Cuts, ErrorKind, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions};
 use tetrys_s3_server::{Latency, Server, dependent};
 
 const FAR: Latency = Latency { per_request: Duration::from_millis(40), bytes_per_second: None };
@@ -269,4 +269,36 @@ fn many_readers_share_a_table() {
             read.unwrap();
         }
     });
+}
+
+#[test]
+fn buckets_of_one_name_at_different_endpoints_are_no_neighbours() {
+    let (one, other) = (s3::server(), s3::server());
+    let (here, there) = (s3::store(&one, "labels"), s3::store(&other, "sensors"));
+    assert_eq!(here.url_of(&s3::store(&one, "sensors")).unwrap(), "../sensors");
+    let error = here.url_of(&there).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert!(error.to_string().contains("s3://data/sensors: it is reached at another endpoint"), "{error}");
+    // So no table is written whose rows a reader would look for in the other bucket.
+    let (schema, partitions) = two_partitions(common::seed());
+    block_on(async {
+        let sensors = tables::write(there, schema.clone(), cut_by(tiny_cuts()), &partitions).await.unwrap();
+        let writer = TableWriter::create(here, schema, cut_by(tiny_cuts())).await.unwrap();
+        let error = writer.references([&sensors]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    });
+    assert_eq!(one.names("data"), Vec::<String>::new());
+    // The region is no part of a place at Amazon, and the partition is.
+    let amazon = |path: &str, options: &[(&str, &str)]| {
+        let more = [("access_key_id", "a"), ("secret_access_key", "s")];
+        let options = StoreOptions::only(options.iter().chain(&more).map(|(name, value)| (name.to_string(), value.to_string())));
+        Store::open_with(&format!("s3://data/{path}"), &options).unwrap()
+    };
+    let labels = amazon("labels", &[("region", "eu-west-1")]);
+    for options in
+        [&[("region", "us-east-1")][..], &[("region", "eu-west-1"), ("endpoint", "https://s3.eu-west-1.amazonaws.com")]]
+    {
+        assert_eq!(labels.url_of(&amazon("sensors", options)).unwrap(), "../sensors", "{options:?}");
+    }
+    assert_eq!(labels.url_of(&amazon("sensors", &[("region", "cn-north-1")])).unwrap_err().kind(), ErrorKind::Invalid);
 }

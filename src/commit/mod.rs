@@ -14,6 +14,7 @@ mod statistics;
 pub use index_segments::index_segments;
 pub use merge::{MergeInto, SegmentIndex, merge, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};
+pub(crate) use publish::manifests;
 pub use publish::{Look, claim, hash_of, load, load_newest, load_sealed, newest_version, publish, sealed, versions};
 pub(crate) use rebase::rebase_rows;
 pub use rebase::{SameRows, rebase};

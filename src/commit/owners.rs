@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::publish::{hash_of, load, newest_version};
+use super::publish::{hash_of, load, load_newest};
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{Condemned, ForeignTable, MAX_PIN, Pin, PinOwner},
@@ -240,12 +240,11 @@ impl Owners {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Err(gone().with_source(error)),
                 Err(error) => return Err(place(error)),
             }
-            let newest = match newest_version(store).await {
+            let (manifest, _) = match store.lists() {
+                true => load_newest(store).await.map_err(place)?.ok_or_else(gone)?,
                 // A web server does not list: of it only the version that is named is known.
-                Err(error) if error.kind() == ErrorKind::Unsupported && !store.lists() => owner.table.version,
-                newest => newest.map_err(place)?.ok_or_else(gone)?,
+                false => load(store, owner.table.version).await.map_err(place)?,
             };
-            let (manifest, _) = load(store, newest).await.map_err(place)?;
             found.push(manifest.marked().cloned().collect());
         }
         Ok(found)

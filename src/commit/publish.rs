@@ -1,15 +1,19 @@
 //! Claiming a version: a look at the newest one, a create-only put of the next one's manifest, and what an unclear answer means.
 //! Follows `format-spec/manifest.md#commit`.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
+use futures::future::join;
 
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
-    store::{Put, Store},
+    store::{Listed, Put, Store},
 };
 
 /// A manifest is at most this large.
@@ -17,23 +21,24 @@ const MAX_MANIFEST: u64 = 256 << 20;
 /// How often an absent manifest is put again after an error.
 const ATTEMPTS: usize = 3;
 
-/// How often a listing that cannot be right is asked for: on the way to us a bit of it may flip, and hide the newest version.
-const LISTINGS: usize = 3;
+/// How often the newest version is looked for, where what is there contradicts the listing.
+const LOOKS: usize = 3;
+
+/// The manifests of the table at this root by their versions, and when they were written.
+///
+/// # Errors
+/// Errors of the store.
+pub(crate) async fn manifests(store: &Store) -> Result<BTreeMap<u64, Listed>> {
+    let listed = store.list_expected("manifests", usize::MAX, |name| version_of_name(name).is_some()).await?;
+    Ok(listed.into_iter().filter_map(|listed| Some((version_of_name(&listed.name)?, listed))).collect())
+}
 
 /// The versions of the table at this root, newest first.
 ///
 /// # Errors
 /// Errors of the store.
 pub async fn versions(store: &Store) -> Result<Vec<u64>> {
-    let mut listings = 1;
-    loop {
-        let (names, sound) = store.list_seen("manifests").await?;
-        let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
-        if listings == LISTINGS || (sound && !any_garbled(&names)) {
-            return Ok(names.iter().filter_map(|name| version_of_name(name)).collect());
-        }
-        listings += 1;
-    }
+    Ok(manifests(store).await?.into_keys().rev().collect())
 }
 
 /// The newest version, if there is a table at this root.
@@ -43,39 +48,60 @@ pub async fn versions(store: &Store) -> Result<Vec<u64>> {
 pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
     // Newest versions have the names that sort first; a few strangers among them are looked over before all names are.
     const LOOK: usize = 8;
-    let mut listings = 1;
-    loop {
-        let (first, sound) = store.list_first_seen("manifests", LOOK).await?;
-        if listings == LISTINGS || (sound && !any_garbled(&first)) {
-            return match first.iter().filter_map(|name| version_of_name(name)).max() {
-                None if first.len() == LOOK => Ok(versions(store).await?.into_iter().max()),
-                newest => Ok(newest),
-            };
-        }
-        listings += 1;
+    let first = store.list_expected("manifests", LOOK, |name| version_of_name(name).is_some()).await?;
+    match first.iter().filter_map(|listed| version_of_name(&listed.name)).max() {
+        None if first.len() == LOOK => Ok(manifests(store).await?.into_keys().next_back()),
+        newest => Ok(newest),
     }
 }
 
 /// The newest version, its manifest and the hash that ends it, if there is a table at this root.
 ///
+/// Over plain HTTP a bit of the listing may flip on the way and hide the newest version: then the successor of what is taken for
+/// it is asked for too, while the manifest is on its way.
+///
 /// # Errors
-/// As [`newest_version`] and [`load`].
+/// As [`newest_version`] and [`load`]; `Unavailable` where listings lack a version that is there.
 pub async fn load_newest(store: &Store) -> Result<Option<(Manifest, Hash)>> {
-    let mut listings = 1;
-    loop {
-        let Some(version) = newest_version(store).await? else { return Ok(None) };
-        match load(store, version).await {
+    // The oldest version that the newest one can be.
+    let mut at_least = 0;
+    let mut missing = None;
+    for _ in 0..LOOKS {
+        let Some(version) = newest_version(store).await? else {
+            if at_least == 0 {
+                return Ok(None);
+            }
+            continue;
+        };
+        let (loaded, has_next) = join(load(store, version), has_successor(store, version)).await;
+        match loaded {
             // The newest version stays: what is listed and not there is a name that was garbled on the way.
-            Err(error) if error.kind() == ErrorKind::NotFound && listings < LISTINGS => listings += 1,
-            loaded => return loaded.map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => missing = Some(error),
+            // A listing that has what the one before lacked is right; a successor was committed since.
+            loaded if at_least > 0 && version >= at_least => return loaded.map(Some),
+            loaded => match has_next? {
+                false if version >= at_least => return loaded.map(Some),
+                false => {}
+                true => at_least = at_least.max(version + 1),
+            },
         }
     }
+    Err(missing.unwrap_or_else(|| {
+        Error::unavailable(format!("{}: version {at_least} is there, and listings of manifests lack it; retry", store.url()))
+    }))
 }
 
-/// Whether one of these names is as long as that of a manifest and is none.
-fn any_garbled(names: &[String]) -> bool {
-    let length = manifest_name(1).len();
-    names.iter().any(|name| name.len() == length && version_of_name(name).is_none())
+/// Whether the version after this one is there; not asked for where nothing can garble a listing.
+async fn has_successor(store: &Store, version: u64) -> Result<bool> {
+    if !store.is_plain() {
+        return Ok(false);
+    }
+    match store.size(&manifest_name(version + 1)).await {
+        Ok(_) => Ok(true),
+        // Who may list and not read what is not there is told so.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Denied) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// A look at the newest version of a table. A version is claimed on the ground of one, and no later than [`Look::MAX_AGE`] after

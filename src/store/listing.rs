@@ -3,7 +3,7 @@
 //!
 //! What a listing says of an object (its size, when it was written) is kept, so that nobody has to ask for each object alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::stream::TryStreamExt;
@@ -15,10 +15,12 @@ use super::name;
 use super::options::Service;
 use super::store::{Inner, Store};
 use super::wire::{progress, reading};
-use crate::Result;
+use crate::{Error, Result};
 
 /// The longest wait before a listing is asked for again; the first is the backend's own, later ones double.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How often a folder is listed whose names cannot be right.
+const LISTINGS: usize = 3;
 
 /// One object of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,12 @@ impl Store {
         self.inner.remote.as_ref().is_none_or(|remote| remote.service != Service::Http)
     }
 
+    /// Whether answers come here over plain HTTP: a bit that flips on the way is noticed by nobody then but by whoever checks
+    /// what he got.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.inner.remote.as_ref().is_some_and(|remote| remote.plain)
+    }
+
     /// Every object of a folder (`""` is the root) and below it, sorted by name, with size and time. One request lists 1,000
     /// objects on most remote stores.
     ///
@@ -61,14 +69,7 @@ impl Store {
     /// # Ok::<(), tetrys::Error>(()) }).unwrap();
     /// ```
     pub async fn list_all(&self, folder: &str) -> Result<Vec<Listed>> {
-        let mut listed = BTreeMap::new();
-        let take = |name: String, object: &ObjectMeta| {
-            let found = Listed::new(name.clone(), object.size, object.last_modified.timestamp_millis());
-            listed.insert(name, found);
-            true
-        };
-        self.inner.each_name(folder, take).await?;
-        Ok(listed.into_values().collect())
+        self.list_expected(folder, usize::MAX, |_| true).await
     }
 
     /// Every object of a folder (`""` is the root) and below it: names relative to the root, sizes in bytes, sorted by name.
@@ -76,9 +77,10 @@ impl Store {
     /// A folder that is not there is an empty one.
     ///
     /// # Errors
-    /// `Denied`, `Unavailable` as the store answers.
+    /// `Denied`, `Unavailable` as the store answers; `Unavailable` where it lists names that cannot be right, and other ones
+    /// each time.
     pub async fn list(&self, folder: &str) -> Result<Vec<(String, u64)>> {
-        Ok(self.list_seen(folder).await?.0)
+        Ok(self.list_all(folder).await?.into_iter().map(|listed| (listed.name, listed.bytes)).collect())
     }
 
     /// The `count` names of a folder and below it that sort first, in order. Memory is bounded by `count`.
@@ -86,45 +88,49 @@ impl Store {
     /// # Errors
     /// As [`Store::list`].
     pub async fn list_first(&self, folder: &str, count: usize) -> Result<Vec<String>> {
-        Ok(self.list_first_seen(folder, count).await?.0)
+        Ok(self.list_expected(folder, count, |_| true).await?.into_iter().map(|listed| listed.name).collect())
     }
 
-    /// The same, and whether the names were seen in the order in which the store lists: a flipped bit in a name moves it.
+    /// The `count` objects of a folder and below it whose names sort first, in order.
+    ///
+    /// A bit that flips on the way here changes a name into another one. So a folder is listed again where names come out of
+    /// order or twice, lie elsewhere, or are not what is `expected` there. What two listings say alike is there.
     ///
     /// # Errors
     /// As [`Store::list`].
-    pub(crate) async fn list_first_seen(&self, folder: &str, count: usize) -> Result<(Vec<String>, bool)> {
-        let (mut first, mut last, mut in_order) = (BTreeSet::new(), String::new(), true);
+    pub(crate) async fn list_expected(&self, folder: &str, count: usize, expected: impl Fn(&str) -> bool) -> Result<Vec<Listed>> {
+        let mut before = None;
+        for _ in 0..LISTINGS {
+            let (listed, sound) = self.list_once(folder, count).await?;
+            if sound && listed.iter().all(|listed| expected(&listed.name)) || before.as_ref() == Some(&listed) {
+                return Ok(listed);
+            }
+            before = Some(listed);
+        }
+        Err(Error::unavailable(format!(
+            "{}: listing {folder}: {LISTINGS} times it had names out of order, or of other things than are there, and other ones \
+             each time; retry",
+            self.url()
+        )))
+    }
+
+    /// One listing, and whether its names came in the order in which the store lists, each once, and from where they were asked for.
+    async fn list_once(&self, folder: &str, count: usize) -> Result<(Vec<Listed>, bool)> {
+        let (mut first, mut last, mut in_order) = (BTreeMap::new(), None::<String>, true);
         // Not every backend promises an order; without one the listing is read to its end.
         let ordered = self.inner.lists_in_order();
-        let take = |name: String, _: &ObjectMeta| {
-            in_order &= !ordered || name >= last;
-            last.clone_from(&name);
-            first.insert(name);
+        let take = |name: String, object: &ObjectMeta| {
+            in_order &= !ordered || last.as_ref().is_none_or(|last| name > *last);
+            last = Some(name.clone());
+            let found = Listed::new(name.clone(), object.size, object.last_modified.timestamp_millis());
+            first.insert(name, found);
             if first.len() > count {
                 first.pop_last();
             }
             !(ordered && first.len() == count)
         };
         let sound = self.inner.each_name(folder, take).await?;
-        Ok((first.into_iter().collect(), in_order && sound))
-    }
-
-    /// As [`Store::list`], and whether the names were seen in order, as of [`Store::list_first_seen`].
-    ///
-    /// # Errors
-    /// As [`Store::list`].
-    pub(crate) async fn list_seen(&self, folder: &str) -> Result<(Vec<(String, u64)>, bool)> {
-        let (mut names, mut last, mut in_order) = (BTreeMap::new(), String::new(), true);
-        let ordered = self.inner.lists_in_order();
-        let take = |name: String, object: &ObjectMeta| {
-            in_order &= !ordered || name >= last;
-            last.clone_from(&name);
-            names.insert(name, object.size);
-            true
-        };
-        let sound = self.inner.each_name(folder, take).await?;
-        Ok((names.into_iter().collect(), in_order && sound))
+        Ok((first.into_values().collect(), in_order && sound))
     }
 }
 

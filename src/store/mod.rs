@@ -24,6 +24,7 @@ mod remote;
 #[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
 mod store;
 mod upload;
+mod urls;
 mod wire;
 
 mod body;

@@ -38,6 +38,8 @@ pub(super) struct Remote {
     pub(super) identity: String,
     /// The caller promises that nobody else writes.
     pub(super) single_writer: bool,
+    /// Answers come over plain HTTP, where nothing notices a bit that flips on the way.
+    pub(super) plain: bool,
     /// Present where only this machine can say who we are.
     pub(super) machine: Option<Machine>,
 }
@@ -125,8 +127,10 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
     let client = ClientOptions::new().with_timeout_disabled();
     let allow_http = ["aws_endpoint", "aws_endpoint_url_s3", "azure_storage_endpoint", "google_base_url"];
     let plain = |name: &&str| values.get(*name).is_some_and(|endpoint| endpoint.starts_with("http://"));
+    let emulator = values.get("azure_storage_use_emulator").is_some_and(|value| value.eq_ignore_ascii_case("true"));
     // An endpoint that begins so was chosen so.
     let allow_http = allow_http.iter().any(plain) || parsed.scheme() == "http";
+    let plain = allow_http || emulator;
     let client = if allow_http { client.with_allow_http(true) } else { client };
     let for_backend = values.iter().filter(|(name, _)| name.as_str() != "read_timeout");
     let objects: Arc<dyn ObjectStore> = match service {
@@ -162,21 +166,20 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
     let single_writer = values.get("single_writer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
     // Where this machine hands out credentials, and what else was looked at before.
     let machine = looked.map(|looked| Machine::of(looked, &values));
-    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, machine })
+    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine })
 }
 
 /// What tells a bucket from all others, whoever reads it: the service, where it is reached, and the bucket.
 fn identity(service: Service, url: &Url, values: &BTreeMap<String, String>) -> String {
-    const PLACES: [&str; 8] = [
-        "aws_endpoint",
-        "aws_endpoint_url_s3",
-        "aws_region",
-        "aws_default_region",
-        "azure_storage_account_name",
-        "azure_storage_endpoint",
-        "azure_storage_use_emulator",
-        "google_base_url",
-    ];
+    const PLACES: [&str; 4] =
+        ["azure_storage_account_name", "azure_storage_endpoint", "azure_storage_use_emulator", "google_base_url"];
+    // Buckets of Amazon have names of their own in each of its partitions, whatever the region; others are where their endpoint is.
+    let value = |names: [&str; 2]| names.iter().find_map(|name| values.get(*name)).map(String::as_str);
+    let endpoint = value(["aws_endpoint_url_s3", "aws_endpoint"]).map(|url| url.trim_end_matches('/'));
+    let endpoint = endpoint.filter(|url| !url.ends_with(".amazonaws.com")).map(failure::public_url);
+    let region = value(["aws_region", "aws_default_region"]).unwrap_or_default();
+    let partition = ["cn-", "us-gov-", "us-iso"].into_iter().find(|partition| region.starts_with(partition));
+    let amazon = endpoint.or_else(|| partition.map(str::to_owned)).filter(|_| service == Service::S3);
     let own = match service {
         Service::S3 => "aws_",
         Service::Gcs => "google_",
@@ -190,7 +193,7 @@ fn identity(service: Service, url: &Url, values: &BTreeMap<String, String>) -> S
     let scheme = if service == Service::Http { url.scheme() } else { "" };
     let port = url.port().map(|port| port.to_string()).unwrap_or_default();
     let bucket = [scheme, url.username(), url.host_str().unwrap_or_default(), &port].map(str::to_owned);
-    [format!("{service:?}")].into_iter().chain(bucket).chain(said).collect::<Vec<_>>().join("\n")
+    [format!("{service:?}")].into_iter().chain(bucket).chain(amazon).chain(said).collect::<Vec<_>>().join("\n")
 }
 
 /// The options of S3: given ones, then the environment, then a profile. Keys, secret and token come from one source, never mixed.

@@ -69,11 +69,11 @@ pub(super) struct Inner {
     /// Present where a URL of a remote service was opened.
     pub(super) remote: Option<Reached>,
     /// Keeps what is read of a remote store, where that is asked for.
-    cache: Option<Arc<Cache>>,
+    pub(super) cache: Option<Arc<Cache>>,
     /// How other stores are reached from here; what was given for this one is not passed on to them.
-    options: StoreOptions,
+    pub(super) options: StoreOptions,
     /// Where references of tables in this store may lead, beside neighbours.
-    allowed: Arc<[Place]>,
+    pub(super) allowed: Arc<[Place]>,
 }
 
 /// How a remote store is reached.
@@ -88,6 +88,8 @@ pub(super) struct Reached {
     identity: Arc<str>,
     /// The caller promises that nobody else writes.
     single_writer: bool,
+    /// Answers come over plain HTTP.
+    pub(super) plain: bool,
     /// Set once the store was seen to keep create-only puts.
     keeps_conditions: Arc<OnceCell<()>>,
     /// Present where only this machine can say who we are.
@@ -163,58 +165,17 @@ impl Store {
         }
     }
 
-    fn of(inner: Inner) -> Self {
+    pub(super) fn of(inner: Inner) -> Self {
         Self { inner: Arc::new(inner), trial: None }
     }
 
     fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Result<Self> {
-        let Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, machine } = remote;
+        let Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine } = remote;
         let (keeps_conditions, identity, secrets) = (Arc::default(), identity.into(), secrets.into());
-        let remote = Some(Reached { service, retry, wire, secrets, identity, single_writer, keeps_conditions, machine });
+        let remote = Some(Reached { service, retry, wire, secrets, identity, single_writer, plain, keeps_conditions, machine });
         let (url, cache) = (failure::public_url(url.trim_end_matches('/')), Cache::of(options)?);
         let (options, allowed) = (options.clone(), options.allowed_places()?.into());
         Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }))
-    }
-
-    /// Another store, as seen from this one: in the same bucket or on the same host it is reached as this one is, over the
-    /// same connections; anywhere else with the options of the environment alone. What was given for this store goes to no
-    /// other.
-    ///
-    /// # Errors
-    /// As [`Store::open_with`].
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// let objects = Arc::new(object_store::memory::InMemory::new());
-    /// let labels = tetrys::store::Store::new(objects, "team/labels".into(), "s3://bucket/team/labels");
-    /// let sensors = labels.open_other("s3://bucket/team/sensors")?;
-    /// assert_eq!(sensors.url(), "s3://bucket/team/sensors");
-    /// # Ok::<(), tetrys::Error>(())
-    /// ```
-    pub fn open_other(&self, url: &str) -> Result<Self> {
-        let inner = &self.inner;
-        let origin = |url: &str| {
-            let parsed = url::Url::parse(url).ok()?;
-            let secret = parsed.password().is_some() || parsed.query().is_some() || parsed.fragment().is_some();
-            let authority =
-                (parsed.scheme().to_owned(), parsed.username().to_owned(), parsed.host_str()?.to_owned(), parsed.port());
-            (!secret).then(|| Some((authority, Path::from_url_path(parsed.path()).ok()?)))?
-        };
-        let plain = inner.files.is_none() && !inner.url.starts_with("memory:");
-        if let (true, Some((here, root)), Some((there, prefix))) = (plain, origin(&inner.url), origin(url))
-            && here == there
-            && root == inner.prefix
-        {
-            let objects = Arc::clone(&inner.objects);
-            let (remote, cache, options) = (inner.remote.clone(), inner.cache.clone(), inner.options.clone());
-            let (url, allowed) = (failure::public_url(url.trim_end_matches('/')), Arc::clone(&inner.allowed));
-            return Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }));
-        }
-        match inner.files {
-            // A local store takes no options: those that came with it are for the stores that its tables refer to.
-            Some(_) => Self::open_with(url, &inner.options),
-            None => Self::open_with(url, &inner.options.ambient()),
-        }
     }
 
     /// Whether tables in this store may refer to this place, as its options say.
@@ -263,61 +224,6 @@ impl Store {
     /// The URL of the root, without secrets.
     pub fn url(&self) -> &str {
         &self.inner.url
-    }
-
-    /// The URL that a relative one means, seen from the root: `../sensors` is a neighbour of this store.
-    ///
-    /// # Errors
-    /// `Invalid` where it is not relative, or leads out of the host or the bucket.
-    pub fn neighbour(&self, relative: &str) -> Result<String> {
-        let invalid = |why: &str| Error::invalid(format!("{}: relative URL `{relative}`: {why}", self.inner.url));
-        let root = format!("{}/", self.inner.url.trim_end_matches('/'));
-        let root = url::Url::parse(&root).map_err(|error| invalid(&error.to_string()))?;
-        if relative.starts_with('/') || relative.contains(['\\', '?', '#', ':']) {
-            return Err(invalid("expected names and `..` between slashes"));
-        }
-        let steps = relative.split('/').filter(|step| *step == "..").count();
-        if steps > root.path_segments().map_or(0, |names| names.filter(|name| !name.is_empty()).count()) {
-            return Err(invalid("it leads above the root"));
-        }
-        let joined = root.join(relative).map_err(|error| invalid(&error.to_string()))?;
-        Ok(joined.as_str().trim_end_matches('/').to_owned())
-    }
-
-    /// The URL of another store as this one's objects name it: relative where both lie on one host or in one bucket, else
-    /// absolute. `.` is this store itself.
-    ///
-    /// ```
-    /// use tetrys::Store;
-    /// let (labels, sensors) = (Store::open("memory://bucket/labels")?, Store::open("memory://bucket/raw/sensors")?);
-    /// assert_eq!(labels.url_of(&sensors)?, "../raw/sensors");
-    /// assert_eq!(labels.neighbour("../raw/sensors")?, sensors.url());
-    /// # Ok::<(), tetrys::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `Invalid` where the other one has no URL by which it could be found again, as `memory://` has none.
-    pub fn url_of(&self, other: &Self) -> Result<String> {
-        let parts = |url: &str| {
-            let url = url::Url::parse(&format!("{}/", url.trim_end_matches('/'))).ok()?;
-            let names: Vec<String> = url.path_segments()?.filter(|name| !name.is_empty()).map(str::to_owned).collect();
-            let host = (url.scheme().to_owned(), url.host_str().unwrap_or_default().to_owned(), url.port());
-            let is_named = !names.is_empty() || !host.1.is_empty();
-            is_named.then_some((host, names))
-        };
-        let nowhere = || Error::invalid(format!("{}: a store without a name cannot be referred to", other.inner.url));
-        let (host, there) = parts(&other.inner.url).ok_or_else(nowhere)?;
-        let absolute = Ok(other.inner.url.clone());
-        let Some((_, here)) = parts(&self.inner.url).filter(|(own, _)| *own == host) else { return absolute };
-        let common = here.iter().zip(&there).take_while(|(here, there)| here == there).count();
-        let steps = std::iter::repeat_n("..", here.len() - common).chain(there[common..].iter().map(String::as_str));
-        let relative = steps.collect::<Vec<_>>().join("/");
-        let relative = if relative.is_empty() { ".".to_owned() } else { relative };
-        // A name with a colon, say, cannot stand in a relative URL.
-        match self.neighbour(&relative) {
-            Ok(found) if found == other.inner.url.trim_end_matches('/') => Ok(relative),
-            _ => absolute,
-        }
     }
 
     /// True where objects are plain files of this machine, so that [`Store::read_now`] answers.

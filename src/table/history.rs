@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{objects::open_versions, version::Table};
-use crate::{
-    error::Result,
-    format::{manifest_name, version_of_name},
-    store::Store,
-};
+use crate::{commit, error::Result, format::manifest_name, store::Store};
 
 /// One version of a table; what `tetrys versions` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,8 +50,7 @@ impl Table {
     /// # Errors
     /// `Corrupt`, `Unsupported` for a manifest that cannot be read; errors of the store.
     pub async fn versions(store: &Store) -> Result<Vec<VersionInfo>> {
-        let listed = store.list_all("manifests").await?;
-        let written = listed.iter().filter_map(|listed| Some((version_of_name(&listed.name)?, Some(listed.modified_ms))));
+        let written = commit::manifests(store).await?.into_iter().map(|(version, listed)| (version, Some(listed.modified_ms)));
         Self::versions_among(store, written.collect()).await
     }
 

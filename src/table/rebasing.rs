@@ -31,6 +31,9 @@ pub(super) async fn rebased(store: &Store, base: &Manifest, ours: &Manifest, the
     let same = sides.same_rows().await?;
     let mut rebased = match commit::rebase_rows(base, ours, theirs, &same) {
         Err(error) if error.kind() == ErrorKind::Conflict => {
+            // A conflict about anything but rows stays one, however rows are divided into segments.
+            let [base_alone, ours_alone, theirs_alone] = [base, ours, theirs].map(without_rows);
+            commit::rebase_rows(&base_alone, &ours_alone, &theirs_alone, &same)?;
             let Some([base, ours, theirs]) = sides.cut_alike(&same).await? else { return Err(error) };
             commit::rebase_rows(&base, &ours, &theirs, &same)?
         }
@@ -298,6 +301,10 @@ impl Sides {
         }
         Ok(())
     }
+}
+
+fn without_rows(manifest: &Manifest) -> Manifest {
+    Manifest { segments: Vec::new(), ..manifest.clone() }
 }
 
 fn conflict(group: &str) -> Error {

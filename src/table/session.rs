@@ -9,14 +9,18 @@ use std::{
     sync::Arc,
 };
 
+use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{objects::is_missing, version::Table};
+use super::{
+    objects::{is_missing, together},
+    version::Table,
+};
 use crate::{
     commit::{self, Borrower, Owners, Unpinned},
     error::{Error, ErrorKind, Result},
-    format::{LayoutRun, Manifest, Parent, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
+    format::{GroupSegment, LayoutRun, Manifest, Parent, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
     id::{ChunkId, Hash},
     schema::ColumnType,
     store::Store,
@@ -25,6 +29,8 @@ use crate::{
 
 /// Versions of the table that are looked at for known blocks, newest first.
 const OWN_VERSIONS: usize = 64;
+/// Layouts that are read at a time for known blocks.
+const LAYOUTS_AT_ONCE: usize = 16;
 
 /// A change on its way.
 #[derive(Clone, Debug)]
@@ -134,14 +140,17 @@ impl Session {
             versions.sort_unstable_by_key(|version| std::cmp::Reverse(*version));
             versions.retain(|version| *version < base.version());
             sources.push(base.clone());
-            for version in versions.into_iter().take(OWN_VERSIONS - 1) {
-                match Table::open_version(self.store.clone(), version).await {
-                    Ok(table) => sources.push(table),
+            let store = &self.store;
+            let open = |version: u64| async move {
+                match Table::open_version(store.clone(), version).await {
+                    Ok(table) => Ok(Some(table)),
                     // Collected, or of a later build: it cannot help.
-                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {}
-                    Err(error) => return Err(error),
+                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => Ok(None),
+                    Err(error) => Err(error),
                 }
-            }
+            };
+            let opened: Vec<_> = versions.into_iter().take(OWN_VERSIONS - 1).map(open).collect();
+            sources.extend(together(opened).await?.into_iter().flatten());
         }
         for reference in references {
             if self.is_here(reference) {
@@ -173,13 +182,35 @@ impl Session {
             }
         }
         let mut seen = BTreeSet::new();
-        for (source, numbers) in numbered {
-            match self.add_blocks(&mut builder, &source, &numbers, &mut seen).await {
-                // Being collected: it cannot help.
-                Err(error) if self.is_here(&source) && is_missing(&error) => {}
-                added => added?,
-            }
+        let mut wanted = Vec::new();
+        for (source, numbers) in &numbered {
+            wanted.extend(new_groups(source, numbers, &mut seen));
         }
+        // Many are read at a time, and added in order.
+        let this = &*self;
+        let reads = wanted.into_iter().map(|wanted| async move {
+            match wanted.read().await {
+                Ok(blocks) => Ok(Some((wanted, blocks))),
+                // Being collected: it cannot help.
+                Err(error) if this.is_here(wanted.source) && is_missing(&error) => Ok(None),
+                Err(error) => Err(error),
+            }
+        });
+        let mut reads = stream::iter(reads.collect::<Vec<_>>()).buffered(LAYOUTS_AT_ONCE);
+        while let Some(read) = reads.try_next().await? {
+            let Some((StoredGroup { source, numbers, types, .. }, (runs, hashes))) = read else { continue };
+            let (mut kept, mut kept_hashes, mut block) = (Vec::new(), Vec::new(), 0);
+            for run in runs {
+                let end = block + run.lengths.len();
+                if let (Some(Some(owner)), Some(of_run)) = (numbers.get(run.owner as usize), hashes.get(block..end)) {
+                    kept.push(LayoutRun { owner: *owner, ..run });
+                    kept_hashes.extend_from_slice(of_run);
+                }
+                block = end;
+            }
+            builder.add(&types, kept, &kept_hashes, this.is_here(source))?;
+        }
+        drop(reads);
         self.known = builder.finish()?;
         Ok(())
     }
@@ -205,40 +236,6 @@ impl Session {
             });
         }
         Ok(numbers)
-    }
-
-    /// Adds the blocks of a table version, each layout once.
-    async fn add_blocks(
-        &self,
-        builder: &mut KnownBuilder,
-        source: &Table,
-        numbers: &[Option<u32>],
-        seen: &mut BTreeSet<(Hash, Hash, Vec<Option<u32>>)>,
-    ) -> Result<()> {
-        let is_own = self.is_here(source);
-        for segment in &source.manifest().segments {
-            for (group, stored) in source.schema().groups().iter().zip(&segment.groups) {
-                if !seen.insert((stored.layout.blake3, stored.hashes.blake3, numbers.to_vec())) {
-                    continue;
-                }
-                let types: Vec<ColumnType> =
-                    group.columns.iter().filter_map(|id| source.schema().column(*id)).map(|column| column.ty.clone()).collect();
-                let layout = source.object("layout", &stored.layout).await?;
-                let runs = read_layout(layout, types.len(), segment.rows, source.manifest().stores.len())?;
-                let hashes = read_hashes(source.object("hashes", &stored.hashes).await?, stored.blocks)?;
-                let (mut kept, mut kept_hashes, mut block) = (Vec::new(), Vec::new(), 0);
-                for run in runs {
-                    let end = block + run.lengths.len();
-                    if let (Some(Some(owner)), Some(of_run)) = (numbers.get(run.owner as usize), hashes.get(block..end)) {
-                        kept.push(LayoutRun { owner: *owner, ..run });
-                        kept_hashes.extend_from_slice(of_run);
-                    }
-                    block = end;
-                }
-                builder.add(&types, kept, &kept_hashes, is_own)?;
-            }
-        }
-        Ok(())
     }
 
     /// Keeps the owners that are used, and those that the version before named; gives their numbers in the manifest.
@@ -268,6 +265,44 @@ impl Session {
             stores: self.owners.stores(),
             ..base.manifest().clone()
         })
+    }
+}
+
+/// A column group of a segment whose blocks are to be known.
+struct StoredGroup<'a> {
+    source: &'a Table,
+    /// The number of each of the source's owners among those of the change.
+    numbers: &'a [Option<u32>],
+    types: Vec<ColumnType>,
+    segment: &'a Segment,
+    group: &'a GroupSegment,
+}
+
+/// Groups of a table version that no version before had: each layout is read once.
+fn new_groups<'a>(
+    source: &'a Table,
+    numbers: &'a [Option<u32>],
+    seen: &mut BTreeSet<(Hash, Hash, &'a [Option<u32>])>,
+) -> Vec<StoredGroup<'a>> {
+    let mut new = Vec::new();
+    for segment in &source.manifest().segments {
+        for (described, group) in source.schema().groups().iter().zip(&segment.groups) {
+            if seen.insert((group.layout.blake3, group.hashes.blake3, numbers)) {
+                let columns = described.columns.iter().filter_map(|id| source.schema().column(*id));
+                let types = columns.map(|column| column.ty.clone()).collect();
+                new.push(StoredGroup { source, numbers, types, segment, group });
+            }
+        }
+    }
+    new
+}
+
+impl StoredGroup<'_> {
+    async fn read(&self) -> Result<(Vec<LayoutRun>, Vec<Hash>)> {
+        let layout = self.source.object("layout", &self.group.layout).await?;
+        let stores = self.source.manifest().stores.len();
+        let runs = read_layout(layout, self.types.len(), self.segment.rows, stores)?;
+        Ok((runs, read_hashes(self.source.object("hashes", &self.group.hashes).await?, self.group.blocks)?))
     }
 }
 

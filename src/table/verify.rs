@@ -14,12 +14,13 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result},
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, LayoutRun, PagePlace, SequenceTracker, ViewSource, decode_page,
-        index_reader, logical_block_hash, page_range, read_hashes,
+        BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PagePlace, SequenceTracker, ViewSource,
+        decode_page, index_reader, logical_block_hash, page_range, read_hashes,
     },
-    id::{ChunkId, Hash},
+    id::{ChunkId, Hash, ObjectRef},
     offload::offload,
     schema::ColumnType,
+    store::Store,
 };
 
 /// What a verification found.
@@ -94,7 +95,7 @@ impl Table {
     ///
     /// # Errors
     /// As [`Table::verify`]; of all versions, those of a store that does not list its objects.
-    pub async fn verify_more(&self, reach: VerifyReach, mut progress: impl FnMut(u64, u64)) -> Result<Verification> {
+    pub async fn verify_more(&self, reach: VerifyReach, progress: impl FnMut(u64, u64)) -> Result<Verification> {
         // What is asked about is the store, so what was read before and what is kept near do not count.
         let this = if self.store().is_cached() { self.uncached() } else { self.clone() };
         let mut found = Verification::default();
@@ -120,16 +121,10 @@ impl Table {
             Err(error) if reach.all_versions => return Err(error),
             Err(_) => found.not_checked.push("other versions, which this store does not list".to_owned()),
         }
-        let (mut place, mut done) = (0, 0);
-        while let Some((prefix, table)) = tables.get(place).cloned() {
-            let before = found.damage.len();
-            table.verify_stored(&mut found, &mut seen, |bytes, total| progress(bytes, done + total)).await?;
-            for damage in found.damage.iter_mut().skip(before) {
-                damage.object.insert_str(0, &prefix);
-            }
-            done = found.bytes;
+        let mut place = 0;
+        while let Some((_, table)) = tables.get(place).cloned() {
             place += 1;
-            // Sources that cannot be opened have been noted.
+            // Sources that cannot be opened are noted below.
             for source in table.sources().await.iter().flat_map(|sources| sources.iter()) {
                 let prefix = format!("{} version {}: ", source.url(), source.version());
                 match reach.sources {
@@ -147,7 +142,50 @@ impl Table {
                 }
             }
         }
+        let mut parts = BTreeMap::new();
+        for (_, table) in &tables {
+            parts.extend(table.parts());
+        }
+        let mut work = Work { done: 0, total: parts.into_values().sum(), tell: progress };
+        for (prefix, table) in tables {
+            let before = found.damage.len();
+            table.verify_stored(&mut found, &mut seen, &mut work).await?;
+            for damage in found.damage.iter_mut().skip(before) {
+                damage.object.insert_str(0, &prefix);
+            }
+        }
         Ok(found)
+    }
+
+    /// What there is to be read of this version as its manifest says, and how many bytes each part has.
+    fn parts(&self) -> impl Iterator<Item = (Part, u64)> {
+        let manifest = self.manifest();
+        let object = |folder: &str, object: &ObjectRef| (self.part(&object.name_in(folder)), object.bytes);
+        let index = manifest.segments.iter().map(move |segment| object("index", &segment.index));
+        let attachments = manifest.attachments.values().map(move |held| object("attachments", held));
+        let joins = manifest.view.iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps);
+        let joins = joins.map(move |held| object("joins", held));
+        let groups = manifest.segments.iter().flat_map(|segment| (0..).zip(&segment.groups));
+        let groups = groups.map(|(number, group)| (self.group_part(number, group), bytes_of(group)));
+        index.chain(attachments).chain(joins).chain(groups)
+    }
+
+    /// What stands for an object of this table.
+    fn part(&self, name: &str) -> Part {
+        Hash::of(format!("{}/{name}", self.url()).as_bytes())
+    }
+
+    /// What stands for all that is stored of a column group in a segment: whatever has the same name reads the same bytes in the
+    /// same way.
+    fn group_part(&self, number: usize, group: &GroupSegment) -> Part {
+        let stores = &self.manifest().stores;
+        let (url, types) = (self.url(), self.types_of(number));
+        Hash::of(format!("{url} {types:?} {group:?} {stores:?}").as_bytes())
+    }
+
+    fn types_of(&self, number: usize) -> Vec<ColumnType> {
+        let columns = self.schema().groups().get(number).into_iter().flat_map(|group| &group.columns);
+        columns.filter_map(|id| self.schema().column(*id)).map(|column| column.ty.clone()).collect()
     }
 
     fn uncached(&self) -> Self {
@@ -158,16 +196,18 @@ impl Table {
         fresh
     }
 
-    async fn verify_stored(&self, found: &mut Verification, seen: &mut Seen, mut progress: impl FnMut(u64, u64)) -> Result<()> {
+    async fn verify_stored(
+        &self,
+        found: &mut Verification,
+        seen: &mut Seen,
+        work: &mut Work<impl FnMut(u64, u64)>,
+    ) -> Result<()> {
         let manifest = self.manifest();
         found.objects += 1;
-        let (start, before) = (found.bytes, found.damage.len());
-        let objects = manifest.segments.iter().map(|segment| segment.index.bytes).sum::<u64>();
-        let stored = manifest.segments.iter().flat_map(|segment| &segment.groups).map(|group| group.stored_bytes).sum::<u64>();
-        let total = start + objects + stored;
+        let before = found.damage.len();
         for segment in &manifest.segments {
             let name = segment.index.name_in("index");
-            if !seen.is_new(self, &name) {
+            if !seen.is_new(self.part(&name)) {
                 continue;
             }
             let index = self.object("index", &segment.index).await;
@@ -176,7 +216,7 @@ impl Table {
                 let rows = index_rows(bytes, &manifest.schema, segment.rows);
                 found.note(&name, rows)?;
             }
-            progress(found.bytes, total);
+            work.add(segment.index.bytes);
         }
         // An index that is damaged has been noted, and would be again.
         if found.damage.len() == before {
@@ -184,34 +224,40 @@ impl Table {
             found.note("index", sequences)?;
         }
         for (name, object) in &manifest.attachments {
-            if !seen.is_new(self, &object.name_in("attachments")) {
+            if !seen.is_new(self.part(&object.name_in("attachments"))) {
                 continue;
             }
             let bytes = self.object("attachments", object).await;
             if let Some(bytes) = found.note(&format!("attachment `{name}`"), bytes)? {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
             }
+            work.add(object.bytes);
         }
         if manifest.view.is_some() {
-            self.verify_view(found).await?;
+            self.verify_view(found, seen, work).await?;
         }
         for number in 0..manifest.schema.groups().len() {
-            self.verify_group(number, found, seen, |bytes| progress(bytes, total)).await?;
+            self.verify_group(number, found, seen, work).await?;
         }
         Ok(())
     }
 
     /// Join maps, and the sources as far as their manifests: each is a table that can be verified by itself.
-    async fn verify_view(&self, found: &mut Verification) -> Result<()> {
+    async fn verify_view(&self, found: &mut Verification, seen: &mut Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         let before = found.damage.len();
         // Collected: a future that holds this iterator could not be sent to another thread.
         let joins: Vec<_> = sources.iter().flat_map(ViewSource::maps).collect();
         for object in joins {
+            let name = object.name_in("joins");
+            if !seen.is_new(self.part(&name)) {
+                continue;
+            }
             let bytes = self.object("joins", object).await;
-            if let Some(bytes) = found.note(&object.name_in("joins"), bytes)? {
+            if let Some(bytes) = found.note(&name, bytes)? {
                 (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
             }
+            work.add(object.bytes);
         }
         if found.damage.len() == before {
             let rows = self.view_rows().await;
@@ -246,100 +292,127 @@ impl Table {
         Ok(())
     }
 
+    /// Checks what is stored of a column group, but for segments that another version had and that were checked there.
     async fn verify_group(
         &self,
         number: usize,
         found: &mut Verification,
         seen: &mut Seen,
-        mut progress: impl FnMut(u64),
+        work: &mut Work<impl FnMut(u64, u64)>,
     ) -> Result<()> {
-        let group = &self.schema().groups()[number];
-        let types: Vec<ColumnType> =
-            group.columns.iter().filter_map(|id| self.schema().column(*id)).map(|column| column.ty.clone()).collect();
-        let mut hashes = Vec::new();
+        let types = self.types_of(number);
+        let place = format!("layout of column group `{}`", self.schema().groups()[number].name);
+        // A chunk may serve several runs: it is read once.
+        let mut chunks: BTreeMap<(u32, ChunkId), Vec<CheckedRun>> = BTreeMap::new();
         for segment in &self.manifest().segments {
             let stored = &segment.groups[number];
-            let name = stored.hashes.name_in("hashes");
-            let read = self.object("hashes", &stored.hashes).await.and_then(|bytes| read_hashes(bytes, stored.blocks));
-            match found.note(&name, read)? {
-                Some(read) => hashes.extend(read.into_iter().map(Some)),
-                None => hashes.extend((0..stored.blocks).map(|_| None)),
-            }
-            found.objects += 2;
-            found.bytes += stored.layout.bytes + stored.hashes.bytes;
-        }
-        let layout = self.layout(number).await;
-        let Some(layout) = found.note(&format!("layout of column group `{}`", group.name), layout)? else { return Ok(()) };
-        // A chunk may serve several runs: it is read once.
-        let mut runs: BTreeMap<(u32, ChunkId), Vec<(usize, &LayoutRun)>> = BTreeMap::new();
-        let mut block = 0;
-        for run in layout.runs() {
-            runs.entry((run.owner, run.chunk)).or_default().push((block, run));
-            block += run.lengths.len();
-        }
-        if block != hashes.len() {
-            found.damage.push(Damage {
-                object: format!("layout of column group `{}`", group.name),
-                problem: format!("{block} blocks, the manifest says {}", hashes.len()),
-            });
-            return Ok(());
-        }
-        for ((owner, chunk), runs) in runs {
-            let name = chunk.object_name();
-            let Some(store) = found.note(&name, self.store_of(owner).await)? else { continue };
-            let size = runs.first().map_or(0, |(_, run)| run.chunk_bytes);
-            let job: Job =
-                runs.iter().map(|(first, run)| ((*run).clone(), hashes[*first..*first + run.lengths.len()].to_vec())).collect();
-            if !seen.is_new_job(store.url(), chunk, &types, &job) {
+            if !seen.is_new(self.group_part(number, stored)) {
                 continue;
             }
-            let read = || async {
-                let bytes = store.get_exact(&name, size).await?;
-                let hash = if store.is_local() { chunk.0 } else { Hash::of(&bytes) };
-                match hash == chunk.0 {
-                    true => Ok(bytes),
-                    false => Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}"))),
-                }
+            let name = stored.hashes.name_in("hashes");
+            let read = self.object("hashes", &stored.hashes).await.and_then(|bytes| read_hashes(bytes, stored.blocks));
+            let hashes = found.note(&name, read)?;
+            found.objects += 2;
+            found.bytes += stored.layout.bytes + stored.hashes.bytes;
+            work.add(stored.layout.bytes + stored.hashes.bytes);
+            let runs = self.segment_layout(segment, number).await;
+            let Some(runs) = found.note(&place, runs)? else {
+                work.add(stored.stored_bytes);
+                continue;
             };
-            let bytes = store.twice_where_damaged(read).await;
-            let Some(bytes) = found.note(&name, bytes)? else { continue };
-            (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
-            let types = types.clone();
-            let checked = offload(move |_| verify_chunk(chunk, &bytes, &types, job)).await;
-            found.blocks += found.note(&name, checked)?.unwrap_or(0);
-            progress(found.bytes);
+            let mut block = 0;
+            for run in runs {
+                let end = block + run.lengths.len();
+                let of_run = (block..end).map(|block| hashes.as_ref().and_then(|hashes| hashes.get(block).copied())).collect();
+                block = end;
+                chunks.entry((run.owner, run.chunk)).or_default().push((run, of_run));
+            }
         }
+        for ((owner, chunk), runs) in chunks {
+            let name = chunk.object_name();
+            let bytes = runs.iter().map(|(run, _)| run.stored_bytes()).sum();
+            if let Some(store) = found.note(&name, self.store_of(owner).await)? {
+                let new = runs.into_iter().filter(|run| seen.is_new(run_part(store.url(), &types, run))).collect();
+                self.verify_runs(&store, chunk, &types, new, found).await?;
+            }
+            work.add(bytes);
+        }
+        Ok(())
+    }
+
+    /// Checks a chunk against these runs, if there are any.
+    async fn verify_runs(
+        &self,
+        store: &Store,
+        chunk: ChunkId,
+        types: &[ColumnType],
+        runs: Vec<CheckedRun>,
+        found: &mut Verification,
+    ) -> Result<()> {
+        let Some((first, _)) = runs.first() else { return Ok(()) };
+        let (name, size) = (chunk.object_name(), first.chunk_bytes);
+        let read = || async {
+            let bytes = store.get_exact(&name, size).await?;
+            let hash = if store.is_local() { chunk.0 } else { Hash::of(&bytes) };
+            match hash == chunk.0 {
+                true => Ok(bytes),
+                false => Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}"))),
+            }
+        };
+        let bytes = store.twice_where_damaged(read).await;
+        let Some(bytes) = found.note(&name, bytes)? else { return Ok(()) };
+        (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
+        let types = types.to_vec();
+        let checked = offload(move |_| verify_chunk(chunk, &bytes, &types, runs)).await;
+        found.blocks += found.note(&name, checked)?.unwrap_or(0);
         Ok(())
     }
 }
 
-/// The runs of a version that point into a chunk, and the hashes of their blocks.
-type Job = Vec<(LayoutRun, Vec<Option<Hash>>)>;
+/// A run of blocks in a chunk, and the hash of each block where it could be read.
+type CheckedRun = (LayoutRun, Vec<Option<Hash>>);
 
-/// The types of the columns, and the runs that were checked with them.
-type CheckedRuns = (Vec<ColumnType>, Job);
+/// Stands for something that is checked.
+type Part = Hash;
 
-/// What was checked before: versions of a table have most objects in common.
-#[derive(Default)]
-struct Seen {
-    objects: BTreeSet<String>,
-    chunks: BTreeMap<(String, ChunkId), Vec<CheckedRuns>>,
+/// What stands for a run; whose chunk it is makes no difference to what it holds.
+fn run_part(url: &str, types: &[ColumnType], (run, hashes): &CheckedRun) -> Part {
+    let run = LayoutRun { owner: 0, ..run.clone() };
+    Hash::of(format!("{url} {types:?} {run:?} {hashes:?}").as_bytes())
 }
 
-impl Seen {
-    fn is_new(&mut self, table: &Table, name: &str) -> bool {
-        self.objects.insert(format!("{}/{name}", table.url()))
-    }
+/// Bytes to be read for a column group of a segment.
+fn bytes_of(group: &GroupSegment) -> u64 {
+    group.layout.bytes.saturating_add(group.hashes.bytes).saturating_add(group.stored_bytes)
+}
 
-    /// Whether these runs of a chunk were not checked yet; whose chunk it is makes no difference to what it holds.
-    fn is_new_job(&mut self, url: &str, chunk: ChunkId, types: &[ColumnType], job: &Job) -> bool {
-        let plain: Job = job.iter().map(|(run, hashes)| (LayoutRun { owner: 0, ..run.clone() }, hashes.clone())).collect();
-        let known = self.chunks.entry((url.to_owned(), chunk)).or_default();
-        if known.iter().any(|(held, runs)| held == types && *runs == plain) {
-            return false;
+/// How much is done of what there is to do, in bytes as the manifests count them.
+struct Work<F> {
+    done: u64,
+    total: u64,
+    tell: F,
+}
+
+impl<F: FnMut(u64, u64)> Work<F> {
+    fn add(&mut self, bytes: u64) {
+        self.done = self.done.saturating_add(bytes).min(self.total);
+        (self.tell)(self.done, self.total);
+    }
+}
+
+/// What was checked before: versions of a table have most parts in common. It remembers [`Seen::MOST`] parts, which take a few
+/// tens of MiB; behind them parts may be checked again.
+#[derive(Default)]
+struct Seen(BTreeSet<Part>);
+
+impl Seen {
+    const MOST: usize = 1 << 20;
+
+    fn is_new(&mut self, part: Part) -> bool {
+        match self.0.len() < Self::MOST {
+            true => self.0.insert(part),
+            false => !self.0.contains(&part),
         }
-        known.push((types.to_vec(), plain));
-        true
     }
 }
 
@@ -365,7 +438,7 @@ fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result
 }
 
 /// Checks a whole chunk against the runs that point into it; gives the number of blocks checked.
-fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Job) -> Result<u64> {
+fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<CheckedRun>) -> Result<u64> {
     let hash = Hash::of(bytes);
     if hash != chunk.0 {
         return Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}")));

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -18,13 +18,18 @@ use super::{
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, short},
-    format::{ForeignTable, Manifest, index_columns_reader, is_tag, manifest_name, read_layout, read_sequences},
+    format::{
+        ForeignTable, LayoutRun, Manifest, Segment, index_columns_reader, is_tag, manifest_name, read_layout, read_sequences,
+    },
     id::{Hash, ObjectRef},
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
     store::{Place, Store, StoreOptions, how_to_allow},
     write::WriteOptions,
 };
+
+/// Objects that are read at a time: each is held whole until the last one is there.
+const OBJECTS_AT_ONCE: usize = 16;
 
 /// One version of a table. Cheap to clone; immutable, so everything read of it stays true.
 ///
@@ -57,6 +62,8 @@ pub(super) struct Inner {
     schema: Schema,
     hash: Hash,
     layouts: Vec<OnceCell<Arc<Layout>>>,
+    /// What is wrong with layouts that were loaded before they were needed, until somebody is told.
+    damaged_ahead: Mutex<BTreeMap<usize, Error>>,
     sequences: OnceCell<Arc<Sequences>>,
     /// One for each index column that windows in time asked for.
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
@@ -169,6 +176,7 @@ impl Table {
                 manifest,
                 hash,
                 layouts,
+                damaged_ahead: Mutex::default(),
                 sequences: OnceCell::new(),
                 times: Mutex::default(),
                 index_values: Mutex::default(),
@@ -425,34 +433,45 @@ impl Table {
         let outside = || Error::invalid(format!("column group {group} is outside 0..{groups}"));
         let cell = self.inner.layouts.get(group).ok_or_else(outside)?;
         let load = || async {
-            let columns = self.inner.manifest.schema.groups()[group].columns.len();
-            let mut runs = Vec::new();
-            let segments = &self.inner.manifest.segments;
-            let objects = self.objects_of("layout", segments.iter().map(|segment| segment.groups[group].layout.clone())).await?;
-            for (segment, bytes) in segments.iter().zip(objects) {
-                let stored = &segment.groups[group];
-                let place = format!("layout of column group `{}`", self.schema().groups()[group].name);
-                let found = read_layout(bytes, columns, segment.rows, self.inner.manifest.stores.len())
-                    .map_err(|error| error.at(&place))?;
-                let (blocks, bytes) = found.iter().fold((0, 0_u64), |(blocks, bytes), run| {
-                    (blocks + run.lengths.len() as u64, bytes.saturating_add(run.stored_bytes()))
-                });
-                if (found.len() as u64, blocks, bytes) != (stored.runs, stored.blocks, stored.stored_bytes) {
-                    return Err(Error::corrupt(format!(
-                        "{place}: {} runs of {blocks} blocks in {bytes} bytes, the manifest says {} of {} in {}",
-                        found.len(),
-                        stored.runs,
-                        stored.blocks,
-                        stored.stored_bytes
-                    )));
-                }
-                runs.extend(found);
+            if let Some(error) = self.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group) {
+                return Err(error);
             }
+            let segments = &self.inner.manifest.segments;
+            let read: Vec<_> = segments.iter().map(|segment| self.segment_layout(segment, group)).collect();
+            let runs: Vec<Vec<LayoutRun>> = stream::iter(read).buffered(OBJECTS_AT_ONCE).try_collect().await?;
+            let runs = runs.concat();
             let columns = segments.iter().flat_map(|segment| &segment.groups[group].columns);
             let logical = columns.fold(0, |sum: u64, column| sum.saturating_add(column.logical));
             Ok(Arc::new(Layout::new(runs).with_logical_bytes(logical)))
         };
         cell.get_or_try_init(load).await.map(Arc::clone)
+    }
+
+    /// The runs of a column group in one segment, as its layout has them.
+    ///
+    /// # Errors
+    /// As [`Table::layout`].
+    pub(super) async fn segment_layout(&self, segment: &Segment, group: usize) -> Result<Vec<LayoutRun>> {
+        let stored = &segment.groups[group];
+        let group = &self.inner.manifest.schema.groups()[group];
+        let bytes = self.object("layout", &stored.layout).await?;
+        let place = || format!("layout of column group `{}`", group.name);
+        let found = read_layout(bytes, group.columns.len(), segment.rows, self.inner.manifest.stores.len())
+            .map_err(|error| error.at(place()))?;
+        let (blocks, bytes) = found.iter().fold((0, 0_u64), |(blocks, bytes), run| {
+            (blocks + run.lengths.len() as u64, bytes.saturating_add(run.stored_bytes()))
+        });
+        if (found.len() as u64, blocks, bytes) != (stored.runs, stored.blocks, stored.stored_bytes) {
+            return Err(Error::corrupt(format!(
+                "{}: {} runs of {blocks} blocks in {bytes} bytes, the manifest says {} of {} in {}",
+                place(),
+                found.len(),
+                stored.runs,
+                stored.blocks,
+                stored.stored_bytes
+            )));
+        }
+        Ok(found)
     }
 
     /// Where the sequences start, loaded on first use.
@@ -484,10 +503,8 @@ impl Table {
 
     /// Several objects side by side, in order.
     async fn objects_of(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
-        // Each is held whole until the last one is there; more at once would only hold more.
-        const AT_ONCE: usize = 16;
         let reads: Vec<_> = objects.map(|object| async move { self.object(folder, &object).await }).collect();
-        stream::iter(reads).buffered(AT_ONCE).try_collect().await
+        stream::iter(reads).buffered(OBJECTS_AT_ONCE).try_collect().await
     }
 
     /// The sequences where they are loaded.
@@ -495,11 +512,17 @@ impl Table {
         self.inner.sequences.get().map(Arc::clone)
     }
 
-    /// Loads the layouts of these groups beside something else that is waited for; what fails here fails again where it is
-    /// needed.
+    /// Loads the layouts of these groups beside something else that is waited for. The error of a damaged one is kept for
+    /// whoever needs it next; what fails otherwise is asked for again where it is needed.
     pub(super) async fn layouts_ahead(&self, groups: impl IntoIterator<Item = usize>) {
-        let loads: Vec<_> = groups.into_iter().map(|group| self.layout(group)).collect();
-        futures::future::join_all(loads).await;
+        let load = |group: usize| async move {
+            if let Err(error) = self.layout(group).await
+                && error.kind() == ErrorKind::Corrupt
+            {
+                self.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).insert(group, error);
+            }
+        };
+        futures::future::join_all(groups.into_iter().map(load).collect::<Vec<_>>()).await;
     }
 
     /// The groups whose layouts are worth loading beside the index, before it is known what will be read: all, where the store

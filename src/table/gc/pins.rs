@@ -44,11 +44,10 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
 async fn is_gone(store: &Store, pin: &Pin) -> bool {
     for url in pin.urls.iter().filter(|url| !url.contains("://")) {
         let Ok(other) = store.neighbour(url).and_then(|url| store.open_other(&url)) else { continue };
-        let Ok(Some(newest)) = commit::newest_version(&other).await else { continue };
-        match commit::load(&other, newest).await {
-            Ok((manifest, _)) if manifest.table == pin.table => {}
+        let newest = match commit::load_newest(&other).await {
+            Ok(Some((manifest, _))) if manifest.table == pin.table => manifest.version,
             _ => continue,
-        }
+        };
         return match commit::load(&other, pin.version).await {
             Ok((manifest, _)) => manifest.commit_id != pin.commit(),
             Err(error) => error.kind() == ErrorKind::NotFound && newest >= pin.version,

@@ -13,8 +13,9 @@ use super::{
     pins::pins,
 };
 use crate::{
+    commit,
     error::{Error, Result},
-    format::{Condemned, Manifest, manifest_name, version_of_name},
+    format::{Condemned, Manifest, manifest_name},
     id::{Hash, ObjectRef},
     store::{Listed, Store},
 };
@@ -154,9 +155,8 @@ pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
 
 /// The versions that are there, oldest first, and the newest.
 async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
-    let listed = store.list_all("manifests").await?;
-    let written: BTreeMap<u64, i64> =
-        listed.iter().filter_map(|listed| Some((version_of_name(&listed.name)?, listed.modified_ms))).collect();
+    let listed = commit::manifests(store).await?.into_iter();
+    let written: BTreeMap<u64, i64> = listed.map(|(version, listed)| (version, listed.modified_ms)).collect();
     let Some(newest) = written.keys().next_back() else { return Ok(None) };
     let opened = open_versions(store, written.keys().copied()).await?;
     let Some((table, _)) = opened.last().filter(|(table, _)| table.version() == *newest) else {

@@ -57,6 +57,8 @@ pub enum Fault {
     Whole,
     /// One bit of the body is flipped: the lowest one of this byte; counting on past the last byte, the next higher one of each.
     Flip(usize),
+    /// This byte of the body, counted from its start again past the end, is another one.
+    Replace(usize, u8),
     /// No such object, whatever there is.
     Hide,
 }

@@ -394,6 +394,12 @@ fn bend(
             bytes[place] ^= 1 << round;
             (bytes.into(), plain)
         }
+        (Some(Fault::Replace(place, byte)), ..) if !body.is_empty() => {
+            let mut bytes = body.to_vec();
+            let place = place % bytes.len();
+            bytes[place] = *byte;
+            (bytes.into(), plain)
+        }
         _ => (body, plain),
     }
 }

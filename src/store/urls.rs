@@ -1,0 +1,118 @@
+//! How stores name each other: the URL by which objects of one store refer to another one, and the way back from such a URL to
+//! a store. Neighbours in one bucket or on one host have relative URLs, so that they can be moved together.
+
+use std::sync::Arc;
+
+use object_store::path::Path;
+
+use super::failure;
+use super::store::{Inner, Store};
+use crate::{Error, Result};
+
+impl Store {
+    /// Another store, as seen from this one: in the same bucket or on the same host it is reached as this one is, over the
+    /// same connections; anywhere else with the options of the environment alone. What was given for this store goes to no
+    /// other.
+    ///
+    /// # Errors
+    /// As [`Store::open_with`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// let objects = Arc::new(object_store::memory::InMemory::new());
+    /// let labels = tetrys::store::Store::new(objects, "team/labels".into(), "s3://bucket/team/labels");
+    /// let sensors = labels.open_other("s3://bucket/team/sensors")?;
+    /// assert_eq!(sensors.url(), "s3://bucket/team/sensors");
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    pub fn open_other(&self, url: &str) -> Result<Self> {
+        let inner = &self.inner;
+        let origin = |url: &str| {
+            let parsed = url::Url::parse(url).ok()?;
+            let secret = parsed.password().is_some() || parsed.query().is_some() || parsed.fragment().is_some();
+            let authority =
+                (parsed.scheme().to_owned(), parsed.username().to_owned(), parsed.host_str()?.to_owned(), parsed.port());
+            (!secret).then(|| Some((authority, Path::from_url_path(parsed.path()).ok()?)))?
+        };
+        let plain = inner.files.is_none() && !inner.url.starts_with("memory:");
+        if let (true, Some((here, root)), Some((there, prefix))) = (plain, origin(&inner.url), origin(url))
+            && here == there
+            && root == inner.prefix
+        {
+            let objects = Arc::clone(&inner.objects);
+            let (remote, cache, options) = (inner.remote.clone(), inner.cache.clone(), inner.options.clone());
+            let (url, allowed) = (failure::public_url(url.trim_end_matches('/')), Arc::clone(&inner.allowed));
+            return Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }));
+        }
+        match inner.files {
+            // A local store takes no options: those that came with it are for the stores that its tables refer to.
+            Some(_) => Self::open_with(url, &inner.options),
+            None => Self::open_with(url, &inner.options.ambient()),
+        }
+    }
+
+    /// The URL that a relative one means, seen from the root: `../sensors` is a neighbour of this store.
+    ///
+    /// # Errors
+    /// `Invalid` where it is not relative, or leads out of the host or the bucket.
+    pub fn neighbour(&self, relative: &str) -> Result<String> {
+        let invalid = |why: &str| Error::invalid(format!("{}: relative URL `{relative}`: {why}", self.inner.url));
+        let root = format!("{}/", self.inner.url.trim_end_matches('/'));
+        let root = url::Url::parse(&root).map_err(|error| invalid(&error.to_string()))?;
+        if relative.starts_with('/') || relative.contains(['\\', '?', '#', ':']) {
+            return Err(invalid("expected names and `..` between slashes"));
+        }
+        let steps = relative.split('/').filter(|step| *step == "..").count();
+        if steps > root.path_segments().map_or(0, |names| names.filter(|name| !name.is_empty()).count()) {
+            return Err(invalid("it leads above the root"));
+        }
+        let joined = root.join(relative).map_err(|error| invalid(&error.to_string()))?;
+        Ok(joined.as_str().trim_end_matches('/').to_owned())
+    }
+
+    /// The URL of another store as this one's objects name it: relative where both lie on one host or in one bucket, else
+    /// absolute. `.` is this store itself.
+    ///
+    /// ```
+    /// use tetrys::Store;
+    /// let (labels, sensors) = (Store::open("memory://bucket/labels")?, Store::open("memory://bucket/raw/sensors")?);
+    /// assert_eq!(labels.url_of(&sensors)?, "../raw/sensors");
+    /// assert_eq!(labels.neighbour("../raw/sensors")?, sensors.url());
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Invalid` where the other one has no URL by which it could be found again, as `memory://` has none; and where its URL means
+    /// another store here, because buckets of one name are reached at different endpoints.
+    pub fn url_of(&self, other: &Self) -> Result<String> {
+        let parts = |url: &str| {
+            let url = url::Url::parse(&format!("{}/", url.trim_end_matches('/'))).ok()?;
+            let names: Vec<String> = url.path_segments()?.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            let host = (url.scheme().to_owned(), url.host_str().unwrap_or_default().to_owned(), url.port());
+            let is_named = !names.is_empty() || !host.1.is_empty();
+            is_named.then_some((host, names))
+        };
+        let nowhere = || Error::invalid(format!("{}: a store without a name cannot be referred to", other.inner.url));
+        let (host, there) = parts(&other.inner.url).ok_or_else(nowhere)?;
+        let absolute = Ok(other.inner.url.clone());
+        let Some((_, here)) = parts(&self.inner.url).filter(|(own, _)| *own == host) else { return absolute };
+        if let (Some(here), Some(there)) = (self.inner.identity(), other.inner.identity())
+            && here != there
+        {
+            return Err(Error::invalid(format!(
+                "{}: it is reached at another endpoint, or in another account, than {}, where a bucket has the same name; a stored \
+                 URL does not say which one is meant: reach both in the same way, or write into a bucket of another name",
+                other.inner.url, self.inner.url
+            )));
+        }
+        let common = here.iter().zip(&there).take_while(|(here, there)| here == there).count();
+        let steps = std::iter::repeat_n("..", here.len() - common).chain(there[common..].iter().map(String::as_str));
+        let relative = steps.collect::<Vec<_>>().join("/");
+        let relative = if relative.is_empty() { ".".to_owned() } else { relative };
+        // A name with a colon, say, cannot stand in a relative URL.
+        match self.neighbour(&relative) {
+            Ok(found) if found == other.inner.url.trim_end_matches('/') => Ok(relative),
+            _ => absolute,
+        }
+    }
+}
