@@ -2,7 +2,8 @@
 //! What is measured is how much of the latency model's limit is reached; the model knows the waits and the bytes, nothing else.
 //!
 //! `cargo bench -p tetrys --no-default-features --bench remote`; `TETRYS_PEERS` names a python with pylance and pyarrow, which
-//! then read the same rows on the same server (`remote_peers.py`).
+//! then read the same rows on the same server (`remote_peers.py`). With the argument `versions` it measures appends of ten rows
+//! instead, and `du` and `gc` of the many versions that they make.
 
 use std::{
     error::Error,
@@ -13,7 +14,11 @@ use std::{
 use arrow_array::{ArrayRef, FixedSizeListArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use arrow_schema::{DataType, Field};
 use futures::{StreamExt, TryStreamExt, stream};
-use tetrys::{Cuts, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions, store::CacheFolder};
+use tetrys::{
+    Cuts, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions,
+    store::CacheFolder,
+    table::{GcSettings, now_ms},
+};
 use tetrys_s3_server::{Latency, Server, dependent};
 
 const ROWS: u64 = 100_000;
@@ -28,6 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     server.create_bucket("data");
     let options = StoreOptions::only(server.options());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    if std::env::args().any(|argument| argument == "versions") {
+        return runtime.block_on(versions(&server, &options));
+    }
     runtime.block_on(async {
         let begun = Instant::now();
         write(Store::open_with("s3://data/drives", &options)?).await?;
@@ -42,14 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Rows of a picture of 1 to 3 kB, intrinsics and a pose; one row a block, as wide rows have it.
 async fn write(store: Store) -> Result<(), Box<dyn Error>> {
-    let schema = Schema::builder()
-        .index("log", "utf8")
-        .index("time", "i64")
-        .group("camera", [("camera.jpeg", "binary")])
-        .group("intrinsics", [("camera.intrinsics", "f64[9]")])
-        .group("ego", [("ego.pose", "f64[9]")])
-        .sequence_by(["log"])
-        .build()?;
+    let schema = schema()?;
     let cuts = Cuts { block_min: 1, block_target: 64, ..Cuts::default() };
     let options = WriteOptions { preset: Preset::Fast, cuts, ..WriteOptions::default() };
     let writer = TableWriter::create(store, schema, options).await?;
@@ -63,6 +64,17 @@ async fn write(store: Store) -> Result<(), Box<dyn Error>> {
     }
     writer.commit(receipts).await?;
     Ok(())
+}
+
+fn schema() -> tetrys::Result<Schema> {
+    Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .group("camera", [("camera.jpeg", "binary")])
+        .group("intrinsics", [("camera.intrinsics", "f64[9]")])
+        .group("ego", [("ego.pose", "f64[9]")])
+        .sequence_by(["log"])
+        .build()
 }
 
 fn batch(rows: std::ops::Range<u64>) -> Result<RecordBatch, Box<dyn Error>> {
@@ -178,6 +190,63 @@ async fn kept(server: &Server) -> Result<(), Box<dyn Error>> {
             stats.entries,
             stats.bytes
         );
+    }
+    Ok(())
+}
+
+/// Appends of ten rows from 30 ms away, and what looks at all versions after 100 and after 300 of them.
+async fn versions(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Error>> {
+    const DAY_MS: i64 = 86_400_000;
+    let store = Store::open_with("s3://data/appended", options)?;
+    let writer = TableWriter::create(store.clone(), schema()?, WriteOptions::default()).await?;
+    let mut partition = writer.partition()?;
+    partition.write(&batch(0..10)?).await?;
+    let mut table = writer.commit([partition.finish().await?]).await?;
+    let mut times = Vec::new();
+    server.set_latency(FAR);
+    for number in 2..=300 {
+        let begun = Instant::now();
+        let writer = table.append(WriteOptions::default()).await?;
+        let mut partition = writer.partition()?;
+        partition.write(&batch(10 * number..10 * number + 10)?).await?;
+        table = writer.commit([partition.finish().await?]).await?;
+        times.push(begun.elapsed().as_secs_f64());
+        if number != 100 && number != 300 {
+            continue;
+        }
+        let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
+        let slowest = times.iter().copied().fold(0.0, f64::max);
+        println!(
+            "{number} versions: an append took {:.2} s (first ten), {:.2} s (last ten), {slowest:.2} s (slowest)",
+            mean(&times[..10]),
+            mean(&times[times.len() - 10..])
+        );
+        let manifests: u64 = store.list("manifests").await?.iter().map(|(_, bytes)| bytes).sum();
+        println!("  {} segments, {manifests} bytes of all manifests", table.manifest().segments.len());
+        let said = |what: &str, begun: Instant| {
+            let (took, seen) = (begun.elapsed().as_secs_f64(), server.take_requests());
+            let heads = seen.iter().filter(|request| request.method == "HEAD").count();
+            println!("  {what}: {took:.2} s, {} requests, {heads} of them HEAD", seen.len());
+        };
+        server.take_requests();
+        let begun = Instant::now();
+        Table::usage(&store).await?;
+        said("du", begun);
+        let settings = GcSettings { keep_versions: 5, ..GcSettings::default() };
+        let begun = Instant::now();
+        let plan = Table::plan_garbage(&store, settings, now_ms() + 8 * DAY_MS).await?;
+        said(&format!("dry gc of {} objects", plan.condemn.len()), begun);
+        if number < 300 {
+            continue;
+        }
+        for days in [8, 16] {
+            let begun = Instant::now();
+            let plan = Table::collect_garbage(&store, settings, now_ms() + days * DAY_MS).await?;
+            said(
+                &format!("gc --keep 5, {} condemned, {} deleted", plan.condemn.len(), plan.delete.len() + plan.sweep.len()),
+                begun,
+            );
+        }
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Which row of a right frame belongs to each row of a left one: by equal keys, or by the nearest time.
+//! Finds for each row of a left frame its partner in a right frame: the row with equal keys, or the one nearest in time.
 
 use polars::prelude::*;
 
@@ -27,7 +27,7 @@ pub struct Merge {
     suffix: String,
 }
 
-/// What is done with right rows of equal keys, and of equal times in a merge by time.
+/// What a merge does with several right rows of equal keys (and equal times, in a merge by time).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Several {
     Refused,
@@ -152,13 +152,13 @@ impl Merge {
         self.as_of.as_ref().map(|(left, right, _)| (left.as_str(), right.as_str()))
     }
 
-    /// The right columns that equal a left one, which the merged frame has once.
+    /// Whether this right column is a key. The merged frame has each key once, under its left name.
     pub(crate) fn is_right_key(&self, name: &str) -> bool {
         self.on.iter().any(|(_, right)| right == name)
     }
 
-    /// For each row of `left` the number of its row in `right`, or none; `unit` are the nanoseconds that times which are integers
-    /// count in, where that is known.
+    /// For each row of `left` the number of its partner in `right`, or `None`. `unit` is the length of one unit of integer times,
+    /// in nanoseconds, where it is known.
     ///
     /// # Errors
     /// `NotFound` for a key that is not there, `Invalid` for keys of different types and, without [`Merge::first`] and
@@ -225,7 +225,7 @@ impl Merge {
                 (groups.left, groups.right)
             }
         };
-        // The right rows with a time, group by group, in the order of their times.
+        // Right rows that have a time, sorted by group and time.
         let mut order: Vec<(u32, i64, IdxSize)> = Vec::with_capacity(right.height());
         for (row, (group, time)) in right_groups.iter().zip(&right_times).enumerate() {
             if let (Some(group), Some(time)) = (group, time) {
@@ -238,7 +238,7 @@ impl Merge {
         let same = |a: &(u32, i64, IdxSize), b: &(u32, i64, IdxSize)| (a.0, a.1) == (b.0, b.1);
         match self.several {
             Several::First => order.dedup_by(|next, kept| same(next, kept)),
-            // What is kept of equal ones is the slot of the first and the row of the last.
+            // Of equal entries `dedup_by` keeps the first, which takes over the row of the last.
             Several::Last => order.dedup_by(|next, kept| {
                 let equal = same(next, kept);
                 if equal {
@@ -276,14 +276,15 @@ impl Merge {
         Ok(left_groups.iter().zip(&left_times).map(partner).collect())
     }
 
-    /// Numbers the keys of the right frame, and gives the first right row of each.
+    /// Numbers the distinct keys of the right frame; gives the key number of each row of both frames, and the first right row of
+    /// each key.
     fn groups(&self, left: &DataFrame, right: &DataFrame) -> Result<(Groups, Vec<IdxSize>)> {
         const ROW: &str = "__row";
         const GROUP: &str = "__group";
         let keys = |frame: &DataFrame, name: fn(&(String, String)) -> &str| -> Result<DataFrame> {
             let columns = self.on.iter().enumerate().map(|(place, pair)| {
                 let column = frame.column(name(pair)).map_err(internal)?;
-                // Instants are equal in every time zone.
+                // Times in different zones are equal if they are the same instant, so the stored integers are compared.
                 let column = match column.dtype() {
                     DataType::Datetime(..) => column.to_physical_repr(),
                     _ => column.clone(),
@@ -329,7 +330,7 @@ impl Merge {
     }
 }
 
-/// The number of the key of each row; none where a key is null, or not on the right.
+/// The key number of each row; `None` where a key is null or does not occur on the right.
 struct Groups {
     left: Vec<Option<u32>>,
     right: Vec<Option<u32>>,

@@ -1,12 +1,11 @@
-//! The one way by which a version of a table is published: by writers, by edits, by saved views, by rebinding, by garbage
-//! collection. Follows `format-spec/manifest.md#commit` and `format-spec/manifest.md#condemned-objects`.
+//! Publishes a version of a table. Writers, edits, saved views, rebinding and garbage collection all publish through here. Follows `format-spec/manifest.md#commit` and `format-spec/manifest.md#condemned-objects`.
 //!
 //! ```text
-//!   look at the newest version <----------------------------------------+
-//!    -> ours on top of it (rebase), small segments put together (fold)  |
-//!    -> condemnations of what ours names withdrawn; marks: Conflict     |
-//!    -> owners pinned under this version, then looked at                |
-//!    -> look not too old? -> claim newest + 1 -- taken by another one --+
+//!   list the newest version <-------------------------------------------+
+//!    -> rebase our change onto it, merge small segments (fold)          |
+//!    -> withdraw condemnations of objects that we name; marks: Conflict |
+//!    -> pin the owners, then check what they delete                     |
+//!    -> listing recent enough? -> claim newest + 1 -- number is taken --+
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,13 +27,13 @@ use crate::{
     id::Hash,
 };
 
-/// How often a commit is put on top of somebody else's.
+/// How often a commit is rebased before it gives up.
 const REBASES: usize = 32;
-/// How many versions are looked through for marks; behind more of them, there may have been some.
+/// How many versions between the base and the newest one are searched for marks; with more of them, marks are assumed.
 const LOOKED_THROUGH: u64 = 64;
 
 impl Session {
-    /// Publishes `ours`: on top of what others published since the base version, where both changed different things.
+    /// Publishes `ours`, rebased onto what others published since the base version.
     ///
     /// # Errors
     /// `Conflict` where both changed one thing, where an owner collected what is used, and where `ours` needs an object that is
@@ -51,10 +50,10 @@ impl Session {
         self.publish_with(&ours, false).await
     }
 
-    /// As [`Session::publish`], or where it does not rebase as [`Session::publish_alone`]; the session can be asked afterwards.
+    /// As [`Session::publish`], or without `rebases` as [`Session::publish_alone`]. The caller keeps the session.
     pub(super) async fn publish_with(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
         let published = self.claim(ours, rebases).await;
-        // Whether it happened is not known where the outcome is not: then the pins stay.
+        // With an unknown outcome the version may exist, so its pins stay.
         if published.as_ref().is_err_and(|error| error.kind() != ErrorKind::OutcomeUnknown) {
             self.owners.unpin(|_| false).await;
         }
@@ -68,7 +67,7 @@ impl Session {
                 Ok(Prepared::Claim(manifest)) => *manifest,
                 Ok(Prepared::Done(table)) => return Ok(table),
                 Err(error) => {
-                    // What was read may have been collected, if there is a newer version.
+                    // A garbage collection may have deleted what was read: if there is a newer version, start again from it.
                     if self.base.is_some() && is_missing(&error) && Look::take(&self.store).await?.newest != look.newest {
                         continue;
                     }
@@ -109,7 +108,7 @@ impl Session {
                 Some(newest) => self.committed().await?.map(Prepared::Done).ok_or_else(|| by_another(newest)),
             };
         };
-        // A listing may lag behind what was read.
+        // On some stores a listing lags behind; the base is known to exist.
         let newest = look.newest.unwrap_or(0).max(base.version());
         if newest > base.version()
             && self.shared.is_some()
@@ -130,11 +129,11 @@ impl Session {
             false => self.rebased(&base, ours, &theirs).await?,
         };
         if self.folds {
-            // Small segments at the end as one, where rows were appended.
+            // After an append, small segments at the end are merged.
             manifest = fold_tail(&self.store, manifest).await?;
         }
         if self.pinned.is_some_and(|(version, _)| version != newest + 1) {
-            // A pin says which version its commit makes, and is never changed.
+            // A pin names its version and is never rewritten, so another version needs another commit id and new pins.
             self.commit_id = Uuid::new_v4();
         }
         manifest.version = newest + 1;
@@ -142,7 +141,7 @@ impl Session {
         manifest.commit_id = self.commit_id;
         self.spare(&mut manifest, base.manifest(), theirs.manifest()).await?;
         if manifest.stores != self.owners.stores() {
-            // Those of the other writer: the chunks that it uses are used by this version too.
+            // The other writer changed the owners. This version uses the same chunks, so it takes over its list.
             self.owners.unpin(|_| false).await;
             (self.owners, self.pinned) = (Owners::new(self.store.clone()), None);
             for (number, foreign) in (1..).zip(&manifest.stores) {
@@ -152,7 +151,7 @@ impl Session {
         self.ready(manifest).await
     }
 
-    /// Pins the owners for this manifest and looks at them.
+    /// Pins the owners for this manifest, then checks that they keep what it uses.
     async fn ready(&mut self, mut manifest: Manifest) -> Result<Prepared> {
         let borrower = Borrower { table: manifest.table, version: manifest.version, commit_id: manifest.commit_id };
         if self.pinned != Some((borrower.version, borrower.commit_id)) {
@@ -190,7 +189,7 @@ impl Session {
         }
     }
 
-    /// `ours` on top of `theirs`.
+    /// Rebases `ours` onto `theirs`.
     async fn rebased(&self, base: &Table, ours: &Manifest, theirs: &Table) -> Result<Manifest> {
         let (before, theirs) = (base.manifest(), theirs.manifest());
         let place = |error: Error| error.at(format!("{}: version {}", self.store.url(), theirs.version));
@@ -210,7 +209,7 @@ impl Session {
         Ok(rebased)
     }
 
-    /// Withdraws the condemnations of what `manifest` names. `theirs` is the newest version, which names nothing that it gives up.
+    /// Withdraws the condemnations of objects that `manifest` names and `theirs`, the newest version, does not.
     ///
     /// # Errors
     /// `Conflict` where `manifest` names what is being deleted, or was deleted since the base version was read.
@@ -221,7 +220,7 @@ impl Session {
             return Ok(());
         }
         let mut needed = new_objects(&self.store, manifest, theirs).await?;
-        // A version that gets a tag is kept from now on.
+        // A tag keeps a version, so the objects of newly tagged versions are needed too.
         let held: BTreeSet<&u64> = theirs.tags.values().chain([&theirs.version]).collect();
         let tagged: BTreeSet<u64> = manifest.tags.values().filter(|version| !held.contains(version)).copied().collect();
         let tagged: Vec<Table> = open_versions(&self.store, tagged).await?.into_iter().map(|(table, _)| table).collect();
@@ -256,7 +255,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether something may have been deleted since `base` was read: some version from there to `theirs` marks objects, or is gone.
+    /// Whether objects may have been deleted since `base` was read: a version from `base` to `theirs` marks objects, or is gone.
     async fn were_marks(&self, base: &Manifest, theirs: &Manifest) -> Result<bool> {
         if base.marked().next().is_some() || theirs.version - base.version > LOOKED_THROUGH {
             return Ok(true);
@@ -267,7 +266,7 @@ impl Session {
         Ok(found.len() < count || found.iter().any(|(table, _)| table.manifest().marked().next().is_some()))
     }
 
-    /// That the pinned versions are still there, and that nothing which `manifest` uses of them is being deleted.
+    /// Checks that the pinned versions still exist, and that nothing which `manifest` uses of them is being deleted.
     async fn check_owners(&self, manifest: &Manifest) -> Result<()> {
         let marked = self.owners.marked().await?;
         if marked.iter().all(Vec::is_empty) {
@@ -312,19 +311,19 @@ impl Session {
     }
 }
 
-/// What a manifest's lineage calls the owners that could not be pinned.
+/// The lineage member that lists the owners that could not be pinned.
 const NOT_PINNED: &str = "not_pinned";
 
-/// The owners of which it was accepted before that they cannot be pinned.
+/// The owners that an earlier commit was allowed to use without a pin.
 fn not_pinned(manifest: &Manifest) -> BTreeSet<String> {
     let urls = manifest.lineage.get(NOT_PINNED).and_then(Value::as_array).into_iter().flatten();
     urls.filter_map(|url| url.as_str().map(str::to_owned)).collect()
 }
 
-/// What becomes of a claim.
+/// What to do after the preparation.
 enum Prepared {
     /// The manifest to claim with.
     Claim(Box<Manifest>),
-    /// The same session was committed before.
+    /// Another process has committed this session already.
     Done(Table),
 }

@@ -1,9 +1,11 @@
-//! A change put on top of what others published since it began, as far as objects have a say in it. [`commit::rebase`] decides
-//! what goes together; here is looked at what manifests do not tell:
+//! Rebases a change onto the versions that other writers published since it began. [`commit::rebase`] decides from the manifests
+//! which changes are compatible. This file reads the objects where the manifests alone cannot tell:
 //!
-//! - which index segments have the same rows under other names of columns, and those are written anew that lack the new names;
-//! - which of their segments are segments of the base put together, so that a change of the base's segments is carried over;
-//! - whether blocks of other tables are still numbered as the layouts say.
+//! - An index segment may have the same rows although another writer renamed index columns. It is rewritten with the new names.
+//! - Another writer may have merged several small segments of the base into one. A change of the base's segments is carried over.
+//! - Layouts number the tables whose blocks they use. The numbers must still be those of the rebased manifest.
+//!
+//! `base` is the version that both changes started from, `ours` is the change that is rebased, `theirs` is the newest version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,7 +24,7 @@ use crate::{
     write::WrittenGroup,
 };
 
-/// `ours`, made from `base`, on top of `theirs`, which was made from `base` too: as [`commit::rebase`].
+/// Rebases `ours` onto `theirs`; both were made from `base`. See [`commit::rebase`].
 ///
 /// # Errors
 /// `Conflict`, naming what both changed; `Corrupt`; errors of the store.
@@ -31,7 +33,7 @@ pub(super) async fn rebased(store: &Store, base: &Manifest, ours: &Manifest, the
     let same = sides.same_rows().await?;
     let mut rebased = match commit::rebase_rows(base, ours, theirs, &same) {
         Err(error) if error.kind() == ErrorKind::Conflict => {
-            // A conflict about anything but rows stays one, however rows are divided into segments.
+            // If the schemas or properties conflict, aligning the segments does not help, and this error names what conflicts.
             let [base_alone, ours_alone, theirs_alone] = [base, ours, theirs].map(without_rows);
             commit::rebase_rows(&base_alone, &ours_alone, &theirs_alone, &same)?;
             let Some([base, ours, theirs]) = sides.cut_alike(&same).await? else { return Err(error) };
@@ -65,7 +67,7 @@ impl Sides {
         ids.filter(|id| has(&self.ours, *id) && has(&self.theirs, *id)).collect()
     }
 
-    /// Index objects of the base's segments that have the same rows although index columns were renamed or dropped.
+    /// Finds index objects that hold the same rows as a segment of the base, although index columns were renamed or dropped.
     async fn same_rows(&self) -> Result<SameRows> {
         let mut same = SameRows::new();
         let columns = |table: &Table| named(&table.manifest().schema);
@@ -85,8 +87,9 @@ impl Sides {
         Ok(same)
     }
 
-    /// The three as if all had cut their rows into segments as `theirs` has, or as the base has where that cannot be; `None` where
-    /// `theirs` has not put segments of the base together.
+    /// Gives all three manifests the same segment boundaries, so that they can be compared segment by segment. The boundaries are
+    /// those of `theirs`, or those of the base where `ours` changed the rows of its segments. `None` where `theirs` did not merge
+    /// segments of the base.
     async fn cut_alike(&self, same: &SameRows) -> Result<Option<[Manifest; 3]>> {
         let (base, ours, theirs) = (self.base.manifest(), self.ours.manifest(), self.theirs.manifest());
         let Some(covers) = covers(&base.segments, &theirs.segments) else { return Ok(None) };
@@ -115,7 +118,8 @@ impl Sides {
         }
     }
 
-    /// Base and ours with their segments put together as theirs are, and with the rows that theirs have behind them there.
+    /// Merges the segments of `base` and `ours` as `theirs` did. Where `theirs` merged appended rows into the same segment, these
+    /// rows are added to both.
     async fn put_together(&self, covers: &[Range<usize>]) -> Result<(Manifest, Manifest)> {
         let (base, ours, theirs) = (self.base.manifest(), self.ours.manifest(), self.theirs.manifest());
         let (mut before, mut now) = (Vec::new(), Vec::new());
@@ -129,7 +133,7 @@ impl Sides {
             }
             let mut groups: BTreeMap<&str, GroupSegment> = BTreeMap::new();
             for (number, group) in base.schema.groups().iter().enumerate() {
-                // Whether it was changed is seen by whether it is theirs.
+                // The base gets their group, so a group counts as changed by us exactly where ours differs from theirs.
                 let held = self.group_of(&self.theirs, &group.name).and_then(|place| whole.groups.get(place));
                 groups.insert(&group.name, held.unwrap_or(&part[0].groups[number]).clone());
             }
@@ -154,7 +158,7 @@ impl Sides {
                         append(&mut joined, tail);
                     }
                     Some(_) if rest == 0 => {}
-                    // Nobody has values of a new group, or of one with other columns, for the rows behind.
+                    // The appended rows have no values for a group that we added, or whose columns we changed.
                     None if held.is_none() && rest == 0 => {}
                     _ => return Err(conflict(&group.name)),
                 }
@@ -167,7 +171,8 @@ impl Sides {
         Ok((Manifest { segments: before, ..base.clone() }, Manifest { segments: now, ..ours.clone() }))
     }
 
-    /// Theirs with the segments of the base, and what they appended to them in segments of its own. `None` where they changed more.
+    /// Splits the merged segments of `theirs` again: into the segments of the base, and one segment for the rows that `theirs`
+    /// appended. `None` where `theirs` changed blocks of the base too.
     async fn taken_apart(&self, covers: &[Range<usize>]) -> Result<Option<Manifest>> {
         let (base, theirs) = (self.base.manifest(), self.theirs.manifest());
         let mut segments: Vec<Segment> = Vec::new();
@@ -212,8 +217,8 @@ impl Sides {
         table.manifest().schema.groups().iter().position(|group| group.name == name)
     }
 
-    /// What a group of one of their segments has behind the rows of the base's segments in it; `None` where it has other blocks
-    /// for those.
+    /// The blocks of a column group that `theirs` appended: those of a merged segment after the blocks of the base's segments in
+    /// it. `None` where the merged segment does not begin with exactly the base's blocks.
     async fn behind(&self, part: &[&Segment], held: usize, whole: &Segment, place: usize) -> Result<Option<WrittenGroup>> {
         let (before, now) = (self.base.joined(part, held).await?, self.theirs.joined(&[whole], place).await?);
         let numbered = |stores: &[ForeignTable], owner: u32| stores.get((owner as usize).wrapping_sub(1)).map(place_of);
@@ -240,7 +245,10 @@ impl Sides {
         }))
     }
 
-    /// That each layout numbers the tables whose blocks it uses as the manifest does.
+    /// Checks that each layout uses the same numbers for other tables as the rebased manifest.
+    ///
+    /// # Errors
+    /// `Conflict` where a layout has blocks of other tables under numbers that have changed.
     async fn check_owners(&self, rebased: &Manifest) -> Result<()> {
         let stores: Vec<_> = rebased.stores.iter().map(place_of).collect();
         let sides = [&self.theirs, &self.ours].map(|table| {
@@ -264,7 +272,7 @@ impl Sides {
         Ok(())
     }
 
-    /// Writes those index segments anew that have other columns, or columns of other names, than the schema.
+    /// Rewrites the index segments whose columns, or names of columns, differ from the rebased schema.
     async fn name_index(&self, rebased: &mut Manifest) -> Result<()> {
         let wanted = named(&rebased.schema);
         let tables = [&self.theirs, &self.ours, &self.base];
@@ -279,7 +287,7 @@ impl Sides {
         }
         let schema = rebased.schema.clone();
         for segment in &mut rebased.segments {
-            // What was taken apart was written with their names.
+            // A segment that was split from a merged one is in no manifest; it was written with the schema of `theirs`.
             let table = of.get(&segment.index.blake3).copied().unwrap_or(&self.theirs);
             let written = &table.manifest().schema;
             if named(written).iter().map(|(_, name)| name).eq(wanted.iter().map(|(_, name)| name)) {
@@ -311,7 +319,7 @@ fn conflict(group: &str) -> Error {
     Error::conflict(format!("another writer changed column group `{group}` or its rows as well; reload and retry"))
 }
 
-/// A table version, wherever it lies.
+/// Identifies a version of a table, whatever its URL is.
 fn place_of(foreign: &ForeignTable) -> (uuid::Uuid, u64, Hash) {
     (foreign.table, foreign.version, foreign.blake3)
 }
@@ -332,8 +340,8 @@ fn append(joined: &mut WrittenGroup, tail: WrittenGroup) {
     }
 }
 
-/// For each of their segments the segments of the base that are in it, by their numbers of rows; the last one may have more rows.
-/// `None` where a segment of the base would have been cut.
+/// For each segment of `theirs` the range of base segments that it consists of, judged by row counts. The last one that covers
+/// base segments may have more rows. `None` where a boundary of `theirs` falls inside a base segment.
 fn covers(base: &[Segment], theirs: &[Segment]) -> Option<Vec<Range<usize>>> {
     let mut next = 0;
     let mut covers = Vec::new();
@@ -351,7 +359,7 @@ fn covers(base: &[Segment], theirs: &[Segment]) -> Option<Vec<Range<usize>>> {
     (next == base.len()).then_some(covers)
 }
 
-/// What stands for the values of these index columns in some of the rows of neighbouring segments.
+/// Hashes the values of these index columns in a range of rows; the range counts from the first row of the first segment.
 async fn rows_of(table: &Table, part: &[&Segment], rows: Range<u64>, ids: &[ColumnId]) -> Result<Hash> {
     let schema = &table.manifest().schema;
     let places: Vec<usize> = ids.iter().filter_map(|id| schema.index().position(|column| column.id == *id)).collect();

@@ -1,7 +1,8 @@
-//! What a change of a table stands on: the version it is made from, and the tables whose chunks it may use.
+//! The state of a change before it is published: the version that it starts from, the other tables (owners) whose chunks it
+//! may use, and the blocks that it can reuse.
 //!
 //! ```text
-//! base version -> owners pinned -> what they delete -> known blocks -> (writing) -> published (publish.rs)
+//! base version -> pin owners -> read what owners delete -> collect known blocks -> (write) -> publish (publish.rs)
 //! ```
 
 use std::{
@@ -27,12 +28,12 @@ use crate::{
     write::{Known, KnownBuilder, Reuse, WriteOptions},
 };
 
-/// Versions of the table that are looked at for known blocks, newest first.
+/// The newest versions of the table whose blocks can be reused; older ones are not read.
 const OWN_VERSIONS: usize = 64;
-/// Layouts that are read at a time for known blocks.
+/// Layouts of known blocks that are read at the same time.
 const LAYOUTS_AT_ONCE: usize = 16;
 
-/// A change on its way.
+/// A change that is not published yet.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     pub(super) store: Store,
@@ -41,16 +42,16 @@ pub(super) struct Session {
     pub(super) table: Uuid,
     pub(super) commit_id: Uuid,
     pub(super) owners: Owners,
-    /// Owners that could not be told.
+    /// Owners that could not be pinned.
     pub(super) unpinned: Vec<Unpinned>,
-    /// Whether to go on where an owner cannot be told.
+    /// Whether the change may go on where an owner cannot be pinned.
     pub(super) allow_unpinned: bool,
-    /// The version and the commit that the pins were put for.
+    /// The version and the commit that the pins name.
     pub(super) pinned: Option<(u64, Uuid)>,
     pub(super) known: Option<Arc<Known>>,
-    /// Whether small segments at the end of the table are put together.
+    /// Whether the commit merges small segments at the end of the table (folding.rs).
     pub(super) folds: bool,
-    /// The session of several processes that this commit ends: any of them may have committed it.
+    /// The session of several processes to which this commit belongs; any of them may have committed it already.
     pub(super) shared: Option<Uuid>,
 }
 
@@ -72,7 +73,8 @@ impl Session {
         }
     }
 
-    /// Starts a change of this version. Where `keeps_rows`, chunks that it uses of other tables stay in use.
+    /// Starts a change of this version. With `keeps_rows`, the new version keeps using the chunks of other tables that this one
+    /// uses, so their owners are pinned.
     ///
     /// # Errors
     /// `Unsupported` for a view, and where the version needs a later writer; `Denied` where an owner cannot be pinned, unless
@@ -81,7 +83,7 @@ impl Session {
         Self::change_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
     }
 
-    /// As [`Session::change`], by a commit of this name.
+    /// As [`Session::change`], with this commit id.
     pub(super) async fn change_as(base: &Table, keeps_rows: bool, allow_unpinned: bool, commit_id: Uuid) -> Result<Self> {
         if base.manifest().view.is_some() {
             return Err(Error::unsupported(format!(
@@ -93,7 +95,7 @@ impl Session {
         Self::child_as(base, keeps_rows, allow_unpinned, commit_id).await
     }
 
-    /// As [`Session::change`], of a view too: for changes that leave the rows as they are.
+    /// As [`Session::change`], and views are allowed: for changes that do not touch rows.
     pub(super) async fn child_of(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
         Self::child_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
     }
@@ -124,8 +126,8 @@ impl Session {
         Borrower { table: self.table, version: self.version(), commit_id: self.commit_id }
     }
 
-    /// Makes the blocks of these tables known, and those of the table's own earlier versions: owners are pinned first, then
-    /// looked at.
+    /// Collects the blocks that the change can reuse: those of the references and of the table's own newest versions. Owners
+    /// are pinned before their layouts are read, so that no block found there can be deleted.
     ///
     /// # Errors
     /// `Invalid` for a reference that is a copy of this table; `Conflict` where a referenced version is not there any more;
@@ -144,7 +146,7 @@ impl Session {
             let open = |version: u64| async move {
                 match Table::open_version(store.clone(), version).await {
                     Ok(table) => Ok(Some(table)),
-                    // Collected, or of a later build: it cannot help.
+                    // A collected version, or one of a later build, has nothing to reuse.
                     Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => Ok(None),
                     Err(error) => Err(error),
                 }
@@ -186,12 +188,12 @@ impl Session {
         for (source, numbers) in &numbered {
             wanted.extend(new_groups(source, numbers, &mut seen));
         }
-        // Many are read at a time, and added in order.
+        // Layouts are read concurrently and added in order, so that the result does not depend on timing.
         let this = &*self;
         let reads = wanted.into_iter().map(|wanted| async move {
             match wanted.read().await {
                 Ok(blocks) => Ok(Some((wanted, blocks))),
-                // Being collected: it cannot help.
+                // A version that is being collected has nothing to reuse.
                 Err(error) if this.is_here(wanted.source) && is_missing(&error) => Ok(None),
                 Err(error) => Err(error),
             }
@@ -219,8 +221,8 @@ impl Session {
         table.manifest().table == self.table && table.url() == self.store.url()
     }
 
-    /// The number of each of a table's owners (its own chunks first) among those of this change; `None` where an owner cannot be
-    /// reached.
+    /// Maps the owner numbers of `source` (0 is `source` itself) to the owner numbers of this change. `None` where an owner cannot
+    /// be reached.
     async fn owners_of(&mut self, source: &Table) -> Result<Vec<Option<u32>>> {
         let manifest = source.manifest();
         let own = match self.is_here(source) {
@@ -238,7 +240,8 @@ impl Session {
         Ok(numbers)
     }
 
-    /// Keeps the owners that are used, and those that the version before named; gives their numbers in the manifest.
+    /// Drops the owners that are not used, except those that the base version names. Gives the number of each kept owner in the
+    /// new manifest.
     pub(super) async fn settle_owners(&mut self, used: impl IntoIterator<Item = u32>, keeps_rows: bool) -> BTreeMap<u32, u32> {
         let inherited = self.base.iter().filter(|_| keeps_rows).map(|base| base.manifest().stores.len() as u32).sum::<u32>();
         let mut kept: Vec<u32> = (1..=inherited).collect();
@@ -248,14 +251,14 @@ impl Session {
         kept.into_iter().zip(1..).collect()
     }
 
-    /// The version that was made. It may follow what its base may, and the tables that the caller has opened for it.
+    /// The published version. It may follow the URLs that its base may follow, and those of the change's owners.
     pub(super) fn made(&self, manifest: Manifest, hash: Hash) -> Table {
         let owners = (1..=self.owners.len() as u32).filter_map(|number| self.owners.store(number));
         let base = self.base.iter().flat_map(Table::allowed).cloned();
         Table::of(self.store.clone(), manifest, hash, base.chain(owners.map(|store| store.url().to_owned())).collect())
     }
 
-    /// A child of the base version, in which nothing is changed yet.
+    /// The manifest of the next version, still with the content of the base.
     pub(super) fn child(&self) -> Result<Manifest> {
         let base = self.base.as_ref().ok_or_else(|| Error::internal("a child of no version"))?;
         Ok(Manifest {
@@ -268,7 +271,7 @@ impl Session {
     }
 }
 
-/// A column group of a segment whose blocks are to be known.
+/// A column group of a segment whose blocks can be reused.
 struct StoredGroup<'a> {
     source: &'a Table,
     /// The number of each of the source's owners among those of the change.
@@ -278,7 +281,7 @@ struct StoredGroup<'a> {
     group: &'a GroupSegment,
 }
 
-/// Groups of a table version that no version before had: each layout is read once.
+/// The column groups of a version whose layouts were not seen in other versions.
 fn new_groups<'a>(
     source: &'a Table,
     numbers: &'a [Option<u32>],
@@ -306,7 +309,8 @@ impl StoredGroup<'_> {
     }
 }
 
-/// Says of each segment whether it continues a sequence of the one before: they have come together from different writers.
+/// Sets `continues` of each segment: whether its first row continues the last sequence of the segment before. Needed where the
+/// segments come from different writers.
 ///
 /// # Errors
 /// `Invalid` where a sequence comes back.
@@ -320,7 +324,7 @@ pub(super) async fn join_sequences(store: &Store, manifest: &mut Manifest) -> Re
     Ok(())
 }
 
-/// Shows the tracker the rows of a segment; gives whether the first one starts a sequence.
+/// Feeds the rows of a segment to the tracker; gives whether the first row starts a sequence.
 pub(super) async fn follow(table: &Table, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
     let manifest = table.manifest();
     let segment: &Segment = &manifest.segments[number];
