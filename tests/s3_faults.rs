@@ -218,6 +218,9 @@ fn a_listing_cut_again_and_again_goes_on_where_it_was_cut() {
     });
 }
 
+/// A fault of listings, and whether all of them have it.
+type Garbling = (Fault, bool);
+
 /// What the server answers to a request for a listing.
 fn listing(server: &Server, prefix: &str) -> String {
     let address = server.endpoint();
@@ -242,7 +245,7 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
     let (options, hasty) = (s3::options(&server), s3::options_and(&server, &[("max_retries", "1")]));
     server.let_anybody_read();
     // What becomes of the listings of a lane: the first one, or all of them, have this fault.
-    let faults: Arc<Mutex<Vec<Option<(Fault, bool)>>>> = Arc::new(Mutex::new(vec![None; LANES]));
+    let faults: Arc<Mutex<Vec<Option<Garbling>>>> = Arc::new(Mutex::new(vec![None; LANES]));
     let tables: Vec<(&str, &[u64])> =
         vec![("few", &[10, 11, 12]), ("gaps", &[5, 8, 12]), ("one", &[12]), ("many", &[1, 2, 3, 4])];
     block_on(async {
@@ -288,7 +291,7 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
             let length = body.len();
             // Every bit of the digits that differ between versions, which make one version of another, and others at random.
             let digits = body.match_indices(".json").flat_map(|(end, _)| end - 2..end);
-            let mut cases: Vec<(Fault, bool)> = match common::full() {
+            let mut cases: Vec<Garbling> = match common::full() {
                 true => (0..8 * length).map(|bit| (Fault::Flip(bit), false)).collect(),
                 false => digits.flat_map(|place| (0..8).map(move |bit| (Fault::Flip(place + bit * length), false))).collect(),
             };
