@@ -197,7 +197,7 @@ fn a_cache_is_used_shown_and_emptied() {
     let first = cached("get s3://data/drives 70 --offsets=-10..=0 --json").ok();
     assert!(server.take_requests().len() > 2);
     assert_eq!(cached("get s3://data/drives 70 --offsets=-10..=0 --json").ok(), first);
-    assert_eq!(server.take_requests().len(), 2, "a listing and a manifest");
+    assert_eq!(server.take_requests().len(), 3, "a listing, a manifest and its successor");
     let by_option = format!("--option cache={} --option cache_size=64MiB", folder.join("cache").display());
     assert_eq!(run(&server, folder, &format!("get s3://data/drives@1 70 --offsets=-10..=0 --json {by_option}")).ok(), first);
     assert_eq!(server.take_requests().len(), 1, "a manifest");
