@@ -1,6 +1,6 @@
 //! What the fuzz targets do with their bytes: parse them, and where they parse, use them and write them again.
 //!
-//! `tests/fuzz_corpus.rs` includes this file and replays the committed corpus through the same functions, without a fuzzer.
+//! `tests/format/fuzz_corpus.rs` includes this file and replays the committed corpus through the same functions, without a fuzzer.
 //! Checksums and hashes are re-made here before the parser sees the bytes: a fuzzer does not guess them, so what lies behind
 //! them would never be reached. Each function panics where a promise is broken, and returns quietly on any typed error.
 

@@ -318,7 +318,7 @@ def test_errors_are_those_of_python_too(index: tt.Index) -> None:
         (lambda: index.filter(pl.col("nothing") > 3), tt.NotFound, "nothing"),
         (lambda: index.filter([1] * 20), TypeError, "a mask of booleans"),
         (lambda: index.filter([True]), tt.Invalid, "a mask of 1 rows for an index of 20 rows"),
-        (lambda: tt.merge(index, index, on="timestamp").merge(index, on="pedestrians"), tt.Invalid, "take the `first`"),
+        (lambda: tt.merge(index, index, on="timestamp").merge(index, on="pedestrians"), tt.Invalid, "take the first of such rows"),
     ]:
         with pytest.raises(tt.Error, match=re.escape(message)) as caught:
             call()

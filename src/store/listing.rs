@@ -204,7 +204,7 @@ impl Inner {
 
 /// True where a listing began to be answered and its answer broke off or cannot be read; refusals have been tried again below us.
 ///
-/// The backends keep their error types private, so their words are what there is to go by; `tests/s3_faults.rs` holds them.
+/// The backends keep their error types private, so their words are what there is to go by; `tests/stores/s3_faults.rs` holds them.
 fn was_cut(error: &object_store::Error) -> bool {
     let text = error.to_string();
     text.contains("list response body") || text.contains("invalid list response")

@@ -6,6 +6,7 @@ mod environment;
 pub(crate) mod hooked;
 pub(crate) mod l5;
 pub(crate) mod npz;
+pub(crate) mod plain;
 pub(crate) mod s3;
 pub(crate) mod tables;
 

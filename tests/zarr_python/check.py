@@ -1,4 +1,4 @@
-"""The other side of tests/l5_zarr_python.rs: zarr-python 2 reads and writes the same data.
+"""The other side of tests/l5/zarr_python.rs: zarr-python 2 reads and writes the same data.
 
 hashes GROUP         prints "array sha256" of the decoded records of every array
 rewrite FROM TO HOW  writes every array of FROM anew with zarr-python; HOW is a compressor as cname:shuffle or "none"

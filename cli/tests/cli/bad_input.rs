@@ -1,0 +1,164 @@
+//! Each kind of bad input and damage: its exit code, its words, and that nothing half is left.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::binary::{small_table, tetrys, tetrys_with};
+
+#[test]
+fn bad_requests_are_errors_that_say_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    for (arguments, code, says) in [
+        ("get table 10", 1, "row 10 is outside 0..10"),
+        ("get table 10 --offsets=0..=0", 1, "row 10 is outside 0..10"),
+        ("explain table 18446744073709551615", 1, "row 18446744073709551615 is outside 0..10"),
+        ("get table 0 --columns agents.pos", 1, "no column matches `agents.pos`; nearest: `agents.pose.yaw`"),
+        ("get table 0 --columns re:(", 1, "column pattern `re:(`"),
+        ("get table 0 --offsets=-1..=0 --edge error", 1, "offset -1 from row 0 leaves its sequence, rows 0..5"),
+        ("get table 0 --offsets=0..=2147483648", 2, "less than 2^31"),
+        ("get table 0 --offsets=-2147483648", 2, "expected less than 2^31 in size"),
+        ("get table 0 --offsets=3..=1", 2, "offsets"),
+        ("get table 0 --offsets=x", 2, "expected A..=B, A..B (with /STRIDE if wished) or A,B,.., e.g. -10..=0"),
+        ("get table 0 --edge wrap", 2, "[possible values: pad, skip, error]"),
+        ("get table minus", 2, "invalid digit"),
+        ("get table", 2, "<ROW>"),
+        ("paint", 2, "unrecognized subcommand 'paint'"),
+        ("info nothing", 1, "no table there (no manifest)"),
+        ("info table@2", 1, "no version 2"),
+        ("info ftp://host/table", 1, "scheme `ftp`"),
+        ("ingest l5 nowhere.zarr new", 1, "nowhere.zarr"),
+        ("ingest l5 table new", 1, "not a zarr group: expected .zgroup"),
+        ("ingest l5 zarr table", 1, "a table is there already, at version 1"),
+        ("ingest l5 zarr zarr/.zgroup", 1, "is not a directory"),
+        ("ingest l5 zarr new@3", 1, "expected a new table, found the name of a version"),
+        ("ingest l5 zarr new --preset best", 2, "[possible values: fast, balanced, compact]"),
+        ("ingest l5 zarr new --chunk-max 1", 1, "--chunk-max: cuts: chunk min/target/max 0/0/1"),
+        ("ingest l5 zarr new --chunk-max 1lb", 2, "KiB, MiB or GiB"),
+        ("ingest l5 zarr new --workers 0", 2, "0 is not in 1.."),
+        ("export l5 table zarr", 1, "expected a new folder, found something there"),
+        ("generate l5 zarr", 1, "expected a new folder, found something there"),
+        ("get table 0 --out zarr", 1, "zarr: expected a new or empty folder, found files in it"),
+        ("get table 0 --out zarr/.zgroup", 1, "expected a new or empty folder, found a file"),
+        ("get table 0 --out no/where", 1, "no"),
+    ] {
+        let said = tetrys(folder, arguments).fails(code);
+        assert!(said.starts_with("error: ") && said.contains(says), "tetrys {arguments}: {said}");
+    }
+    for threads in ["0", "many", "-1", ""] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tetrys"));
+        let output = command.args(["get", "table", "0"]).env("TETRYS_THREADS", threads).current_dir(folder).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let wanted = format!("error: TETRYS_THREADS={threads}: expected a number of threads, 1 or more");
+        assert!(output.status.code() == Some(1) && said.starts_with(&wanted), "{said}");
+    }
+    assert_eq!(names(folder), ["table", "zarr"], "something half was left");
+}
+
+#[test]
+fn an_index_column_that_is_named_is_read_like_any_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    let read = tetrys(folder, "get table 7 --columns timestamp --columns ego.translation --json").json();
+    let names: Vec<_> = read["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["timestamp", "ego.translation"]);
+    let asked = tetrys_with(folder, &["query", "table", "SELECT timestamp FROM t WHERE row = 7", "--json"]).json();
+    assert_eq!(read["rows"][0]["values"]["timestamp"], asked[0]["timestamp"]);
+    assert!(asked[0]["timestamp"].is_i64(), "{asked}");
+}
+
+#[test]
+fn a_read_that_fails_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    tetrys(folder, "get table 99 --out rows").fails(1);
+    assert_eq!(names(folder), ["table", "zarr"]);
+    // An empty folder will do.
+    fs::create_dir(folder.join("rows")).unwrap();
+    tetrys(folder, "get table 9 --columns ego.* --out rows").ok();
+    assert_eq!(names(&folder.join("rows")), ["ego.rotation.npy", "ego.translation.npy"]);
+    assert_eq!(names(folder), ["rows", "table", "zarr"]);
+}
+
+#[test]
+fn a_data_set_with_a_hole_is_bad_input_not_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    let chunk = folder.join("zarr/agents/0");
+    let bytes = fs::read(&chunk).unwrap();
+    fs::write(&chunk, &bytes[..bytes.len() / 2]).unwrap();
+    let said = tetrys(folder, "ingest l5 zarr new").fails(1);
+    assert!(said.starts_with("error: ") && said.contains("agents"), "{said}");
+    assert!(tetrys(folder, "info new").fails(1).contains("no table there"));
+}
+
+#[test]
+fn a_flipped_byte_in_any_object_is_found_and_exits_with_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    for kind in ["chunks", "index", "layout", "hashes", "manifests"] {
+        for file in files(&folder.join("table").join(kind)) {
+            let middle = fs::metadata(&file).unwrap().len() / 2;
+            flip(&file, middle);
+            let ran = tetrys(folder, "verify table");
+            assert_eq!((ran.code, ran.err.as_str()), (3, ""), "{kind}: {}", ran.out);
+            assert!(ran.out.starts_with("damage: ") && ran.out.contains("damaged in 1 place"), "{kind}: {}", ran.out);
+            let ran = tetrys(folder, "verify table --json");
+            let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+            assert_eq!((ran.code, found["damage"].as_array().unwrap().len()), (3, 1));
+            flip(&file, middle);
+        }
+    }
+    let sound = tetrys(folder, "verify table --json").json();
+    assert_eq!(sound["damage"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn reading_damage_exits_with_3_and_names_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    let manifest = files(&folder.join("table/manifests")).remove(0);
+    flip(&manifest, 100);
+    for command in ["info table", "get table 0", "head table", "export l5 table out"] {
+        assert!(tetrys(folder, command).fails(3).starts_with("error: "), "{command}");
+    }
+    flip(&manifest, 100);
+    let chunks = files(&folder.join("table/chunks"));
+    for chunk in &chunks {
+        let middle = fs::metadata(chunk).unwrap().len() / 2;
+        flip(chunk, middle);
+    }
+    let said = tetrys(folder, "get table 0 --offsets=0..=4 --out rows").fails(3);
+    assert!(said.contains("version 1: column group `") && said.contains("block 0 of chunk"), "{said}");
+    chunks.iter().for_each(|chunk| fs::remove_file(chunk).unwrap());
+    let said = tetrys(folder, "get table 0").fails(3);
+    assert!(said.contains("no such object"), "{said}");
+    assert_eq!(names(folder), ["table", "zarr"]);
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+fn flip(file: &Path, byte: u64) {
+    let held = fs::read(file).unwrap()[byte as usize];
+    let mut file = OpenOptions::new().write(true).open(file).unwrap();
+    file.seek(SeekFrom::Start(byte)).unwrap();
+    file.write_all(&[!held]).unwrap();
+}

@@ -1,0 +1,233 @@
+//! `tetrys patch`, `replace-group`, `add-group`, `edit --drop`, `compact --runs` and `du --plot`: a table that is changed from the
+//! command line, by frames.
+
+use crate::binary;
+use std::{
+    fs::{self, File},
+    path::Path,
+    sync::Arc,
+};
+
+use crate::binary::{tetrys, tetrys_with};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use serde_json::{Value, json};
+
+fn texts(rows: impl Iterator<Item = String>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(rows))
+}
+
+fn numbers(rows: impl Iterator<Item = i64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(rows))
+}
+
+fn parquet<const N: usize>(folder: &Path, name: &str, columns: [(&str, ArrayRef); N]) {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let file = File::create(folder.join(name)).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+/// Twelve rows of two logs: a picture of a kilobyte, a name and a weight of what is on it.
+fn drives(folder: &Path) {
+    let pictures =
+        (0..12_u32).map(|row| (0..1_000_u32).map(|place| char::from(b'a' + ((row * 31 + place * place) % 26) as u8)).collect());
+    parquet(
+        folder,
+        "frame.parquet",
+        [
+            ("log", texts((0..12).map(|row| format!("log-{}", row / 6)))),
+            ("time", numbers(0..12)),
+            ("camera.picture", texts(pictures)),
+            ("labels.name", texts((0..12).map(|row| format!("car {row}")))),
+            ("labels.weight", Arc::new(Float64Array::from_iter_values((0..12).map(f64::from)))),
+        ],
+    );
+    tetrys(folder, "ingest parquet frame.parquet drives --index log,time --group camera=camera.* --group labels=labels.* --sequence-by log -q").ok();
+}
+
+fn column(folder: &Path, name: &str) -> Vec<Value> {
+    let rows = tetrys(folder, &format!("get drives 0 --columns {name} --offsets=0..=5 --json")).json();
+    let rows = rows["rows"].as_array().unwrap().clone();
+    rows.iter().map(|row| row["values"][name].clone()).collect()
+}
+
+fn camera(folder: &Path) -> Value {
+    tetrys(folder, "layout drives --json").json()["groups"][0].clone()
+}
+
+#[test]
+fn some_rows_are_patched_by_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drives(folder);
+    let before = camera(folder);
+    parquet(
+        folder,
+        "again.parquet",
+        [
+            ("time", numbers([4, 1].into_iter())),
+            ("labels.name", texts(["bus", "van"].into_iter().map(str::to_owned))),
+            ("reviewer", texts(["ann", "bob"].into_iter().map(str::to_owned))),
+        ],
+    );
+    let told = tetrys(folder, "patch drives again.parquet --on time --drop reviewer").ok();
+    assert!(told.contains("drives: version 2, 2 rows of column group labels, "), "{told}");
+    assert_eq!(column(folder, "labels.name"), ["car 0", "van", "car 2", "car 3", "bus", "car 5"].map(Value::from));
+    assert_eq!(column(folder, "labels.weight"), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(Value::from));
+    assert_eq!(camera(folder), before);
+    let said = tetrys(folder, "patch drives again.parquet --on time --drop reviewer --json").json();
+    assert_eq!((&said["version"], &said["lineage"]["rows_patched"]), (&json!(3), &json!(2)));
+    for (arguments, code, says) in [
+        ("patch drives again.parquet --on time", 1, "no column `reviewer`"),
+        ("patch drives again.parquet --on log --drop reviewer", 1, "have the same key"),
+        ("patch drives again.parquet", 2, "--on"),
+        ("patch drives nowhere.parquet --on time", 1, "nowhere.parquet"),
+        ("patch drives frame.parquet --on time,log", 1, "a patch of 2 column groups, expected one"),
+    ] {
+        assert!(tetrys(folder, arguments).fails(code).contains(says), "{arguments}");
+    }
+    assert_eq!(tetrys(folder, "info drives --json").json()["version"], json!(3));
+}
+
+#[test]
+fn a_group_is_replaced_in_order_and_by_key_and_another_one_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drives(folder);
+    let before = camera(folder);
+    let names = |rows: &mut dyn Iterator<Item = i64>| texts(rows.map(|row| format!("new {row}")).collect::<Vec<_>>().into_iter());
+    let weights = |rows: &mut dyn Iterator<Item = i64>| {
+        Arc::new(Float64Array::from_iter_values(rows.map(|row| row as f64 / 2.0).collect::<Vec<_>>())) as ArrayRef
+    };
+    parquet(folder, "all.parquet", [("labels.name", names(&mut (0..12))), ("labels.weight", weights(&mut (0..12)))]);
+    let told = tetrys(folder, "replace-group drives labels all.parquet").ok();
+    assert!(told.contains("version 2, 12 rows of column group labels, "), "{told}");
+    assert_eq!(column(folder, "labels.name")[5], "new 5");
+    // By key, in any order; a row that the frame has not gets nulls.
+    let rows = || (0..12).rev().filter(|row| *row != 3);
+    let some = [("time", numbers(rows())), ("labels.name", names(&mut rows())), ("labels.weight", weights(&mut rows()))];
+    parquet(folder, "some.parquet", some);
+    let said = tetrys(folder, "replace-group drives labels some.parquet --on time --json").json();
+    assert_eq!((&said["version"], &said["lineage"]["operation"]), (&json!(3), &json!("replace_group")));
+    assert_eq!(column(folder, "labels.weight"), [json!(0.0), json!(0.5), json!(1.0), json!(null), json!(2.0), json!(2.5)]);
+
+    fs::create_dir(folder.join("masks")).unwrap();
+    (0..12).for_each(|row| fs::write(folder.join(format!("masks/{row}")), vec![row; 100]).unwrap());
+    parquet(folder, "masks.parquet", [("time", numbers(0..12)), ("path", texts((0..12).map(|row| format!("masks/{row}"))))]);
+    let told = tetrys(folder, "add-group drives masks masks.parquet --on time --blob mask.png=path --drop path").ok();
+    assert!(told.contains("version 4, 12 rows of column group masks, "), "{told}");
+    tetrys(folder, "get drives 7 --columns mask.png --out rows").ok();
+    assert_eq!(binary::arrays(&folder.join("rows"))["mask.png"].bytes, vec![7; 100]);
+    assert_eq!(camera(folder), before);
+    assert_eq!(tetrys(folder, "verify drives --json").json()["damage"], json!([]));
+    for (arguments, says) in [
+        ("replace-group drives label all.parquet", "no column group `label`; it has camera, labels, masks"),
+        ("replace-group drives labels masks.parquet --on time --drop path", "no column `labels.name`"),
+        // A frame with a key is not taken in order, and no column is left out without a word.
+        (
+            "replace-group drives labels masks.parquet --on time",
+            "columns `path` are neither of column group `labels` nor of the key",
+        ),
+        ("replace-group drives labels some.parquet", "index columns `time` beside those of column group `labels`: name the key"),
+        ("add-group drives more some.parquet", "index columns `time` beside those of column group `more`: name the key"),
+        ("replace-group drives labels some.parquet --drop time", "11 rows were written, the table has 12"),
+        ("add-group drives masks masks.parquet --on time", "masks"),
+    ] {
+        assert!(tetrys(folder, arguments).fails(1).contains(says), "{arguments}");
+    }
+}
+
+#[test]
+fn a_column_of_a_group_that_keeps_another_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drives(folder);
+    let before = camera(folder);
+    tetrys(folder, "edit drives --drop labels.name").ok();
+    assert_eq!(column(folder, "labels.weight")[5], 5.0);
+    assert_eq!(camera(folder), before);
+    assert!(tetrys(folder, "get drives 0 --columns labels.name").fails(1).contains("no column matches"));
+    assert_eq!(tetrys(folder, "verify drives --json").json()["damage"], json!([]));
+}
+
+#[test]
+fn scattered_rows_are_put_together_and_a_picture_shows_who_owns_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drives(folder);
+    for version in 0..6 {
+        let rows = || 12 + 2 * version..14 + 2 * version;
+        let name = format!("more-{version}.parquet");
+        let log = format!("more-{}", version / 3);
+        parquet(
+            folder,
+            &name,
+            [
+                ("log", texts(rows().map(|_| log.clone()))),
+                ("time", numbers(rows())),
+                ("camera.picture", texts(rows().map(|row| format!("{row} ").repeat(300)))),
+                ("labels.name", texts(rows().map(|row| format!("car {row}")))),
+                ("labels.weight", Arc::new(Float64Array::from_iter_values(rows().map(|row| row as f64)))),
+            ],
+        );
+        let groups = "--index log,time --group camera=camera.* --group labels=labels.* --sequence-by log -q";
+        tetrys(folder, &format!("ingest parquet {name} drives --append {groups}")).ok();
+    }
+    let told = tetrys(folder, "du drives --plot owners.png").ok();
+    assert!(
+        told.contains("owners.png: version 7\n")
+            && told.contains("  this version alone: ")
+            && told.contains("other versions too: "),
+        "{told}"
+    );
+    let said = tetrys(folder, "compact drives --runs --extra-ranges 0 --json").json();
+    assert_eq!((&said["version"], &said["segments"]), (&json!(8), &json!({"before": 7, "after": 1})));
+    assert!(said["runs"]["before"]["extra_ranges"].as_u64() > said["runs"]["after"]["extra_ranges"].as_u64(), "{said}");
+    let told = tetrys(folder, "compact drives --runs --extra-ranges 0").ok();
+    assert!(told.contains("nothing to put together") && told.contains("\ncopied  0 blocks, "), "{told}");
+    assert!(tetrys(folder, "compact drives --window 8").fails(2).contains("--runs"));
+    assert_eq!(tetrys(folder, "verify drives --json").json()["damage"], json!([]));
+
+    tetrys(folder, "ingest parquet frame.parquet again --reference drives --index log,time --group camera=camera.* --group labels=labels.* --sequence-by log -q").ok();
+    let told = tetrys(folder, "du again --plot again.png").ok();
+    assert!(told.contains("  in ../drives: "), "{told}");
+    let picture = fs::read(folder.join("again.png")).unwrap();
+    assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n"));
+}
+
+#[test]
+fn columns_named_row_or_like_a_pattern_are_columns_like_all_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let names = ["row", "*", "^a$", "^.*$"];
+    let [a, b, c, d] = names.map(|name| (name, numbers((0..6).map(|row| row % 3 + name.len() as i64))));
+    parquet(folder, "frame.parquet", [a, b, c, d, ("v.value", numbers(0..6)), ("v.row", numbers(0..6))]);
+    tetrys(folder, "ingest parquet frame.parquet odd --group v=v.* --quiet").ok();
+    tetrys(folder, "edit odd --rename v.row=row_").ok();
+    let ran = tetrys_with(folder, &["query", "odd", "SELECT * FROM t WHERE row_ = 4", "--json"]);
+    assert!(ran.err.contains("the index has a column `row`; the number of a row is in `row_`"), "{}", ran.err);
+    assert_eq!(serde_json::from_str::<Value>(&ran.out).unwrap(), json!([{"row_": 4, "row": 4, "*": 2, "^a$": 4, "^.*$": 5}]));
+    let found =
+        tetrys_with(folder, &["query", "odd", "SELECT \"*\", SUM(\"^a$\") AS s FROM t GROUP BY \"*\" ORDER BY \"*\"", "--csv"]);
+    assert_eq!(found.out, "*,s\n1,6\n2,8\n3,10\n");
+    let head = tetrys(folder, "head odd -n 1 --index-only --json").json();
+    assert_eq!(head, json!([{"row__": 0, "row": 3, "*": 1, "^a$": 3, "^.*$": 4}]));
+    let stats = tetrys(folder, "stats odd --json").json();
+    assert_eq!(stats.as_array().unwrap().iter().map(|column| column["column"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    // The number of a row stands beside a column of a group that is called so.
+    let line = tetrys(folder, "get odd 5 --columns row_ --ndjson").json();
+    assert_eq!(line, json!({"row": 5, "row_": 5}));
+    for name in names {
+        let condition = format!("\"{name}\" > {}", name.len() + 1);
+        let made = tetrys_with(
+            folder,
+            &["select", "odd", "--where", &condition, "--keep", "row", "--out", "view", "--dry-run", "--json"],
+        );
+        assert_eq!(made.json()["rows"], json!(2), "{name}");
+        let said = tetrys_with(folder, &["delete", "odd", "--where", &condition, "--dry-run"]).ok();
+        assert_eq!(said, "2 rows of 6 would be deleted\n", "{name}");
+    }
+    tetrys_with(folder, &["delete", "odd", "--where", "\"*\" = 1 AND \"^a$\" = 3"]).ok();
+    assert_eq!(tetrys(folder, "info odd --json").json()["rows"], json!(4));
+}

@@ -1,0 +1,18 @@
+//! The binary as users run it: what each command does, prints and refuses.
+
+mod across;
+mod arrays;
+mod asking;
+mod bad_input;
+#[path = "../binary/mod.rs"]
+mod binary;
+mod changes;
+#[path = "../common/mod.rs"]
+mod common;
+mod frames;
+mod help;
+mod reading;
+mod remote;
+mod sharing;
+mod views;
+mod walk;

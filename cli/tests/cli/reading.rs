@@ -1,0 +1,170 @@
+//! What the reading commands print, on a small generated table.
+
+use std::process::{Command, Stdio};
+
+use crate::binary::{small_table, tetrys};
+use serde_json::json;
+
+#[test]
+fn info_schema_head_and_versions_say_what_the_table_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+
+    let info = tetrys(folder, "info table --json").json();
+    assert_eq!((&info["rows"], &info["sequences"], &info["references"]), (&json!(40), &json!(2), &json!([])));
+    for key in ["url", "uuid", "index_bytes", "layout_bytes", "chunks", "own_chunk_bytes", "referenced_chunk_bytes"] {
+        assert!(!info[key].is_null(), "{key}");
+    }
+    for key in ["name", "columns", "blocks", "bytes"] {
+        assert!(!info["column_groups"][0][key].is_null(), "{key}");
+    }
+    assert!(tetrys(folder, "info table@1").ok().contains("40 in 2 sequences"));
+
+    let schema = tetrys(folder, "schema table --json").json();
+    assert_eq!(schema["index"][0]["name"], "scene_index");
+    assert_eq!((&schema["sequence_by"], &schema["order_by"]), (&json!(["scene_index"]), &json!(["frame_index"])));
+    assert_eq!(
+        schema["column_groups"][1]["columns"][0],
+        json!({"name": "agents.pose.centroid", "type": "f64[?,2]", "properties": {}})
+    );
+    let told = tetrys(folder, "schema table").ok();
+    assert!(told.contains("group agents_mask\n  agents_mask.0.5 ") && told.contains("\nproperty  l5  {"), "{told}");
+
+    let head = tetrys(folder, "head table -n 21 --json").json();
+    assert_eq!(head.as_array().unwrap().len(), 21);
+    assert_eq!((&head[20]["row"], &head[20]["scene_index"], &head[20]["frame_index"]), (&json!(20), &json!(1), &json!(0)));
+    assert_eq!(head[0]["host"], "host-a101");
+    assert_eq!(tetrys(folder, "head table -n 3 --index-only").ok().lines().count(), 4);
+    assert_eq!(tetrys(folder, "head table -n 0 --json").json(), json!([]));
+    assert_eq!(tetrys(folder, "head table -n 1000 --json").json().as_array().unwrap().len(), 40);
+
+    let versions = tetrys(folder, "versions table --json").json();
+    assert_eq!((&versions[0]["version"], &versions[0]["rows"], &versions[0]["parent"]), (&json!(1), &json!(40), &json!(null)));
+    assert_eq!(versions[0]["operation"], "create");
+    let csv = tetrys(folder, "versions table --csv").ok();
+    let (heads, line) = csv.split_once('\n').unwrap();
+    assert_eq!(heads, "version,parent,when,operation,tags,rows,sequences,bytes_added,preset,writer,manifest_blake3");
+    assert!(line.starts_with("1,,2") && line.contains("Z,create,,40,2,"), "{line}");
+    let told = tetrys(folder, "versions table").ok();
+    assert!(told.starts_with("version  when "), "{told}");
+}
+
+#[test]
+fn get_shows_rows_and_windows() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    let row = tetrys(folder, "get table 25 --columns ego.*").ok();
+    assert!(row.starts_with("row 25\n  scene_index: 1\n") && row.contains("ego.rotation     f64[3,3]  [3,3]  "), "{row}");
+    // Row 25 is the sixth of its scene.
+    let window = tetrys(folder, "get table 25 --columns agents.* --offsets -10..=1").ok();
+    assert!(window.starts_with("rows 20..=26, 5 of 12 have no row in the sequence\n"), "{window}");
+    assert!(window.contains("values of row 20"), "{window}");
+    let window = tetrys(folder, "get table 25 --edge skip --offsets -10..=1 --json").json();
+    assert_eq!(window["rows"].as_array().unwrap().len(), 7);
+
+    let all = tetrys(folder, "get table 25 --columns ego.translation --offsets=-6..=0 --json").json();
+    assert_eq!(all["columns"], json!([{"name": "ego.translation", "type": "f64[3]"}]));
+    assert_eq!(all["rows"][0], json!({"row": null, "values": null}));
+    assert_eq!(all["rows"][6]["row"], 25);
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+    let read = runtime.block_on(async {
+        let table = tetrys::Table::open(&folder.join("table").display().to_string()).await.unwrap();
+        table.row_loader().get_row(25).await.unwrap()
+    });
+    let expected = read.tensor::<f64>("ego.translation").unwrap().to_vec();
+    assert_eq!(all["rows"][6]["values"]["ego.translation"], json!(expected));
+}
+
+#[test]
+fn explain_counts_each_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    let all = tetrys(folder, "explain table 7 --json").json();
+    assert_eq!((&all["ranges"], &all["requests"], &all["hops"]), (&json!(6), &json!(6), &json!(1)));
+    let window = tetrys(folder, "explain table 7 --columns agents.pose.* --columns ego.* --offsets=-3..=0").ok();
+    assert!(window.starts_with("2 ranges, 2 requests, ") && window.contains("\nagents.pose "), "{window}");
+}
+
+#[test]
+fn ingest_settings_reach_the_table_and_workers_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    let told = tetrys(folder, "ingest l5 zarr one --preset compact --workers 1 --partition-rows 1 --chunk-max 64KiB").ok();
+    assert!(told.contains(": 40 rows, 2 sequences in ") && told.contains("\nstored  "), "{told}");
+    tetrys(folder, "ingest l5 zarr two --preset compact --workers 2 --partition-rows 1 --chunk-max 65536 -q").ok();
+    let (one, two) = (tetrys(folder, "info one --json").json(), tetrys(folder, "info two --json").json());
+    assert_eq!(one["preset"], "compact");
+    assert!(one["chunks"].as_u64().unwrap() >= 12);
+    assert_eq!((&one["column_groups"], &one["own_chunk_bytes"]), (&two["column_groups"], &two["own_chunk_bytes"]));
+    let chunks = |table: &str| {
+        let store = tetrys::Store::open(&folder.join(table).display().to_string()).unwrap();
+        tokio::runtime::Builder::new_multi_thread().build().unwrap().block_on(async move { store.list("chunks").await.unwrap() })
+    };
+    assert_eq!(chunks("one"), chunks("two"));
+}
+
+#[test]
+fn arrays_that_are_no_part_of_a_data_set_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 3);
+    std::fs::create_dir(folder.join("zarr/weather")).unwrap();
+    std::fs::copy(folder.join("zarr/agents/.zarray"), folder.join("zarr/weather/.zarray")).unwrap();
+    let ran = tetrys(folder, "ingest l5 zarr again --quiet");
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    assert!(ran.err.starts_with("warning: ") && ran.err.contains("array weather"), "{}", ran.err);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    small_table(folder.path(), 400);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+    let command = command.args(["head", "table", "-n", "800", "--json"]).current_dir(folder.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), [].as_slice()));
+}
+
+#[test]
+fn the_demo_tells_its_story_and_cleans_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+        command.args(["demo", "--scenes", "2", "--frames", "13"]).args(arguments).current_dir(folder.path());
+        let output = command.env("TMPDIR", folder.path()).output().unwrap();
+        assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = demo(&[]);
+    for part in [
+        "26 rows, 2 sequences",
+        "3 ranges, 3 requests",
+        "camera and lidar are what was written",
+        "█",
+        "without frame 17, the first table as reference",
+        " are referred to where they lie, ",
+        "1 damaged object",
+        "demo keep",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    if cfg!(unix) {
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the demo left something behind");
+    }
+    assert!(demo(&["keep"]).contains("verify keep/drives\n"));
+    tetrys(folder.path(), "verify keep/drives").ok();
+    tetrys(folder.path(), "verify keep/again").ok();
+    let again = tetrys(folder.path(), "info keep/again --json").json();
+    assert!(again["referenced_bytes"].as_u64().unwrap() > 20 * again["own_bytes"].as_u64().unwrap(), "{again}");
+    assert!(folder.path().join("keep/drives.png").is_file());
+    // The story is told in under a screen.
+    assert!(told.lines().count() <= 42 && told.lines().all(|line| line.chars().count() <= 130), "{told}");
+    let again = tetrys(folder.path(), "demo keep").fails(1);
+    assert_eq!(again, "error: keep: expected a new or empty folder, found files in it\n");
+}

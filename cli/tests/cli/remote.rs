@@ -1,0 +1,336 @@
+//! The binary over S3: tables written by several processes, read by URL, stores tested; secrets come from the environment and
+//! go nowhere.
+
+use std::{
+    fs::File,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use crate::binary::{Ran, tetrys};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use tetrys_s3_server::{Fault, Server};
+
+fn server() -> Server {
+    let server = Server::start();
+    server.create_bucket("data");
+    server
+}
+
+fn command(server: &Server, folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+    command.args(arguments.split(' ')).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ours = [("AWS_ENDPOINT_URL", server.endpoint()), ("AWS_SECRET_ACCESS_KEY", server.secret().to_owned())];
+    command.envs(ours).env("AWS_ACCESS_KEY_ID", "tester").env("AWS_REGION", "us-east-1").env("HOME", folder);
+    command.env("AWS_EC2_METADATA_DISABLED", "true");
+    command
+}
+
+fn ended(child: Child) -> Ran {
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn run(server: &Server, folder: &Path, arguments: &str) -> Ran {
+    ended(command(server, folder, arguments).spawn().unwrap())
+}
+
+/// Frames of one log each, and one with the rows of all.
+fn frames(folder: &Path, logs: i64) {
+    let rows = |logs: std::ops::Range<i64>| -> RecordBatch {
+        let each = || logs.clone().flat_map(|log| (0..50).map(move |row| (log, row)));
+        let columns: [(&str, ArrayRef); 3] = [
+            ("log", Arc::new(StringArray::from_iter_values(each().map(|(log, _)| format!("log-{log}"))))),
+            ("time", Arc::new(each().map(|(_, row)| 100 * row).collect::<Int64Array>())),
+            ("text", Arc::new(StringArray::from_iter_values(each().map(|(log, row)| format!("{log}.{row}").repeat(200))))),
+        ];
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    let write = |name: String, batch: RecordBatch| {
+        let mut writer =
+            parquet::arrow::ArrowWriter::try_new(File::create(folder.join(name)).unwrap(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    };
+    (0..logs).for_each(|log| write(format!("{log}.parquet"), rows(log..log + 1)));
+    write("all.parquet".to_owned(), rows(0..logs));
+}
+
+const CHOICES: &str = "--index log,time --sequence-by log --order-by time";
+
+#[test]
+fn four_processes_write_a_table_and_a_fifth_commits_it() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 4);
+    run(&server, folder, &format!("session begin s3://data/drives 0.parquet {CHOICES} --out ticket")).ok();
+    assert!(run(&server, folder, "info s3://data/drives").fails(1).contains("no table there"));
+    // Now and then a put is done and its answer lost.
+    let puts = AtomicU64::new(0);
+    server.on_request(move |request| {
+        let lost = request.method == "PUT" && puts.fetch_add(1, Ordering::Relaxed) % 5 == 2;
+        lost.then_some(Fault::Lose)
+    });
+    let write = |number: i64, receipt: &str| {
+        let arguments =
+            format!("session write-partition s3://data/drives ticket {number} {number}.parquet {CHOICES} --out {receipt}");
+        command(&server, folder, &arguments).spawn().unwrap()
+    };
+    // The third is written twice, by two processes at a time, as an impatient scheduler does.
+    let writers: Vec<Child> =
+        [3, 1, 0, 2, 2].into_iter().enumerate().map(|(place, number)| write(number, &format!("{place}.receipt"))).collect();
+    for writer in writers {
+        ended(writer).ok();
+    }
+    let receipts = "4.receipt 3.receipt 2.receipt 1.receipt 0.receipt 1.receipt";
+    let missing = run(&server, folder, "session commit s3://data/drives ticket --partitions 4 0.receipt 1.receipt 2.receipt");
+    assert!(missing.fails(1).contains("no receipt for partition 2 of 4"));
+    let found = run(&server, folder, "session commit s3://data/drives ticket --partitions 6 --found --abandon 5");
+    assert!(found.fails(1).contains("no receipt for partition 4 of 6"), "all but one were found in the store, or left out");
+    let commit = format!("session commit s3://data/drives ticket --partitions 4 {receipts}");
+    assert_eq!(run(&server, folder, &commit).ok(), "s3://data/drives: 200 rows, 4 sequences\n");
+    assert_eq!(
+        run(&server, folder, &commit).ok(),
+        "s3://data/drives: 200 rows, 4 sequences\n",
+        "the same commit again is the same"
+    );
+    server.behave();
+    assert!(!server.names("data").iter().any(|name| name.contains("/sessions/")), "a finished session leaves nothing");
+
+    // The same rows by one process on a disk, cut into the same partitions: the same chunks.
+    tetrys(folder, &format!("ingest parquet all.parquet here {CHOICES} --partition-rows 1 -q")).ok();
+    let chunks = |ran: Ran| ran.json()["groups"].clone();
+    let there = run(&server, folder, "layout s3://data/drives --json");
+    assert_eq!(chunks(there), chunks(tetrys(folder, "layout here --json")));
+    assert!(run(&server, folder, "verify s3://data/drives").ok().starts_with("sound: "));
+
+    // What is said of a read is what the server sees of it.
+    let explained = run(&server, folder, "explain s3://data/drives@1 70 --offsets=-10..=0 --json").json();
+    server.take_requests();
+    run(&server, folder, "get s3://data/drives@1 70 --offsets=-10..=0 --json").ok();
+    let ranges = server.take_requests().into_iter().filter(|request| request.range.is_some()).count();
+    assert_eq!(explained["requests"], ranges);
+}
+
+#[test]
+fn a_frame_that_does_not_fit_the_session_is_refused() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    frames(folder.path(), 2);
+    run(&server, folder.path(), &format!("session begin s3://data/drives 0.parquet {CHOICES} --out ticket")).ok();
+    let other = run(&server, folder.path(), "session write-partition s3://data/drives ticket 1 1.parquet --index log");
+    assert!(other.fails(1).contains("another schema than the session"));
+    std::fs::write(folder.path().join("broken"), "{}").unwrap();
+    let broken = run(&server, folder.path(), "session write-partition s3://data/drives broken 1 1.parquet");
+    assert!(broken.fails(1).contains("ticket of a session"));
+}
+
+#[test]
+fn a_store_is_tested_claim_by_claim() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let told = run(&server, folder.path(), "selftest s3://data/team").ok();
+    assert_eq!(told.lines().filter(|line| line.starts_with("holds  ")).count(), 9, "{told}");
+    assert_eq!(server.names("data"), Vec::<String>::new(), "it cleans up");
+    server.ignore_conditions();
+    let told = run(&server, folder.path(), "selftest s3://data/team");
+    assert_eq!(told.code, 1);
+    assert!(
+        told.out.contains("FAILS  a second create-only put is refused") && told.out.contains("single_writer=true"),
+        "{}",
+        told.out
+    );
+    assert_eq!(tetrys(folder.path(), "selftest here").code, 0);
+}
+
+#[test]
+fn nothing_that_is_printed_holds_a_secret() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    frames(folder.path(), 1);
+    let canary = "canary-option-9d3f";
+    let mut texts = Vec::new();
+    let mut keep = |ran: Ran| texts.push(format!("{}{}", ran.out, ran.err));
+    keep(run(&server, folder.path(), &format!("ingest parquet 0.parquet s3://data/t {CHOICES}")));
+    let whole = |secret: &str| {
+        format!("--option access_key_id=tester --option secret_access_key={secret} --option session_token={canary}")
+    };
+    keep(run(&server, folder.path(), &format!("info s3://data/t --json {}", whole(server.secret()))));
+    keep(run(&server, folder.path(), &format!("info s3://data/t {}", whole(canary))));
+    keep(run(&server, folder.path(), &format!("info s3://data/t --option aws_session_token={canary}")));
+    keep(run(&server, folder.path(), &format!("info s3://data/t --option allow_http={canary}")));
+    keep(run(&server, folder.path(), &format!("info s3://data/t --option {canary}")));
+    keep(run(&server, folder.path(), &format!("info s3://tester:{canary}@data/t")));
+    keep(run(&server, folder.path(), "versions s3://data/t --json"));
+    keep(run(&server, folder.path(), &format!("session begin s3://data/new 0.parquet {CHOICES}")));
+    assert!(texts[0].contains("50 rows") && texts[1].contains("\"rows\": 50"), "{texts:?}");
+    assert!(texts[2].contains("SignatureDoesNotMatch"), "{}", texts[2]);
+    for text in texts {
+        assert!(!text.contains(canary) && !text.contains(server.secret()), "{text}");
+    }
+}
+
+#[test]
+fn a_cache_is_used_shown_and_emptied() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 2);
+    run(&server, folder, &format!("ingest parquet all.parquet s3://data/drives {CHOICES} -q")).ok();
+    assert!(run(&server, folder, "cache stats").fails(1).contains("TETRYS_CACHE"));
+    let cached = |arguments: &str| {
+        let mut command = command(&server, folder, arguments);
+        command.env("TETRYS_CACHE", folder.join("cache")).env("TETRYS_CACHE_SIZE", "64MiB");
+        ended(command.spawn().unwrap())
+    };
+    assert_eq!(cached("cache stats --json").json()["entries"], 0);
+    assert!(!folder.join("cache").exists(), "looking at it does not make it");
+    server.take_requests();
+    let first = cached("get s3://data/drives 70 --offsets=-10..=0 --json").ok();
+    assert!(server.take_requests().len() > 2);
+    assert_eq!(cached("get s3://data/drives 70 --offsets=-10..=0 --json").ok(), first);
+    assert_eq!(server.take_requests().len(), 3, "a listing, a manifest and its successor");
+    let by_option = format!("--option cache={} --option cache_size=64MiB", folder.join("cache").display());
+    assert_eq!(run(&server, folder, &format!("get s3://data/drives@1 70 --offsets=-10..=0 --json {by_option}")).ok(), first);
+    assert_eq!(server.take_requests().len(), 1, "a manifest");
+
+    let path = folder.join("cache").display().to_string();
+    assert_eq!(cached("cache path").ok().trim_end(), path);
+    let stats = cached("cache stats --json").json();
+    assert_eq!((&stats["path"], &stats["at_most"], &stats["writers"]), (&path.into(), &(64 << 20).into(), &0.into()));
+    assert!(stats["entries"].as_u64().unwrap() >= 3 && stats["bytes"].as_u64().unwrap() >= 3 * 4096, "{stats}");
+    assert!(cached("cache stats").ok().contains("at most 67.1 MB, 0 writers now"));
+    assert_eq!(cached("cache clear --json").json()["entries"], stats["entries"]);
+    assert_eq!(cached("cache stats --json").json()["bytes"], 0);
+    assert!(run(&server, folder, "cache path --option cache=c --option cache_size=lots").fails(1).contains("cache_size"));
+}
+
+#[test]
+fn a_view_is_told_of_a_moved_table_with_the_options_of_the_command() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 2);
+    // Nothing of the server stands in the environment.
+    let reached = format!(
+        "--option endpoint={} --option access_key_id=tester --option secret_access_key={} --option region=us-east-1",
+        server.endpoint(),
+        server.secret()
+    );
+    let plain = |arguments: &str| tetrys(folder, &format!("{arguments} {reached}"));
+    plain(&format!("ingest parquet all.parquet s3://data/drives {CHOICES} -q")).ok();
+    plain("select s3://data/drives --where time=100 --out s3://data/some").ok();
+    // It moved.
+    for name in server.names("data").into_iter().filter(|name| name.starts_with("drives/")) {
+        server.put("data", &name.replacen("drives/", "moved/", 1), server.get("data", &name).unwrap());
+    }
+    let said = plain("rebind s3://data/some s3://data/moved --json").json();
+    assert_eq!((&said["version"], &said["stores"][0]["urls"][0]), (&2.into(), &"../moved".into()), "{said}");
+}
+
+#[test]
+fn tables_on_the_web_are_merged_read_and_listed_by_their_versions() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 2);
+    for table in ["drives", "labels"] {
+        run(&server, folder, &format!("ingest parquet all.parquet s3://data/{table} {CHOICES} -q")).ok();
+    }
+    assert_eq!(run(&server, folder, "edit s3://data/drives --tag gold=1").code, 0);
+    server.let_anybody_read();
+    let web = |table: &str| format!("{}/data/{table}", server.endpoint());
+    let (left, right) = (web("drives@2"), web("labels@1"));
+    let merged = tetrys(folder, &format!("merge {left} {right} --on log,time --out view --allow-unpinned"));
+    assert_eq!(merged.code, 0, "{}{}", merged.out, merged.err);
+    let rows = tetrys(folder, &format!("get view 7 --json --allow {}/data", server.endpoint())).ok();
+    assert!(rows.contains("text_right"), "{rows}");
+    // Those up to the named one are there to be seen; what else lies there is not.
+    let versions = tetrys(folder, &format!("versions {left} --json")).json();
+    let numbers: Vec<u64> = versions.as_array().unwrap().iter().map(|one| one["version"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [2, 1]);
+    assert_eq!(tetrys(folder, &format!("versions {} --json", web("drives@1"))).json().as_array().unwrap().len(), 1);
+    let refused = tetrys(folder, &format!("du {left}")).fails(1);
+    assert!(refused.contains("does not list its objects") && !refused.contains("name the version"), "{refused}");
+    let unnamed = tetrys(folder, &format!("info {}", web("drives"))).fails(1);
+    assert!(unnamed.contains("name the version, as in URL@7"), "{unnamed}");
+}
+
+/// The binary with none of the credentials that a machine may have, and this environment.
+fn bare(folder: &Path, arguments: &str, environment: &[(&str, String)]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+    for (name, _) in std::env::vars() {
+        if ["AWS_", "GOOGLE_", "AZURE_", "GCE_", "STORAGE_"].iter().any(|service| name.starts_with(service)) {
+            command.env_remove(name);
+        }
+    }
+    let environment = environment.iter().map(|(name, value)| (*name, value.as_str()));
+    command.args(arguments.split(' ')).current_dir(folder).env("HOME", folder).envs(environment);
+    ended(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+#[test]
+fn google_is_looked_for_at_the_emulator_and_at_the_endpoint_that_is_named() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 1);
+    run(&server, folder, &format!("ingest parquet all.parquet s3://data/drives {CHOICES} -q")).ok();
+    server.let_anybody_read();
+    let host = server.endpoint().trim_start_matches("http://").to_owned();
+    let rows = |ran: Ran| ran.json()["rows"].clone();
+    for emulator in [host, server.endpoint()] {
+        assert_eq!(rows(bare(folder, "info gs://data/drives --json", &[("STORAGE_EMULATOR_HOST", emulator)])), 50);
+    }
+    let option = format!("info gs://data/drives --json --option endpoint={}", server.endpoint());
+    assert_eq!(rows(bare(folder, &option, &[])), 50);
+    // What is given goes before what stands in the environment.
+    let nowhere = [("STORAGE_EMULATOR_HOST", "127.0.0.1:1".to_owned())];
+    assert_eq!(rows(bare(folder, &option, &nowhere)), 50);
+}
+
+#[test]
+fn a_connection_string_of_azure_names_account_key_and_place() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    // The server speaks another language, and tells what it was asked.
+    let string = format!("AccountName=lab;AccountKey=c2VjcmV0Y2FuYXJ5;BlobEndpoint={}/lab;", server.endpoint());
+    server.take_requests();
+    let refused = bare(
+        folder.path(),
+        "info az://data/drives@1 --option max_retries=0",
+        &[("AZURE_STORAGE_CONNECTION_STRING", string.clone())],
+    );
+    assert!(!format!("{}{}", refused.out, refused.err).contains("c2VjcmV0Y2FuYXJ5"), "{}", refused.err);
+    let asked = server.take_requests();
+    assert!(asked.iter().any(|request| request.bucket == "lab" && request.key.starts_with("data/drives/")), "{asked:?}");
+    let given = format!("info az://data/drives@1 --option max_retries=0 --option connection_string={string}");
+    assert!(!bare(folder.path(), &given, &[]).err.contains("c2VjcmV0Y2FuYXJ5"));
+    assert!(!server.take_requests().is_empty());
+}
+
+#[test]
+fn without_credentials_the_error_says_so_and_where_they_were_looked_for() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    // A service for the credentials of machines that has none for us.
+    let metadata = server.endpoint();
+    let host = metadata.trim_start_matches("http://").to_owned();
+    let s3 = [("AWS_METADATA_ENDPOINT", metadata.clone())];
+    let google = [("GCE_METADATA_HOST", host.clone()), ("GCE_METADATA_IP", host)];
+    let azure = [("AZURE_MSI_ENDPOINT", metadata), ("AZURE_STORAGE_ACCOUNT_NAME", "lab".to_owned())];
+    for (url, environment, places) in [
+        ("s3://nobody/t", &s3[..], ["access_key_id", "AWS_ACCESS_KEY_ID", "~/.aws/credentials"]),
+        ("gs://nobody/t", &google, ["service_account", "GOOGLE_APPLICATION_CREDENTIALS", "application_default_credentials"]),
+        ("az://nobody/t", &azure, ["account_key", "AZURE_STORAGE_CONNECTION_STRING", "AZURE_CLIENT_ID"]),
+    ] {
+        let refused = bare(folder.path(), &format!("info {url}"), environment).fails(1);
+        assert!(refused.contains("no credentials found") && refused.contains("skip_signature=true"), "{refused}");
+        assert!(refused.contains("metadata service of this machine (40"), "{refused}");
+        for place in places {
+            assert!(refused.contains(place), "{place}: {refused}");
+        }
+    }
+    let disabled = [("AWS_EC2_METADATA_DISABLED", "true".to_owned())];
+    let refused = bare(folder.path(), "info s3://nobody/t", &disabled).fails(1);
+    assert!(refused.contains("no credentials found") && refused.contains("AWS_ACCESS_KEY_ID"), "{refused}");
+}

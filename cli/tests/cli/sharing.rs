@@ -1,0 +1,71 @@
+//! Tables that share and change, from the command line.
+
+use crate::binary::{small_table, tetrys, tetrys_with};
+use serde_json::json;
+
+#[test]
+fn a_table_taken_in_again_refers_to_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    let told = tetrys(folder, "ingest l5 zarr again --reference table --preset fast").ok();
+    assert!(told.contains("\nshared  ") && told.contains(" 0 B new; at worst a window takes 0 ranges more"), "{told}");
+    let (first, again) = (tetrys(folder, "info table --json").json(), tetrys(folder, "info again --json").json());
+    assert_eq!((&again["own_bytes"], &again["referenced_bytes"]), (&json!(0), &first["own_bytes"]));
+    assert_eq!(again["references"], json!(["../table"]));
+    assert!(tetrys(folder, "info again").ok().contains("refers to"));
+    assert_eq!(tetrys(folder, "verify again --json").json()["damage"], json!([]));
+    tetrys(folder, "export l5 again back.zarr").ok();
+    let du = tetrys(folder, "du table --json").json();
+    assert_eq!((&du["pins"], &du["unnamed_bytes"]), (&json!(1), &json!(0)));
+
+    tetrys(folder, "materialize again").ok();
+    std::fs::remove_dir_all(folder.join("table")).unwrap();
+    assert_eq!(tetrys(folder, "verify again --json").json()["damage"], json!([]));
+    assert!(tetrys(folder, "materialize again").ok().contains("refers to no other table"));
+    let none = tetrys(folder, "ingest l5 zarr more --reference again --reuse none").ok();
+    assert!(!none.contains("shared"), "{none}");
+    assert!(tetrys(folder, "ingest l5 zarr more2 --reference nowhere").fails(1).contains("--reference: "));
+}
+
+#[test]
+fn a_table_is_edited_shortened_and_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    tetrys(folder, "edit table --tag gold --set license=CC0 --rename host=machine").ok();
+    assert_eq!(tetrys(folder, "info table@gold --json").json()["version"], json!(1));
+    let told = tetrys_with(folder, &["delete", "table", "--where", "scene_index = 1", "--dry-run"]).ok();
+    assert_eq!(told, "20 rows of 40 would be deleted\n");
+    tetrys_with(folder, &["delete", "table", "--where", "scene_index = 1"]).ok();
+    assert_eq!(tetrys(folder, "info table --json").json()["rows"], json!(20));
+    assert_eq!(tetrys(folder, "verify table --json").json()["damage"], json!([]));
+    tetrys(folder, "ingest l5 zarr table --overwrite --quiet").ok();
+    let versions = tetrys(folder, "versions table --json").json();
+    let made: Vec<&str> = versions.as_array().unwrap().iter().map(|version| version["operation"].as_str().unwrap()).collect();
+    assert_eq!(made, ["overwrite", "delete", "edit", "create"]);
+    assert_eq!((&versions[3]["tags"], &versions[0]["rows"]), (&json!("gold"), &json!(40)));
+    let du = tetrys(folder, "du table --json").json();
+    assert_eq!(du["versions"][0]["rows"], json!(40));
+    assert!(tetrys(folder, "du table").ok().contains("named by no version 0 B"));
+
+    // Nothing is old enough; and nothing happens without --yes.
+    let plan = tetrys(folder, "gc table --keep 1 --json").json();
+    assert_eq!((&plan["done"], &plan["condemn"]), (&json!(false), &json!({})));
+    let told = tetrys(folder, "gc table --keep 1 --age 0").ok();
+    assert!(told.contains("nothing was changed; --yes does it"), "{told}");
+    tetrys(folder, "gc table --keep 1 --age 0 --yes").ok();
+    tetrys(folder, "gc table --keep 1 --age 0 --yes").ok();
+    assert_eq!(tetrys(folder, "verify table --json").json()["damage"], json!([]));
+    assert!(tetrys(folder, "info table@2").fails(1).contains("no version 2"));
+    assert_eq!(tetrys(folder, "info table@gold --json").json()["version"], json!(1), "tagged versions stay");
+    assert!(tetrys(folder, "compact table").ok().contains("nothing to put together"));
+    for (arguments, said) in [
+        ("edit table", "nothing to change"),
+        ("edit table --tag 12", "not digits alone"),
+        ("edit table --drop nothing", "no column `nothing`"),
+        ("delete table --where nonsense", "nonsense"),
+    ] {
+        assert!(tetrys(folder, arguments).fails(1).contains(said), "{arguments}");
+    }
+}

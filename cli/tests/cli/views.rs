@@ -1,0 +1,211 @@
+//! Views from the command line: merge, concat, select, run, diff, rebind, and what they say of bad input.
+
+use crate::common;
+use std::{fs, path::Path, process::Command};
+
+use crate::binary::{small_table, tetrys, tetrys_with};
+use serde_json::json;
+
+/// Two tables `table` and `labels` of the same 40 frames.
+fn two_tables(folder: &Path) {
+    small_table(folder, 20);
+    tetrys(folder, "ingest l5 zarr labels --quiet").ok();
+}
+
+#[test]
+fn a_merge_is_made_of_two_tables_and_read_like_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    two_tables(folder);
+    let planned = tetrys(folder, "merge table labels --on scene_index,frame_index --out view --dry-run --json").json();
+    assert_eq!((&planned["rows"], &planned["payload_bytes"], &planned["written"]), (&json!(40), &json!(0), &json!(false)));
+    assert!(!folder.join("view").exists());
+    let made = tetrys(folder, "merge table labels --on scene_index,frame_index --out view --json").json();
+    for member in ["rows", "columns", "sources", "index_bytes", "join_bytes"] {
+        assert_eq!(made[member], planned[member], "{member}");
+    }
+    assert_eq!((&made["version"], &made["written"]), (&json!(1), &json!(true)));
+    assert!(!folder.join("view/chunks").exists());
+    // It is read like every table.
+    let info = tetrys(folder, "info view --json").json();
+    assert_eq!((&info["rows"], &info["chunks"], info["sources"].as_array().unwrap().len()), (&json!(40), &json!(0), 2));
+    assert!(tetrys(folder, "info view").ok().contains("windows follow"));
+    assert!(tetrys(folder, "schema view").ok().contains("group labels"));
+    assert!(tetrys(folder, "head view -n 3 --index-only").ok().lines().count() == 4);
+    let rows = tetrys_with(folder, &["query", "view", "SELECT row, agents_count FROM t WHERE row = 7", "--json"]).json();
+    let same = tetrys_with(folder, &["query", "table", "SELECT row, agents_count FROM t WHERE row = 7", "--json"]).json();
+    assert_eq!(rows, same);
+    tetrys(folder, "get view 25 --columns ego.* --columns *_right --offsets=-3..=0 --out rows").ok();
+    assert!(folder.join("rows/mask.npy").exists());
+    let explained = tetrys(folder, "explain view 25 --columns ego.* --offsets=-3..=0 --json").json();
+    // One range for each table.
+    assert_eq!(explained["ranges"], json!(2));
+    assert!(tetrys(folder, "verify view").ok().contains("not checked: rows of "));
+    let checked = tetrys(folder, "verify view --sources --json").json();
+    assert_eq!((&checked["damage"], &checked["not_checked"]), (&json!([]), &json!([])));
+    assert!(checked["chunks"].as_u64().unwrap() > 0, "{checked}");
+    assert!(tetrys(folder, "layout view").fails(1).contains("no chunks of its own"));
+    // How it was made stands in its lineage.
+    let manifest = fs::read_dir(folder.join("view/manifests")).unwrap().next().unwrap().unwrap().path();
+    let manifest: serde_json::Value = serde_json::from_slice(&fs::read(manifest).unwrap()).unwrap();
+    assert_eq!(manifest["lineage"]["recipe"]["join"][0]["on"], json!(["scene_index", "frame_index"]));
+    // Once more is an error, or the next version.
+    assert!(tetrys(folder, "merge table labels --on scene_index,frame_index --out view").fails(1).contains("there already"));
+    let next = tetrys(folder, "merge table labels --on scene_index,frame_index --out view --update --json").json();
+    assert_eq!(next["version"], json!(2));
+}
+
+#[test]
+fn a_row_of_a_view_is_shown_with_its_own_index_values_and_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    tetrys_with(
+        folder,
+        &["select", "table", "--where", "frame_index > 9", "--sort", "timestamp", "--descending", "--out", "view"],
+    )
+    .ok();
+    let all = tetrys_with(folder, &["query", "view", "SELECT row, frame_index, timestamp FROM t", "--json"]).json();
+    let source = tetrys_with(folder, &["query", "table", "SELECT row, timestamp FROM t", "--json"]).json();
+    let row_of = |timestamp: &serde_json::Value| {
+        source.as_array().unwrap().iter().find(|row| row["timestamp"] == *timestamp).unwrap()["row"].clone()
+    };
+    for row in [0, 3, 19] {
+        let (of_view, number) = (&all[row], row.to_string());
+        let said = tetrys(folder, &format!("get view {number} --columns ego.*")).ok();
+        assert!(said.starts_with(&format!("row {row}\n")), "{said}");
+        assert!(said.contains(&format!("  frame_index: {}\n", of_view["frame_index"])), "{said}");
+        let json = tetrys(folder, &format!("get view {number} --columns ego.* --json")).json();
+        assert_eq!(json["rows"][0]["row"], json!(row));
+        let of_table = row_of(&of_view["timestamp"]);
+        let same = tetrys(folder, &format!("get table {of_table} --columns ego.* --json")).json();
+        assert_eq!(json["rows"][0]["values"], same["rows"][0]["values"]);
+        let line = tetrys(folder, &format!("get view {number} --columns ego.* --ndjson")).json();
+        assert_eq!(line["row"], json!(row));
+        // A window follows the table behind it, and says so.
+        let window = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0 --json")).json();
+        assert_eq!((&window["rows"][0]["source_row"], window["rows"][0].get("row")), (&of_table, None));
+        let said = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0")).ok();
+        assert!(said.starts_with(&format!("rows {of_table}..={of_table} of the table behind the view")), "{said}");
+        let head = tetrys(folder, "head view -n 20 --index-only --json").json();
+        assert_eq!((&head[row]["row"], &head[row]["timestamp"]), (&json!(row), &of_view["timestamp"]));
+    }
+}
+
+#[test]
+fn a_condition_is_one_expression_and_a_query_only_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 20);
+    for condition in ["1 = 0 UNION SELECT * FROM t", "1 = 0; SELECT 1", "frame_index > 3 -- ", "frame_index IN (SELECT 3)"] {
+        for arguments in [
+            vec!["delete", "table", "--where", condition],
+            vec!["select", "table", "--where", condition, "--out", "view"],
+            vec!["select", "table", "--column", &format!("more={condition}"), "--out", "view"],
+        ] {
+            let said = tetrys_with(folder, &arguments).fails(1);
+            assert!(said.contains("expected one expression over index columns"), "{arguments:?}: {said}");
+        }
+    }
+    for sql in ["DROP TABLE t", "DELETE FROM t", "TRUNCATE TABLE t"] {
+        let said = tetrys_with(folder, &["query", "table", sql]).fails(1);
+        assert!(said.contains("SQL here asks, and changes nothing"), "{said}");
+    }
+    assert!(!folder.join("view").exists());
+    assert_eq!(tetrys(folder, "info table --json").json()["version"], json!(1));
+}
+
+#[test]
+fn tables_are_concatenated_selected_and_split() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    two_tables(folder);
+    assert!(tetrys(folder, "concat table labels table --out three").ok().contains("120 rows of 3 tables"));
+    let select = |arguments: &[&str]| tetrys_with(folder, &[&["select", "table"], arguments].concat());
+    let late = ["--where", "frame_index > 9", "--column", "later=frame_index + 1", "--sort", "frame_index", "--descending"];
+    let made = select(&[&late[..], &["--keep", "scene_index,later", "--out", "late", "--json"]].concat()).json();
+    assert_eq!((&made["rows"], &made["columns"]), (&json!(20), &json!(["scene_index", "later"])));
+    let first = tetrys_with(folder, &["query", "late", "SELECT later FROM t LIMIT 1", "--json"]).json();
+    assert_eq!(first, json!([{"later": 20}]));
+    let parts =
+        select(&["--split", "scene_index,frame_index", "--shares", "train=0.75,val=0.25", "--out", "parts", "--json"]).json();
+    let rows: Vec<u64> = parts.as_array().unwrap().iter().map(|part| part["rows"].as_u64().unwrap()).collect();
+    assert_eq!(rows.iter().sum::<u64>(), 40);
+    assert!(rows[0] > rows[1] && rows[1] > 0, "{rows:?}");
+    assert_eq!(tetrys(folder, "info parts/val --json").json()["rows"], json!(rows[1]));
+}
+
+#[test]
+fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    two_tables(folder);
+    let recipe = "from = 'sensors'\nfilter = ['agents_count >= 0', 'frame_index > 4']\nsort = 'frame_index'\n\n[sources]\nsensors = 'table'\nlabels = { table = 'labels', filter = 'frame_index < 15' }\n\n[[join]]\nwith = 'labels'\non = ['scene_index', 'timestamp']\nhow = 'asof'\npick = 'nearest'\ntolerance = '10000000'\n\n[columns]\nmany = 'agents_count > 10'\n\n[split]\nby = 'scene_index'\nshares = { train = 1.0 }\n\n[output]\nview = 'made'\n";
+    fs::write(folder.join("recipe.toml"), recipe).unwrap();
+    let planned = tetrys(folder, "run recipe.toml --dry-run --json").json();
+    assert_eq!(planned[0]["rows"], json!(20), "{planned}");
+    assert!(tetrys(folder, "run recipe.toml").ok().contains("made/train version 1: 20 rows of 2 tables"));
+    for (from, to, said) in [
+        ("[[join]]", "[[joins]]", "no word `joins` in the recipe; nearest: `join`"),
+        ("tolerance", "tolerence", "no word `tolerence` in [[join]]; nearest: `tolerance`"),
+        ("shares", "share", "no word `share` in [split]; nearest: `shares`"),
+        ("view =", "views =", "no word `views` in [output]; nearest: `view`"),
+        ("with = 'labels'", "with = 'label'", "no source `label` in [sources]; nearest: `labels`"),
+        ("'asof'", "'assof'", "no kind of join `assof` in `how`; nearest: `asof`"),
+        ("'nearest'", "'near'", "no way to pick a row `near` in `pick`; nearest: `nearest`"),
+        ("from = 'sensors'", "", "say where the rows come from"),
+        ("'scene_index', 'timestamp'", "'scene', 'timestamp'", "no column `scene` on the left; there are: "),
+        ("agents_count > 10", "agent_count > 10", "nearest: `agents_count`"),
+        ("table = 'labels'", "table = 'lables'", "source `labels`"),
+        ("[split]", "[split", "recipe.toml: recipe: TOML parse error"),
+    ] {
+        assert!(recipe.contains(from), "{from}");
+        fs::write(folder.join("recipe.toml"), recipe.replace(from, to)).unwrap();
+        let error = tetrys(folder, "run recipe.toml --dry-run").fails(1);
+        assert!(error.contains(said), "{error}: expected {said}");
+    }
+    assert!(tetrys(folder, "run nothing.toml").fails(1).contains("nothing.toml"));
+}
+
+#[test]
+fn differences_are_told_and_a_moved_table_is_bound_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    two_tables(folder);
+    tetrys(folder, "generate l5 other.zarr --scenes 2 --frames 18 --agents 12 --seed 6").ok();
+    tetrys(folder, "ingest l5 other.zarr other --quiet").ok();
+    let same = tetrys(folder, "diff table labels --json").json();
+    assert_eq!((&same["unchanged"], &same["added"]["count"], &same["payload_bytes"]), (&json!(40), &json!(0), &json!(0)));
+    let found = tetrys(folder, "diff table other --on scene_index,frame_index --json").json();
+    assert_eq!((&found["removed"]["count"], &found["added"]["count"]), (&json!(4), &json!(0)));
+    let said = tetrys(folder, "diff table other --on scene_index,frame_index").ok();
+    assert!(said.contains("no payload read") && said.contains("column group ego"), "{said}");
+    assert!(tetrys(folder, "diff table other --on scene").fails(1).contains("no index column `scene`"));
+    // By its exit code, and exactly.
+    assert_eq!(tetrys(folder, "diff table other --on scene_index,frame_index --exit-code").code, 4);
+    assert_eq!(tetrys(folder, "diff table labels --exit-code").code, 0);
+    let exact = tetrys(folder, "diff table other --on scene_index,frame_index --exact --json").json();
+    assert_eq!((&exact["exact"], &exact["not_compared"]), (&json!(true), &json!([])));
+    assert!(exact["changed"]["count"].as_u64() <= found["changed"]["count"].as_u64(), "{exact}");
+    // A view and an older version are checked when that is asked for.
+    tetrys(folder, "edit labels --set who=me").ok();
+    assert!(tetrys(folder, "verify labels").ok().contains("not checked: versions: 1 (--all-versions)"));
+    assert!(!tetrys(folder, "verify labels --all-versions").ok().contains("not checked"));
+    tetrys(folder, "select table --where 'frame_index>3' --out view").fails(1);
+    tetrys_with(folder, &["select", "table", "--where", "frame_index > 3", "--out", "view"]).ok();
+    fs::rename(folder.join("table"), folder.join("moved")).unwrap();
+    assert!(tetrys(folder, "get view 0").fails(1).contains("rebind`"));
+    assert!(tetrys(folder, "rebind view labels").fails(1).contains("expected version 1 of table"));
+    assert!(tetrys(folder, "rebind view moved").ok().contains("at ../moved, then ../table"));
+    assert_eq!(tetrys(folder, "get view 0").code, 0);
+}
+
+#[test]
+fn the_merge_script_in_shell_does_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = common::root().join("examples/merge.sh");
+    let ran = Command::new("sh").arg(script).arg(folder.path()).env("TETRYS", env!("CARGO_BIN_EXE_tetrys")).output().unwrap();
+    let (out, err) = (String::from_utf8(ran.stdout).unwrap(), String::from_utf8(ran.stderr).unwrap());
+    assert!(ran.status.success(), "{out}\n{err}");
+    assert!(out.contains("would be 1,000 rows of 2 tables") && out.contains("no payload read"), "{out}");
+}

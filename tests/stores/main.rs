@@ -1,0 +1,12 @@
+//! Stores: directories, memory and S3 servers on loopback, with faults, lost answers and killed processes.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod crash;
+mod crash_parts;
+mod s3_cache;
+mod s3_commits;
+mod s3_conformance;
+mod s3_faults;
+mod s3_tables;
+mod store_conformance;

@@ -1,0 +1,307 @@
+//! Tables on S3, on our server and on one written by others: written, read, windowed, merged by reference, verified and taken
+//! in as on a disk. What a read costs is counted by the server: its plan says exactly that, and nobody waits longer than the
+//! format asks for.
+
+use crate::common;
+use std::{sync::Arc, time::Duration};
+
+use crate::common::{
+    s3,
+    tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions},
+};
+use tetrys::{Cuts, ErrorKind, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions};
+use tetrys_s3_server::{Latency, Server, dependent};
+
+const FAR: Latency = Latency { per_request: Duration::from_millis(40), bytes_per_second: None };
+
+/// Writes a table, reads every row and every window of it, and looks at every byte.
+async fn tells_the_whole_story(url: &str, options: &StoreOptions) {
+    let (schema, partitions) = two_partitions(common::seed());
+    let store = Store::open_with(url, options).unwrap();
+    let table = tables::write(store.clone(), schema.clone(), cut_by(tiny_cuts()), &partitions).await.unwrap();
+    let all = joined(&partitions);
+    assert_eq!((table.version(), table.rows()), (1, all.num_rows() as u64));
+
+    let again = tables::write(store, schema, cut_by(tiny_cuts()), &partitions).await.unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::Exists, "{again}");
+
+    for url in [url.to_owned(), format!("{url}@1")] {
+        let table = Table::open_with(&url, options).await.unwrap();
+        let loader = table.row_loader();
+        let every: Vec<u64> = (0..table.rows()).collect();
+        let rows = loader.take(&every).await.unwrap();
+        assert_rows(&rows, &all, &every.iter().map(|row| Some(*row)).collect::<Vec<_>>());
+        for row in [0, 6, 7, 11, table.rows() - 1] {
+            let window = loader.get_rows(row, -2..=2).await.unwrap();
+            let there: Vec<Option<u64>> = window.table_rows().to_vec();
+            assert_eq!(there[2], Some(row));
+            assert_rows(&window, &all, &there);
+        }
+    }
+    let missing = Table::open_with(&format!("{url}@2"), options).await.unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+    let nothing = Table::open_with(&format!("{url}-nothing"), options).await.unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::NotFound, "{nothing}");
+
+    let verified = Table::open_with(url, options).await.unwrap().verify(|_, _| {}).await.unwrap();
+    assert!(verified.damage.is_empty(), "{:?}", verified.damage);
+}
+
+#[test]
+fn a_table_on_our_server_is_a_table() {
+    let server = s3::server();
+    block_on(tells_the_whole_story("s3://data/team/sensors", &s3::options(&server)));
+    assert_eq!(server.open_uploads(), 0);
+    let left: Vec<String> = server.names("data").into_iter().filter(|name| name.contains("/sessions/")).collect();
+    assert!(left.is_empty(), "a finished session leaves nothing behind: {left:?}");
+}
+
+#[test]
+fn a_table_on_a_server_written_by_others_is_a_table() {
+    let Some(moto) = s3::Moto::start() else { return };
+    moto.create_bucket("data");
+    block_on(tells_the_whole_story("s3://data/team/sensors", &StoreOptions::only(moto.options())));
+}
+
+#[test]
+fn a_data_set_taken_in_on_s3_is_the_one_taken_in_on_a_disk() {
+    use tetrys::ingest::l5::{Dataset, GeneratorSettings, IngestSettings, ingest};
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("made.zarr");
+    GeneratorSettings { scenes: 3, frames_per_scene: 50, ..Default::default() }.generate(&source).unwrap();
+    let dataset = Dataset::open(&source).unwrap();
+    let server = s3::server();
+    let settings = IngestSettings { partition_rows: 40, workers: 3, ..Default::default() };
+    let (here, there) = block_on(async {
+        let disk = Store::open(folder.path().join("table").to_str().unwrap()).unwrap();
+        let here = ingest(&dataset, disk, &settings, |_| {}).await.unwrap();
+        (here, ingest(&dataset, s3::store(&server, "t"), &settings, |_| {}).await.unwrap())
+    });
+    let chunks = |table: &Table| -> Vec<(String, u64)> {
+        let names = block_on(table.store().list("")).unwrap();
+        names.into_iter().filter(|(name, _)| !name.starts_with("manifests/")).collect()
+    };
+    assert!(here.rows() > 0);
+    assert_eq!(chunks(&here), chunks(&there), "the same bytes by the same names, wherever they are");
+    assert!(block_on(there.verify(|_, _| {})).unwrap().damage.is_empty());
+}
+
+/// A table on the server, opened by nobody yet.
+fn cold(server: &Server) -> Schema {
+    let (schema, partitions) = two_partitions(1);
+    block_on(tables::write(s3::store(server, "cold"), schema.clone(), cut_by(tiny_cuts()), &partitions)).unwrap();
+    server.take_requests();
+    schema
+}
+
+/// The requests since the last look, how often somebody waited for one, and what they were for.
+fn cost(server: &Server) -> (usize, usize, Vec<String>) {
+    let served = server.take_served();
+    let mut what: Vec<String> = served
+        .iter()
+        .map(|served| match served.request.is_list() {
+            true => "list".to_owned(),
+            false => served.request.key.split('/').nth(1).unwrap_or_default().to_owned(),
+        })
+        .collect();
+    what.sort();
+    (served.len(), dependent(&served), what)
+}
+
+#[test]
+fn a_cold_url_gives_its_first_row_after_four_waits_and_three_with_a_version() {
+    let server = s3::server();
+    cold(&server);
+    server.set_latency(FAR);
+    let options = s3::options(&server);
+    block_on(async {
+        let first = |url: &'static str| {
+            let options = options.clone();
+            async move { Table::open_with(url, &options).await.unwrap().row_loader().columns(["lidar.*"]).unwrap().get_row(3).await }
+        };
+        // Over plain HTTP the successor of the newest version is asked for beside it.
+        first("s3://data/cold").await.unwrap();
+        assert_eq!(cost(&server), (5, 4, ["chunks", "layout", "list", "manifests", "manifests"].map(str::to_owned).to_vec()));
+        first("s3://data/cold@1").await.unwrap();
+        assert_eq!(cost(&server), (3, 3, ["chunks", "layout", "manifests"].map(str::to_owned).to_vec()));
+
+        // All three groups at once: more requests, no longer wait.
+        Table::open_with("s3://data/cold", &options).await.unwrap().row_loader().get_row(3).await.unwrap();
+        let (requests, waits, _) = cost(&server);
+        assert_eq!((requests, waits), (9, 4));
+
+        // A window needs to know where its sequence ends: the index comes beside the layouts.
+        let table = Table::open_with("s3://data/cold", &options).await.unwrap();
+        table.row_loader().columns(["labels.*"]).unwrap().get_rows(3, 0..=0).await.unwrap();
+        assert_eq!(
+            cost(&server),
+            (6, 4, ["chunks", "index", "layout", "list", "manifests", "manifests"].map(str::to_owned).to_vec())
+        );
+    });
+}
+
+#[cfg(feature = "frame")]
+#[test]
+fn the_index_and_a_row_of_it_take_four_waits_together() {
+    let server = s3::server();
+    cold(&server);
+    server.set_latency(FAR);
+    block_on(async {
+        let table = Table::open_with("s3://data/cold", &s3::options(&server)).await.unwrap();
+        let index = table.index().await.unwrap();
+        tetrys::RowLoader::new(&index).unwrap().get_rows(3, -1..=1).await.unwrap();
+        let (_, waits, what) = cost(&server);
+        assert_eq!(waits, 4, "{what:?}");
+    });
+}
+
+/// Wide rows in chunks of some MiB: points of 200 kB, images of 60 kB, a few numbers.
+fn wide(server: &Server, rows: usize) -> arrow_array::RecordBatch {
+    let schema = Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .group("lidar", [("lidar.points", "f32[12500,4]")])
+        .group("camera", [("camera.raw", "u8[200,300]"), ("camera.pose", "f64[3,3]")])
+        .group("ego", [("ego.pose", "f64[3,3]")])
+        .sequence_by(["log"])
+        .order_by(["time"])
+        .build()
+        .unwrap();
+    let batch = rows_of(&schema, &mut Rng(common::seed()), &[("a", rows)], Taste { nulls: 0, length: 5, smooth: false });
+    let options = WriteOptions { preset: Preset::Fast, ..cut_by(Cuts::default().with_chunk_max(64 << 20).unwrap()) };
+    block_on(tables::write(s3::store(server, "wide"), schema, options, std::slice::from_ref(&batch))).unwrap();
+    server.take_requests();
+    batch
+}
+
+#[test]
+fn explain_says_what_the_server_then_counts() {
+    let server = s3::server();
+    let batch = wide(&server, 120);
+    let mut rng = Rng(common::seed());
+    block_on(async {
+        let table = Table::open_with("s3://data/wide", &s3::options(&server)).await.unwrap();
+        for patterns in [vec!["*"], vec!["lidar.*"], vec!["camera.pose"], vec!["ego.*", "camera.raw"]] {
+            let loader = table.row_loader().columns(&patterns).unwrap();
+            loader.get_rows(0, 0..=0).await.unwrap();
+            for _ in 0..6 {
+                let row = rng.below(120);
+                let length = 1 + rng.below(90) as i64;
+                let explained = loader.explain(row, -length..=0).await.unwrap();
+                server.take_requests();
+                let rows = loader.get_rows(row, -length..=0).await.unwrap();
+                let seen = server.take_requests();
+                let bytes: u64 = seen.iter().filter_map(|request| request.range).map(|(first, last)| last - first + 1).sum();
+                assert_eq!((seen.len(), bytes), (explained.requests, explained.bytes), "{patterns:?} {row} -{length}");
+                assert!(seen.iter().all(|request| request.range.is_some_and(|(first, last)| last - first < 16 << 20)));
+                let there = rows.table_rows().to_vec();
+                assert_rows(&rows, &batch, &there);
+            }
+            // A window of neighbours is as many ranges as a row, as long as no chunk ends in it.
+            let one = loader.explain(60, 0..=0).await.unwrap();
+            let ten = loader.explain(60, -4..=5).await.unwrap();
+            assert_eq!(one.ranges, ten.ranges, "{patterns:?}");
+        }
+    });
+}
+
+#[test]
+fn a_table_behind_the_web_is_read_by_its_version() {
+    let server = s3::server();
+    server.let_anybody_read();
+    cold(&server);
+    let url = format!("{}/data/cold", server.endpoint());
+    block_on(async {
+        let unnamed = Table::open(&url).await.unwrap_err();
+        assert_eq!(unnamed.kind(), ErrorKind::Unsupported, "{unnamed}");
+        assert!(unnamed.to_string().contains("URL@7"), "{unnamed}");
+        let table = Table::open(&format!("{url}@1")).await.unwrap();
+        let (_, partitions) = two_partitions(1);
+        let rows = table.row_loader().take(&[3, 15]).await.unwrap();
+        assert_rows(&rows, &joined(&partitions), &[Some(3), Some(15)]);
+        let refused = Table::create(&format!("{}/data/new", server.endpoint()), sensors(), WriteOptions::default()).await;
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unsupported);
+    });
+}
+
+#[test]
+fn nothing_that_a_table_stores_holds_a_secret() {
+    let server = s3::server();
+    let (schema, partitions) = two_partitions(1);
+    let options = s3::options_and(&server, &[("session_token", "canary-token-1b7e")]);
+    block_on(async {
+        let writer = Table::create_with("s3://data/t", &options, schema, cut_by(tiny_cuts())).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        for batch in &partitions {
+            partition.write(batch).await.unwrap();
+        }
+        let receipt = partition.finish().await.unwrap();
+        let texts = [serde_json::to_string(&receipt).unwrap(), format!("{receipt:?}"), format!("{writer:?}")];
+        let table = writer.commit([receipt]).await.unwrap();
+        let texts = texts.into_iter().chain([format!("{table:?}"), format!("{:?}", table.manifest())]);
+        for text in texts {
+            assert!(!text.contains(server.secret()) && !text.contains("canary-token"), "{text}");
+        }
+    });
+    for name in server.names("data") {
+        let bytes = server.get("data", &name).unwrap();
+        for secret in [server.secret(), "canary-token-1b7e"] {
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn many_readers_share_a_table() {
+    let server = s3::server();
+    let batch = Arc::new(wide(&server, 60));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let table = Table::open_with("s3://data/wide", &s3::options(&server)).await.unwrap();
+        let reads = (0..32_u64).map(|reader| {
+            let (loader, batch) = (table.row_loader().columns(["ego.*", "camera.pose"]).unwrap(), Arc::clone(&batch));
+            tokio::spawn(async move {
+                for step in 0..4 {
+                    let row = (reader * 7 + step * 13) % 60;
+                    let rows = loader.take(&[row]).await.unwrap();
+                    assert_rows(&rows, &batch, &[Some(row)]);
+                }
+            })
+        });
+        for read in futures::future::join_all(reads).await {
+            read.unwrap();
+        }
+    });
+}
+
+#[test]
+fn buckets_of_one_name_at_different_endpoints_are_no_neighbours() {
+    let (one, other) = (s3::server(), s3::server());
+    let (here, there) = (s3::store(&one, "labels"), s3::store(&other, "sensors"));
+    assert_eq!(here.url_of(&s3::store(&one, "sensors")).unwrap(), "../sensors");
+    let error = here.url_of(&there).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert!(error.to_string().contains("s3://data/sensors: it is reached at another endpoint"), "{error}");
+    // So no table is written whose rows a reader would look for in the other bucket.
+    let (schema, partitions) = two_partitions(common::seed());
+    block_on(async {
+        let sensors = tables::write(there, schema.clone(), cut_by(tiny_cuts()), &partitions).await.unwrap();
+        let writer = TableWriter::create(here, schema, cut_by(tiny_cuts())).await.unwrap();
+        let error = writer.references([&sensors]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    });
+    assert_eq!(one.names("data"), Vec::<String>::new());
+    // The region is no part of a place at Amazon, and the partition is.
+    let amazon = |path: &str, options: &[(&str, &str)]| {
+        let more = [("access_key_id", "a"), ("secret_access_key", "s")];
+        let options = StoreOptions::only(options.iter().chain(&more).map(|(name, value)| (name.to_string(), value.to_string())));
+        Store::open_with(&format!("s3://data/{path}"), &options).unwrap()
+    };
+    let labels = amazon("labels", &[("region", "eu-west-1")]);
+    for options in
+        [&[("region", "us-east-1")][..], &[("region", "eu-west-1"), ("endpoint", "https://s3.eu-west-1.amazonaws.com")]]
+    {
+        assert_eq!(labels.url_of(&amazon("sensors", options)).unwrap(), "../sensors", "{options:?}");
+    }
+    assert_eq!(labels.url_of(&amazon("sensors", &[("region", "cn-north-1")])).unwrap_err().kind(), ErrorKind::Invalid);
+}

@@ -1,0 +1,54 @@
+//! The public surface: what may cross threads, and the same answers without `async`.
+#![cfg(feature = "frame")]
+
+use crate::common;
+use crate::common::tables::{Rng, Taste, assert_rows, block_on, cut_by, rows_of, sensors, tiny_cuts};
+use arrow_array::RecordBatch;
+use tetrys::{
+    Error, Explain, Index, Merge, Offsets, PartitionWriter, Receipt, Row, RowLoader, Rows, Schema, Store, Table, TableWriter,
+    TimeOffsets, Windows, blocking,
+};
+
+#[test]
+fn everything_may_be_sent_to_and_shared_by_threads() {
+    fn crosses<T: Send + Sync>() {}
+    fn is_sent<T: Send>(_: T) {}
+    crosses::<(Table, TableWriter, Schema, Store, Error)>();
+    crosses::<(Index, Merge, RowLoader, Row, Rows, Windows, Offsets, TimeOffsets, Explain, Receipt)>();
+    crosses::<(blocking::Table, blocking::RowLoader)>();
+    fn writer_is_sent(writer: PartitionWriter) {
+        is_sent(writer);
+    }
+    let _: fn(PartitionWriter) = writer_is_sent;
+    // Futures too, so that they can be spawned.
+    fn futures(table: &Table, loader: &RowLoader, index: &Index) {
+        is_sent(Table::open(""));
+        is_sent(table.index());
+        is_sent(loader.get_row(0));
+        is_sent(loader.get_rows(0, -1..=0));
+        is_sent(loader.get_windows(&[], -1..=0));
+        is_sent(loader.scan(1));
+        is_sent(index.frame());
+    }
+    let _: fn(&Table, &RowLoader, &Index) = futures;
+}
+
+#[test]
+fn waiting_calls_give_what_asynchronous_ones_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = folder.path().join("table").display().to_string();
+    let schema = sensors();
+    let written: RecordBatch = rows_of(&schema, &mut Rng(common::seed()), &[("a", 12), ("b", 7)], Taste::SMALL);
+    let table = blocking::Table::write(&url, schema, cut_by(tiny_cuts()), [written.slice(0, 5), written.slice(5, 14)]).unwrap();
+    assert!(table.verify().unwrap().damage.is_empty());
+    let loader = blocking::RowLoader::new(&blocking::Table::open(&url).unwrap().index().unwrap()).unwrap().keep(0);
+    assert_eq!((loader.len(), loader.is_empty()), (19, false));
+    assert_rows(loader.get_row(3).unwrap().as_rows(), &written, &[Some(3)]);
+    assert_rows(&loader.get_rows(1, -2..=0).unwrap(), &written, &[None, Some(0), Some(1)]);
+    assert_rows(&loader.take(&[18, 0]).unwrap(), &written, &[Some(18), Some(0)]);
+    assert_rows(loader.get_windows(&[0, 12], -1..=0).unwrap().rows(), &written, &[None, Some(0), None, Some(12)]);
+    assert_eq!(loader.explain(1, -2..=0).unwrap(), block_on(table.as_async().row_loader().explain(1, -2..=0)).unwrap());
+    let scanned: Vec<u64> = loader.scan(8).unwrap().flat_map(|rows| rows.unwrap().table_rows().to_vec()).flatten().collect();
+    assert_eq!(scanned, (0..19).collect::<Vec<_>>());
+    assert!(blocking::Table::open(&format!("{url}-nowhere")).unwrap_err().to_string().contains("no table there"));
+}

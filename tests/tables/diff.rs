@@ -1,0 +1,200 @@
+//! What differs between two tables: rows added, removed and changed equal brute force, and no payload is read.
+
+use crate::common;
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::common::tables::{Rng, block_on, cut_by, memory, over, tiny_cuts, write};
+use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
+use object_store::ObjectStore;
+use tetrys::{ErrorKind, Preset, Schema, Table, WriteOptions, store::CountingStore};
+
+/// Log, time, an index column, a wide value, a small one.
+type Record = (String, i64, i64, u64, i64);
+
+fn table_of(records: &[Record], options: WriteOptions) -> (Table, CountingStore) {
+    let schema = Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .index("score", "i64")
+        .group("wide", [("image", "binary")])
+        .group("small", [("count", "i64")])
+        .sequence_by(["log"])
+        .order_by(["time"])
+        .build()
+        .unwrap();
+    let image = |seed: u64| Rng(seed).bytes(700);
+    let batch = RecordBatch::try_from_iter([
+        ("log", Arc::new(LargeStringArray::from_iter_values(records.iter().map(|row| &row.0))) as ArrayRef),
+        ("time", Arc::new(Int64Array::from_iter_values(records.iter().map(|row| row.1)))),
+        ("score", Arc::new(Int64Array::from_iter_values(records.iter().map(|row| row.2)))),
+        ("image", Arc::new(LargeBinaryArray::from_iter_values(records.iter().map(|row| image(row.3))))),
+        ("count", Arc::new(Int64Array::from_iter_values(records.iter().map(|row| row.4)))),
+    ]);
+    let (raw, store) = memory();
+    block_on(write(store, schema, options, &[batch.unwrap()])).unwrap();
+    let counting = CountingStore::new(raw as Arc<dyn ObjectStore>);
+    (block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap(), counting)
+}
+
+fn records(rng: &mut Rng) -> Vec<Record> {
+    let mut all = Vec::new();
+    for log in ["a", "b", "c"] {
+        for time in 0..rng.below(40) as i64 {
+            all.push((log.to_owned(), time * 10, rng.below(5) as i64, rng.next(), rng.below(100) as i64));
+        }
+    }
+    all
+}
+
+#[test]
+fn rows_added_removed_and_changed_equal_brute_force_and_no_payload_is_read() {
+    let mut rng = Rng(common::seed());
+    for _ in 0..if common::full() { 60 } else { 12 } {
+        let old = records(&mut rng);
+        let mut new: Vec<Record> = old.iter().filter(|_| !rng.clone().once_in(9)).cloned().collect();
+        let mut new = {
+            new.retain(|_| !rng.once_in(9));
+            new
+        };
+        for row in &mut new {
+            row.2 += i64::from(rng.once_in(8));
+            row.3 ^= u64::from(rng.once_in(7));
+        }
+        for time in 0..rng.below(6) as i64 {
+            new.push(("z".to_owned(), time, 1, rng.next(), 1));
+        }
+        // Another codec and another place make no difference.
+        let ((a, _), (b, _)) =
+            (table_of(&old, cut_by(tiny_cuts())), table_of(&new, WriteOptions { preset: Preset::Fast, ..cut_by(tiny_cuts()) }));
+        let found = block_on(b.diff(&a, ["log", "time"])).unwrap();
+        let key = |row: &Record| (row.0.clone(), row.1);
+        let olds: BTreeMap<_, _> = old.iter().map(|row| (key(row), row)).collect();
+        let news: BTreeMap<_, _> = new.iter().map(|row| (key(row), row)).collect();
+        let rows = |records: &[Record], wanted: &dyn Fn(&Record) -> bool| -> Vec<u64> {
+            (0..).zip(records).filter(|(_, row)| wanted(row)).map(|(row, _)| row).collect()
+        };
+        assert_eq!(found.added, rows(&new, &|row| !olds.contains_key(&key(row))));
+        assert_eq!(found.removed, rows(&old, &|row| !news.contains_key(&key(row))));
+        let differs = |of: &dyn Fn(&Record, &Record) -> bool| {
+            rows(&new, &|row| olds.get(&key(row)).is_some_and(|before| of(row, before))).len() as u64
+        };
+        assert_eq!((found.index[0].name.as_str(), found.index[0].changed), ("score", differs(&|a, b| a.2 != b.2)));
+        let group = |name: &str| found.groups.iter().find(|group| group.name == name).unwrap();
+        assert_eq!((group("wide").changed, group("wide").exact), (Some(differs(&|a, b| a.3 != b.3)), true));
+        // Small rows share blocks: what differs is among those that are named, all of which are near one that does.
+        assert!(group("small").changed.unwrap() >= differs(&|a, b| a.4 != b.4));
+        let kept = new.len() - found.added.len();
+        assert_eq!(found.unchanged, (kept - found.changed.len()) as u64);
+        let same = block_on(b.diff(&b, ["log", "time"])).unwrap();
+        assert_eq!((same.unchanged, same.changed.len() + same.added.len() + same.removed.len()), (new.len() as u64, 0));
+        // Without keys, by sequence and order.
+        let by_order = block_on(b.diff(&a, [""; 0])).unwrap();
+        assert_eq!(
+            (&by_order.keys[..], &by_order.added, &by_order.removed),
+            (&["log".to_owned(), "time".to_owned()][..], &found.added, &found.removed)
+        );
+    }
+}
+
+#[test]
+fn a_diff_reads_index_layout_and_hashes_alone() {
+    let mut rng = Rng(common::seed());
+    let (old, new) = (records(&mut rng), records(&mut rng));
+    let ((a, counts_a), (b, counts_b)) = (table_of(&old, cut_by(tiny_cuts())), table_of(&new, cut_by(tiny_cuts())));
+    counts_a.reset();
+    counts_b.reset();
+    let found = block_on(b.diff(&a, ["log", "time"])).unwrap();
+    let seen = [counts_a.reset(), counts_b.reset()];
+    let folders = |path: &str| ["index/", "layout/", "hashes/"].iter().any(|folder| path.starts_with(folder));
+    assert!(seen.iter().flat_map(|seen| &seen.gets).all(|get| folders(&get.path)), "{seen:?}");
+    assert_eq!(seen.iter().map(|seen| seen.bytes_read).sum::<u64>(), found.bytes_read);
+}
+
+#[test]
+fn rows_of_one_key_are_compared_in_order_and_columns_that_come_and_go_are_named() {
+    let row = |time: i64, score: i64| ("a".to_owned(), time, score, 7, 7);
+    let (old, _) = table_of(&[row(0, 1), row(0, 2), row(1, 3)], cut_by(tiny_cuts()));
+    let (new, _) = table_of(&[row(0, 1), row(0, 9), row(0, 4), row(1, 3)], cut_by(tiny_cuts()));
+    let found = block_on(new.diff(&old, ["log", "time"])).unwrap();
+    assert_eq!((found.added.as_slice(), found.removed.as_slice(), found.index[0].changed), (&[2][..], &[][..], 1));
+    let schema = Schema::builder().index("log", "utf8").index("time", "f64").group("wide", [("image", "binary"), ("mask", "u8")]);
+    let batch = RecordBatch::try_from_iter([
+        ("log", Arc::new(LargeStringArray::from_iter_values(["a"])) as ArrayRef),
+        ("time", Arc::new(arrow_array::Float64Array::from(vec![0.0]))),
+        ("image", Arc::new(LargeBinaryArray::from_iter_values([b"x"]))),
+        ("mask", Arc::new(arrow_array::UInt8Array::from(vec![1]))),
+    ]);
+    let other = block_on(write(memory().1, schema.build().unwrap(), WriteOptions::default(), &[batch.unwrap()])).unwrap();
+    let found = block_on(other.diff(&old, ["log"])).unwrap();
+    let typed = |columns: &[(String, String)]| columns.iter().map(|(name, ty)| format!("{name} {ty}")).collect::<Vec<_>>();
+    assert_eq!(typed(&found.columns_added), ["time f64", "mask u8"]);
+    assert_eq!(typed(&found.columns_removed), ["time i64", "score i64", "count i64"]);
+    assert_eq!((found.groups.len(), found.groups[0].changed), (1, None));
+    let error = block_on(other.diff(&old, ["time"])).unwrap_err();
+    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("key `time` is f64 in"), "{error}");
+    let error = block_on(other.diff(&old, ["when"])).unwrap_err();
+    assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("no index column `when`"), "{error}");
+}
+
+#[test]
+fn an_exact_diff_names_the_rows_that_differ_and_reads_those_that_share_blocks() {
+    let mut rng = Rng(common::seed());
+    for _ in 0..if common::full() { 60 } else { 12 } {
+        let old = records(&mut rng);
+        let mut new = old.clone();
+        new.retain(|_| !rng.once_in(12));
+        let mut changed = Vec::new();
+        for (row, record) in new.iter_mut().enumerate() {
+            let (wide, small) = (rng.once_in(15), rng.once_in(15));
+            record.3 ^= u64::from(wide);
+            record.4 += i64::from(small);
+            if wide || small {
+                changed.push(row as u64);
+            }
+        }
+        let ((a, _), (b, counting)) = (table_of(&old, cut_by(tiny_cuts())), table_of(&new, cut_by(tiny_cuts())));
+        let said = block_on(b.diff(&a, ["log", "time"])).unwrap();
+        assert!(changed.iter().all(|row| said.changed.contains(row)));
+        assert!(said.is_exact() || said.changed.len() >= changed.len());
+        counting.reset();
+        let exact = block_on(b.diff_exact(&a, ["log", "time"])).unwrap();
+        assert!(exact.is_exact() && exact.changed == changed, "{exact:?}, expected {changed:?}");
+        assert_eq!((said.payload_bytes, exact.payload_bytes > 0), (0, !said.is_exact()));
+        assert_eq!(exact.is_empty(), changed.is_empty() && new.len() == old.len());
+        let groups = |found: &tetrys::table::Diff| found.groups.iter().map(|group| group.changed).collect::<Vec<_>>();
+        assert!(groups(&exact).iter().zip(groups(&said)).all(|(exact, said)| *exact <= said));
+        let chunks = counting.reset().gets.iter().any(|get| get.path.starts_with("chunks/"));
+        assert_eq!(chunks, !said.is_exact());
+    }
+}
+
+#[test]
+fn columns_that_moved_to_another_group_are_said_to_be_not_compared() {
+    let mut rng = Rng(common::seed());
+    let rows: Vec<Record> = (0..9).map(|row| ("a".to_owned(), row, 1, rng.next(), row)).collect();
+    let (a, _) = table_of(&rows, cut_by(tiny_cuts()));
+    let renamed = block_on(a.edit().rename_column("count", "amount").commit()).unwrap();
+    let found = block_on(renamed.diff(&a, ["log", "time"])).unwrap();
+    assert_eq!((found.is_exact(), found.not_compared.len()), (true, 0));
+    let mut writer = block_on(a.add_group("more", [("more", "i64")], WriteOptions::default())).unwrap();
+    let more = Arc::new(Int64Array::from_iter_values(0..9)) as ArrayRef;
+    block_on(writer.write(&RecordBatch::try_from_iter([("more", more)]).unwrap())).unwrap();
+    let more = block_on(writer.commit()).unwrap();
+    let found = block_on(more.diff(&a, ["log", "time"])).unwrap();
+    assert_eq!((found.is_exact(), found.is_empty(), found.not_compared.len()), (true, false, 0));
+    let other = Schema::builder().index("log", "utf8").index("time", "i64").index("score", "i64");
+    let other = other.group("all", [("image", "binary"), ("count", "i64")]).sequence_by(["log"]).order_by(["time"]);
+    let batch = RecordBatch::try_from_iter([
+        ("log", Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|row| &row.0))) as ArrayRef),
+        ("time", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)))),
+        ("score", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.2)))),
+        ("image", Arc::new(LargeBinaryArray::from_iter_values(rows.iter().map(|row| Rng(row.3).bytes(700))))),
+        ("count", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.4)))),
+    ]);
+    let other = block_on(write(memory().1, other.build().unwrap(), cut_by(tiny_cuts()), &[batch.unwrap()])).unwrap();
+    let found = block_on(other.diff(&a, ["log", "time"])).unwrap();
+    assert_eq!(
+        (found.is_exact(), found.is_empty(), found.not_compared),
+        (false, false, vec!["count".to_owned(), "image".to_owned()])
+    );
+}

@@ -1,0 +1,728 @@
+//! Garbage collection deletes what no kept version needs, an age after it was condemned, and nothing else: not what another
+//! table uses, not what a writer just stored, and not under the feet of a commit.
+
+use crate::common;
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::common::{
+    hooked::{Act, Hooked, no_answer},
+    tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, of_group, rows_of, sensors, tiny_cuts, two_partitions},
+};
+use arrow_array::{RecordBatch, UInt32Array};
+use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory, path::Path as ObjectPath};
+use tetrys::{ErrorKind, Store, Table, TableWriter, WriteOptions, store::CountingStore, table::GcSettings};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn store(folder: &Path, name: &str) -> Store {
+    Store::open(folder.join(name).to_str().unwrap()).unwrap()
+}
+
+/// A store of its own in memory.
+fn memory(name: &str) -> Store {
+    Store::new(Arc::new(InMemory::new()), "t".into(), format!("memory://{name}/t"))
+}
+
+fn now() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    now.as_millis() as i64
+}
+
+/// So many hours from now.
+fn later(hours: i64) -> i64 {
+    now() + hours * 3_600_000
+}
+
+fn keep(versions: usize) -> GcSettings {
+    GcSettings { keep_versions: versions, age: HOUR }
+}
+
+/// A table whose labels were replaced twice.
+async fn table(store: Store) -> (Vec<Table>, RecordBatch) {
+    table_with(store, cut_by(tiny_cuts())).await
+}
+
+async fn table_with(store: Store, options: WriteOptions) -> (Vec<Table>, RecordBatch) {
+    let (schema, partitions) = two_partitions(1);
+    let first = tables::write(store, schema, options, &partitions).await.unwrap();
+    let (mut versions, mut rows) = (vec![first], joined(&partitions));
+    for value in 1..3 {
+        let mut columns = rows.columns().to_vec();
+        columns[rows.schema().index_of("labels.count").unwrap()] = Arc::new(UInt32Array::from(vec![value; 20]));
+        rows = RecordBatch::try_new(rows.schema(), columns).unwrap();
+        let mut writer = versions.last().unwrap().replace_group("labels", WriteOptions::default()).await.unwrap();
+        writer.write(&of_group(&rows, "labels")).await.unwrap();
+        versions.push(writer.commit().await.unwrap());
+    }
+    (versions, rows)
+}
+
+async fn assert_sound(table: &Table, written: &RecordBatch) {
+    let table = Table::open_version(table.store().clone(), table.version()).await.unwrap();
+    let all: Vec<u64> = (0..table.rows()).collect();
+    let rows: Vec<_> = all.iter().copied().map(Some).collect();
+    assert_rows(&table.row_loader().take(&all).await.unwrap(), written, &rows);
+    assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
+}
+
+#[test]
+fn what_is_condemned_is_deleted_an_age_later() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let store = store(folder.path(), "table");
+        let (versions, rows) = table(store.clone()).await;
+        let before = store.list("chunks").await.unwrap().len();
+        // Too young, then old enough; a plan alone does nothing.
+        assert!(Table::plan_garbage(&store, keep(1), now()).await.unwrap().condemn.is_empty());
+        let plan = Table::plan_garbage(&store, keep(1), later(2)).await.unwrap();
+        assert!(!plan.condemn.is_empty() && plan.delete.is_empty() && plan.expired == [2, 1], "{plan:?}");
+        assert_eq!(Table::open_store(store.clone()).await.unwrap().version(), 3);
+        let plan = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
+        assert!(plan.done && store.list("chunks").await.unwrap().len() == before);
+        // Old versions are read until then.
+        assert_sound(&versions[0], &joined(&two_partitions(1).1)).await;
+        let plan = Table::collect_garbage(&store, keep(1), later(4)).await.unwrap();
+        assert!(plan.done && !plan.delete.is_empty(), "{plan:?}");
+        assert!(store.list("chunks").await.unwrap().len() < before);
+        let newest = Table::open_store(store.clone()).await.unwrap();
+        assert_sound(&newest, &rows).await;
+        assert_eq!(Table::open_version(store.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
+        // In the end nothing is left that no version names.
+        for hours in [6, 8, 10] {
+            Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
+        }
+        let newest = Table::open_store(store.clone()).await.unwrap();
+        assert_sound(&newest, &rows).await;
+        assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0);
+        assert!(newest.version() >= 4, "numbers are never used again");
+    });
+}
+
+#[test]
+fn nothing_goes_where_all_versions_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let store = store(folder.path(), "table");
+        let (versions, _) = table(store.clone()).await;
+        assert!(Table::plan_garbage(&store, GcSettings::default(), later(1_000)).await.unwrap().is_empty());
+        versions[2].edit().tag("gold", 1).commit().await.unwrap();
+        let plan = Table::plan_garbage(&store, keep(1), later(1_000)).await.unwrap();
+        assert_eq!(plan.expired, [3, 2], "the tagged version stays");
+    });
+}
+
+/// A table that has the rows of the first version, in the chunks of that.
+async fn user_of(owner: &Table, store: Store) -> (Table, RecordBatch) {
+    let rows = joined(&two_partitions(1).1);
+    let writer = TableWriter::create(store, sensors(), cut_by(tiny_cuts())).await.unwrap();
+    let writer = writer.references([owner]).await.unwrap();
+    let mut partition = writer.partition().unwrap();
+    partition.write(&rows).await.unwrap();
+    let user = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+    assert_eq!(user.info().await.unwrap().own_chunk_bytes, 0);
+    (user, rows)
+}
+
+#[test]
+fn nothing_is_bound_to_a_version_that_is_being_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (versions, _) = table(store(folder.path(), "owner")).await;
+        let (user, rows) = user_of(&versions[0], store(folder.path(), "user")).await;
+        // The owner was copied to another place, where nobody knows of the user, and its first version is being deleted there.
+        std::fs::rename(folder.path().join("owner"), folder.path().join("moved")).unwrap();
+        std::fs::remove_dir_all(folder.path().join("moved/pins")).unwrap();
+        let moved = store(folder.path(), "moved");
+        Table::collect_garbage(&moved, keep(1), later(2)).await.unwrap();
+        let files: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new_with_prefix(folder.path().join("moved")).unwrap());
+        let no_deletes = |_: u64, verb: &str, _: &str| if verb == "delete" { Act::Before(no_answer()) } else { Act::Pass };
+        let dying = Store::new(Arc::new(Hooked::new(files, no_deletes)), ObjectPath::default(), moved.url());
+        Table::collect_garbage(&dying, keep(1), later(4)).await.unwrap_err();
+        let error = user.rebind([moved.url()]).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("being deleted"), "{error}");
+        assert_eq!((numbers(user.store()).await, moved.list("pins").await.unwrap()), (vec![1], Vec::new()));
+        // Where nothing is marked, it is bound, and stays whole from then on.
+        std::fs::remove_dir_all(folder.path().join("moved")).unwrap();
+        let (versions, _) = table(store(folder.path(), "owner")).await;
+        let (user, _) = user_of(&versions[0], store(folder.path(), "another")).await;
+        std::fs::rename(folder.path().join("owner"), folder.path().join("moved")).unwrap();
+        std::fs::remove_dir_all(folder.path().join("moved/pins")).unwrap();
+        Table::collect_garbage(&moved, keep(1), later(2)).await.unwrap();
+        let bound = user.rebind([moved.url()]).await.unwrap();
+        for hours in [4, 6, 8] {
+            let plan = Table::collect_garbage(&moved, keep(1), later(hours)).await.unwrap();
+            assert_eq!(plan.pinned, [1], "{plan:?}");
+        }
+        assert_sound(&bound, &rows).await;
+    });
+}
+
+#[test]
+fn a_version_that_another_table_uses_stays_until_that_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let owner = store(folder.path(), "owner");
+        let (versions, _) = table(owner.clone()).await;
+        let (user, rows) = user_of(&versions[0], store(folder.path(), "user")).await;
+        for hours in [2, 4, 6, 8] {
+            let plan = Table::collect_garbage(&owner, keep(1), later(hours)).await.unwrap();
+            assert_eq!(plan.pinned, [1], "{plan:?}");
+        }
+        assert_sound(&user, &rows).await;
+        // Its own chunks: the tie is cut, and the version that had it is deleted.
+        user.materialize(|_, _| {}).await.unwrap();
+        for hours in [10, 12, 14] {
+            Table::collect_garbage(user.store(), keep(1), later(hours)).await.unwrap();
+        }
+        for hours in [16, 18, 20] {
+            Table::collect_garbage(&owner, keep(1), later(hours)).await.unwrap();
+        }
+        assert_eq!(owner.list("pins").await.unwrap(), []);
+        assert_eq!(Table::open_version(owner.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_sound(&Table::open_store(user.store().clone()).await.unwrap(), &rows).await;
+    });
+}
+
+/// Collects at once, as often as it takes until nothing is to be done.
+async fn collect_all(store: &Store, versions: usize) -> usize {
+    let settings = GcSettings { keep_versions: versions, age: Duration::ZERO };
+    for run in 0..12 {
+        if Table::collect_garbage(store, settings, now()).await.unwrap().is_empty() {
+            return run;
+        }
+    }
+    panic!("garbage collection does not come to an end");
+}
+
+async fn append(table: &Table, seed: u64) -> tetrys::Result<Table> {
+    let writer = table.append(WriteOptions::default()).await?;
+    let mut partition = writer.partition()?;
+    let log = format!("log{seed}");
+    partition.write(&rows_of(&sensors(), &mut Rng(seed), &[(log.as_str(), 3)], Taste::NOISE)).await?;
+    writer.commit([partition.finish().await?]).await
+}
+
+async fn numbers(store: &Store) -> Vec<u64> {
+    Table::versions(store).await.unwrap().iter().map(|version| version.version).collect()
+}
+
+/// Every version that is listed can be read whole, and nothing that it names is missing.
+async fn assert_all_sound(store: &Store) {
+    for version in numbers(store).await {
+        let table = Table::open_version(store.clone(), version).await.unwrap();
+        let report = table.verify(|_, _| {}).await.unwrap();
+        assert!(report.damage.is_empty(), "version {version}: {:?}", report.damage);
+    }
+    Table::usage(store).await.unwrap();
+}
+
+#[test]
+fn a_change_of_an_old_version_never_takes_a_number_that_was_used() {
+    block_on(async {
+        for change in 0..6 {
+            let store = memory("old");
+            let (versions, rows) = table(store.clone()).await;
+            versions[2].edit().tag("gold", 1).commit().await.unwrap();
+            let mut newest = Table::open_store(store.clone()).await.unwrap();
+            for seed in 10..13 {
+                newest = append(&newest, seed).await.unwrap();
+            }
+            collect_all(&store, 1).await;
+            let before = Table::open_store(store.clone()).await.unwrap();
+            let gold = Table::open_tag(store.clone(), "gold").await.unwrap();
+            assert!(gold.version() == 1 && !numbers(&store).await.contains(&2));
+            let changed = match change {
+                0 => append(&gold, 20).await,
+                1 => gold.edit().set_property("a", 1).commit().await,
+                2 => gold.delete([0], WriteOptions::default()).await,
+                3 => {
+                    let mut writer = gold.replace_group("labels", WriteOptions::default()).await.unwrap();
+                    writer.write(&of_group(&rows, "labels")).await.unwrap();
+                    writer.commit().await
+                }
+                4 => gold.edit().rename_column("labels.note", "labels.text").commit().await,
+                _ => {
+                    let writer = gold.overwrite(sensors(), WriteOptions::default()).await.unwrap();
+                    let mut partition = writer.partition().unwrap();
+                    partition.write(&rows).await.unwrap();
+                    writer.commit([partition.finish().await.unwrap()]).await
+                }
+            };
+            let after = Table::open_store(store.clone()).await.unwrap();
+            match changed {
+                Ok(changed) => {
+                    assert_eq!(changed.version(), before.version() + 1, "change {change}");
+                    let parent = changed.manifest().parent.clone().unwrap();
+                    assert_eq!((parent.version, parent.blake3), (before.version(), before.manifest_hash()));
+                    assert_eq!(after.manifest().commit_id, changed.manifest().commit_id);
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Conflict, "change {change}: {error}");
+                    assert_eq!(after.version(), before.version());
+                }
+            }
+            assert!(change != 0 && change != 1 || after.version() > before.version(), "change {change} can be put on top");
+            assert_all_sound(&store).await;
+        }
+    });
+}
+
+#[test]
+fn no_sequence_of_changes_and_collections_wedges_a_table() {
+    let mut rng = Rng(common::seed());
+    block_on(async {
+        for history in 0..if common::full() { 12 } else { 4 } {
+            let store = memory("wedge");
+            let (versions, rows) = table(store.clone()).await;
+            let (mut held, mut said) = (versions, Vec::new());
+            for _ in 0..6 {
+                let base = rng.pick(&held).clone();
+                let newest = Table::open_store(store.clone()).await.unwrap();
+                let step = rng.below(7);
+                said.push((step, base.version(), newest.version()));
+                let changed = match step {
+                    0 => append(&newest, rng.next()).await,
+                    1 => append(&base, rng.next()).await,
+                    2 => newest.edit().tag("gold", 1 + rng.below(newest.version())).commit().await,
+                    3 => {
+                        let writer = newest.overwrite(sensors(), WriteOptions::default()).await.unwrap();
+                        let mut partition = writer.partition().unwrap();
+                        partition.write(&rows).await.unwrap();
+                        writer.commit([partition.finish().await.unwrap()]).await
+                    }
+                    _ => {
+                        let keep = 1 + rng.below(3) as usize;
+                        let settings = GcSettings { keep_versions: keep, age: Duration::ZERO };
+                        Table::collect_garbage(&store, settings, now()).await.map(|_| newest.clone())
+                    }
+                };
+                match changed {
+                    Ok(changed) => held.push(changed),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "history {history} {said:?}: {error}"),
+                }
+                assert_all_sound(&store).await;
+            }
+            collect_all(&store, 1).await;
+            assert_all_sound(&store).await;
+            assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0, "history {history} {said:?}");
+        }
+    });
+}
+
+#[test]
+fn collections_do_not_count_as_versions_and_leave_no_trail() {
+    block_on(async {
+        let store = memory("trail");
+        let (versions, _) = table(store.clone()).await;
+        let mut newest = versions[2].clone();
+        for seed in 10..13 {
+            newest = append(&newest, seed).await.unwrap();
+        }
+        for _ in 0..4 {
+            collect_all(&store, 3).await;
+        }
+        let left = numbers(&store).await;
+        assert!(left[0] > 6 && left[1..] == [6, 5, 4], "{left:?}");
+        assert_eq!(Table::open_version(store.clone(), left[0]).await.unwrap().rows(), newest.rows());
+        let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 3, age: Duration::ZERO }, now()).await.unwrap();
+        assert!(plan.is_empty() && plan.expired.is_empty(), "{plan:?}");
+        let manifest = Table::open_store(store.clone()).await.unwrap().manifest().clone();
+        assert!(manifest.condemned.is_empty() && manifest.deleting.is_none(), "a table that is tidy announces nothing");
+    });
+}
+
+async fn labels_of_the_first(base: &Table) -> tetrys::Result<Table> {
+    let mut writer = base.replace_group("labels", WriteOptions::default()).await?;
+    writer.write(&of_group(&joined(&two_partitions(1).1), "labels")).await?;
+    writer.commit().await
+}
+
+#[test]
+fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
+    block_on(async {
+        let store = memory("withdraw");
+        let (versions, _) = table(store.clone()).await;
+        // A writer that began before the condemnation uses what it condemns, and so does one that begins after it.
+        let mut writer = versions[2].replace_group("labels", WriteOptions::default()).await.unwrap();
+        writer.write(&of_group(&joined(&two_partitions(1).1), "labels")).await.unwrap();
+        Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
+        let first = writer.commit().await.unwrap();
+        assert_sound(&first, &joined(&two_partitions(1).1)).await;
+        assert!(first.manifest().deleting.is_some() && !first.manifest().condemned.is_empty(), "the rest stays condemned");
+        let names: Vec<String> = first.manifest().condemned.iter().map(tetrys::format::Condemned::name).collect();
+        assert!(first.objects().await.unwrap().keys().all(|name| !names.contains(name)));
+        // A rollback after the mark is refused and says when to retry; others go on.
+        let second = append(&first, 30).await.unwrap();
+        let overwritten = second.delete(0..second.rows(), WriteOptions::default()).await.unwrap();
+        Table::collect_garbage(&store, keep(1), later(4)).await.unwrap();
+        drop(overwritten);
+        let marked = Table::collect_garbage(&store, keep(1), later(6)).await.unwrap();
+        assert!(!marked.delete.is_empty());
+        let newest = Table::open_store(store.clone()).await.unwrap();
+        let write = async |newest: &Table| {
+            let writer = newest.overwrite(sensors(), cut_by(tiny_cuts())).await?;
+            let mut receipts = Vec::new();
+            for rows in two_partitions(1).1 {
+                let mut partition = writer.partition()?;
+                partition.write(&rows).await?;
+                receipts.push(partition.finish().await?);
+            }
+            writer.commit(receipts).await
+        };
+        let error = write(&newest).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("retry then"), "{error}");
+        newest.edit().set_property("a", 1).commit().await.unwrap();
+        // The next collection finishes with what the refused writer wrote again; one an age later takes the marks back.
+        for hours in [8, 10] {
+            Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
+        }
+        let newest = Table::open_store(store.clone()).await.unwrap();
+        let again = write(&newest).await.unwrap();
+        assert_sound(&again, &joined(&two_partitions(1).1)).await;
+        assert_all_sound(&store).await;
+    });
+}
+
+#[test]
+fn a_collection_that_a_crash_stopped_is_finished_by_the_next_one() {
+    // Every delete of the second collection fails in turn, and all behind it.
+    for stop in 0..200 {
+        let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let deletes = AtomicU64::new(0);
+        let hook = move |_: u64, verb: &str, _: &str| match verb == "delete" && deletes.fetch_add(1, Ordering::Relaxed) >= stop {
+            true => Act::Before(no_answer()),
+            false => Act::Pass,
+        };
+        let whole = block_on(async {
+            let store = Store::new(Arc::clone(&objects), "t".into(), "memory://crash/t");
+            let dying = Store::new(Arc::new(Hooked::new(Arc::clone(&objects), hook)), "t".into(), "memory://crash/t");
+            table(store.clone()).await;
+            Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
+            let died = Table::collect_garbage(&dying, keep(1), later(4)).await;
+            assert_all_sound(&store).await;
+            for hours in [6, 8, 10, 12] {
+                Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
+                assert_all_sound(&store).await;
+            }
+            assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0);
+            died.is_ok()
+        });
+        if whole {
+            assert!(stop > 5, "{stop} deletes");
+            return;
+        }
+    }
+    panic!("a collection of more than 200 deletes");
+}
+
+/// What somebody else does at one moment.
+type Meanwhile = Arc<dyn Fn() + Send + Sync>;
+
+/// The same objects, seen by somebody who is interrupted at one operation: `meanwhile` happens just before it.
+fn interrupted(objects: &Arc<dyn ObjectStore>, at: u64, meanwhile: Meanwhile) -> (Store, Hooked) {
+    let hook = move |number: u64, _: &str, _: &str| {
+        if number == at {
+            let meanwhile = Arc::clone(&meanwhile);
+            std::thread::spawn(move || meanwhile()).join().unwrap();
+        }
+        Act::Pass
+    };
+    let hooked = Hooked::new(Arc::clone(objects), hook);
+    (Store::new(Arc::new(hooked.clone()), "t".into(), "memory://between/t"), hooked)
+}
+
+fn plain(objects: &Arc<dyn ObjectStore>) -> Store {
+    Store::new(Arc::clone(objects), "t".into(), "memory://between/t")
+}
+
+/// So many collections at once.
+fn collections(objects: &Arc<dyn ObjectStore>, count: usize) -> Meanwhile {
+    let store = plain(objects);
+    Arc::new(move || {
+        let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+        for _ in 0..count {
+            block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+        }
+    })
+}
+
+/// The operations that are interrupted: every one in a full run, else a part of them; which one, the seed says.
+fn moments() -> impl Iterator<Item = u64> {
+    let step = if common::full() { 1 } else { 5 };
+    (common::seed() % step..).step_by(step as usize)
+}
+
+#[test]
+fn collections_at_any_moment_of_a_commit_lose_nothing() {
+    // A rollback to rows that only an old version has, interrupted everywhere, by as many collections as it takes to delete.
+    for count in [1, 2] {
+        for at in moments() {
+            let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+            let base = block_on(table_with(plain(&objects), WriteOptions::default())).0.pop().unwrap();
+            let (store, hooked) = interrupted(&objects, at, collections(&objects, count));
+            let done = block_on(async {
+                let base = Table::open_version(store.clone(), base.version()).await?;
+                labels_of_the_first(&base).await
+            });
+            block_on(async {
+                let place = format!("{count} collections before operation {at}");
+                let newest = Table::open_store(plain(&objects)).await.unwrap();
+                match done {
+                    Ok(done) => {
+                        assert_eq!(newest.manifest().commit_id, done.manifest().commit_id, "{place}: a lost commit");
+                        assert_sound(&done, &joined(&two_partitions(1).1)).await;
+                    }
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{place}: {error}"),
+                }
+                assert_all_sound(&plain(&objects)).await;
+                collect_all(&plain(&objects), 1).await;
+                assert_all_sound(&plain(&objects)).await;
+            });
+            if hooked.operations() <= at {
+                assert!(at > 10, "{at} operations");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_commit_at_any_moment_of_a_collection_loses_nothing() {
+    // The first, the second and the third collection are interrupted everywhere by a rollback.
+    for before in [0, 1, 2] {
+        for at in moments() {
+            let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+            block_on(table_with(plain(&objects), WriteOptions::default()));
+            collections(&objects, before)();
+            let outcome: Arc<Mutex<Option<tetrys::Result<Table>>>> = Arc::default();
+            let (store, kept) = (plain(&objects), Arc::clone(&outcome));
+            let commit = move || {
+                let done = block_on(async { labels_of_the_first(&Table::open_store(store.clone()).await?).await });
+                *kept.lock().unwrap() = Some(done);
+            };
+            let (store, hooked) = interrupted(&objects, at, Arc::new(commit));
+            let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+            block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+            block_on(async {
+                let place = format!("after {before} collections, before operation {at}");
+                let newest = Table::open_store(plain(&objects)).await.unwrap();
+                let outcome = outcome.lock().unwrap().take();
+                match outcome {
+                    Some(Ok(done)) => {
+                        assert!(newest.version() >= done.version(), "{place}");
+                        assert_sound(&newest, &joined(&two_partitions(1).1)).await;
+                    }
+                    Some(Err(error)) => assert_eq!(error.kind(), ErrorKind::Conflict, "{place}: {error}"),
+                    None => {}
+                }
+                assert_all_sound(&plain(&objects)).await;
+                collect_all(&plain(&objects), 1).await;
+                assert_all_sound(&plain(&objects)).await;
+            });
+            if hooked.operations() <= at {
+                assert!(at > 10, "{at} operations");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_failed_writer_left_is_collected_and_what_a_new_one_has_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let store = store(folder.path(), "table");
+        let (versions, rows) = table(store.clone()).await;
+        let writer = versions[2].append(WriteOptions::default()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&rows_of(&sensors(), &mut Rng(6), &[("left", 9)], Taste::NOISE)).await.unwrap();
+        partition.finish().await.unwrap();
+        drop(writer);
+        let plan = Table::plan_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, now()).await.unwrap();
+        assert!(plan.is_empty() && plan.waiting > 0, "{plan:?}");
+        for hours in [2, 4, 6] {
+            Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, later(hours)).await.unwrap();
+        }
+        let usage = Table::usage(&store).await.unwrap();
+        assert_eq!((usage.unnamed_bytes, store.list("sessions").await.unwrap().len()), (0, 0));
+        assert_sound(&Table::open_store(store).await.unwrap(), &rows).await;
+    });
+}
+
+#[test]
+fn a_plan_can_be_made_at_any_time_of_any_clock() {
+    block_on(async {
+        let store = memory("clocks");
+        table(store.clone()).await;
+        for age in [Duration::ZERO, HOUR, Duration::MAX] {
+            for (now, is_old) in [(i64::MIN, false), (-1, false), (0, false), (i64::MAX, age < Duration::MAX)] {
+                let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 1, age }, now).await.unwrap();
+                assert_eq!(!plan.condemn.is_empty(), is_old, "at {now}, age {age:?}: {plan:?}");
+                let created = memory("begun");
+                created.put_new("sessions/one/part", "rows".into()).await.unwrap();
+                let plan = Table::plan_garbage(&created, GcSettings { keep_versions: 1, age }, now).await.unwrap();
+                assert_eq!((plan.sweep.len(), plan.waiting), if is_old { (1, 0) } else { (0, 1) }, "at {now}, age {age:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn no_number_of_a_partition_is_given_out_twice() {
+    block_on(async {
+        let writer = TableWriter::create(memory("partitions"), sensors(), WriteOptions::default()).await.unwrap();
+        let refused = |error: tetrys::Error| {
+            assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("4294967295"), "{error}");
+        };
+        assert_eq!((writer.reserve(), writer.reserve()), (0, 1));
+        refused(writer.partition_at(u32::MAX).map(|_| ()).unwrap_err());
+        assert_eq!(writer.reserve(), 2, "a number that was refused takes none away");
+        writer.partition_at(u32::MAX - 1).unwrap();
+        for _ in 0..3 {
+            assert_eq!(writer.reserve(), u32::MAX, "there are no more");
+            refused(writer.partition().map(|_| ()).unwrap_err());
+        }
+    });
+}
+
+/// Every file below a folder, and every folder that is empty.
+fn leaves(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        let inside: Vec<_> = std::fs::read_dir(&next).unwrap().map(|entry| entry.unwrap().path()).collect();
+        if inside.is_empty() && next != folder {
+            found.push(next.strip_prefix(folder).unwrap().display().to_string());
+        }
+        for path in inside {
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path.strip_prefix(folder).unwrap().display().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let store = store(folder.path(), "table");
+        let place = folder.path().join("table");
+        let (schema, partitions) = two_partitions(1);
+        let missing = Table::plan_garbage(&store, keep(1), now()).await.unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+        let writer = TableWriter::create(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&partitions[0]).await.unwrap();
+        partition.finish().await.unwrap();
+        drop(writer);
+        // What a killed process was writing, and what is nobody's of ours.
+        std::fs::write(place.join("chunks/half#1"), b"half of it").unwrap();
+        std::fs::write(place.join("notes.txt"), b"mine").unwrap();
+        let before = leaves(&place);
+        let plan = Table::collect_garbage(&store, keep(1), now()).await.unwrap();
+        assert!(plan.is_empty() && !plan.done && plan.waiting as usize == before.len() - 1, "{plan:?}");
+        assert_eq!(leaves(&place), before, "it may be on its way");
+        let plan = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
+        assert!(plan.done && plan.version == 0 && plan.sweep.contains_key("chunks/half#1"), "{plan:?}");
+        let left: Vec<String> = leaves(&place).into_iter().filter(|name| place.join(name).is_file()).collect();
+        assert_eq!(left, ["notes.txt"]);
+        assert!(!place.join("sessions").exists());
+        let table = tables::write(store, schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
+        assert_sound(&table, &joined(&partitions)).await;
+    });
+}
+
+#[test]
+fn files_of_killed_writers_are_seen_and_collected_and_commits_leave_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let store = store(folder.path(), "table");
+        let place = folder.path().join("table");
+        let (versions, rows) = table(store.clone()).await;
+        append(versions.last().unwrap(), 1).await.unwrap().edit().set_property("a", 1).commit().await.unwrap();
+        assert!(!place.join("sessions").exists(), "{:?}", leaves(&place));
+        let usage = Table::usage(&store).await.unwrap();
+        assert_eq!(usage.unnamed_bytes, 0);
+        let begun = ["chunks/aa/one#1", "layout/two#12", "manifests/three#1", "sessions/four/five#7"];
+        for name in begun {
+            std::fs::create_dir_all(place.join(name).parent().unwrap()).unwrap();
+            std::fs::write(place.join(name), b"begun").unwrap();
+        }
+        let with = Table::usage(&store).await.unwrap();
+        let more = 5 * begun.len() as u64;
+        assert_eq!((with.stored_bytes, with.unnamed_bytes), (usage.stored_bytes + more, more));
+        let young = Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, now()).await.unwrap();
+        assert!(young.sweep.is_empty(), "{young:?}");
+        let plan = Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, later(2)).await.unwrap();
+        assert_eq!(plan.sweep.keys().map(String::as_str).collect::<Vec<_>>(), begun);
+        assert!(leaves(&place).iter().all(|name| !name.contains('#')) && !place.join("sessions").exists());
+        let after = Table::usage(&store).await.unwrap();
+        assert_eq!((after.stored_bytes, after.unnamed_bytes), (usage.stored_bytes, 0));
+        assert_sound(&versions[2], &rows).await;
+    });
+}
+
+#[test]
+fn du_and_gc_ask_for_each_manifest_and_each_layout_once_and_for_no_sizes() {
+    let settings = |age| GcSettings { keep_versions: 5, age };
+    let counted = |count: u64| {
+        let counting = CountingStore::new(Arc::new(InMemory::new()) as Arc<dyn ObjectStore>);
+        let store = Store::new(Arc::new(counting.clone()), "t".into(), "memory://counted/t");
+        block_on(async {
+            let (schema, partitions) = two_partitions(1);
+            let mut table = tables::write(store.clone(), schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
+            let rows = joined(&partitions);
+            for number in 2..=count {
+                let mut columns = rows.columns().to_vec();
+                columns[rows.schema().index_of("labels.count").unwrap()] = Arc::new(UInt32Array::from(vec![number as u32; 20]));
+                let rows = RecordBatch::try_new(rows.schema(), columns).unwrap();
+                let mut writer = table.replace_group("labels", cut_by(tiny_cuts())).await.unwrap();
+                writer.write(&of_group(&rows, "labels")).await.unwrap();
+                table = writer.commit().await.unwrap();
+            }
+            counting.reset();
+            let mut found = Vec::new();
+            let usage = Table::usage(&store).await.unwrap();
+            assert_eq!(usage.versions.len() as u64, count);
+            found.push(counting.reset());
+            let plan = Table::plan_garbage(&store, settings(HOUR), later(2)).await.unwrap();
+            assert!(!plan.condemn.is_empty());
+            found.push(counting.reset());
+            let condemned = Table::collect_garbage(&store, settings(HOUR), later(2)).await.unwrap().condemn.len() as u64;
+            found.push(counting.reset());
+            let deleted = Table::collect_garbage(&store, settings(HOUR), later(4)).await.unwrap().delete.len() as u64;
+            found.push(counting.reset());
+            assert!(condemned > 0 && deleted == condemned, "{condemned} condemned, {deleted} deleted");
+            for counts in &found {
+                assert_eq!(counts.heads, 0, "{counts:?}");
+            }
+            let found = found.iter().map(|counts| (counts.gets.len() as u64, counts.lists, counts.puts, counts.deletes));
+            (found.collect::<Vec<_>>(), deleted)
+        })
+    };
+    for count in [10, 20, 40] {
+        let (found, deleted) = counted(count);
+        // Manifests, and layouts: those of three groups, and one of each version behind the first.
+        let (manifests, layouts) = (count, 3 + count - 1);
+        assert_eq!(found[0], (manifests + layouts, 1, 0, 0), "du");
+        assert_eq!(found[1], (manifests + layouts, 9, 0, 0), "a dry gc");
+        // Whoever publishes and deletes looks at the newest version and at the pins again.
+        let [condemning, deleting] = [found[2], found[3]];
+        assert_eq!(condemning, (manifests + layouts + 1, 13, 1, 0), "a gc that condemns");
+        assert_eq!((deleting.0, deleting.1, deleting.2), (manifests + layouts + 2, 15, 1), "a gc that deletes");
+        let manifests = deleting.3 - deleted;
+        assert!((count - 5..=count).contains(&manifests), "each object once, and {manifests} manifests of {count}");
+    }
+}

@@ -1,0 +1,207 @@
+//! Random histories of tables against a plain model: appends, overwrites, patches, deletions, other groups and names, compaction,
+//! tags, shared blocks, views, garbage collection that keeps one to three versions of any age, and writers that commit long after
+//! they were opened. After every step every version that is there is compared with the model.
+//!
+//! Errors are allowed where `histories/model.rs` says so (`verdict`), and nowhere else. A history that fails is made shorter, and
+//! printed with its seed.
+#![cfg(feature = "frame")]
+
+mod arrays;
+mod draw;
+mod model;
+mod perform;
+mod world;
+
+use crate::common;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use self::{
+    draw::Op,
+    world::{Home, Step, Tally, What, World},
+};
+use crate::common::tables::{Rng, block_on};
+
+/// Steps of a history, at most.
+const STEPS: u64 = 14;
+
+/// What a history is made of; what is there twice comes twice as often.
+const MIX: [What; 37] = [
+    What::Change(Op::Append),
+    What::Change(Op::Append),
+    What::Change(Op::Append),
+    What::Change(Op::Overwrite),
+    What::Change(Op::Delete),
+    What::Change(Op::Patch),
+    What::Change(Op::Replace),
+    What::Change(Op::AddGroup),
+    What::Change(Op::Drop),
+    What::Change(Op::Rename),
+    What::Change(Op::Compact),
+    What::Change(Op::CompactRuns),
+    What::Change(Op::Materialize),
+    What::Change(Op::Tag),
+    What::Change(Op::Tag),
+    What::Change(Op::Untag),
+    What::Open,
+    What::Open,
+    What::Begin,
+    What::Late(Op::Append),
+    What::Late(Op::Append),
+    What::Late(Op::Overwrite),
+    What::Late(Op::Delete),
+    What::Late(Op::Patch),
+    What::Late(Op::Replace),
+    What::Late(Op::AddGroup),
+    What::Late(Op::Rename),
+    What::Late(Op::Drop),
+    What::Late(Op::Compact),
+    What::Late(Op::Tag),
+    What::Commit,
+    What::Borrow,
+    What::Select,
+    What::Merge,
+    What::SaveOver,
+    What::Gc,
+    What::Gc,
+];
+
+fn steps(seed: u64) -> Vec<Step> {
+    let mut rng = Rng(seed);
+    (0..4 + rng.below(STEPS - 3)).map(|_| Step { what: *rng.pick(&MIX), seed: rng.next() }).collect()
+}
+
+/// Runs a history; what went wrong at the last, and everything that was done.
+fn run(seed: u64, steps: &[Step]) -> Result<Tally, (String, Vec<String>)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let home = match seed % 4 {
+        0 => Home::Folder(tempfile::tempdir().unwrap()),
+        _ => Home::Memory(format!("histories-{}", NEXT.fetch_add(1, Ordering::Relaxed))),
+    };
+    let told = Mutex::new(Vec::new());
+    let history = async {
+        let mut world = World::new(home, &mut Rng(seed)).await?;
+        for step in steps {
+            let done = world.step(*step).await;
+            told.lock().unwrap().clone_from(&world.told);
+            done?;
+        }
+        let done = world.finish().await;
+        told.lock().unwrap().clone_from(&world.told);
+        done.map(|()| world.tally)
+    };
+    let done = catch_unwind(AssertUnwindSafe(|| block_on(history)));
+    let done = done.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(format!(
+            "a panic: {}",
+            text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+        ))
+    });
+    done.map_err(|error| (error, told.into_inner().unwrap()))
+}
+
+/// The history without as many of its steps as it fails without.
+fn shrunk(seed: u64, mut steps: Vec<Step>) -> Vec<Step> {
+    let mut place = steps.len();
+    while place > 0 {
+        place -= 1;
+        let mut fewer = steps.clone();
+        fewer.remove(place);
+        if run(seed, &fewer).is_err() {
+            steps = fewer;
+            place = place.min(steps.len());
+        }
+    }
+    steps
+}
+
+/// What a history is made of for pairs of changes.
+const OPS: [Op; 13] = [
+    Op::Append,
+    Op::Overwrite,
+    Op::Delete,
+    Op::Patch,
+    Op::Replace,
+    Op::AddGroup,
+    Op::Drop,
+    Op::Rename,
+    Op::Compact,
+    Op::CompactRuns,
+    Op::Materialize,
+    Op::Tag,
+    Op::Untag,
+];
+
+#[test]
+fn any_two_changes_both_succeed_or_the_second_is_a_conflict() {
+    let first = common::seed();
+    let pairs = OPS.iter().flat_map(|one| OPS.map(|other| (*one, other))).collect::<Vec<_>>();
+    let cases = pairs.len() * common::cases(1);
+    let drawn = AtomicU64::new(0);
+    on_all_cores(cases as u64, |number| {
+        let (one, other) = pairs[number as usize % pairs.len()];
+        let seed = Rng(first.wrapping_add(number)).next();
+        let outcome = block_on(async {
+            let mut rng = Rng(seed);
+            let mut world = World::new(Home::Memory(format!("pairs-{number}")), &mut rng).await?;
+            world.step(Step { what: What::Borrow, seed }).await?;
+            world.pair(one, other, &mut rng).await.map_err(|error| format!("{error}\n{}", world.told.join("\n")))
+        });
+        let outcome = outcome.unwrap_or_else(|error| panic!("{one:?}, then {other:?} (seed {seed:#x}): {error}"));
+        drawn.fetch_add(u64::from(outcome.is_some()), Ordering::Relaxed);
+        true
+    });
+    let drawn = drawn.into_inner();
+    assert!(drawn > cases as u64 / 2, "{drawn} of {cases} pairs");
+}
+
+/// Calls `work` with each number below `end` until it says false, on as many threads as there are cores.
+fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
+    let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let go = || {
+        while !stop.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= end {
+                break;
+            }
+            if !work(number) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+        (0..threads).for_each(|_| drop(scope.spawn(go)));
+    });
+}
+
+#[test]
+fn random_histories_match_a_plain_model() {
+    let histories = if common::full() { 20_000 } else { 200 };
+    let first = common::seed();
+    let (tally, failures) = (Mutex::new(Tally::default()), Mutex::new(Vec::new()));
+    on_all_cores(histories, |number| {
+        // One in four in a folder, the others in memory.
+        let seed = Rng(first.wrapping_add(number)).next() / 4 * 4 + number % 4;
+        match run(seed, &steps(seed)) {
+            Ok(done) => tally.lock().unwrap().add(&done),
+            Err(_) => failures.lock().unwrap().push((number, seed)),
+        }
+        failures.lock().unwrap().is_empty()
+    });
+    if let Some((number, seed)) = failures.into_inner().unwrap().first() {
+        let shorter = shrunk(*seed, steps(*seed));
+        let (error, told) = run(*seed, &shorter).unwrap_err();
+        panic!("history {number} (seed {seed:#x}): {error}\n{}\n{shorter:#?}", told.join("\n"));
+    }
+    let tally = tally.into_inner().unwrap();
+    println!("{tally:?}");
+    assert!(tally.late > histories / 2 && tally.conflicts > histories / 20, "{tally:?}");
+    assert!(tally.collections > histories, "{tally:?}");
+}

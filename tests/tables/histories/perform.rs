@@ -1,0 +1,113 @@
+//! Does to a real table what a change of the model says.
+
+use arrow_array::RecordBatch;
+use tetrys::{
+    PartitionWriter, Receipt, Result, Schema, Store, Table, TableWriter, WriteOptions,
+    write::{Locality, Reuse},
+};
+
+use super::{
+    arrays::{batch_of, schema_of},
+    model::{Change, Column, Row, State},
+};
+use crate::common::tables::{Rng, cut_by, tiny_cuts};
+
+pub(crate) fn options(rng: &mut Rng) -> WriteOptions {
+    let segment_rows = if rng.once_in(2) { 4 } else { 1 << 20 };
+    WriteOptions { segment_rows, ..cut_by(tiny_cuts()) }
+}
+
+/// Writes rows in one partition, or in two.
+pub(crate) async fn write(writer: &TableWriter, state: &State, rows: &[Row], parts: usize) -> Result<Vec<Receipt>> {
+    let mut receipts = Vec::new();
+    for rows in rows.chunks(rows.len().div_ceil(parts).max(1)) {
+        let mut partition: PartitionWriter = writer.partition()?;
+        partition.write(&batch_of(state.columns(), rows)).await?;
+        receipts.push(partition.finish().await?);
+    }
+    Ok(receipts)
+}
+
+/// A table with these rows, which may share blocks with others.
+pub(crate) async fn create(store: Store, state: &State, references: &[&Table], rng: &mut Rng) -> Result<Table> {
+    // Seven segments: one append more puts them together.
+    let (parts, options) = match rng.once_in(3) {
+        true => (7, WriteOptions { segment_rows: 1, ..options(rng) }),
+        false => (2, options(rng)),
+    };
+    let writer = TableWriter::create(store, schema_of(state), options).await?;
+    let writer = writer.references(references.iter().copied()).await?;
+    let receipts = write(&writer, state, &state.rows, parts).await?;
+    writer.commit(receipts).await
+}
+
+/// The version that the change makes of `base`, whose rows `state` has. Where there is nothing to do, `base` itself.
+pub(crate) async fn perform(base: &Table, change: &Change, state: &State, rng: &mut Rng) -> Result<Table> {
+    let options = options(rng);
+    let place = |row: &u64| state.rows.iter().position(|held| held.id == *row).unwrap() as u64;
+    match change {
+        Change::Append { rows, .. } => {
+            let writer = base.append(options).await?;
+            let receipts = write(&writer, state, rows, 1 + rng.below(2) as usize).await?;
+            writer.commit(receipts).await
+        }
+        // In one partition: no segment of it is one that was there.
+        Change::Overwrite { rows } => {
+            let reuse = if rng.once_in(4) { Reuse::None } else { Reuse::default() };
+            let schema: Schema = base.schema().clone();
+            let writer = base.overwrite(schema, WriteOptions { reuse, ..options }).await?;
+            let receipts = write(&writer, state, rows, 1).await?;
+            writer.commit(receipts).await
+        }
+        Change::Delete { rows } => base.delete(rows.iter().map(place), options).await,
+        Change::Patch { group, cells } => {
+            let changed = state.after(change, state);
+            let rows: Vec<Row> = changed.rows.into_iter().filter(|row| cells.contains_key(&row.id)).collect();
+            let touched = |column: &&Column| cells.values().any(|cells| cells.contains_key(&column.id));
+            let columns = state.group(group).unwrap().columns.iter().filter(touched);
+            let batch = batch_of(state.index.iter().take(2).chain(columns), &rows);
+            base.patch(&["log", "time"], &batch, options).await
+        }
+        Change::Replace { group, .. } => {
+            let changed = state.after(change, state);
+            let writer = base.replace_group(group, options).await?;
+            replaced(writer, &state.index, &state.group(group).unwrap().columns, changed.rows, rng).await
+        }
+        Change::AddGroup { group, .. } => {
+            let changed = state.after(change, state);
+            let typed = group.columns.iter().map(|column| (&column.name, column.kind.column_type()));
+            let writer = base.add_group(&group.name, typed, options).await?;
+            replaced(writer, &state.index, &group.columns, changed.rows, rng).await
+        }
+        Change::Drop { column, .. } => base.edit().drop_columns(&[&column.name]).commit().await,
+        Change::Rename { column, name } => base.edit().rename_column(&column.name, name).commit().await,
+        Change::Compact => base.compact(if rng.once_in(2) { 6 } else { 1 << 20 }).await,
+        Change::CompactRuns => {
+            let bound = Locality { window: 4, extra_ranges: 1, percent: 120 };
+            Ok(base.compact_runs(1 << 20, bound).await?.0)
+        }
+        Change::Materialize => base.materialize(|_, _| {}).await,
+        Change::Tag { name, version: Some(version) } => base.edit().tag(name, *version).commit().await,
+        Change::Tag { name, version: None } => base.edit().untag(name).commit().await,
+    }
+}
+
+/// Writes the rows in table order, or by their key in another order.
+async fn replaced(
+    mut writer: tetrys::table::GroupReplacer,
+    index: &[Column],
+    columns: &[Column],
+    mut rows: Vec<Row>,
+    rng: &mut Rng,
+) -> Result<Table> {
+    if rng.once_in(2) {
+        rows.reverse();
+        let batch: RecordBatch = batch_of(index.iter().take(2).chain(columns), &rows);
+        writer.write_keyed(&["log", "time"], &batch).await?;
+    } else {
+        for rows in rows.chunks(5) {
+            writer.write(&batch_of(columns, rows)).await?;
+        }
+    }
+    writer.commit().await
+}

@@ -1,0 +1,688 @@
+//! A few tables and views in one place, the model of each of their versions, and what must hold of them after every step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tetrys::{
+    ErrorKind, Merge, Receipt, Store, Table, TableWriter, commit,
+    table::{GcSettings, now_ms},
+};
+
+use super::{
+    arrays::values_of,
+    draw::{self, Fresh, Op},
+    model::{Change, Row, State, Value, Verdict, verdict},
+    perform::{create, options, perform, write},
+};
+use crate::common::tables::Rng;
+
+/// What went wrong, for people.
+pub(crate) type Checked<T = ()> = Result<T, String>;
+
+/// Where the tables of a history lie.
+#[derive(Debug)]
+pub(crate) enum Home {
+    Memory(String),
+    Folder(tempfile::TempDir),
+}
+
+impl Home {
+    fn url(&self, table: &str) -> String {
+        match self {
+            Self::Memory(name) => format!("memory://{name}/{table}"),
+            Self::Folder(folder) => folder.path().join(table).display().to_string(),
+        }
+    }
+}
+
+/// What a version has, and what came before it.
+#[derive(Debug)]
+struct Version {
+    state: State,
+    tags: BTreeMap<String, u64>,
+    /// What made it of the version before; none for the first, those of views and those of garbage collection.
+    change: Option<Change>,
+    /// Made by garbage collection: it has nothing new.
+    by_gc: bool,
+    /// Given up by a garbage collection: it may go at any time.
+    given_up: bool,
+    /// Versions of other subjects that it needs.
+    uses: BTreeSet<(usize, u64)>,
+}
+
+/// A table or a view.
+#[derive(Debug)]
+struct Subject {
+    store: Store,
+    is_view: bool,
+    versions: BTreeMap<u64, Version>,
+    /// Those that are there.
+    live: BTreeSet<u64>,
+}
+
+impl Subject {
+    fn newest(&self) -> u64 {
+        self.versions.last_key_value().map_or(0, |(version, _)| *version)
+    }
+
+    fn newest_version(&self) -> &Version {
+        &self.versions[&self.newest()]
+    }
+
+    /// The versions that a user may still ask for, newest last.
+    fn kept(&self) -> Vec<u64> {
+        self.live.iter().copied().filter(|version| !self.versions[version].given_up).collect()
+    }
+}
+
+/// A writer that was opened at some version and commits later.
+#[derive(Debug)]
+struct Held {
+    subject: usize,
+    base: Table,
+    /// The rows that it has written already.
+    begun: Option<(TableWriter, Vec<Receipt>, Change)>,
+}
+
+/// One step of a history. What it does exactly follows from `seed` and from what there is, so that a history without some of its
+/// steps is a history too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) what: What,
+    pub(crate) seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A change of the newest version.
+    Change(Op),
+    /// A writer is opened at some version.
+    Open,
+    /// A writer is opened and writes rows.
+    Begin,
+    /// A writer that was opened before, or at any version, makes this change.
+    Late(Op),
+    /// A writer that has written its rows commits them.
+    Commit,
+    /// A new table that shares blocks with a version of another one.
+    Borrow,
+    /// A view of some rows of a version.
+    Select,
+    /// A view of two tables merged.
+    Merge,
+    /// The next version of a view.
+    SaveOver,
+    Gc,
+}
+
+/// How often something happened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) histories: u64,
+    pub(crate) steps: u64,
+    pub(crate) commits: u64,
+    /// Commits by writers that were opened at an older version.
+    pub(crate) late: u64,
+    pub(crate) conflicts: u64,
+    pub(crate) collections: u64,
+    /// Versions that were compared with the model.
+    pub(crate) checked: u64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.histories += 1;
+        self.steps += other.steps;
+        self.commits += other.commits;
+        self.late += other.late;
+        self.conflicts += other.conflicts;
+        self.collections += other.collections;
+        self.checked += other.checked;
+    }
+}
+
+pub(crate) struct World {
+    home: Home,
+    subjects: Vec<Subject>,
+    held: Vec<Held>,
+    fresh: Fresh,
+    pub(crate) tally: Tally,
+    /// What was done, for people.
+    pub(crate) told: Vec<String>,
+}
+
+impl World {
+    pub(crate) async fn new(home: Home, rng: &mut Rng) -> Checked<Self> {
+        let mut world = Self {
+            home,
+            subjects: Vec::new(),
+            held: Vec::new(),
+            fresh: Fresh::default(),
+            tally: Tally::default(),
+            told: Vec::new(),
+        };
+        let mut state = world.fresh.columns("t0");
+        let count = 6 + rng.below(12);
+        state.rows = draw::rows(rng, &mut world.fresh, &state, count, None);
+        world.make_table(state, None, rng).await?;
+        world.check().await?;
+        Ok(world)
+    }
+
+    pub(crate) async fn step(&mut self, step: Step) -> Checked {
+        let mut rng = Rng(step.seed);
+        self.tally.steps += 1;
+        match step.what {
+            What::Change(op) => {
+                let subject = self.table(&mut rng, op);
+                let base = self.open(subject, self.subjects[subject].newest()).await?;
+                self.change(subject, base, op, &mut rng).await?;
+            }
+            What::Open => {
+                let subject = self.table(&mut rng, Op::Append);
+                let base = self.some_version(subject, &mut rng);
+                let base = self.open(subject, base).await?;
+                self.told.push(format!("open table {subject} version {}", base.version()));
+                self.held.push(Held { subject, base, begun: None });
+            }
+            What::Begin => self.begin(&mut rng).await?,
+            What::Late(op) => {
+                let waiting: Vec<usize> = (0..self.held.len()).filter(|held| self.held[*held].begun.is_none()).collect();
+                let (subject, base) = match waiting.get(rng.below(waiting.len() as u64) as usize) {
+                    Some(place) => {
+                        let Held { subject, base, .. } = self.held.swap_remove(*place);
+                        (subject, base)
+                    }
+                    None => {
+                        let subject = self.table(&mut rng, op);
+                        (subject, self.open(subject, self.some_version(subject, &mut rng)).await?)
+                    }
+                };
+                self.change(subject, base, op, &mut rng).await?;
+            }
+            What::Commit => self.commit_begun(&mut rng).await?,
+            What::Borrow => self.borrow(&mut rng).await?,
+            What::Select => self.select(&mut rng, false).await?,
+            What::SaveOver => self.select(&mut rng, true).await?,
+            What::Merge => self.merge(&mut rng).await?,
+            What::Gc => self.collect(&mut rng).await?,
+        }
+        self.check().await
+    }
+
+    /// Two changes of one version of the last table, the second by a writer that does not know of the first. Says whether both were
+    /// made and the second became a version; `None` where one of them could not be drawn.
+    pub(crate) async fn pair(&mut self, one: Op, other: Op, rng: &mut Rng) -> Checked<Option<bool>> {
+        let subject = self.subjects.len() - 1;
+        let newest = async |world: &Self| world.open(subject, world.subjects[subject].newest()).await;
+        let first = newest(self).await?;
+        self.change(subject, first, Op::Tag, rng).await?;
+        let base = newest(self).await?;
+        self.change(subject, base.clone(), one, rng).await?;
+        let between = self.subjects[subject].newest();
+        let (commits, conflicts) = (self.tally.commits, self.tally.conflicts);
+        self.change(subject, base.clone(), other, rng).await?;
+        self.check().await?;
+        let (commits, conflicts) = (self.tally.commits - commits, self.tally.conflicts - conflicts);
+        Ok((between > base.version() && commits + conflicts == 1).then_some(commits == 1))
+    }
+
+    /// A table with rows of its own; the first one more often than others, but for what is interesting where rows are shared.
+    fn table(&self, rng: &mut Rng, op: Op) -> usize {
+        let tables: Vec<usize> = (0..self.subjects.len()).filter(|subject| !self.subjects[*subject].is_view).collect();
+        if op != Op::Materialize && rng.once_in(2) { 0 } else { *rng.pick(&tables) }
+    }
+
+    /// A version that is there: often one with a tag.
+    fn some_version(&self, subject: usize, rng: &mut Rng) -> u64 {
+        let subject = &self.subjects[subject];
+        let tagged: Vec<u64> =
+            subject.newest_version().tags.values().copied().filter(|version| subject.live.contains(version)).collect();
+        match tagged.is_empty() || rng.once_in(2) {
+            true => *rng.pick(&subject.kept()),
+            false => *rng.pick(&tagged),
+        }
+    }
+
+    async fn open(&self, subject: usize, version: u64) -> Checked<Table> {
+        let opened = Table::open_version(self.subjects[subject].store.clone(), version).await;
+        opened.map_err(|error| format!("opening table {subject} version {version}: {error}"))
+    }
+
+    async fn change(&mut self, number: usize, base: Table, op: Op, rng: &mut Rng) -> Checked {
+        let subject = &self.subjects[number];
+        let state = subject.versions[&base.version()].state.clone();
+        // A tag names a version that the writer knows of and that is there.
+        let versions: Vec<u64> = subject.kept().into_iter().filter(|version| *version <= base.version()).collect();
+        let tags: Vec<String> = base.manifest().tags.keys().cloned().collect();
+        let Some(change) = draw::change(op, rng, &mut self.fresh, &state, &versions, &tags) else { return Ok(()) };
+        self.told.push(format!("table {number} version {}: {}", base.version(), told(&change)));
+        let done = perform(&base, &change, &state, rng).await;
+        self.settle(number, base.version(), change, done).await
+    }
+
+    async fn begin(&mut self, rng: &mut Rng) -> Checked {
+        let subject = self.table(rng, Op::Append);
+        let base = self.open(subject, self.some_version(subject, rng)).await?;
+        let state = self.subjects[subject].versions[&base.version()].state.clone();
+        let Some(change) = draw::change(Op::Append, rng, &mut self.fresh, &state, &[], &[]) else { return Ok(()) };
+        let Change::Append { rows, .. } = &change else { return Ok(()) };
+        let failed = |error: tetrys::Error| format!("writing rows of table {subject}: {error}");
+        self.told.push(format!("table {subject} version {}: begin {}", base.version(), told(&change)));
+        let writer = base.append(options(rng)).await.map_err(failed)?;
+        let receipts = write(&writer, &state, rows, 1).await.map_err(failed)?;
+        self.held.push(Held { subject, base, begun: Some((writer, receipts, change)) });
+        Ok(())
+    }
+
+    async fn commit_begun(&mut self, rng: &mut Rng) -> Checked {
+        let begun: Vec<usize> = (0..self.held.len()).filter(|held| self.held[*held].begun.is_some()).collect();
+        let Some(place) = begun.get(rng.below(begun.len() as u64) as usize) else { return Ok(()) };
+        let Held { subject, base, begun } = self.held.swap_remove(*place);
+        let Some((writer, receipts, change)) = begun else { return Ok(()) };
+        self.told.push(format!("table {subject} version {}: commit {}", base.version(), told(&change)));
+        let done = writer.commit(receipts).await;
+        self.settle(subject, base.version(), change, done).await
+    }
+
+    /// Compares what became of a change with what the rules say, and notes the version that it made.
+    async fn settle(&mut self, number: usize, base: u64, change: Change, done: tetrys::Result<Table>) -> Checked {
+        let subject = &self.subjects[number];
+        let newest = subject.newest();
+        let since: Vec<&Version> = subject.versions.range(base + 1..).map(|(_, version)| version).collect();
+        let known = since.iter().filter_map(|version| version.change.as_ref());
+        let mut allowed = known.map(|other| verdict(&change, other)).max().unwrap_or(Verdict::Succeeds);
+        // Values that were written into a group that is gone by now are gone with it.
+        if let Change::Patch { group, .. } | Change::Replace { group, .. } = &change
+            && subject.newest_version().state.group(group).is_none()
+        {
+            allowed = allowed.min(Verdict::Either);
+        }
+        // A garbage collection since, or one that gave up what the writer began with: retrying is all that is left.
+        if since.iter().any(|version| version.by_gc) || subject.versions[&base].given_up {
+            allowed = allowed.max(Verdict::Either);
+        }
+        let table = match done {
+            Ok(table) if table.version() == base => {
+                let nothing = matches!(change, Change::Compact | Change::CompactRuns | Change::Materialize);
+                return if nothing { Ok(()) } else { Err(format!("{} made no version", told(&change))) };
+            }
+            Ok(table) if allowed == Verdict::Conflict => {
+                return Err(format!("{} became version {}, expected a conflict", told(&change), table.version()));
+            }
+            Ok(table) => table,
+            Err(error) if error.kind() == ErrorKind::Conflict && allowed >= Verdict::Either => {
+                self.tally.conflicts += 1;
+                self.told.push(format!("  a conflict: {error}"));
+                return Ok(());
+            }
+            Err(error) => {
+                let chain: Vec<String> = since.iter().filter_map(|version| version.change.as_ref().map(told)).collect();
+                return Err(format!("{} failed ({:?}): {error}; since then: {chain:?}", told(&change), error.kind()));
+            }
+        };
+        self.tally.commits += 1;
+        self.tally.late += u64::from(base != newest);
+        if table.version() <= newest {
+            return Err(format!("{} became version {}, but {newest} was there before", told(&change), table.version()));
+        }
+        let parent = table.manifest().parent.as_ref().map(|parent| parent.version);
+        if parent != Some(newest) {
+            return Err(format!("version {} was made of version {parent:?}, the newest was {newest}", table.version()));
+        }
+        let before = &subject.versions[&newest];
+        let state = before.state.after(&change, &subject.versions[&base].state);
+        let mut tags = before.tags.clone();
+        match &change {
+            Change::Tag { name, version: Some(version) } => drop(tags.insert(name.clone(), *version)),
+            Change::Tag { name, version: None } => drop(tags.remove(name)),
+            _ => {}
+        }
+        // Blocks of other tables may be used for as long as the version may refer to them.
+        let uses = match change {
+            Change::Materialize => BTreeSet::new(),
+            _ if table.manifest().stores.is_empty() => BTreeSet::new(),
+            _ => self.owners_of(&table)?,
+        };
+        self.told.push(format!("  became version {}", table.version()));
+        let version = Version { state, tags, change: Some(change), by_gc: false, given_up: false, uses };
+        self.subjects[number].versions.insert(table.version(), version);
+        Ok(())
+    }
+
+    /// The versions of other subjects that a version names in its manifest.
+    fn owners_of(&self, table: &Table) -> Checked<BTreeSet<(usize, u64)>> {
+        let owner = |foreign: &tetrys::format::ForeignTable| {
+            let url = table.store().neighbour(&foreign.urls[0]).map_err(|error| error.to_string())?;
+            let found = self.subjects.iter().position(|subject| subject.store.url().trim_end_matches('/') == url);
+            found.map(|subject| (subject, foreign.version)).ok_or_else(|| format!("{url} is none of the tables"))
+        };
+        table.manifest().stores.iter().map(owner).collect()
+    }
+
+    fn next_store(&self) -> Checked<Store> {
+        let url = self.home.url(&format!("t{}", self.subjects.len()));
+        Store::open(&url).map_err(|error| error.to_string())
+    }
+
+    fn note_first(&mut self, table: &Table, state: State, is_view: bool) -> Checked {
+        let uses = self.owners_of(table)?;
+        self.told.push(format!("  became table {} version {}", self.subjects.len(), table.version()));
+        let version = Version { state, tags: BTreeMap::new(), change: None, by_gc: false, given_up: false, uses };
+        let versions = BTreeMap::from([(table.version(), version)]);
+        self.subjects.push(Subject { store: table.store().clone(), is_view, versions, live: BTreeSet::new() });
+        Ok(())
+    }
+
+    async fn make_table(&mut self, state: State, reference: Option<Table>, rng: &mut Rng) -> Checked {
+        let references: Vec<&Table> = reference.iter().collect();
+        let made = create(self.next_store()?, &state, &references, rng).await;
+        let table = made.map_err(|error| format!("creating table {}: {error}", self.subjects.len()))?;
+        self.note_first(&table, state, false)
+    }
+
+    async fn borrow(&mut self, rng: &mut Rng) -> Checked {
+        if self.subjects.iter().filter(|subject| !subject.is_view).count() >= 3 {
+            return Ok(());
+        }
+        let number = self.table(rng, Op::Append);
+        let version = self.some_version(number, rng);
+        let reference = self.open(number, version).await?;
+        let source = self.subjects[number].versions[&version].state.clone();
+        let name = format!("t{}", self.subjects.len());
+        self.told.push(format!("a table with rows of table {number} version {version}"));
+        // Its columns have other names and the same types; most of its rows are those of the reference.
+        let mut renamed: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut state = State::default();
+        for column in &source.index {
+            let held = self.fresh.column(column.name.replacen('t', &name, usize::from(state.index.len() > 1)), column.kind);
+            renamed.insert(column.id, held.id);
+            state.index.push(held);
+        }
+        for (place, group) in source.groups.iter().enumerate() {
+            let kinds: Vec<_> = group.columns.iter().map(|column| column.kind).collect();
+            let made = self.fresh.group(&format!("{name}_{place}"), &kinds);
+            renamed.extend(group.columns.iter().map(|column| column.id).zip(made.columns.iter().map(|column| column.id)));
+            state.groups.push(made);
+        }
+        for row in &source.rows {
+            if !rng.once_in(8) {
+                let cells = row.cells.iter().filter_map(|(id, value)| Some((*renamed.get(id)?, value.clone()))).collect();
+                state.rows.push(Row { id: self.fresh.next(), cells });
+            }
+        }
+        let count = 1 + rng.below(3);
+        let more = draw::rows(rng, &mut self.fresh, &state, count, None);
+        state.rows.extend(more);
+        self.make_table(state, Some(reference), rng).await
+    }
+
+    async fn select(&mut self, rng: &mut Rng, over: bool) -> Checked {
+        let views: Vec<usize> = (0..self.subjects.len()).filter(|subject| self.subjects[*subject].is_view).collect();
+        if (over && views.is_empty()) || (!over && views.len() >= 2) {
+            return Ok(());
+        }
+        let number = rng.below(self.subjects.len() as u64) as usize;
+        let version = self.some_version(number, rng);
+        let state = self.subjects[number].versions[&version].state.clone();
+        let source = self.open(number, version).await?;
+        let failed = |error: tetrys::Error| format!("a view of table {number} version {version}: {error}");
+        let (start, rows) = (rng.below(state.rows.len() as u64), rng.below(12) as usize);
+        let mut index = source.index().await.map_err(failed)?.slice(start as i64, rows);
+        let end = state.rows.len().min(start as usize + rows);
+        let mut seen = State { rows: state.rows[start as usize..end].to_vec(), ..state };
+        if rng.once_in(3) {
+            index = index.sort(["time"], true).map_err(failed)?;
+            let time = seen.index[1].clone();
+            seen.rows.sort_by_key(|row| std::cmp::Reverse(row.value(&time).clone()));
+        }
+        self.told.push(format!("a view of rows {start}..{end} of table {number} version {version}"));
+        let view = over.then(|| *rng.pick(&views));
+        self.save(index, seen, view, &[(number, version)]).await
+    }
+
+    async fn merge(&mut self, rng: &mut Rng) -> Checked {
+        let tables: Vec<usize> = (0..self.subjects.len()).filter(|subject| !self.subjects[*subject].is_view).collect();
+        let views = self.subjects.len() - tables.len();
+        let (left, right) = (*rng.pick(&tables), *rng.pick(&tables));
+        if left == right || views >= 2 {
+            return Ok(());
+        }
+        let versions = [self.some_version(left, rng), self.some_version(right, rng)];
+        let failed = |error: tetrys::Error| format!("a merge of tables {left} and {right}, versions {versions:?}: {error}");
+        let tables = [self.open(left, versions[0]).await?, self.open(right, versions[1]).await?];
+        let indexes = [tables[0].index().await.map_err(failed)?, tables[1].index().await.map_err(failed)?];
+        let keeps_left = rng.once_in(2);
+        let how = Merge::on(["log", "time"]);
+        let index = indexes[0].merge(&indexes[1], &if keeps_left { how.left() } else { how.inner() }).map_err(failed)?;
+        let [mut seen, other] = [(left, versions[0]), (right, versions[1])]
+            .map(|(subject, version)| self.subjects[subject].versions[&version].state.clone());
+        let key = |state: &State, row: &Row| [row.value(&state.index[0]).clone(), row.value(&state.index[1]).clone()];
+        let partners: BTreeMap<[Value; 2], &Row> = other.rows.iter().map(|row| (key(&other, row), row)).collect();
+        let mut rows = Vec::new();
+        for row in &seen.rows {
+            match partners.get(&key(&seen, row)) {
+                Some(partner) => {
+                    let cells = row.cells.iter().chain(&partner.cells).map(|(id, value)| (*id, value.clone()));
+                    rows.push(Row { id: row.id, cells: cells.collect() });
+                }
+                None if keeps_left => rows.push(row.clone()),
+                None => {}
+            }
+        }
+        seen.rows = rows;
+        seen.index.extend(other.index.into_iter().skip(2));
+        seen.groups.extend(other.groups);
+        self.told.push(format!("a merge of table {left} version {} with table {right} version {}", versions[0], versions[1]));
+        self.save(index, seen, None, &[(left, versions[0]), (right, versions[1])]).await
+    }
+
+    async fn save(&mut self, index: tetrys::Index, state: State, over: Option<usize>, sources: &[(usize, u64)]) -> Checked {
+        let given_up = sources.iter().any(|(subject, version)| self.subjects[*subject].versions[version].given_up);
+        let writer = index.view_writer();
+        let saved = match over {
+            Some(view) => {
+                let newest = self.open(view, self.subjects[view].newest()).await?;
+                writer.save_over(&newest).await
+            }
+            None => writer.save_in(self.next_store()?).await,
+        };
+        let saved = match saved {
+            Err(error) if error.kind() == ErrorKind::Conflict && given_up => {
+                self.tally.conflicts += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(format!("saving a view: {error}")),
+            Ok(saved) => saved,
+        };
+        if !saved.unpinned.is_empty() {
+            return Err(format!("a view whose sources were not told: {:?}", saved.unpinned));
+        }
+        let Some(view) = over else { return self.note_first(&saved.table, state, true) };
+        let uses = self.owners_of(&saved.table)?;
+        let tags = self.subjects[view].newest_version().tags.clone();
+        if saved.table.version() <= self.subjects[view].newest() {
+            return Err(format!("view {view} became version {} once more", saved.table.version()));
+        }
+        self.told.push(format!("  became table {view} version {}", saved.table.version()));
+        let version = Version { state, tags, change: None, by_gc: false, given_up: false, uses };
+        self.subjects[view].versions.insert(saved.table.version(), version);
+        Ok(())
+    }
+
+    async fn collect(&mut self, rng: &mut Rng) -> Checked {
+        let number = if rng.once_in(2) { 0 } else { rng.below(self.subjects.len() as u64) as usize };
+        let keep = 1 + rng.below(3) as usize;
+        self.collect_in(number, keep).await
+    }
+
+    async fn collect_in(&mut self, number: usize, keep: usize) -> Checked {
+        self.told.push(format!("gc of table {number}, keep {keep}"));
+        self.tally.collections += 1;
+        // Objects of commits that are on their way are not promised to stay where the age is 0.
+        self.held.retain(|held| held.subject != number || held.begun.is_none());
+        let subject = &self.subjects[number];
+        let settings = GcSettings { keep_versions: keep, age: std::time::Duration::ZERO };
+        let collected = Table::collect_garbage(&subject.store, settings, now_ms() + 1_000).await;
+        collected.map_err(|error| format!("gc of table {number}: {error}"))?;
+        let mut pinned: BTreeSet<u64> = BTreeSet::new();
+        for user in &self.subjects {
+            let there = versions_of(&user.store).await?;
+            let uses = there.iter().filter_map(|version| user.versions.get(version)).flat_map(|version| &version.uses);
+            pinned.extend(uses.filter(|(owner, _)| *owner == number).map(|(_, version)| *version));
+        }
+        let subject = &mut self.subjects[number];
+        let tagged: BTreeSet<u64> = subject.newest_version().tags.values().copied().collect();
+        let with_content = subject.versions.iter().rev().filter(|(version, made)| !made.by_gc && subject.live.contains(version));
+        let last: BTreeSet<u64> = with_content.map(|(version, _)| *version).take(keep).collect();
+        let newest = subject.newest();
+        for (version, made) in &mut subject.versions {
+            let stays = *version == newest || pinned.contains(version) || tagged.contains(version) || last.contains(version);
+            made.given_up |= !stays;
+        }
+        for version in versions_of(&subject.store).await?.range(newest + 1..) {
+            let Version { state, tags, uses, .. } = &subject.versions[&newest];
+            let (state, tags, uses) = (state.clone(), tags.clone(), uses.clone());
+            subject.versions.insert(*version, Version { state, tags, change: None, by_gc: true, given_up: false, uses });
+        }
+        Ok(())
+    }
+
+    /// Compares every version of every table that is there with the model.
+    async fn check(&mut self) -> Checked {
+        for number in 0..self.subjects.len() {
+            let found = versions_of(&self.subjects[number].store).await?;
+            let subject = &self.subjects[number];
+            if let Some(stranger) = found.iter().find(|version| !subject.versions.contains_key(version)) {
+                return Err(format!("table {number} has version {stranger}, which nobody made"));
+            }
+            let was_there =
+                |version: &u64| subject.live.is_empty() || subject.live.contains(version) || *version == subject.newest();
+            let missing =
+                subject.versions.iter().find(|(version, made)| !made.given_up && !found.contains(version) && was_there(version));
+            if let Some((version, _)) = missing {
+                return Err(format!("version {version} of table {number} is gone"));
+            }
+            for version in &found {
+                let subject = &self.subjects[number];
+                let matched = matches(&subject.store, *version, &subject.versions[version]).await;
+                matched.map_err(|error| format!("version {version} of table {number}: {error}"))?;
+                self.tally.checked += 1;
+            }
+            self.subjects[number].live = found;
+        }
+        Ok(())
+    }
+
+    /// The end of a history: every byte of what is left is sound, nobody is stuck, and collecting garbage leaves no more than what
+    /// the versions name that are still there.
+    pub(crate) async fn finish(&mut self) -> Checked {
+        self.held.clear();
+        // Users before owners, so that pins go with the versions that need them.
+        for _ in 0..2 {
+            for number in (0..self.subjects.len()).rev() {
+                for _ in 0..3 {
+                    self.collect_in(number, 1).await?;
+                }
+            }
+            self.check().await?;
+        }
+        for (number, subject) in self.subjects.iter().enumerate() {
+            let place = |error: tetrys::Error| format!("table {number}: {error}");
+            let table = Table::open_store(subject.store.clone()).await.map_err(place)?;
+            let damage = table.verify(|_, _| {}).await.map_err(place)?.damage;
+            if !damage.is_empty() {
+                return Err(format!("table {number}: {damage:?}"));
+            }
+            let usage = Table::usage(&subject.store).await.map_err(place)?;
+            if usage.unnamed_bytes > 0 {
+                return Err(format!("table {number}: {} bytes that nobody names stay for ever", usage.unnamed_bytes));
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn versions_of(store: &Store) -> Checked<BTreeSet<u64>> {
+    let found = commit::versions(store).await.map_err(|error| format!("{}: {error}", store.url()))?;
+    Ok(found.into_iter().collect())
+}
+
+/// Compares a version with what the model says of it.
+async fn matches(store: &Store, version: u64, made: &Version) -> Checked {
+    let failed = |error: tetrys::Error| error.to_string();
+    let state = &made.state;
+    let table = Table::open_version(store.clone(), version).await.map_err(failed)?;
+    if table.manifest().tags != made.tags {
+        return Err(format!("tags {:?}, expected {:?}", table.manifest().tags, made.tags));
+    }
+    if table.rows() != state.rows.len() as u64 {
+        return Err(format!("{} rows, expected {}", table.rows(), state.rows.len()));
+    }
+    let named: Vec<&str> = table.schema().index().map(|column| column.name.as_str()).collect();
+    let expected: Vec<&str> = state.index.iter().map(|column| column.name.as_str()).collect();
+    if named != expected {
+        return Err(format!("index columns {named:?}, expected {expected:?}"));
+    }
+    let index: Vec<_> = table.index_batches().await.map_err(failed)?.collect::<tetrys::Result<_>>().map_err(failed)?;
+    let all: Vec<u64> = (0..table.rows()).collect();
+    let loader = table.row_loader();
+    let payload = loader.take(&all).await.map_err(failed)?;
+    let mut found = values_of(&index);
+    found.extend(values_of([payload.batch()]));
+    for column in state.columns() {
+        let expected: Vec<Value> = state.rows.iter().map(|row| row.value(column).clone()).collect();
+        let values = found.remove(&column.name).unwrap_or_default();
+        if let Some(row) = (0..expected.len()).find(|row| values.get(*row) != Some(&expected[*row])) {
+            let name = &column.name;
+            return Err(format!("row {row} has {:?} in `{name}`, expected {:?}", values.get(row), expected[row]));
+        }
+    }
+    if let Some((name, _)) = found.first_key_value() {
+        return Err(format!("a column `{name}`, which is not expected"));
+    }
+    if table.view().is_none() {
+        if table.manifest().sequences() != state.sequences() {
+            return Err(format!("{} sequences, expected {}", table.manifest().sequences(), state.sequences()));
+        }
+        let row = version % table.rows().max(1);
+        if table.rows() > 0 {
+            let window = loader.window_rows(row, -2..=2).await.map_err(failed)?;
+            let wanted = window_of(state, row);
+            if window != wanted {
+                return Err(format!("the window around row {row} has rows {window:?}, expected {wanted:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Two rows before and behind a row, of its log alone.
+fn window_of(state: &State, row: u64) -> Vec<Option<u64>> {
+    let log = |row: u64| state.rows.get(row as usize).map(|row| state.log(row));
+    let near =
+        (-2..=2).map(|offset| row.checked_add_signed(offset).filter(|other| log(*other).is_some() && log(*other) == log(row)));
+    near.collect()
+}
+
+fn told(change: &Change) -> String {
+    match change {
+        Change::Append { rows, goes_on } => {
+            format!("append {} rows{}", rows.len(), if *goes_on { " to the last log" } else { "" })
+        }
+        Change::Overwrite { rows } => format!("overwrite with {} rows", rows.len()),
+        Change::Delete { rows } => format!("delete {} rows", rows.len()),
+        Change::Patch { group, cells } => format!("patch {} rows of {group}", cells.len()),
+        Change::Replace { group, cells } => format!("replace {group}, {} rows differ", cells.len()),
+        Change::AddGroup { group, .. } => format!("add {} with {} columns", group.name, group.columns.len()),
+        Change::Drop { column, from_group, whole_group } => {
+            let whole = if *whole_group { "the whole of " } else { "" };
+            format!("drop {} from {whole}{}", column.name, from_group.as_deref().unwrap_or("the index"))
+        }
+        Change::Rename { column, name } => format!("rename {} to {name}", column.name),
+        Change::Compact => "compact".to_owned(),
+        Change::CompactRuns => "compact runs".to_owned(),
+        Change::Materialize => "materialize".to_owned(),
+        Change::Tag { name, version: Some(version) } => format!("tag {version} as {name}"),
+        Change::Tag { name, version: None } => format!("untag {name}"),
+    }
+}

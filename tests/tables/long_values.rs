@@ -1,0 +1,246 @@
+//! Long values of local tables, which are read to where they stay: what a table in a directory gives is what the same table
+//! in memory gives, whose values are copied together, for columns of every form, with nulls at every level, windows over the
+//! ends of sequences and rows asked for twice. Every damaged byte of a page is found.
+
+use crate::common;
+use std::{fs, thread};
+
+use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, memory};
+use arrow_array::RecordBatch;
+use tetrys::{ColumnType, Edge, ErrorKind, Preset, Schema, Store, Table, WriteOptions, format::directory_len};
+
+/// Types whose values may be long, and how many items make one about 48 KiB.
+const LONG: [(&str, u64); 10] = [
+    ("binary", 32_000),
+    ("f32[?,4]", 6_000),
+    ("f32[12000]", 0),
+    ("u8[160,?,3]", 200),
+    ("i64[6000]", 0),
+    ("list<f32>", 24_000),
+    ("list<u8[?]>", 310),
+    ("utf8", 40_000),
+    ("bool[48000]", 0),
+    ("f16[?]", 48_000),
+];
+
+/// A table twice, its rows, and the end of each sequence.
+struct Sample {
+    _folder: tempfile::TempDir,
+    local: Table,
+    in_memory: Table,
+    written: RecordBatch,
+    ends: Vec<u64>,
+}
+
+/// A group of long columns and a short one, and a group of one long column; noise, stored plain.
+fn sample(rng: &mut Rng) -> Sample {
+    let drawn: Vec<(&str, u64)> = (0..3).map(|_| *rng.pick(&LONG)).collect();
+    let named = |number: usize| format!("long.{number}");
+    let schema = Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .group("several", [(named(0), drawn[0].0), (named(1), drawn[1].0), ("short".to_owned(), "f64[3,3]")])
+        .group("one", [(named(2), drawn[2].0)])
+        .sequence_by(["log"])
+        .build()
+        .unwrap();
+    let runs = [("a", 1 + rng.below(9) as usize), ("b", 1 + rng.below(9) as usize), ("c", 1 + rng.below(4) as usize)];
+    let rows = runs.iter().map(|(_, rows)| rows).sum();
+    let nulls = if rng.once_in(2) { 4 } else { 0 };
+    let taste = Taste { nulls, ..Taste::NOISE };
+    let batch = tables::rows_of(&schema, rng, &runs, taste);
+    let mut columns = batch.columns().to_vec();
+    for (number, (ty, length)) in drawn.iter().enumerate() {
+        let place = batch.schema().index_of(&named(number)).unwrap();
+        let ty: ColumnType = ty.parse().unwrap();
+        columns[place] = tables::column(rng, &ty, rows, Taste { length: *length, ..taste });
+    }
+    let written = RecordBatch::try_new(batch.schema(), columns).unwrap();
+    let (folder, local) = in_directory(schema.clone(), &written);
+    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
+    let in_memory = block_on(tables::write(memory().1, schema, options, std::slice::from_ref(&written))).unwrap();
+    let ends = (1..=runs.len()).map(|logs| runs[..logs].iter().map(|(_, rows)| *rows as u64).sum()).collect();
+    Sample { _folder: folder, local, in_memory, written, ends }
+}
+
+impl Sample {
+    /// How many columns are stored plain in pages of at least 32 KiB.
+    fn long_and_plain(&self) -> usize {
+        let groups = self.local.schema().groups().iter().enumerate();
+        let columns = groups.flat_map(|(number, group)| {
+            let layout = block_on(self.local.layout(number)).unwrap();
+            let blocks: usize = layout.runs().iter().map(|run| run.lengths.len()).sum();
+            let stored = &self.local.manifest().segments[0].groups[number].columns;
+            let long: Vec<bool> = (0..group.columns.len())
+                .map(|page| {
+                    let plain = layout.runs().iter().all(|run| run.chains[page].is_plain());
+                    plain && blocks > 1 && stored[page].stored >= (32 << 10) * blocks as u64
+                })
+                .collect();
+            long
+        });
+        columns.filter(|long| *long).count()
+    }
+}
+
+/// These rows as a table in a directory, stored plain where they are noise.
+fn in_directory(schema: Schema, rows: &RecordBatch) -> (tempfile::TempDir, Table) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
+    let table = block_on(tables::write(store, schema, options, std::slice::from_ref(rows))).unwrap();
+    (folder, table)
+}
+
+/// A table of sweeps alone in a directory, stored plain, and its rows.
+fn sweeps(rng: &mut Rng, rows: usize, taste: Taste) -> (tempfile::TempDir, Table, RecordBatch) {
+    let schema =
+        Schema::builder().index("log", "utf8").index("time", "i64").group("lidar", [("points", "f32[?,4]")]).build().unwrap();
+    let written = tables::rows_of(&schema, rng, &[("a", rows)], taste);
+    let (folder, table) = in_directory(schema, &written);
+    (folder, table, written)
+}
+
+#[test]
+fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_written() {
+    let mut rng = Rng(common::seed());
+    let (mut long, mut reads) = (0, 0);
+    for _ in 0..common::cases(12) {
+        let sample = sample(&mut rng);
+        long += sample.long_and_plain();
+        let rows = sample.local.rows();
+        for _ in 0..8 {
+            let names = ["long.0", "short", "long.1", "long.2"];
+            let chosen: Vec<&str> = names.into_iter().filter(|_| !rng.once_in(3)).collect();
+            let loaders = [&sample.local, &sample.in_memory].map(|table| table.row_loader().columns(&chosen).unwrap());
+            if rng.once_in(2) {
+                let positions: Vec<u64> = (0..rng.below(2 * rows)).map(|_| rng.below(rows)).collect();
+                let wanted: Vec<Option<u64>> = positions.iter().copied().map(Some).collect();
+                let found = loaders.map(|loader| block_on(loader.take(&positions)).unwrap());
+                found.iter().for_each(|found| assert_rows(found, &sample.written, &wanted));
+            } else {
+                let edge = if rng.once_in(3) { Edge::Skip } else { Edge::Pad };
+                let (row, offsets) = (rng.below(rows), (0..9).map(|_| rng.below(9) as i64 - 6).collect::<Vec<_>>());
+                let wanted = tables::window_rows(&sample.ends, row, &offsets, edge);
+                let found = loaders.map(|loader| block_on(loader.edge(edge).get_rows(row, offsets.clone())).unwrap());
+                found.iter().for_each(|found| assert_rows(found, &sample.written, &wanted));
+            }
+            reads += 1;
+        }
+    }
+    println!("{reads} reads; {long} columns of long values stored plain");
+    assert!(long > 0, "no column was long and plain: nothing was tested");
+}
+
+#[test]
+fn a_take_over_a_bound_is_read_by_several_threads_and_gives_what_was_written() {
+    let mut rng = Rng(common::seed());
+    let taste = Taste { nulls: 6, length: 20_000, smooth: false };
+    let (_folder, table, written) = sweeps(&mut rng, 60, taste);
+    let positions: Vec<u64> = (0..400).map(|_| rng.below(60)).collect();
+    let found = block_on(table.row_loader().take(&positions)).unwrap();
+    assert!(found.batch().get_array_memory_size() > 32 << 20);
+    assert_rows(&found, &written, &positions.into_iter().map(Some).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_damaged_byte_of_a_long_page_is_found_and_named() {
+    let mut rng = Rng(common::seed());
+    let taste = Taste { nulls: 0, length: 12_000, smooth: false };
+    let (folder, table, written) = sweeps(&mut rng, 6, taste);
+    let layout = block_on(table.layout(0)).unwrap();
+    let run = &layout.runs()[0];
+    assert!(
+        run.chains[0].is_plain()
+            && run.lengths.len() == 6
+            && table.manifest().segments[0].groups[0].columns[0].stored >= 6 * (32 << 10)
+    );
+    let file = folder.path().join(run.chunk.object_name());
+    let sound = fs::read(&file).unwrap();
+    let all: Vec<u64> = (0..6).collect();
+    let take = || block_on(async { Table::open(folder.path().to_str().unwrap()).await?.row_loader().take(&all).await });
+    let mut tried = 0;
+    for block in [0, 3, 5] {
+        let start = (run.first_offset + 8 * run.lengths.sum_of_first(block)) as usize + directory_len(1);
+        let end = (run.first_offset + 8 * run.lengths.sum_of_first(block + 1)) as usize;
+        let inside = (0..20).map(|_| start + rng.below((end - start) as u64) as usize).collect::<Vec<_>>();
+        for byte in (start..start + 48).chain(inside).chain(end - 24..end) {
+            let mut damaged = sound.clone();
+            damaged[byte] ^= 1 << rng.below(8);
+            fs::write(&file, &damaged).unwrap();
+            let error = take().expect_err(&format!("byte {byte} of block {block} is damaged"));
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {byte} of block {block}: {error}");
+            let named = format!("column group `lidar`: block {block} of chunk {}", run.chunk);
+            assert!(error.to_string().contains(&named), "byte {byte}: {error}");
+            tried += 1;
+        }
+        fs::write(&file, &sound[..end - 4]).unwrap();
+        assert_eq!(take().unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+    // The directory of a block is not needed where its only page is read to where it stays; who verifies reads it all.
+    let mut damaged = sound.clone();
+    damaged[run.first_offset as usize] ^= 1;
+    fs::write(&file, &damaged).unwrap();
+    assert_rows(&take().unwrap(), &written, &all.into_iter().map(Some).collect::<Vec<_>>());
+    let reopened = block_on(Table::open(folder.path().to_str().unwrap())).unwrap();
+    assert_eq!(block_on(reopened.verify(|_, _| {})).unwrap().damage.len(), 1);
+    println!("{tried} damaged bytes");
+}
+
+/// The threads of this process, where the system says them.
+fn thread_names() -> Option<Vec<String>> {
+    let tasks = fs::read_dir("/proc/self/task").ok()?;
+    let name = |task: std::io::Result<fs::DirEntry>| fs::read_to_string(task.ok()?.path().join("comm")).ok();
+    Some(tasks.filter_map(name).map(|name| name.trim_end().to_owned()).collect())
+}
+
+#[test]
+fn wide_rows_are_shared_by_threads_for_several_readers_and_damage_is_named() {
+    let mut rng = Rng(common::seed());
+    let schema = Schema::builder()
+        .index("log", "utf8")
+        .group("left", [("left", "u8[200000]")])
+        .group("right", [("right", "u8[200000]")])
+        .group("sweep", [("points", "f32[12000,4]")])
+        .group("small", [("label", "utf8")])
+        .build()
+        .unwrap();
+    let written = tables::rows_of(&schema, &mut rng, &[("a", 9)], Taste { nulls: 0, length: 5, smooth: false });
+    let (folder, table) = in_directory(schema, &written);
+    let stored: u64 = table.manifest().segments[0].groups.iter().map(|group| group.stored_bytes).sum();
+    assert!(stored > 9 * (512 << 10), "rows of {} bytes are not shared", stored / 9);
+    let loader = table.row_loader().keep(0);
+    thread::scope(|scope| {
+        for reader in 0..4 {
+            let (loader, written) = (loader.clone(), &written);
+            scope.spawn(move || {
+                for row in (0..36).map(|row| (row + reader) % 9) {
+                    let found = block_on(loader.take(&[row])).unwrap();
+                    assert_rows(&found, written, &[Some(row)]);
+                }
+            });
+        }
+    });
+
+    if let Some(names) = thread_names() {
+        let alone = thread::available_parallelism().unwrap().get() == 1 || std::env::var_os("TETRYS_THREADS").is_some();
+        assert!(alone || names.contains(&"tetrys-read".to_owned()), "nothing was shared: {names:?}");
+    }
+
+    let names = ["left", "right", "sweep", "small"];
+    for (number, group) in names.into_iter().enumerate() {
+        let layout = block_on(table.layout(number)).unwrap();
+        let run = &layout.runs()[0];
+        let file = folder.path().join(run.chunk.object_name());
+        let sound = fs::read(&file).unwrap();
+        let mut damaged = sound.clone();
+        damaged[run.first_offset as usize + 8 * run.lengths.get(0) as usize / 2] ^= 16;
+        fs::write(&file, &damaged).unwrap();
+        let read = block_on(async { Table::open(folder.path().to_str().unwrap()).await?.row_loader().take(&[0]).await });
+        let error = read.expect_err(&format!("group {group} is damaged"));
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains(&format!("column group `{group}`: block 0 of chunk {}", run.chunk)), "{error}");
+        fs::write(&file, &sound).unwrap();
+    }
+    assert_rows(&block_on(loader.take(&[0])).unwrap(), &written, &[Some(0)]);
+}

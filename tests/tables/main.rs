@@ -1,0 +1,25 @@
+//! Tables: written, read, changed, shared, merged and collected, against plain models.
+
+mod api;
+mod bad_input;
+mod blocking;
+#[path = "../common/mod.rs"]
+mod common;
+mod compacting;
+mod diff;
+mod formats;
+mod frames;
+mod garbage;
+mod histories;
+mod indexes;
+mod long_values;
+mod merges;
+mod one_field;
+mod open_cost;
+mod planner;
+mod references;
+mod runtimes;
+mod sharing;
+mod versions;
+mod views;
+mod windows;

@@ -1,0 +1,210 @@
+//! What a cold reader asks for from opening a table to its first row, request by request, and how many of them wait for one
+//! another: the newest manifest is listed and read, then one layout a group (for windows, the index before them), then the
+//! ranges of chunks.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use crate::common::tables::{self, block_on, cut_by, memory, over, tiny_cuts, two_partitions};
+use async_trait::async_trait;
+use futures::stream::{self, BoxStream, StreamExt};
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions,
+    PutPayload, PutResult, Result, path::Path,
+};
+use tetrys::{
+    Table,
+    store::{CountingStore, Counts},
+};
+
+/// A backend that tells requests side by side from requests behind one another: what starts before anything of a wave has
+/// been answered belongs to that wave. It answers after everything that could start has started.
+#[derive(Clone, Debug)]
+struct Waves {
+    inner: CountingStore,
+    answered: Arc<AtomicU64>,
+}
+
+impl Waves {
+    async fn enter(&self) {
+        let wave = self.answered.load(Ordering::SeqCst) + 1;
+        for _ in 0..64 {
+            tokio::task::yield_now().await;
+        }
+        self.answered.fetch_max(wave, Ordering::SeqCst);
+    }
+
+    /// The waves since the last call.
+    fn take(&self) -> u64 {
+        self.answered.swap(0, Ordering::SeqCst)
+    }
+}
+
+impl fmt::Display for Waves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Waves({})", self.inner)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Waves {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        self.inner.put_opts(location, payload, opts).await
+    }
+
+    async fn put_multipart_opts(&self, location: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+        self.inner.put_multipart_opts(location, opts).await
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        self.enter().await;
+        self.inner.get_opts(location, options).await
+    }
+
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        let (waves, listing) = (self.clone(), self.inner.list(prefix));
+        stream::once(async move { waves.enter().await }).flat_map(|()| stream::empty()).chain(listing).boxed()
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+/// A table of three groups in a store that counts requests and waves.
+fn cold() -> (CountingStore, Waves) {
+    let (raw, store) = memory();
+    let (schema, partitions) = two_partitions(1);
+    block_on(tables::write(store, schema, cut_by(tiny_cuts()), &partitions)).unwrap();
+    let counting = CountingStore::new(raw);
+    (counting.clone(), Waves { inner: counting, answered: Arc::default() })
+}
+
+/// The folders of the objects read, in order, and the listings.
+fn asked(counts: &Counts) -> (u64, Vec<&str>) {
+    assert_eq!(counts.requests(), counts.lists + counts.gets.len() as u64, "{counts:?}");
+    assert_eq!(counts.failed, 0);
+    (counts.lists, counts.gets.iter().map(|get| get.path.split('/').next().unwrap()).collect())
+}
+
+#[test]
+fn opening_lists_the_manifests_and_reads_the_newest() {
+    let (counting, waves) = cold();
+    block_on(async {
+        Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        assert_eq!(asked(&counting.reset()), (1, vec!["manifests"]));
+        assert_eq!(waves.take(), 2);
+        Table::open_version(over(Arc::new(waves.clone())), 1).await.unwrap();
+        assert_eq!(asked(&counting.reset()), (0, vec!["manifests"]));
+        assert_eq!(waves.take(), 1);
+    });
+}
+
+#[test]
+fn the_first_row_of_one_group_costs_four_requests_and_the_next_one() {
+    let (counting, waves) = cold();
+    block_on(async {
+        let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        let loader = table.row_loader().columns(["lidar.*"]).unwrap();
+        loader.get_row(3).await.unwrap();
+        assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "layout", "chunks"]));
+        assert_eq!(waves.take(), 4);
+        loader.get_row(15).await.unwrap();
+        assert_eq!(asked(&counting.reset()), (0, vec!["chunks"]));
+        assert_eq!(waves.take(), 1);
+    });
+}
+
+#[test]
+fn the_first_row_of_all_groups_waits_no_longer_than_that_of_one() {
+    let (counting, waves) = cold();
+    block_on(async {
+        let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        table.row_loader().get_row(3).await.unwrap();
+        let all = ["manifests", "layout", "layout", "layout", "chunks", "chunks", "chunks"];
+        assert_eq!(asked(&counting.reset()), (1, all.to_vec()));
+        assert_eq!(waves.take(), 4);
+    });
+}
+
+#[test]
+fn the_first_window_also_reads_the_index_once() {
+    let (counting, waves) = cold();
+    block_on(async {
+        let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        let loader = table.row_loader().columns(["labels.*"]).unwrap();
+        // A window of one row: whatever the cuts, one range.
+        loader.get_rows(3, 0..=0).await.unwrap();
+        assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "layout", "chunks"]));
+        assert_eq!(waves.take(), 4);
+        loader.get_rows(9, 0..=0).await.unwrap();
+        assert_eq!(asked(&counting.reset()), (0, vec!["chunks"]));
+        assert_eq!(waves.take(), 1);
+    });
+}
+
+#[cfg(feature = "frame")]
+#[test]
+fn a_window_of_an_index_that_is_loaded_reads_no_index_again() {
+    let (counting, waves) = cold();
+    block_on(async {
+        let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        let index = table.index().await.unwrap();
+        // The layouts are small: they come beside the index, before it is known what will be read.
+        assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "layout", "layout", "layout"]));
+        assert_eq!(waves.take(), 3);
+        let loader = tetrys::RowLoader::new(&index).unwrap().columns(["camera.pose"]).unwrap();
+        loader.get_rows(3, 0..=0).await.unwrap();
+        assert_eq!(asked(&counting.reset()), (0, vec!["chunks"]));
+        assert_eq!(waves.take(), 1);
+    });
+}
+
+#[cfg(feature = "frame")]
+#[test]
+fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
+    use tetrys::{Merge, RowLoader, Store};
+
+    let tables = [cold(), cold()];
+    let opened = |number: usize| {
+        let (_, waves) = &tables[number];
+        let store = Store::new(Arc::new(waves.clone()), Path::default(), format!("memory://hops/{number}"));
+        block_on(Table::open_store(store)).unwrap()
+    };
+    let [a, b] = [0, 1].map(opened);
+    let (raw, _) = memory();
+    let counting = CountingStore::new(raw);
+    let waves = Waves { inner: counting.clone(), answered: Arc::default() };
+    let store = Store::new(Arc::new(waves.clone()), Path::default(), "memory://hops/view");
+    let [left, right] = [&a, &b].map(|table| block_on(table.index()).unwrap());
+    let merged = left.merge(&right, &Merge::on(["log", "time"])).unwrap();
+    // What was loaded for the merge would help the view.
+    let [a, b] = [0, 1].map(opened);
+    block_on(async {
+        merged.view_writer().save_in(store.clone()).await.unwrap();
+        tables.iter().for_each(|(counting, waves)| drop((counting.reset(), waves.take())));
+        counting.reset();
+        waves.take();
+        let view = Table::open_store(store).await.unwrap().bind([&a, &b]).await.unwrap();
+        let loader = RowLoader::new(&view.index().await.unwrap()).unwrap().columns(["lidar.points"]).unwrap();
+        // The manifests of the sources are read in the third wave, beside the index: each is one request.
+        assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "joins"]));
+        assert_eq!(waves.take(), 3);
+        loader.get_row(3).await.unwrap();
+        assert_eq!(asked(&tables[0].0.reset()), (0, vec!["layout", "chunks"]));
+        assert_eq!((tables[0].1.take(), tables[1].0.reset().requests(), counting.reset().requests()), (2, 0, 0));
+    });
+}

@@ -1,0 +1,166 @@
+//! Every call of the library, from inside a runtime of one thread, a task of a runtime of many, a `LocalSet`, and outside: the
+//! same answers, and no panic. polars, and `tetrys::blocking`, wait for runtimes of their own.
+#![cfg(feature = "frame")]
+
+use std::{path::Path, sync::Arc};
+
+use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
+use polars::prelude::{col, lit};
+use tetrys::{Index, Merge, Pick, RowLoader, Schema, Table, WriteOptions, blocking, table::GcSettings};
+
+fn schema(name: &str) -> Schema {
+    let data = format!("{name}.data");
+    Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .group(name, [(data, "binary")])
+        .sequence_by(["log"])
+        .build()
+        .unwrap()
+}
+
+/// Rows of two logs.
+fn batch(name: &str, rows: i64) -> RecordBatch {
+    let logs = (0..rows).map(|row| if row < rows / 2 { "x" } else { "y" });
+    let columns: [(String, ArrayRef); 3] = [
+        ("log".to_owned(), Arc::new(LargeStringArray::from_iter_values(logs))),
+        ("time".to_owned(), Arc::new(Int64Array::from_iter_values(0..rows))),
+        (format!("{name}.data"), Arc::new(LargeBinaryArray::from_iter_values((0..rows).map(|row| vec![row as u8; 9])))),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+async fn written(url: &str, name: &str, rows: i64) -> Table {
+    let writer = Table::create(url, schema(name), WriteOptions::default()).await.unwrap();
+    let mut partition = writer.partition().unwrap();
+    partition.write(&batch(name, rows)).await.unwrap();
+    writer.commit([partition.finish().await.unwrap()]).await.unwrap()
+}
+
+/// What becomes of two tables; a number for everything that was done.
+async fn every_call(folder: &Path) -> Vec<usize> {
+    let url = |name: &str| folder.join(name).display().to_string();
+    let (a, b) = (written(&url("a"), "a", 20).await, written(&url("b"), "b", 16).await);
+    let (left, right) = (a.index().await.unwrap(), b.index().await.unwrap());
+    let keys = Merge::on(["log", "time"]);
+    let mut indexes: Vec<Index> = vec![
+        left.filter(col("time").gt(lit(4))).unwrap(),
+        left.select([col("time")]).unwrap(),
+        left.with_columns([(col("time") * lit(2)).alias("twice")]).unwrap(),
+        left.sort(["time"], true).unwrap(),
+        left.sample(5, 1).unwrap(),
+        left.unique(["log"]).unwrap(),
+        left.sql("SELECT * FROM t WHERE time > 4 ORDER BY time").unwrap(),
+        left.merge(&right, &keys).unwrap(),
+        left.merge(&right, &keys.clone().left()).unwrap(),
+        left.merge(&right, &keys.clone().first()).unwrap(),
+        left.merge(&right, &Merge::on(["log"]).group_to_list()).unwrap(),
+        left.merge(&right, &Merge::on(["log"]).as_of("time", Pick::Nearest).first()).unwrap(),
+        Index::concat_filling([&left, &right]).unwrap(),
+    ];
+    indexes.extend(left.split(["time"], [("train", 0.5), ("test", 0.5)], "").unwrap().into_iter().map(|(_, part)| part));
+    let grouped = left.query("SELECT log, COUNT(*) AS n FROM t GROUP BY log").unwrap();
+    let view = indexes[7].filter(col("time").gt(lit(10))).unwrap().save(&url("view")).await.unwrap().table;
+    let again = view.index().await.unwrap().with_sources().await.unwrap().merge(&right, &keys).unwrap();
+    let mut done = vec![grouped.height(), again.len(), view.rebind([url("a")]).await.unwrap().version() as usize];
+    for index in indexes {
+        let rows = RowLoader::new(&index).unwrap().get_rows(0, -1..=0).await.unwrap();
+        done.extend([index.len(), rows.mask().iter().filter(|there| **there).count()]);
+    }
+    let shorter = a.delete([3], WriteOptions::default()).await.unwrap();
+    let diff = shorter.diff(&a, ["log", "time"]).await.unwrap();
+    done.extend([shorter.rows() as usize, diff.removed.len(), a.verify(|_, _| {}).await.unwrap().damage.len()]);
+    let collected = Table::collect_garbage(a.store(), GcSettings::default(), 0).await.unwrap();
+    done.push(collected.delete.len());
+    done.extend(every_blocking_call(folder));
+    done
+}
+
+/// The same handles without async.
+fn every_blocking_call(folder: &Path) -> Vec<usize> {
+    let url = |name: &str| folder.join(name).display().to_string();
+    let table = blocking::Table::write(&url("c"), schema("c"), WriteOptions::default(), [batch("c", 6)]).unwrap();
+    let index = blocking::Table::open(&url("c")).unwrap().index().unwrap();
+    let merged = index.merge(&index, &Merge::on(["log", "time"])).unwrap();
+    let view = blocking::save(merged.view_writer(), &url("blocking-view")).unwrap().table;
+    let opened = blocking::Table::open(view.url()).unwrap();
+    let merged = blocking::with_sources(&opened.index().unwrap()).unwrap();
+    let loader = blocking::RowLoader::new(&merged).unwrap().columns(["*"]).unwrap();
+    let times = tetrys::TimeOffsets::new("time", ["-1", "0"]).unwrap();
+    vec![
+        table.diff(&table, ["log", "time"]).unwrap().added.len(),
+        table.verify().unwrap().damage.len(),
+        opened.rebind([url("c")]).unwrap().as_async().version() as usize,
+        loader.get_row(2).unwrap().bytes("c.data").unwrap().len(),
+        loader.get_rows(2, -1..=0).unwrap().len(),
+        loader.get_windows(&[1, 2], &times).unwrap().len(),
+        loader.get_parts(4, [("c.*", 0..=0)]).unwrap().len(),
+        loader.take(&[5, 0]).unwrap().len(),
+        loader.scan(4).unwrap().map(|rows| rows.unwrap().len()).sum(),
+        loader.explain(4, -1..=0).unwrap().ranges,
+        table.row_loader().len() as usize,
+    ]
+}
+
+/// What is done outside of any runtime but those that wait for single calls.
+fn outside() -> Vec<usize> {
+    let folder = tempfile::tempdir().unwrap();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(every_call(folder.path()))
+}
+
+/// The reason for `src/index/aside.rs`. Where this fails polars has mended it, and that file may go.
+#[tokio::test(flavor = "current_thread")]
+async fn polars_itself_panics_in_a_runtime_of_one_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = written(&folder.path().join("a").display().to_string(), "a", 4).await.index().await.unwrap();
+    let frame = index.lazy().filter(col("time").gt(lit(1)));
+    let alone = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| frame.collect()));
+    let said = alone.unwrap_err();
+    let said = said.downcast_ref::<&str>().map(ToString::to_string).or(said.downcast_ref::<String>().cloned());
+    assert!(said.unwrap().contains("can call blocking only when running on the multi-threaded runtime"));
+    assert_eq!(index.filter(col("time").gt(lit(1))).unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_runtime_of_one_thread_carries_every_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = every_call(folder.path()).await;
+    assert_eq!(done, tokio::task::spawn_blocking(outside).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_of_a_runtime_of_many_threads_carries_every_call() {
+    let tasks: Vec<_> = (0..4)
+        .map(|_| {
+            tokio::spawn(async {
+                let folder = tempfile::tempdir().unwrap();
+                every_call(folder.path()).await
+            })
+        })
+        .collect();
+    let wanted = tokio::task::spawn_blocking(outside).await.unwrap();
+    for task in tasks {
+        assert_eq!(task.await.unwrap(), wanted);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_local_set_carries_every_call() {
+    let local = tokio::task::LocalSet::new();
+    let done = local.run_until(async {
+        let here = tokio::task::spawn_local(async {
+            let folder = tempfile::tempdir().unwrap();
+            every_call(folder.path()).await
+        });
+        here.await.unwrap()
+    });
+    let done = done.await;
+    assert_eq!(done, tokio::task::spawn_blocking(outside).await.unwrap());
+}
+
+#[test]
+fn the_handles_without_async_need_no_runtime() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = every_blocking_call(folder.path());
+    assert!(outside().ends_with(&done));
+}
