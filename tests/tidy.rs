@@ -1,6 +1,9 @@
 //! The habits of this repository as tests: floors, citations, file headers, sizes, links. Reads the tree as text, depends on
 //! nothing beyond the standard library, and says which file and what to do.
 
+#[path = "tidy/cycles.rs"]
+mod cycles;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -54,6 +57,33 @@ fn modules_use_lower_floors_only() {
         }
     }
     none(complaints);
+}
+
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    let mut complaints = Vec::new();
+    for folder in ["src", "cli/src", "python/src"] {
+        let below = |file: &PathBuf| file.strip_prefix(folder).map(|file| file.display().to_string()).unwrap_or_default();
+        let files: Vec<_> = sources(folder).into_iter().map(|file| (below(&file), code_of(&read(&file)))).collect();
+        assert!(files.len() > 4, "{folder}: {} files", files.len());
+        complaints.extend(cycles::cycles(&files).into_iter().map(|group| format!("{folder}: {}", group.join(" "))));
+    }
+    none(complaints);
+}
+
+#[test]
+fn versions_are_claimed_in_one_place() {
+    let claims =
+        |path: &Vec<String>| path.windows(2).any(|pair| pair[0] == "commit" && ["claim", "publish"].contains(&pair[1].as_str()));
+    let found: Vec<PathBuf> = sources("src")
+        .into_iter()
+        .filter(|file| {
+            let code = code_of(&read(file));
+            cycles::named(&code).iter().any(claims)
+                || ["commit::claim(", "commit::publish("].iter().any(|call| code.contains(call))
+        })
+        .collect();
+    assert_eq!(found, [PathBuf::from("src/table/publish.rs")], "every other change goes through `Session::publish`");
 }
 
 #[test]
@@ -190,6 +220,20 @@ fn the_checks_see_what_they_should_see() {
     assert_eq!(links("[a](b.md#c) `[x](no)` [d](https://example.org)\n```\n[x](no)\n```\n"), ["b.md#c"]);
     let texts = texts_of("let a = \"one\\\" two\"; // \"x\n// \"three\"\nf(\"Merge::first\")");
     assert!(texts.iter().any(|text| names_rust(text)) && texts[0] == "one\" two" && !names_rust("[::1], a::b"));
+    let files =
+        |files: &[(&str, &str)]| files.iter().map(|(path, code)| (path.to_string(), code.to_string())).collect::<Vec<_>>();
+    let circle = files(&[
+        ("lib.rs", "mod a; pub mod b; pub use b::c::Deep;"),
+        ("a.rs", "use crate::{x, b::{self, Given as Other}}; fn f() {}"),
+        ("b/mod.rs", "mod c;\npub(crate) use c::Given;\nmod d;"),
+        ("b/c.rs", "fn g() { super::super::a::f() }"),
+        (
+            "b/d.rs",
+            "const TEXT: &str = \"super::c::g\"; use super::{c::g, super::b::c};\n#[cfg(test)]\nmod tests { use crate::a; }",
+        ),
+    ]);
+    assert_eq!(cycles::cycles(&circle), [["a.rs", "b/c.rs"]]);
+    assert_eq!(cycles::cycles(&circle[2..]), Vec::<Vec<String>>::new());
     assert!(sources("src").len() > 4 && tracked().contains(&PathBuf::from("Cargo.toml")));
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{join::read_join, locator::Locator, manifest::Manifest};
+use super::{join::read_join, locator::Locator};
 use crate::{
     error::{Error, Result, short},
     id::ObjectRef,
@@ -81,38 +81,6 @@ impl ViewSource {
         match self.lists {
             Some(_) => ColumnType::List(Box::new(column.ty.clone())),
             None => column.ty.clone(),
-        }
-    }
-
-    /// Compares what the view says of the source with what the source says itself.
-    ///
-    /// # Errors
-    /// `Corrupt` where they differ, or the source is a view.
-    pub fn check_against(&self, source: &Manifest) -> Result<()> {
-        if source.view.is_some() {
-            return Err(Error::corrupt("a source that is a view itself"));
-        }
-        if source.rows() != self.rows {
-            return Err(Error::corrupt(format!("{} rows, the view says {}", source.rows(), self.rows)));
-        }
-        let grouped: BTreeSet<ColumnId> = source.schema.groups().iter().flat_map(|group| &group.columns).copied().collect();
-        for column in &self.columns {
-            let found = source.schema.column(column.id).filter(|found| grouped.contains(&found.id));
-            if found.is_none_or(|found| found.ty != column.ty) {
-                return Err(Error::corrupt(format!(
-                    "no group column {} of type {}, the view has it as `{}`",
-                    column.id.0,
-                    column.ty,
-                    short(&column.name)
-                )));
-            }
-        }
-        let index: BTreeSet<ColumnId> = source.schema.index().map(|column| column.id).collect();
-        match self.index.iter().find(|column| !index.contains(&column.id)) {
-            Some(column) => {
-                Err(Error::corrupt(format!("no index column {}, the view has it as `{}`", column.id.0, short(&column.name))))
-            }
-            None => Ok(()),
         }
     }
 }

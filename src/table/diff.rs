@@ -13,7 +13,12 @@ use futures::future::{try_join, try_join_all};
 use serde::Serialize;
 use twox_hash::XxHash3_64;
 
-use super::{diff_rows, lists::Lists, source::NO_ROW, version::Table};
+use super::{
+    diff_rows::{self, Doubts, Origin},
+    lists::Lists,
+    source::NO_ROW,
+    version::Table,
+};
 use crate::{
     error::{Error, Result},
     format::read_hashes,
@@ -147,17 +152,6 @@ struct Prints {
     /// Where its rows can be read; `None` where several stand for one.
     origin: Option<Origin>,
 }
-
-/// A column group of a table; of a view, the rows of that table.
-#[derive(Clone)]
-pub(super) struct Origin {
-    pub(super) table: Table,
-    pub(super) group: usize,
-    pub(super) at: Option<Arc<[i64]>>,
-}
-
-/// For each column group the pairs of rows, before and now, that share blocks with others and may be the same.
-pub(super) type Doubts = BTreeMap<String, Vec<(usize, usize)>>;
 
 impl Table {
     /// What differs between this table and another one, or another version: `new.diff(&old, keys)` says what is new in `new`.

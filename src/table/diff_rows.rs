@@ -1,18 +1,29 @@
 //! Rows that share a block with others, compared by their values: what hashes leave open, two tables' rows settle.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use arrow_array::ArrayRef;
 use futures::future::try_join;
 
-use super::{
-    diff::{Doubts, Origin},
-    source::NO_ROW,
-};
+use super::{source::NO_ROW, version::Table};
 use crate::error::{Error, Result};
 
 /// Rows that are read at a time; they share blocks, and so are small.
 const BATCH: usize = 1 << 12;
+
+/// A column group of a table; of a view, the rows of that table.
+#[derive(Clone)]
+pub(super) struct Origin {
+    pub(super) table: Table,
+    pub(super) group: usize,
+    pub(super) at: Option<Arc<[i64]>>,
+}
+
+/// For each column group the pairs of rows, before and now, that share blocks with others and may be the same.
+pub(super) type Doubts = BTreeMap<String, Vec<(usize, usize)>>;
 
 /// Rows of a table that are compared: of the one before, or of the one now.
 struct Side<'a> {

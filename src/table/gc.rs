@@ -15,14 +15,14 @@ mod plan;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
-use serde::Serialize;
 use serde_json::Value;
 
-use self::plan::{Survey, abandoned, survey};
+pub use self::plan::{GcPlan, GcSettings};
+use self::plan::{Lists, Survey, abandoned, before, survey};
 use super::{
     objects::{named, together},
     session::{Session, lineage},
@@ -34,61 +34,6 @@ use crate::{
     format::{Condemned, manifest_name},
     store::Store,
 };
-
-/// What is kept.
-#[derive(Clone, Copy, Debug)]
-pub struct GcSettings {
-    /// So many versions, newest first, and every one that has a tag or is pinned; 0 keeps all. Versions that a garbage collection
-    /// made do not count.
-    pub keep_versions: usize,
-    /// What is younger is left alone: objects of commits that are on their way, and condemnations that readers of old versions
-    /// have not seen. Beside writers and readers it is an hour at least; 0 is for tables that nobody else uses.
-    pub age: Duration,
-}
-
-impl Default for GcSettings {
-    fn default() -> Self {
-        Self { keep_versions: 0, age: Duration::from_secs(7 * 24 * 3600) }
-    }
-}
-
-/// What a garbage collection would do, or did.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct GcPlan {
-    /// The newest version when it was made; 0 where no version was ever committed.
-    pub version: u64,
-    /// Versions that are given up, newest first.
-    pub expired: Vec<u64>,
-    /// Versions that are kept because other tables use their chunks.
-    pub pinned: Vec<u64>,
-    /// Objects that nothing kept names, to be condemned: names and bytes.
-    pub condemn: BTreeMap<String, u64>,
-    /// Objects condemned long enough ago, to be marked and deleted: names and bytes.
-    pub delete: BTreeMap<String, u64>,
-    /// Manifests of expired versions, leftovers of writers, and pins that nobody stands behind: to be deleted with those.
-    pub sweep: BTreeMap<String, u64>,
-    /// Condemned objects and others that are too young.
-    pub waiting: u64,
-    /// Whether it was done.
-    pub done: bool,
-    /// What the next version condemns and marks, where that is not what the newest one does.
-    #[serde(skip)]
-    lists: Option<Lists>,
-}
-
-/// What a version gives up.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Lists {
-    condemned: Vec<Condemned>,
-    deleting: Vec<Condemned>,
-}
-
-impl GcPlan {
-    /// Whether nothing is to be done.
-    pub fn is_empty(&self) -> bool {
-        self.condemn.is_empty() && self.delete.is_empty() && self.sweep.is_empty() && self.lists.is_none()
-    }
-}
 
 /// How often another plan is made where another writer was quicker.
 const PLANS: usize = 8;
@@ -133,11 +78,6 @@ impl Table {
             }
         }
     }
-}
-
-/// What was written then, or earlier, is old enough.
-fn before(settings: GcSettings, now: i64) -> i64 {
-    now.saturating_sub(i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX))
 }
 
 impl Survey {

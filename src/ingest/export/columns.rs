@@ -10,7 +10,7 @@ use arrow_schema::Field;
 use serde_json::Value;
 
 use super::{
-    ExportSettings,
+    settings::ExportSettings,
     values::{natural, natural_type},
 };
 use crate::{

@@ -15,6 +15,7 @@
 //! ```
 
 mod columns;
+mod settings;
 mod sink;
 mod values;
 
@@ -24,6 +25,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array}
 use arrow_schema::Schema as ArrowSchema;
 use arrow_select::{concat::concat, take::take};
 
+pub use self::settings::{ExportFormat, ExportSettings};
 use self::{
     columns::{Exported, chosen},
     sink::Sink,
@@ -34,28 +36,6 @@ use crate::{
     error::{Error, Result},
     table::{RowLoader, Rows, Table},
 };
-
-/// What kind of file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// Parquet, compressed with Zstandard.
-    Parquet,
-    /// An Arrow IPC file (Feather 2), compressed with LZ4.
-    Arrow,
-    /// An Arrow IPC stream, compressed with LZ4: for pipes.
-    ArrowStream,
-}
-
-/// What of a table is written. The default: all of it.
-#[derive(Clone, Debug, Default)]
-pub struct ExportSettings {
-    /// The columns, index and group columns alike, as [patterns](crate::ColumnPattern); none: all.
-    pub columns: Vec<String>,
-    /// The rows, counted from 0; they are written in the order of the table. `None`: all.
-    pub rows: Option<Vec<u64>>,
-    /// Structs, lists of structs and maps as the columns that they became, and values as the table holds them: decimals are text.
-    pub flat: bool,
-}
 
 /// Bytes of a batch, about ..
 const BATCH_BYTES: usize = 8 << 20;

@@ -15,7 +15,7 @@ use parquet::{
     file::properties::WriterProperties,
 };
 
-use super::ExportFormat;
+use super::settings::ExportFormat;
 use crate::error::{Error, Result};
 
 /// A row group is ended at so many bytes: they are held in memory.

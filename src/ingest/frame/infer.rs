@@ -6,6 +6,7 @@
 
 use std::{
     cell::RefCell,
+    collections::BTreeMap,
     fmt,
     io::{BufRead, Read},
     sync::Arc,
@@ -15,12 +16,14 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::spool::Types;
 use crate::{
     error::{Error, Result, short},
     ingest::nested::TYPE,
     schema::{self, ColumnType, Primitive, TimeUnit},
 };
+
+/// Types that columns have whatever their values look like, by name.
+pub(super) type Types = BTreeMap<String, ColumnType>;
 
 /// Beyond it not every whole number is a float.
 const EXACT: u64 = 1 << 53;

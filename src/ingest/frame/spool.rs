@@ -2,7 +2,6 @@
 //! streams and standard input. A frame is then read there in any order, and by many workers. The file is gone with the frame.
 
 use std::{
-    collections::BTreeMap,
     fs::File,
     io::{BufReader, BufWriter, Read, Seek, Write},
     path::Path,
@@ -21,20 +20,16 @@ use tempfile::TempPath;
 
 use super::{
     columns::type_of,
-    infer::{csv_schema, json_schema},
+    infer::{Types, csv_schema, json_schema},
 };
 use crate::{
     error::{Error, ErrorKind, Result},
     ingest::nested::TYPE,
     panics::guarded,
-    schema::ColumnType,
 };
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 1024;
-
-/// Types that columns have whatever their values look like, by name.
-pub(super) type Types = BTreeMap<String, ColumnType>;
 
 /// All that `reader` gives, in a file.
 pub(super) fn copied(mut reader: impl Read) -> Result<TempPath> {

@@ -1,15 +1,18 @@
 //! What a garbage collection has to do: which versions are kept, what they name, and what becomes of everything else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use bytes::Bytes;
+use serde::Serialize;
 
 use super::{
     super::{
         objects::{Named, named, open_versions, together},
         version::Table,
     },
-    GcPlan, GcSettings, Lists, before,
     pins::pins,
 };
 use crate::{
@@ -19,6 +22,66 @@ use crate::{
     id::{Hash, ObjectRef},
     store::{Listed, Store},
 };
+
+/// What a garbage collection keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct GcSettings {
+    /// So many versions, newest first, and every one that has a tag or is pinned; 0 keeps all. Versions that a garbage collection
+    /// made do not count.
+    pub keep_versions: usize,
+    /// What is younger is left alone: objects of commits that are on their way, and condemnations that readers of old versions
+    /// have not seen. Beside writers and readers it is an hour at least; 0 is for tables that nobody else uses.
+    pub age: Duration,
+}
+
+impl Default for GcSettings {
+    fn default() -> Self {
+        Self { keep_versions: 0, age: Duration::from_secs(7 * 24 * 3600) }
+    }
+}
+
+/// What a garbage collection would do, or did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GcPlan {
+    /// The newest version when it was made; 0 where no version was ever committed.
+    pub version: u64,
+    /// Versions that are given up, newest first.
+    pub expired: Vec<u64>,
+    /// Versions that are kept because other tables use their chunks.
+    pub pinned: Vec<u64>,
+    /// Objects that nothing kept names, to be condemned: names and bytes.
+    pub condemn: BTreeMap<String, u64>,
+    /// Objects condemned long enough ago, to be marked and deleted: names and bytes.
+    pub delete: BTreeMap<String, u64>,
+    /// Manifests of expired versions, leftovers of writers, and pins that nobody stands behind: to be deleted with those.
+    pub sweep: BTreeMap<String, u64>,
+    /// Condemned objects and others that are too young.
+    pub waiting: u64,
+    /// Whether it was done.
+    pub done: bool,
+    /// What the next version condemns and marks, where that is not what the newest one does.
+    #[serde(skip)]
+    pub(super) lists: Option<Lists>,
+}
+
+/// What a version gives up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Lists {
+    pub(super) condemned: Vec<Condemned>,
+    pub(super) deleting: Vec<Condemned>,
+}
+
+impl GcPlan {
+    /// Whether nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.condemn.is_empty() && self.delete.is_empty() && self.sweep.is_empty() && self.lists.is_none()
+    }
+}
+
+/// What was written then, or earlier, is old enough.
+pub(super) fn before(settings: GcSettings, now: i64) -> i64 {
+    now.saturating_sub(i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX))
+}
 
 /// The folders of what versions name.
 const FOLDERS: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];

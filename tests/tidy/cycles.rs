@@ -1,0 +1,189 @@
+//! Which files of a crate use each other in a circle. Follows `crate::`, `super::` and `self::` paths, through re-exports, to the
+//! file that holds the name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The path of a module from the root of its crate.
+type Module = Vec<String>;
+
+/// Groups of two files and more that reach each other, each sorted, from `(path below the source folder, code)`.
+pub(crate) fn cycles(files: &[(String, String)]) -> Vec<Vec<String>> {
+    let modules: BTreeMap<Module, &str> = files.iter().map(|(path, _)| (module_of(path), path.as_str())).collect();
+    let codes: Vec<(Module, String)> =
+        files.iter().map(|(path, code)| (module_of(path), without_tests_and_texts(code))).collect();
+    let mut given = BTreeMap::new();
+    // A name may be given out again by several modules, one above the other.
+    for _ in 0..4 {
+        for (module, code) in &codes {
+            for path in statements(code).filter_map(re_exported).flat_map(|tree| expand(&tree)) {
+                let last = path.last().cloned().unwrap_or_default();
+                let from = match path[0].as_str() {
+                    "crate" | "self" | "super" => path,
+                    _ => [vec!["self".to_owned()], path].concat(),
+                };
+                if let Some(target) = resolve(module, &from, &modules, &given).filter(|target| target != module) {
+                    given.insert((module.clone(), last), target);
+                }
+            }
+        }
+    }
+    let mut used = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for (module, code) in &codes {
+        let own: String = statements(code).filter(|statement| re_exported(statement).is_none()).collect::<Vec<_>>().join(";");
+        let targets = named(&own).into_iter().filter_map(|path| resolve(module, &path, &modules, &given));
+        used.entry(modules[module]).or_default().extend(targets.filter(|target| target != module).map(|target| modules[&target]));
+    }
+    let reach: BTreeMap<&str, BTreeSet<&str>> = used.keys().map(|file| (*file, reached(file, &used))).collect();
+    let mut groups = BTreeSet::new();
+    for (file, there) in &reach {
+        let group: Vec<String> = there
+            .iter()
+            .filter(|other| reach.get(*other).is_some_and(|back| back.contains(file)))
+            .map(|file| (*file).to_owned())
+            .collect();
+        if group.len() > 1 {
+            groups.insert(group);
+        }
+    }
+    groups.into_iter().collect()
+}
+
+/// Everything that a file uses, and what that uses, and so on; the file itself only where it is used in turn.
+fn reached<'a>(file: &'a str, used: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
+    let (mut there, mut open) = (BTreeSet::new(), vec![file]);
+    while let Some(next) = open.pop() {
+        open.extend(used.get(next).into_iter().flatten().filter(|other| there.insert(**other)));
+    }
+    there
+}
+
+fn module_of(path: &str) -> Module {
+    let mut parts: Module = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+    if parts.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
+        parts.pop();
+    }
+    parts
+}
+
+/// The code before the unit tests; without the contents of string literals, which may look like code.
+fn without_tests_and_texts(code: &str) -> String {
+    let code = code.split("#[cfg(test)]\nmod ").next().unwrap_or_default().replace("'\"'", "' '");
+    code.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
+}
+
+fn statements(code: &str) -> impl Iterator<Item = &str> {
+    code.split(';')
+}
+
+/// The tree of paths behind `pub use` and `pub(..) use`.
+fn re_exported(statement: &str) -> Option<String> {
+    let at = statement.rfind(" use ")?;
+    let before = statement[..at].split('\n').next_back()?.trim();
+    (before.starts_with("pub") && !before.contains("fn ")).then(|| statement[at + " use ".len()..].to_owned())
+}
+
+/// The paths of some code that begin with `crate`, `super` or `self`, each path of a tree in braces among them.
+pub(crate) fn named(code: &str) -> Vec<Module> {
+    let code: Vec<char> = code.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
+    let (mut paths, mut rest, mut before) = (Vec::new(), code.as_slice(), ' ');
+    while let Some((first, next)) = rest.split_first() {
+        let starts = |word: &str| rest.len() > word.len() && rest.iter().zip(word.chars()).all(|(c, wanted)| *c == wanted);
+        // Not `other_crate::`, nor `$crate::` of a macro.
+        let is_word = !before.is_alphanumeric() && !['_', ':', '$'].contains(&before);
+        if is_word && ["crate::", "super::", "self::"].into_iter().any(starts) {
+            branch(&mut rest, &Vec::new(), &mut paths);
+            before = ' ';
+        } else {
+            (before, rest) = (*first, next);
+        }
+    }
+    paths.retain(|path| !path.is_empty());
+    paths
+}
+
+/// Each path of a tree such as `a::{b, c::{d, e}}`; ends where the tree ends.
+fn expand(tree: &str) -> Vec<Module> {
+    let tree: Vec<char> = tree.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
+    let mut paths = Vec::new();
+    branch(&mut tree.as_slice(), &Vec::new(), &mut paths);
+    paths.retain(|path| !path.is_empty());
+    paths
+}
+
+fn branch(rest: &mut &[char], above: &Module, paths: &mut Vec<Module>) {
+    let mut path = above.clone();
+    loop {
+        spaces(rest);
+        if let Some(('{', inside)) = rest.split_first().map(|(c, inside)| (*c, inside)) {
+            *rest = inside;
+            loop {
+                branch(rest, &path, paths);
+                spaces(rest);
+                match rest.split_first() {
+                    Some((',', next)) => *rest = next,
+                    Some(('}', next)) => {
+                        *rest = next;
+                        return;
+                    }
+                    _ => return,
+                }
+            }
+        }
+        let name: String = rest.iter().take_while(|c| c.is_alphanumeric() || **c == '_').collect();
+        if name.is_empty() {
+            break;
+        }
+        *rest = &rest[name.chars().count()..];
+        path.push(name);
+        match rest {
+            [':', ':', next @ ..] => *rest = next,
+            [' ', 'a', 's', ' ', next @ ..] => {
+                let length = next.iter().take_while(|c| c.is_alphanumeric() || **c == '_').count();
+                *rest = &next[length..];
+                break;
+            }
+            _ => break,
+        }
+    }
+    if path != *above {
+        paths.push(path);
+    }
+}
+
+fn spaces(rest: &mut &[char]) {
+    let count = rest.iter().take_while(|c| **c == ' ').count();
+    *rest = &rest[count..];
+}
+
+/// The file that holds what a path names, as it is written in `module`.
+fn resolve(
+    module: &Module,
+    path: &[String],
+    modules: &BTreeMap<Module, &str>,
+    given: &BTreeMap<(Module, String), Module>,
+) -> Option<Module> {
+    let mut at = module.clone();
+    let mut rest = path;
+    match rest.first()?.as_str() {
+        "crate" => at.clear(),
+        "self" => {}
+        "super" => {
+            at.pop();
+        }
+        _ => return None,
+    }
+    rest = &rest[1..];
+    while let Some(("super", behind)) = rest.split_first().map(|(name, behind)| (name.as_str(), behind)) {
+        at.pop();
+        rest = behind;
+    }
+    for name in rest {
+        let below = [at.clone(), vec![name.clone()]].concat();
+        if modules.contains_key(&below) {
+            at = below;
+        } else {
+            return Some(given.get(&(at.clone(), name.clone())).cloned().unwrap_or(at)).filter(|at| modules.contains_key(at));
+        }
+    }
+    modules.contains_key(&at).then_some(at)
+}
