@@ -1,5 +1,6 @@
 //! Taking an L5 data set in, against what cannot be saved: decoding its zarr and running the preset's codecs over the same bytes.
-//! And the memory it takes, for data sets of growing size.
+//! How far the chain of each column is from the best one that the preset allows. And the memory it takes, for data sets of
+//! growing size.
 //!
 //! `cargo bench --bench ingest [-- SCENES]`: 1,650 scenes by default, that is 409,200 frames and 32 million agents, about 10 GB in a
 //! temporary directory for a while. The comparison runs on a tenth of them, one thread each, in turn, three rounds, medians.
@@ -16,6 +17,9 @@ use tetrys::{
         source::Source,
     },
 };
+
+#[path = "../tests/common/chains.rs"]
+mod chains;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -85,6 +89,7 @@ fn compare(scenes: u32) -> Outcome<()> {
     let mega = dataset.decoded_bytes() as f64 / 1e6;
     println!("{mega:.0} MB decoded, one thread; MB of decoded records a second\n");
     println!("| preset | ingest | zarr decode | encode | decode + encode | ratio |\n|---|---|---|---|---|---|");
+    let mut columns = Vec::new();
     for preset in [Preset::Fast, Preset::Balanced] {
         let (mut whole, mut decode, mut encode) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..ROUNDS {
@@ -96,6 +101,10 @@ fn compare(scenes: u32) -> Outcome<()> {
             decode_zarr(&source)?;
             decode.push(start.elapsed().as_secs_f64());
             encode.push(encode_again(&table)?);
+            if round == 0 {
+                let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+                columns.extend(runtime.block_on(chains::chains_of(&table, &target, preset)).into_iter().map(|of| (preset, of)));
+            }
             std::fs::remove_dir_all(target)?;
         }
         let [whole, decode, encode] = [whole, decode, encode].map(|mut seconds| {
@@ -110,6 +119,11 @@ fn compare(scenes: u32) -> Outcome<()> {
             mega / (decode + encode),
             (decode + encode) / whole
         );
+    }
+    println!("\n| preset | column | chain | bytes | best chain | more |\n|---|---|---|---|---|---|");
+    for (preset, of) in &columns {
+        let (taken, best) = &of.chains;
+        println!("| {preset} | {} | {taken} | {} | {best} | {:+.2} % |", of.column, of.stored, of.more());
     }
     Ok(())
 }

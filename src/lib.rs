@@ -11,6 +11,7 @@ pub mod id;
 pub mod index;
 pub mod ingest;
 mod offload;
+mod once;
 mod panics;
 pub mod read;
 pub mod schema;

@@ -1,4 +1,4 @@
-//! Work that would hold up an executor, done off it: on a thread of the runtime's blocking pool, or on a thread of its own where
+//! Runs long work off the executor: on a thread of the runtime's blocking pool, or on a thread of its own where
 //! there is no runtime. The caller's thread goes on with other futures meanwhile.
 //!
 //! Dropping the future that waits for such work raises a flag; the work looks at the flag between its pieces and ends there.
@@ -18,7 +18,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::error::{Error, Result};
 
-/// Says whether anybody still waits for the work.
+/// A flag that tells the work whether anybody still waits for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
@@ -69,6 +69,31 @@ pub(crate) async fn offload<T: Send + 'static>(work: impl FnOnce(&Stop) -> Resul
             Ok(()) => Err(Error::internal("a thread without an answer")),
         },
     }
+}
+
+/// Bytes of work that are done on the caller's thread, at most: decoding or encoding so much takes about a millisecond.
+pub(crate) const SMALL: usize = 256 << 10;
+
+/// Does work on so many bytes: here where they are few, else off the executor.
+///
+/// # Errors
+/// As [`offload`].
+pub(crate) async fn offload_large<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce(&Stop) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    if bytes <= SMALL { work(&Stop::default()) } else { offload(work).await }
+}
+
+/// The next item of an iterator that does much work for each, made off the executor; and the iterator.
+///
+/// # Errors
+/// As [`offload`].
+pub(crate) async fn next_of<I>(mut items: I) -> Result<(Option<I::Item>, I)>
+where
+    I: Iterator<Item: Send> + Send + 'static,
+{
+    offload(move |_| Ok((items.next(), items))).await
 }
 
 /// Lets the executor run other futures before this one goes on.

@@ -29,6 +29,7 @@ use futures::{FutureExt, StreamExt, TryStreamExt, future::try_join_all};
 use peak_alloc::PeakAlloc;
 use tetrys::{
     Coalesce, Cuts, Edge, ErrorKind, Offsets, Preset, Result, Rows, Schema, Table, WriteOptions, blocking,
+    ingest::frame::{Frame, FrameSettings, ingest},
     store::{CountingStore, Latency, LatencyStore, release_buffers},
 };
 use tokio::{runtime::Builder, task::LocalSet, time::timeout};
@@ -119,6 +120,43 @@ async fn a_read_comes_to_its_end_where_the_one_that_asked_before_is_dropped_or_n
         loader.get_row(1).await.unwrap();
         assert_eq!(counting.reset().gets.len(), table.schema().groups().len());
     }
+}
+
+/// Layouts, sequences and index columns are loaded by the first read that needs them.
+#[tokio::test]
+async fn a_read_of_a_cold_table_ends_though_the_one_that_began_to_load_it_is_never_polled_again() {
+    let _others = beside_others();
+    let (_, written, _, raw) = far(Duration::ZERO).await;
+    let slow = LatencyStore::new(raw, Latency { per_request: Duration::from_millis(5), bytes_per_second: None });
+    let store = over(Arc::new(slow));
+    for polls in 1..6 {
+        let table = Table::open_store(store.clone()).await.unwrap();
+        let (windows, rows) = (seen(&table), seen(&table));
+        let mut asleep: Vec<Pin<Box<dyn Future<Output = Result<Rows>> + '_>>> =
+            vec![Box::pin(windows.get_rows(3, -1..=1)), Box::pin(rows.take(&[1]))];
+        for _ in 0..polls {
+            for first in &mut asleep {
+                // One that is done must not be polled again; the others are left where they are.
+                if !matches!(futures::poll!(first.as_mut()), std::task::Poll::Pending) {
+                    *first = Box::pin(std::future::pending());
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(6)).await;
+        }
+        let patience = Duration::from_secs(60);
+        let loader = table.row_loader();
+        let read = timeout(patience, loader.get_rows(3, -1..=1)).await.expect("nobody polls the first window").unwrap();
+        assert_rows(&read, &written, &[Some(2), Some(3), Some(4)]);
+        let loader = seen(&table);
+        let read = timeout(patience, loader.take(&[1])).await.expect("nobody polls the first row").unwrap();
+        assert_eq!((read.len(), read.table_rows()), (1, &[Some(1)][..]));
+        drop(asleep);
+    }
+}
+
+/// A loader of all columns, those of the index too.
+fn seen(table: &Table) -> tetrys::RowLoader {
+    table.row_loader().columns(["*", "time"]).unwrap()
 }
 
 #[tokio::test]
@@ -532,6 +570,115 @@ fn a_long_write_leaves_the_executor_to_others_and_ends_when_it_is_dropped() {
     let start = Instant::now();
     drop(runtime);
     assert!(start.elapsed() < took / 2, "the write went on for {:?} of {took:?}", start.elapsed());
+}
+
+/// How often another task of the executor gets its turn while `work` is not done.
+async fn turns_during<T>(work: impl Future<Output = T>) -> (T, u64) {
+    let turns = AtomicU64::new(0);
+    let others = async {
+        loop {
+            turns.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    };
+    let done = tokio::select! {
+        done = work => done,
+        () = others => unreachable!("endless"),
+    };
+    (done, turns.load(Ordering::Relaxed))
+}
+
+/// Objects in memory are there at once: without work off the executor, a call takes as many turns as it has steps.
+const TURNS: u64 = 200;
+
+#[test]
+fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others() {
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (raw, store) = memory();
+        let rows = sized(60_000, 8);
+        write(store, sizes(), WriteOptions::default(), std::slice::from_ref(&rows)).await.unwrap();
+        let open = || Table::open_store(over(raw.clone()));
+        #[cfg(feature = "frame")]
+        {
+            let (index, turns) = turns_during(open().await.unwrap().index()).await;
+            assert_eq!(index.unwrap().len(), 60_000);
+            assert!(turns > TURNS, "index: {turns} turns of others");
+        }
+        let table = open().await.unwrap();
+        let loader = seen(&table);
+        loader.get_row(0).await.unwrap();
+        let all: Vec<u64> = (0..50_000).map(|row| row * 7_919 % table.rows()).collect();
+        let (cost, turns) = turns_during(loader.explain_take(&all)).await;
+        assert!(cost.unwrap().ranges > 0 && turns > TURNS, "explain_take: {turns} turns of others");
+        // Its longest step is a small part of it.
+        let (_, took, longest) = standstill(loader.explain_take(&all)).await;
+        assert_leaves("explain_take", took, longest);
+
+        // A manifest of many columns.
+        let names: Vec<String> = (0..4_000).map(|number| format!("wide.column_{number}")).collect();
+        let columns = names.iter().map(|name| (name.as_str(), "i64"));
+        let schema = Schema::builder().index("id", "i64").group("wide", columns).build().unwrap();
+        let one = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+        let wide = names.iter().map(|name| (name.as_str(), one())).chain([("id", one())]);
+        let (raw, store) = memory();
+        write(store, schema, WriteOptions::default(), &[RecordBatch::try_from_iter(wide).unwrap()]).await.unwrap();
+        let (table, turns) = turns_during(Table::open_store(over(raw))).await;
+        assert_eq!(table.unwrap().schema().columns().len(), 4_001);
+        assert!(turns > TURNS, "open: {turns} turns of others");
+    });
+}
+
+#[test]
+fn taking_a_large_parquet_file_in_leaves_the_executor_to_others() {
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.parquet");
+    let batch = sized(150_000, 8).project(&[0, 1, 3]).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(std::fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let frame = Frame::parquet(&path).unwrap();
+    let settings = FrameSettings { workers: 1, partition_rows: 1 << 20, ..FrameSettings::default() };
+    let settings = settings.index(["log", "time"]).sequence_by(["log"]).order_by(["time"]);
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (table, took, longest) = standstill(ingest(&frame, memory().1, &settings, |_| {})).await;
+        assert_eq!(table.unwrap().rows(), 150_000);
+        println!("ingest: {took:?}, the executor stood still for {longest:?} at most");
+        // Where partitions begin is found in one pass through all rows.
+        assert!(longest < took / 6, "the executor stood still for {longest:?} of {took:?}");
+    });
+}
+
+#[test]
+fn a_row_of_a_slice_of_lists_is_written_on_its_thread() {
+    let _others = beside_others();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (rows, items) = (500, 1_000);
+        let mut lists = arrow_array::builder::LargeListBuilder::new(arrow_array::builder::Int64Builder::new());
+        for row in 0..rows {
+            lists.append_value((0..items).map(|item| Some(row * item)));
+        }
+        let batch = RecordBatch::try_from_iter([
+            ("id", Arc::new(Int64Array::from_iter_values(0..rows)) as ArrayRef),
+            ("lists", Arc::new(lists.finish())),
+        ])
+        .unwrap();
+        let schema = Schema::builder().index("id", "i64").group("lists", [("lists", "list<i64>")]).build().unwrap();
+        let writer = tetrys::TableWriter::create(memory().1, schema, WriteOptions::default()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        for row in 0..rows as usize {
+            let written = partition.write(&batch.slice(row, 1)).now_or_never();
+            written.unwrap_or_else(|| panic!("row {row} left its thread")).unwrap();
+        }
+        let table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        let all: Vec<u64> = (0..rows as u64).collect();
+        let read = table.row_loader().take(&all).await.unwrap();
+        assert_rows(&read, &batch, &all.into_iter().map(Some).collect::<Vec<_>>());
+    });
 }
 
 #[test]

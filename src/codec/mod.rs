@@ -14,3 +14,4 @@ mod zstd;
 pub use chain::{Chain, Step};
 pub use pco::NumberType;
 pub use preset::Preset;
+pub(crate) use preset::SAMPLE;

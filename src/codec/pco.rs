@@ -1,7 +1,7 @@
 //! Pco, one standalone file a page (`format-spec/codecs.md#pco`): numbers of one type, each component in pieces of its own.
 //!
 //! The pieces are known from the length of the values alone: a file's own claims are compared with them and never believed.
-//! What pco would allocate for a mode or window that no writer uses is refused before it is asked to.
+//! Modes and windows that no writer uses are refused before pco allocates memory for them.
 
 use ::pco::{
     ChunkConfig,

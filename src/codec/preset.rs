@@ -1,7 +1,7 @@
 //! Presets: which chains a column may get, and the choice among them.
 //!
-//! The choice is a pure function of (preset, column type, values of the first block of the chunk), so that the same rows and
-//! settings give the same bytes on any machine. Follows `format-spec/codecs.md#choice`.
+//! The choice is a pure function of preset, column type and some pages of the column, so the same rows and settings give the same
+//! bytes on any machine. A writer passes pages from all over the chunk. Follows `format-spec/codecs.md#choice`.
 
 use std::{fmt, str::FromStr};
 
@@ -14,9 +14,9 @@ use crate::{
 /// How much time to spend on size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Plain or LZ4 behind a shuffle, where that saves an eighth: reads at memory speed.
+    /// LZ4 behind a shuffle where that saves an eighth, plain elsewhere: reads at memory speed.
     Fast,
-    /// What saves a 32nd, and within a 64th the smallest of it: pco at its fastest level for numbers, Zstandard behind a shuffle.
+    /// Any chain that saves a 32nd, the smallest within a 64th: pco at its fastest level for numbers, Zstandard behind a shuffle.
     #[default]
     Balanced,
     /// The smallest of all chains, within a 64th: slow to write, slower to read.
@@ -48,8 +48,8 @@ impl Preset {
         }
     }
 
-    /// A later candidate wins if it saves one part in so many of what the best one so far takes: of plain, which is read without a
-    /// copy, and of one that is encoded, too.
+    /// A later candidate wins if it saves at least one n-th of the best size so far. The first n holds while plain is the best
+    /// (plain values are read without a copy), the second n afterwards.
     fn margins(self) -> (usize, usize) {
         match self {
             Self::Fast => (8, 8),
@@ -58,27 +58,58 @@ impl Preset {
         }
     }
 
-    /// The chain for one column of a chunk, from the values of its first block: the smallest candidate; a plainer chain, which is
-    /// read faster, wins unless a later one saves enough.
+    /// The chain for a column with these values: the smallest candidate. Plainer chains come first, because they are read faster;
+    /// a later chain wins only if it saves enough. Only the first 256 KiB count.
+    ///
+    /// ```
+    /// use tetrys::{ColumnType, Preset};
+    /// let counter: Vec<u8> = (0..10_000_i64).flat_map(i64::to_le_bytes).collect();
+    /// let chain = Preset::Balanced.choose(&"i64".parse::<ColumnType>()?, &counter)?;
+    /// assert!(chain.encode(&counter)?.len() < counter.len() / 100);
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Chain::encode`].
     pub fn choose(self, ty: &ColumnType, values: &[u8]) -> Result<Chain> {
-        let sample = &values[..values.len().min(SAMPLE)];
-        let mut best = (Chain::PLAIN, sample.len());
+        self.choose_for(ty, &[&values[..values.len().min(SAMPLE)]])
+    }
+
+    /// As [`Preset::choose`], for a column that is stored in several pages: each page is encoded alone, the sizes are added up.
+    /// All bytes of all pages count.
+    ///
+    /// # Errors
+    /// As [`Chain::encode`].
+    pub fn choose_for<P: AsRef<[u8]>>(self, ty: &ColumnType, pages: &[P]) -> Result<Chain> {
+        let plain = stored_size(&Chain::PLAIN, pages)?;
+        let mut best = (Chain::PLAIN, plain);
         for chain in self.candidates(ty)? {
             let is_slow = self == Self::Fast && chain.is_pco();
-            if is_slow && best.1 > sample.len() / 8 {
+            if is_slow && best.1 > plain / 8 {
                 continue;
             }
-            let size = chain.encode(sample)?.len();
+            let size = stored_size(&chain, pages)?;
             let margin = if best.0.is_plain() { self.margins().0 } else { self.margins().1 };
             let wins = size < best.1 && best.1 - size >= best.1.div_ceil(margin);
-            if wins && (!is_slow || size <= sample.len() / 64) {
+            if wins && (!is_slow || size <= plain / 64) {
                 best = (chain, size);
             }
         }
         Ok(best.0)
+    }
+
+    /// The chain for the rest of a column whose first page chose `current`: that of [`Preset::choose_for`] with these pages. Where
+    /// the two differ by less than a 256th in size, `current` stays: encoding again would gain nothing.
+    ///
+    /// # Errors
+    /// As [`Chain::encode`].
+    pub(crate) fn choose_again<P: AsRef<[u8]>>(self, ty: &ColumnType, current: &Chain, pages: &[P]) -> Result<Chain> {
+        let chosen = self.choose_for(ty, pages)?;
+        if chosen == *current {
+            return Ok(chosen);
+        }
+        let (before, after) = (stored_size(current, pages)?, stored_size(&chosen, pages)?);
+        Ok(if before.abs_diff(after) < before.max(after).div_ceil(256) { current.clone() } else { chosen })
     }
 
     /// Whether this preset could have chosen the chain for a column of this type.
@@ -126,10 +157,19 @@ impl Preset {
     }
 }
 
-/// Bytes of the first block that the choice looks at.
-const SAMPLE: usize = 256 << 10;
+/// Bytes of one page that the choice looks at.
+pub(crate) const SAMPLE: usize = 256 << 10;
 
-/// What a type says about its innermost values.
+/// Stored bytes of the values of these pages. A page that encoding would not make smaller is stored plain.
+fn stored_size<P: AsRef<[u8]>>(chain: &Chain, pages: &[P]) -> Result<usize> {
+    let sizes = pages.iter().map(|page| {
+        let values = page.as_ref();
+        if chain.is_plain() { Ok(values.len()) } else { Ok(chain.encode(values)?.len().min(values.len())) }
+    });
+    sizes.sum()
+}
+
+/// The innermost values of a type.
 struct Elements {
     width: u8,
     number: Option<NumberType>,

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::{Read, Seek},
+    sync::Arc,
 };
 
 use arrow_array::RecordBatch;
@@ -18,6 +19,7 @@ use crate::{
         SequenceTracker, index_reader, read_hashes, read_layout,
     },
     id::{Hash, ObjectRef},
+    offload::{Stop, offload_large},
     schema::Schema,
     store::Store,
     write::{PartObjects, Receipt, WrittenGroup},
@@ -46,6 +48,7 @@ pub struct MergeInto<'a> {
 /// receipt says; errors of the store.
 pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> Result<Vec<Segment>> {
     let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners } = into;
+    let shared = Arc::new(schema.clone());
     let mut segments: Vec<Segment> = Vec::new();
     let parts: Vec<(&Receipt, &PartObjects)> =
         receipts.iter().filter_map(|receipt| receipt.parts.as_ref().map(|parts| (receipt, parts))).collect();
@@ -57,7 +60,8 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
             rows <= segment_rows.min(MAX_SEGMENT_ROWS)
         });
         let (here, after) = rest.split_at(taken.count().max(1));
-        let segment = merge_segment(store, schema, here, &mut tracker, (first_row, owners)).await?;
+        let segment;
+        (segment, tracker) = merge_segment(store, &shared, here, tracker, (first_row, owners)).await?;
         first_row += segment.rows;
         segments.push(segment);
         rest = after;
@@ -67,19 +71,25 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
 
 async fn merge_segment(
     store: &Store,
-    schema: &Schema,
+    schema: &Arc<Schema>,
     parts: &[(&Receipt, &PartObjects)],
-    tracker: &mut SequenceTracker,
+    mut tracker: SequenceTracker,
     (first_row, owners): (u64, &BTreeMap<u32, u32>),
-) -> Result<Segment> {
+) -> Result<(Segment, SequenceTracker)> {
     let session = parts.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session);
     let mut index = SegmentIndex::new(schema)?;
     for (receipt, part) in parts {
         let bytes = get_part(store, session, &part.index).await?;
         let before = index.rows;
-        for batch in index_reader(bytes, schema, receipt.rows)? {
-            index.push(&batch?, tracker)?;
-        }
+        let (schema, rows) = (Arc::clone(schema), receipt.rows);
+        (index, tracker) = offload_large(work(rows), move |stop| {
+            for batch in index_reader(bytes, &schema, rows)? {
+                stop.check()?;
+                index.push(&batch?, &mut tracker)?;
+            }
+            Ok((index, tracker))
+        })
+        .await?;
         if index.rows - before != receipt.rows {
             return Err(Error::corrupt(format!(
                 "index of partition {}: {} rows, its receipt says {}",
@@ -93,7 +103,12 @@ async fn merge_segment(
     for number in 0..schema.groups().len() {
         groups.push(merge_group(store, schema, parts, session, (number, owners)).await?);
     }
-    index.finish(store, first_row, groups).await
+    Ok((index.finish(store, first_row, groups).await?, tracker))
+}
+
+/// Bytes of work that the index of so many rows is, about.
+fn work(rows: u64) -> usize {
+    usize::try_from(rows.saturating_mul(16)).unwrap_or(usize::MAX)
 }
 
 /// The index of a segment on its way to the store.
@@ -152,14 +167,17 @@ impl SegmentIndex {
     /// # Errors
     /// Errors of the store.
     pub async fn finish(self, store: &Store, first_row: u64, groups: Vec<GroupSegment>) -> Result<Segment> {
-        let index = put_file(store, "index", self.writer.finish(&self.sequences)?).await?;
+        let Self { writer, statistics, sequences, rows, continues } = self;
+        let count = sequences.len() as u64;
+        let file = offload_large(work(rows), move |_| writer.finish(&sequences)).await?;
+        let index = put_file(store, "index", file).await?;
         Ok(Segment {
             first_row,
-            rows: self.rows,
-            sequences: self.sequences.len() as u64,
-            continues: self.continues,
+            rows,
+            sequences: count,
+            continues,
             index,
-            statistics: self.statistics.into_iter().map(Collector::finish).collect(),
+            statistics: statistics.into_iter().map(Collector::finish).collect(),
             groups,
         })
     }
@@ -259,21 +277,26 @@ async fn get_part(store: &Store, session: Uuid, part: &ObjectRef) -> Result<Byte
 /// Stores a finished temporary file under the hash of its bytes.
 async fn put_file(store: &Store, folder: &str, mut file: File) -> Result<ObjectRef> {
     let failed = |error: std::io::Error| Error::from(error).at("reading a segment back from its temporary file");
-    file.rewind().map_err(failed)?;
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 1 << 20];
-    let mut bytes = 0;
-    loop {
-        match file.read(&mut buffer).map_err(failed)? {
-            0 => break,
-            read => {
-                hasher.update(&buffer[..read]);
-                bytes += read as u64;
+    let size = usize::try_from(file.metadata().map_err(failed)?.len()).unwrap_or(usize::MAX);
+    let hash = move |stop: &Stop| {
+        file.rewind().map_err(failed)?;
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = vec![0; 1 << 20];
+        let mut bytes = 0;
+        loop {
+            stop.check()?;
+            match file.read(&mut buffer).map_err(failed)? {
+                0 => break,
+                read => {
+                    hasher.update(&buffer[..read]);
+                    bytes += read as u64;
+                }
             }
         }
-    }
-    file.rewind().map_err(failed)?;
-    let object = ObjectRef { blake3: Hash(*hasher.finalize().as_bytes()), bytes };
-    store.put_file(&format!("{folder}/{}.parquet", object.blake3), file, bytes).await?;
+        file.rewind().map_err(failed)?;
+        Ok((file, ObjectRef { blake3: Hash(*hasher.finalize().as_bytes()), bytes }))
+    };
+    let (file, object) = offload_large(size, hash).await?;
+    store.put_file(&format!("{folder}/{}.parquet", object.blake3), file, object.bytes).await?;
     Ok(object)
 }

@@ -13,6 +13,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
+    offload::offload_large,
     store::{Listed, Put, Store},
 };
 
@@ -154,7 +155,9 @@ pub async fn load_sealed(store: &Store, version: u64) -> Result<(Manifest, Hash,
             }
             _ => error,
         })?;
-        let (manifest, hash) = Manifest::parse(&bytes, version).map_err(place)?;
+        let held = bytes.clone();
+        let parsed = offload_large(bytes.len(), move |_| Manifest::parse(&held, version)).await;
+        let (manifest, hash) = parsed.map_err(place)?;
         Ok((manifest, hash, bytes))
     };
     store.twice_where_damaged(read).await

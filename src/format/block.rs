@@ -58,6 +58,22 @@ impl EncodedPage {
         length.map_or(0, |length| u64::from(u32::from_le_bytes(*length)))
     }
 
+    /// The same page encoded by another chain; `from` is the chain that it was encoded by.
+    ///
+    /// # Errors
+    /// `Corrupt` where the page is not encoded by `from`.
+    pub(crate) fn recoded(&self, from: &Chain, to: &Chain) -> Result<Self> {
+        let mut cursor = Cursor::new(&self.0, "page");
+        let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
+        let flags = cursor.u32()?;
+        let structure = cursor.take(structure_len)?.to_vec();
+        cursor.pad8()?;
+        let stored = Bytes::copy_from_slice(cursor.take(stored_len)?);
+        let chain = if flags == u32::from(STORED_PLAIN) { &Chain::PLAIN } else { from };
+        let values = chain.decode(stored, values_len)?.to_vec();
+        encode_page(to, &CanonicalPage { structure, values })
+    }
+
     /// A page from what [`EncodedPage::unsigned`] gave.
     pub fn from_unsigned(bytes: Vec<u8>) -> Self {
         Self(bytes)

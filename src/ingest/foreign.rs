@@ -70,7 +70,7 @@ impl Foreign {
         })
     }
 
-    /// What a column says of it.
+    /// The properties of a column that describe it.
     pub(super) fn properties(self) -> Vec<(&'static str, Value)> {
         let named = |name: String| (ARROW, Value::from(name));
         match self {
@@ -84,7 +84,7 @@ impl Foreign {
         }
     }
 
-    /// What a column says that its values were.
+    /// The type of the values before they were stored, from the properties of the column.
     pub(super) fn said(properties: &BTreeMap<String, Value>) -> Option<Self> {
         let name = properties.get(ARROW)?.as_str()?;
         let number = |key: &str| properties.get(key)?.as_i64();
@@ -108,7 +108,8 @@ impl Foreign {
         })
     }
 
-    /// What a column says that its values were, where values of its type can be that: someone may have set the properties.
+    /// The type of the values before they were stored, from the properties of the column. Users can set properties, so it is `None`
+    /// where values of the column's type cannot have been that.
     pub(super) fn of_column(ty: &ColumnType, properties: &BTreeMap<String, Value>) -> Option<Self> {
         let foreign = Self::said(properties)?;
         let (_, own) = Self::of(&foreign.arrow())?;
@@ -249,7 +250,7 @@ impl Foreign {
     }
 }
 
-/// What stands in a list.
+/// The items of a list.
 pub(super) fn unlisted(ty: &ColumnType) -> Option<ColumnType> {
     match ty {
         ColumnType::List(item) => Some((**item).clone()),

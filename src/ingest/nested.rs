@@ -54,7 +54,8 @@ pub(super) fn said(within: &[Within]) -> Option<(String, Value)> {
     (!said.is_empty()).then(|| (NESTED.to_owned(), said.into()))
 }
 
-/// What stands around the column `name`, and its name inside; nothing for one that was renamed since, or says no such thing.
+/// The struct around the column `name`, and its name inside; `None` where the column was renamed since, or its properties name
+/// no struct.
 pub(super) fn around(name: &str, properties: &BTreeMap<String, Value>) -> Option<(Vec<Within>, String)> {
     let mut rest = name;
     let mut around = Vec::new();

@@ -16,6 +16,7 @@ use futures::future::try_join_all;
 
 use crate::{
     error::{Error, Result},
+    offload::{next_of, offload},
     schema::Schema,
     store::Store,
     table::{Table, TableWriter},
@@ -23,7 +24,7 @@ use crate::{
     write::{Receipt, WriteOptions},
 };
 
-/// What becomes of what is taken in.
+/// The table or version that the rows become.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// A new table.
@@ -101,15 +102,19 @@ where
         workers => workers,
     };
     let jobs = (0..workers.min(partitions.len())).map(|_| {
-        let (writer, rows, partitions) = (Arc::clone(&writer), Arc::clone(&rows), Arc::clone(&partitions));
-        let (next, done, progress) = (Arc::clone(&next), Arc::clone(&done), Arc::clone(&progress));
+        let (writer, partitions) = (Arc::clone(&writer), Arc::clone(&partitions));
+        let (rows, next, done, progress) = (Arc::clone(&rows), Arc::clone(&next), Arc::clone(&done), Arc::clone(&progress));
         tokio::spawn(async move {
             let mut receipts = Vec::new();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(range) = partitions.get(number) else { return Ok(receipts) };
                 let report = |rows| progress(done.fetch_add(rows, Ordering::Relaxed) + rows);
-                let written = async { write_partition(&writer, number, rows(range.clone())?, report).await };
+                let (rows, range) = (Arc::clone(&rows), range.clone());
+                let written = async {
+                    let batches = offload(move |_| rows(range)).await?;
+                    write_partition(&writer, number, batches, report).await
+                };
                 receipts.push(written.await.inspect_err(|_| {
                     // The table will not be: nobody starts another partition.
                     next.store(partitions.len(), Ordering::Relaxed);
@@ -127,13 +132,15 @@ where
 async fn write_partition(
     writer: &TableWriter,
     number: usize,
-    batches: impl Iterator<Item = Result<RecordBatch>>,
+    mut batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     progress: impl Fn(u64),
 ) -> Result<Receipt> {
     let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 partitions"))?;
     let mut partition = writer.partition_at(number)?;
-    for batch in batches {
-        let batch = batch?;
+    loop {
+        let (batch, rest) = next_of(batches).await?;
+        let Some(batch) = batch.transpose()? else { break };
+        batches = rest;
         partition.write(&batch).await?;
         progress(batch.num_rows() as u64);
         // A worker that never waits would keep the others of a small runtime from starting.

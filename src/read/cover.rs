@@ -12,7 +12,7 @@ use crate::{
 pub struct GroupCost {
     /// The columns it holds.
     pub columns: Vec<ColumnId>,
-    /// What reading one row of it costs, e.g. stored bytes a row plus the bytes that one request is worth.
+    /// The cost of reading one row of it, e.g. stored bytes a row plus the bytes that one request is worth.
     pub cost: u64,
 }
 

@@ -18,7 +18,7 @@ use crate::{
 /// The rows of a block of one column, decoded.
 pub type Page = Arc<ArrayData>;
 
-/// What is known of a group when its blocks are decoded.
+/// The facts about a group that decoding its blocks needs.
 #[derive(Debug)]
 pub(super) struct GroupTypes {
     /// Every column of the group, in page order.
@@ -87,7 +87,7 @@ fn decode_one(types: &GroupTypes, chains: &[Chain], block: &BlockRead, page: usi
 }
 
 impl GroupTypes {
-    /// What a page of a block must be, by its number and its chain.
+    /// The place, type and chain that a page of a block must have.
     pub(super) fn place<'a>(&'a self, block: &BlockRead, page: usize, chain: Option<&'a Chain>) -> Result<PagePlace<'a>> {
         let (ty, chain) = self.types.get(page).zip(chain).ok_or_else(|| Error::internal(format!("no column {page}")))?;
         let number = u16::try_from(page).map_err(|_| Error::internal("over 65,534 pages"))?;

@@ -28,27 +28,27 @@ use crate::{
     threads::{others_for, share, share_in_order},
 };
 
-/// What is read on the thread that asks for it, at most: stored bytes to decode, about a millisecond of work. More is done off the
-/// executor.
+/// Work of a read, in stored bytes to decode, that is done on the calling thread at most: 1 MiB takes about a millisecond.
+/// Larger reads are done off the executor.
 const HERE: u64 = 1 << 20;
-/// What counts as one such byte: so many bytes that are stored as they are, or that come out of decoding ..
+/// Plain bytes that are copied, or decoded bytes that come out, in the time in which one stored byte is decoded.
 const BYTES_AS_ONE: u64 = 4;
-/// .. and how many such bytes each value that is put into its place counts.
+/// Work of putting one value into its place, in stored bytes to decode.
 const VALUE: u64 = 32;
-/// Stored bytes of a group above which threads share its decoding ..
+/// Several threads decode a group of more stored bytes than this.
 const PARALLEL_ABOVE: u64 = 1 << 20;
-/// .. and above which they share it where all values are plain: bytes that one core reads and another copies cost more than
-/// what two save each other, until the memory that they are copied to is more than what was used just now.
+/// Several threads copy a group of plain values of more bytes than this. Below, moving bytes between the caches of two cores costs
+/// more time than the second core saves.
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
-/// Stored bytes of a group that one thread reads, checks and copies at a time: few enough to stay in its cache meanwhile.
+/// A thread reads, checks and copies so many stored bytes of a group at a time, so that they stay in its cache.
 const PIECE: u64 = 256 << 10;
-/// Stored bytes of a group that a thread takes on at a time where several do: enough to be worth waking it.
+/// Where several threads share a group, each takes pieces of so many stored bytes: enough to be worth waking it.
 const SHARED_PIECE: u64 = 512 << 10;
 
 /// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives
 /// each wanted column with its rows; blocks of which only some rows were wanted are kept in `kept`.
 ///
-/// What takes a thread about a millisecond or less is done here, more of it off the executor. Dropping the future ends that soon.
+/// Work of about a millisecond or less is done here, longer work off the executor. Dropping the future ends that work soon.
 ///
 /// # Errors
 /// `Corrupt` where stored bytes are not what was written or not there; errors of the store.
@@ -76,7 +76,7 @@ pub async fn execute(
         let fetched = boarded.arrive().await?;
         let mut plan = ReadPlan { groups: std::mem::take(&mut boarded.plan.groups) };
         if boarded.joins() {
-            // Whoever waited for the same blocks may have decoded them.
+            // Another read that waited for the same blocks may have decoded them.
             for group in &mut plan.groups {
                 group.look_again(kept, |_| true);
             }
@@ -94,7 +94,7 @@ pub async fn execute(
     }
 }
 
-/// What the schema says of a group of a plan.
+/// Names and types of a group of a plan, from the schema.
 #[derive(Clone)]
 struct Described {
     types: Arc<GroupTypes>,
@@ -239,7 +239,7 @@ pub(super) fn store_of(stores: &BTreeMap<u32, Store>, owner: u32) -> Result<&Sto
     stores.get(&owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))
 }
 
-/// What the layout says is there is not: somebody took it away.
+/// An object that the layout names is missing: a garbage collection deleted it, or it was lost.
 pub(super) fn lost(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),

@@ -7,30 +7,28 @@
 
 use std::{
     collections::BTreeMap,
-    process,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use bytes::Bytes;
-use futures::{
-    FutureExt, StreamExt,
-    future::{BoxFuture, Shared, WeakShared},
-    stream,
-};
-use tokio::runtime::{Handle, Id};
-
 use super::{
     execute::{lost, store_of},
-    kept::{Kept, patiently},
+    kept::Kept,
     plan::{Coalesce, GroupPlan, RangeRead, ReadPlan, Stretch},
 };
 use crate::{
     error::{Error, Result},
     id::ChunkId,
+    once::{Lane, lane, patiently},
     store::{SPLIT_ABOVE, Store, range_parts},
+};
+use bytes::Bytes;
+use futures::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, Shared, WeakShared},
+    stream,
 };
 
 /// Requests of one read on their way at a time.
@@ -41,10 +39,7 @@ type Answer = std::result::Result<Arc<[Bytes]>, Arc<Mutex<Option<Error>>>>;
 type Flight = Shared<BoxFuture<'static, Answer>>;
 type WeakFlight = WeakShared<BoxFuture<'static, Answer>>;
 
-/// The process and the runtime that drive a flight.
-type Lane = (u32, Option<Id>);
-
-/// What is on its way.
+/// The ranges on their way.
 #[derive(Default)]
 pub(super) struct Flights(Mutex<BTreeMap<Place, Entry>>);
 
@@ -101,7 +96,7 @@ impl Flights {
     /// Looks who fetches bytes of the plan already, and begins to fetch the others. Blocks that were kept since the plan was made
     /// are not fetched either.
     pub(super) fn board(&self, stores: &BTreeMap<u32, Store>, mut plan: ReadPlan, kept: &Kept) -> Result<Boarded<'_>> {
-        let lane = (process::id(), Handle::try_current().ok().map(|runtime| runtime.id()));
+        let lane = lane();
         let mut held = patiently(&self.0);
         let mut joined = Vec::with_capacity(plan.groups.len());
         for group in &mut plan.groups {

@@ -3,40 +3,23 @@
 //! and not all is kept, up to a bound; one that came out whole is not, or a scan would drive out everything else. What is
 //! evicted is the map's decision (`quick_cache`).
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, TryLockError},
-    thread,
-};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use quick_cache::{Weighter, unsync::Cache};
 
 use super::{decode::Page, flights::Flights, gather::Gather, layout::BlockPlace};
-use crate::error::Result;
+use crate::{error::Result, once::patiently};
 
-/// What a page takes beside its values, about.
+/// Bytes that a page takes beside its values, about.
 const BESIDE: usize = 256;
-/// What a page is expected to take: for the size of the map alone.
+/// Expected bytes of a page; only the initial size of the map depends on it.
 const USUAL: usize = 16 << 10;
-/// How often a thread lets others run before it reads without what they share.
-const PATIENCE: usize = 1_000;
 
-/// What all who read through it share: decoded pages of blocks, at most so many bytes of them, and the ranges on their way.
+/// The state that all readers of a loader share: decoded pages of blocks, up to a bound in bytes, and the ranges on their way.
 pub struct KeptBlocks {
     bytes: usize,
     pages: Mutex<Option<Cache<PageKey, Page, Weight>>>,
     flights: Flights,
-}
-
-/// What a lock guards, once nobody else looks. A forked child may find the lock held for ever, so nobody waits for long.
-pub(super) fn patiently<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    for _ in 0..PATIENCE {
-        match lock.try_lock() {
-            Ok(held) => return Some(held),
-            Err(TryLockError::Poisoned(held)) => return Some(held.into_inner()),
-            Err(TryLockError::WouldBlock) => thread::yield_now(),
-        }
-    }
-    None
 }
 
 /// A page of a block: of which table of a loader, of which of its column groups, which block, which page.
@@ -63,7 +46,7 @@ impl KeptBlocks {
         Self { bytes, pages: Mutex::default(), flights: Flights::default() }
     }
 
-    /// What is on its way.
+    /// The ranges on their way.
     pub(super) fn flights(&self) -> &Flights {
         &self.flights
     }
@@ -79,7 +62,7 @@ impl std::fmt::Debug for KeptBlocks {
     }
 }
 
-/// What is kept of one table of a loader.
+/// The kept pages of one table of a loader.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// Of all of its tables.

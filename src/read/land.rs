@@ -28,9 +28,9 @@ use crate::{
 
 /// Stored bytes from which a page is read by itself, on average: another read costs less than copying them.
 const LONG: u64 = 32 << 10;
-/// What is read of a page to learn what stands before its values: of one row that is all.
+/// Bytes that are read first of a page, to parse its head; a page of one row has no more before its values.
 const HEAD: usize = 64;
-/// What follows the values of a page at most: less than 8 bytes of padding, and the checksum.
+/// Most bytes behind the values of a page: less than 8 bytes of padding, and the checksum.
 const AFTER: usize = 16;
 
 /// The columns of one group that are read to where they stay.
@@ -52,7 +52,7 @@ struct Column {
     places: Vec<Range<u64>>,
 }
 
-/// What stands before the values of a page, and how many bytes follow them.
+/// The parsed head of a page, and the number of bytes behind its values.
 struct Head {
     bytes: Vec<u8>,
     parsed: PageHead,

@@ -53,14 +53,14 @@ pub struct GroupRequest<'a> {
     pub kept: &'a Kept,
 }
 
-/// What will be read for some rows.
+/// The reads that some rows need.
 #[derive(Clone, Debug)]
 pub struct ReadPlan {
     /// One for each column group.
     pub groups: Vec<GroupPlan>,
 }
 
-/// What will be read of one column group.
+/// The reads of one column group.
 #[derive(Clone, Debug)]
 pub struct GroupPlan {
     /// Its number in the schema.
@@ -88,7 +88,7 @@ pub struct BlockRead {
     pub rows: u32,
     /// Seeds its checksums.
     pub seed: ChunkSeed,
-    /// What of it is read.
+    /// The part of the block that is read.
     pub bytes: BlockBytes,
     /// Whether it is kept once it is decoded: some of its rows are wanted, and not all.
     pub keep: bool,
@@ -106,14 +106,14 @@ pub enum BlockBytes {
 }
 
 impl RangeRead {
-    /// What the store is asked for.
+    /// The request for it.
     pub(super) fn request(&self) -> RangeRequest {
         RangeRequest::new(self.chunk.object_name(), self.chunk_bytes, self.range.clone())
     }
 }
 
 impl BlockBytes {
-    /// How many they are.
+    /// The number of these bytes.
     pub fn stored(&self) -> u64 {
         self.stretches().iter().map(|stretch| stretch.within.len() as u64).sum()
     }
@@ -341,7 +341,7 @@ impl Ranges {
 /// Ranges that are looked at for one of the same chunk: a window over shared blocks meets few chunks.
 const LOOK_BACK: usize = 8;
 
-/// What a plan will cost: what a counting store sees when it is executed.
+/// The cost of a plan: the requests and bytes that a counting store sees when the plan is executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Explain {
     /// One for each column group read.
@@ -393,7 +393,7 @@ impl Explain {
 }
 
 impl ReadPlan {
-    /// What the plan costs; `name` gives the names of a group and of its wanted columns.
+    /// The cost of the plan; `name` gives the names of a group and of its wanted columns.
     pub fn explain(&self, name: impl Fn(&GroupPlan) -> (String, Vec<String>)) -> Explain {
         let mut total = Explain::default();
         for group in &self.groups {

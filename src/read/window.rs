@@ -81,7 +81,7 @@ impl<const N: usize> TryFrom<[i64; N]> for Window {
     }
 }
 
-/// What a window does where its sequence ends.
+/// The rule for windows that reach beyond the end of their sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
     /// Missing rows are null and false in the mask.
@@ -282,7 +282,7 @@ pub fn window(sequences: &Sequences, row: u64, offsets: &Offsets, edge: Edge) ->
 }
 
 impl Edge {
-    /// What becomes of the missing rows of a window in time around `row`.
+    /// Applies the rule to the missing rows of a window in time around `row`.
     ///
     /// # Errors
     /// `Invalid` for a missing row under [`Edge::Error`].

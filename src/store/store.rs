@@ -15,7 +15,6 @@ use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
-use tokio::sync::OnceCell;
 
 use super::allowed::Place;
 use super::cache::{Cache, Trial};
@@ -27,7 +26,7 @@ use super::ranges::RangeRequest;
 use super::remote::{self, Machine, Remote};
 use super::upload::PART;
 use super::wire::{Wire, reading};
-use crate::{Error, ErrorKind, Result, threads};
+use crate::{Error, ErrorKind, Result, once::Once, threads};
 
 /// What became of a create-only write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +90,7 @@ pub(super) struct Reached {
     /// Answers come over plain HTTP.
     pub(super) plain: bool,
     /// Set once the store was seen to keep create-only puts.
-    keeps_conditions: Arc<OnceCell<()>>,
+    keeps_conditions: Arc<Once<()>>,
     /// Present where only this machine can say who we are.
     machine: Option<Machine>,
 }
@@ -427,22 +426,23 @@ impl Store {
     /// believed. Otherwise as [`Store::put_new`].
     pub async fn ensure_create_only(&self) -> Result<()> {
         let Some(remote) = self.inner.remote.as_ref().filter(|remote| !remote.single_writer) else { return Ok(()) };
-        let asked = || async {
+        let store = self.clone();
+        let asked = async move {
             let name = format!("sessions/probe-{}", uuid::Uuid::new_v4());
-            self.put_new(&name, "first".into()).await?;
-            let second = self.put_new(&name, "second".into()).await;
-            let _ = self.delete(&name).await;
+            store.put_new(&name, "first".into()).await?;
+            let second = store.put_new(&name, "second".into()).await;
+            let _ = store.delete(&name).await;
             match second? {
                 Put::AlreadyThere => Ok(()),
                 Put::Created => Err(Error::unsupported(format!(
                     "{}: the store ignores create-only puts (If-None-Match): of two writers at a time both would win, and one \
                      would lose its rows; write elsewhere, or promise with the store option single_writer=true that nobody else \
                      writes",
-                    self.inner.url
+                    store.inner.url
                 ))),
             }
         };
-        remote.keeps_conditions.get_or_try_init(asked).await.map(|_| ())
+        remote.keeps_conditions.get_or_load(|| Box::pin(asked)).await
     }
 
     /// Writes an object under a name that stands for its content.

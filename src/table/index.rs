@@ -18,6 +18,7 @@ use crate::{
     error::{Error, Result, short},
     format::{Locator, index_columns_reader},
     index::{self, is_locator, locate, locator_column, with_locators},
+    offload::offload_large,
     schema::ColumnId,
     threads::{share, threads},
 };
@@ -90,14 +91,19 @@ impl Table {
     }
 
     async fn index_of(&self, columns: Option<Vec<usize>>) -> Result<Index> {
-        if let Some(view) = self.view() {
-            return self.index_of_view(view, columns).await;
+        if self.view().is_some() {
+            return self.index_of_view(columns).await;
         }
         let tag = Locator::tag(self.manifest().table, self.version());
         let objects = self.index_objects_and_sequences().await?;
         let columns = columns.unwrap_or_else(|| (0..self.schema().index().len()).collect());
-        let whole = self.frame_of(&objects, &columns)?;
-        let frame = with_locators(&whole, tag, 0..self.rows().cast_signed())?;
+        let (table, wanted) = (self.clone(), columns.clone());
+        let (whole, frame) = offload_large(self.index_work(&objects, columns.len() + 1), move |_| {
+            let whole = table.frame_of(&objects, &wanted)?;
+            let frame = with_locators(&whole, tag, 0..table.rows().cast_signed())?;
+            Ok((whole, frame))
+        })
+        .await?;
         let named = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place));
         let index = named.map(|(_, column)| (column.name.clone(), column.id)).collect();
         let Source { columns, .. } = Source::of_table(self, None);

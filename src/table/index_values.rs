@@ -7,12 +7,13 @@ use std::sync::{Arc, PoisonError};
 use arrow_array::{ArrayRef, UInt64Array, new_empty_array};
 use arrow_select::{concat::concat, take::take};
 use bytes::Bytes;
+use futures::FutureExt;
 
 use super::{source::Source, version::Table};
 use crate::{
     error::{Error, Result},
     format::index_columns_reader,
-    offload::{Stop, offload},
+    offload::{Stop, offload_large},
     schema::{self, ColumnId, ColumnPattern, ColumnType},
 };
 
@@ -20,16 +21,19 @@ impl Table {
     /// The values of an index column in every row, kept once a read asked for them.
     async fn index_values(&self, id: ColumnId) -> Result<ArrayRef> {
         let held = Arc::clone(self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default());
-        let load = || async {
-            let objects = self.index_objects().await?;
-            let table = self.clone();
-            offload(move |stop| table.index_column(objects, id, stop)).await
+        let table = self.clone();
+        let load = || {
+            async move {
+                let objects = table.index_objects().await?;
+                offload_large(table.index_work(&objects, 1), move |stop| table.index_column(objects, id, stop)).await
+            }
+            .boxed()
         };
-        held.get_or_try_init(load).await.cloned()
+        held.get_or_load(load).await
     }
 
     /// Decodes one index column of all segments.
-    fn index_column(&self, objects: Vec<Bytes>, id: ColumnId, stop: &Stop) -> Result<ArrayRef> {
+    pub(super) fn index_column(&self, objects: Vec<Bytes>, id: ColumnId, stop: &Stop) -> Result<ArrayRef> {
         let schema = &self.manifest().schema;
         let found = schema.index().enumerate().find(|(_, column)| column.id == id);
         let (place, column) = found.ok_or_else(|| Error::internal(format!("no index column {}", id.0)))?;
@@ -52,7 +56,9 @@ impl Source {
     /// An index column at rows of the table; null where there is none.
     pub(super) async fn index_at(&self, id: ColumnId, rows: &[Option<u64>]) -> Result<ArrayRef> {
         let values = self.table.index_values(id).await?;
-        take(&values, &UInt64Array::from(rows.to_vec()), None).map_err(|error| Error::internal(format!("index rows: {error}")))
+        let rows = UInt64Array::from(rows.to_vec());
+        let failed = |error| Error::internal(format!("index rows: {error}"));
+        offload_large(8 * rows.len(), move |_| take(&values, &rows, None).map_err(failed)).await
     }
 
     /// The type of an index column.

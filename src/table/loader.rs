@@ -10,7 +10,6 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use arrow_select::interleave::interleave;
 use futures::future::{join, join_all, try_join_all};
-use tokio::sync::OnceCell;
 
 use super::{
     index_values,
@@ -22,6 +21,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     offload::{Stop, offload, yield_now},
+    once::Once,
     read::{Coalesce, Edge, Explain, Kept, KeptBlocks, Window, window},
     schema::{self, ColumnId, ColumnType},
 };
@@ -39,7 +39,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct RowLoader {
     /// Set from the beginning, but for the loader of a view, whose first read sets it.
-    sources: Arc<OnceCell<Arc<[Source]>>>,
+    sources: Arc<Once<Arc<[Source]>>>,
     view: Option<Table>,
     len: u64,
     columns: Vec<Wanted>,
@@ -91,11 +91,11 @@ struct Part<'a> {
 /// What was read of a source: of a part (its number) a column.
 type Found = BTreeMap<(usize, ColumnId), ArrayRef>;
 
-/// Bytes of decoded blocks that a loader keeps where nothing else is said.
+/// Bytes of decoded blocks that a loader keeps by default.
 const KEEP: usize = 64 << 20;
-/// Rows, windows or values that are worked out on the thread that asks for them, at most: about a millisecond of work.
+/// Positions that are looked up, or values that are assembled, on the calling thread at most: about a millisecond of work.
 const FEW: usize = 16 << 10;
-/// Windows that are worked out before other futures of the executor get their turn.
+/// After so many windows, `get_windows` and `explain_windows` let other futures of the executor run.
 const WINDOWS_AT_ONCE: usize = 256;
 
 impl RowLoader {
@@ -122,11 +122,11 @@ impl RowLoader {
         self.sources.get().map(|sources| &**sources).unwrap_or_default()
     }
 
-    /// Opens the tables behind a view: what every read begins with.
+    /// Opens the tables behind a view. Every read calls this first.
     async fn bind(&self) -> Result<()> {
         if let Some(view) = &self.view {
             let view = view.clone();
-            self.sources.get_or_try_init(|| view.bound_sources()).await?;
+            self.sources.get_or_load(|| view.bound_sources()).await?;
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl RowLoader {
             typed.map(move |(name, id, ty)| (number, name, id, ty))
         });
         let loader = Self::of_columns(columns, index, len);
-        Self { sources: Arc::new(OnceCell::from(sources)), ..loader }
+        Self { sources: Arc::new(Once::from(sources)), ..loader }
     }
 
     /// A loader that has no sources yet: of the source, the name, the id and the type of each group column, and of each index
@@ -309,14 +309,7 @@ impl RowLoader {
     /// As [`RowLoader::get_row`].
     pub async fn take(&self, positions: &[u64]) -> Result<Rows> {
         self.bind().await?;
-        let slots = match positions.len() <= FEW {
-            true => self.slots(positions)?,
-            false => {
-                let (loader, positions) = (self.clone(), positions.to_vec());
-                offload(move |_| loader.slots(&positions)).await?
-            }
-        };
-        self.read(slots).await
+        self.read(self.slots_of(positions).await?).await
     }
 
     /// What reading the window around a position costs; `0..=0` for the row alone.
@@ -370,7 +363,7 @@ impl RowLoader {
     /// As [`RowLoader::take`].
     pub async fn explain_take(&self, positions: &[u64]) -> Result<Explain> {
         self.bind().await?;
-        self.explain_parts(&[Part { columns: self.every_column(), slots: &self.slots(positions)? }]).await
+        self.explain_parts(&[Part { columns: self.every_column(), slots: &self.slots_of(positions).await? }]).await
     }
 
     async fn explain_parts(&self, parts: &[Part<'_>]) -> Result<Explain> {
@@ -381,7 +374,7 @@ impl RowLoader {
                 let groups = self.groups(number, parts)?;
                 let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
                 let plan = source.plan(wanted, &groups, self.coalesce, self.kept(number)).await?;
-                total = total.and(source.explain(&plan.plan));
+                total = total.and(source.explain(plan.plan).await?);
             }
         }
         Ok(total)
@@ -399,7 +392,15 @@ impl RowLoader {
         (0..self.columns.len()).collect()
     }
 
-    /// The rows at positions.
+    /// The rows at positions; those of many positions are found off the executor.
+    async fn slots_of(&self, positions: &[u64]) -> Result<Slots> {
+        if positions.len() <= FEW {
+            return self.slots(positions);
+        }
+        let (loader, positions) = (self.clone(), positions.to_vec());
+        offload(move |_| loader.slots(&positions)).await
+    }
+
     fn slots(&self, positions: &[u64]) -> Result<Slots> {
         for position in positions {
             self.check(*position)?;

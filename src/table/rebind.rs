@@ -108,7 +108,7 @@ impl Table {
         }
         let bound = Self::of(self.store().clone(), self.manifest().clone(), self.manifest_hash(), self.inner.allowed.clone());
         let opened = bound.open_sources(&given).await?;
-        let _ = bound.inner.sources.set(opened);
+        bound.inner.sources.set(opened);
         Ok(bound)
     }
 }

@@ -236,7 +236,7 @@ impl ViewWriter {
         let saved = Table::of(store, saved.manifest().clone(), saved.manifest_hash(), allowed.into_iter().collect());
         // They are open already, and so need not be found by their URLs.
         let tables = self.index.sources.iter().map(|source| source.table.clone()).collect();
-        let _ = saved.inner.sources.set(tables);
+        saved.inner.sources.set(tables);
         Ok(SavedView { table: saved, unpinned: session.unpinned })
     }
 

@@ -19,7 +19,7 @@ use crate::{
     store::Store,
 };
 
-/// Rows times column groups that are planned on the thread that asks for them, at most: about a millisecond of work.
+/// Rows times column groups that are planned on the calling thread at most: about a millisecond of work.
 const FEW: usize = 8 << 10;
 
 /// A row of a table; −1 stands for none.
@@ -275,8 +275,16 @@ impl Source {
         found
     }
 
-    /// What a plan costs.
-    pub(super) fn explain(&self, plan: &ReadPlan) -> Explain {
+    /// What a plan costs; that of many rows is added up off the executor.
+    pub(super) async fn explain(&self, plan: ReadPlan) -> Result<Explain> {
+        if plan.groups.iter().map(|group| group.rows.len()).sum::<usize>() <= FEW {
+            return Ok(self.explain_here(&plan));
+        }
+        let source = self.clone();
+        offload(move |_| Ok(source.explain_here(&plan))).await
+    }
+
+    fn explain_here(&self, plan: &ReadPlan) -> Explain {
         plan.explain(|group| {
             let described = &self.table.schema().groups()[group.group];
             let id = |page: &usize| described.columns.get(*page);

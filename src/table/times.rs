@@ -8,6 +8,7 @@ use arrow_schema::{DataType, TimeUnit};
 use super::version::Table;
 use crate::{
     error::{Error, Result},
+    offload::offload_large,
     read::Times,
     schema::Column,
 };
@@ -26,12 +27,11 @@ impl Table {
         if let Some(times) = held {
             return Ok(times);
         }
-        let mut values = Vec::new();
-        for batch in self.index_batches().await? {
-            let batch = batch?;
-            let array = batch.column_by_name(name).ok_or_else(|| Error::internal(format!("no index column `{name}`")))?;
-            values.extend(ticks(column, array)?);
-        }
+        let objects = self.index_objects().await?;
+        let (table, of) = (self.clone(), column.clone());
+        let values =
+            offload_large(self.index_work(&objects, 1), move |stop| ticks(&of, &table.index_column(objects, of.id, stop)?));
+        let values = values.await?;
         let sorted = self.schema().order_by().next().is_some_and(|first| first.id == column.id);
         let times = Arc::new(Times::new(values, nanoseconds_per_tick(column), sorted));
         self.inner.times.lock().unwrap_or_else(PoisonError::into_inner).insert(column.id, Arc::clone(&times));

@@ -191,7 +191,7 @@ impl Table {
     fn uncached(&self) -> Self {
         let fresh = Self::of(self.store().uncached(), self.manifest().clone(), self.manifest_hash(), self.inner.allowed.clone());
         if let Some(sources) = self.inner.sources.get() {
-            let _ = fresh.inner.sources.set(Arc::clone(sources));
+            fresh.inner.sources.set(Arc::clone(sources));
         }
         fresh
     }

@@ -7,8 +7,10 @@ use std::{
 
 use arrow_array::{ArrayRef, RecordBatch};
 use bytes::Bytes;
-use futures::stream::{self, StreamExt, TryStreamExt};
-use tokio::sync::OnceCell;
+use futures::{
+    FutureExt,
+    stream::{self, StreamExt, TryStreamExt},
+};
 
 use super::{
     loader::RowLoader,
@@ -22,6 +24,8 @@ use crate::{
         ForeignTable, LayoutRun, Manifest, Segment, index_columns_reader, is_tag, manifest_name, read_layout, read_sequences,
     },
     id::{Hash, ObjectRef},
+    offload::{Stop, offload_large},
+    once::Once,
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
     store::{Place, Store, StoreOptions, how_to_allow},
@@ -61,23 +65,23 @@ pub(super) struct Inner {
     manifest: Manifest,
     schema: Schema,
     hash: Hash,
-    layouts: Vec<OnceCell<Arc<Layout>>>,
+    layouts: Vec<Once<Arc<Layout>>>,
     /// What is wrong with layouts that were loaded before they were needed, until somebody is told.
     damaged_ahead: Mutex<BTreeMap<usize, Error>>,
-    sequences: OnceCell<Arc<Sequences>>,
+    sequences: Once<Arc<Sequences>>,
     /// One for each index column that windows in time asked for.
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// One for each index column that rows were read with.
-    pub(super) index_values: Mutex<BTreeMap<ColumnId, Arc<OnceCell<ArrayRef>>>>,
+    pub(super) index_values: Mutex<BTreeMap<ColumnId, Arc<Once<ArrayRef>>>>,
     /// One for each of the manifest's `stores`.
-    foreign: Vec<OnceCell<Store>>,
+    foreign: Vec<Once<Store>>,
     /// Where absolute URLs of other tables may lead, beside what the options of the store allow.
     pub(super) allowed: Vec<String>,
     /// Whether versions may be made of it although a table that they use cannot be told so.
     pub(super) allow_unpinned: bool,
     /// Of a view: the tables of its sources, and the rows of them.
-    pub(super) sources: OnceCell<Arc<[Table]>>,
-    pub(super) view: OnceCell<Arc<ViewRows>>,
+    pub(super) sources: Once<Arc<[Table]>>,
+    pub(super) view: Once<Arc<ViewRows>>,
 }
 
 /// Bytes of the longest URL that is followed.
@@ -167,8 +171,8 @@ impl Table {
     }
 
     pub(super) fn of(store: Store, manifest: Manifest, hash: Hash, allowed: Vec<String>) -> Self {
-        let layouts = manifest.schema.groups().iter().map(|_| OnceCell::new()).collect();
-        let foreign = manifest.stores.iter().map(|_| OnceCell::new()).collect();
+        let layouts = manifest.schema.groups().iter().map(|_| Once::default()).collect();
+        let foreign = manifest.stores.iter().map(|_| Once::default()).collect();
         Self {
             inner: Arc::new(Inner {
                 store,
@@ -177,14 +181,14 @@ impl Table {
                 hash,
                 layouts,
                 damaged_ahead: Mutex::default(),
-                sequences: OnceCell::new(),
+                sequences: Once::default(),
                 times: Mutex::default(),
                 index_values: Mutex::default(),
                 foreign,
                 allowed,
                 allow_unpinned: false,
-                sources: OnceCell::new(),
-                view: OnceCell::new(),
+                sources: Once::default(),
+                view: Once::default(),
             }),
         }
     }
@@ -263,8 +267,10 @@ impl Table {
     pub(super) async fn store_of(&self, owner: u32) -> Result<Store> {
         let Some(number) = (owner as usize).checked_sub(1) else { return Ok(self.inner.store.clone()) };
         let cell = self.inner.foreign.get(number).ok_or_else(|| Error::internal(format!("no store {owner}")))?;
-        let open = || async { self.open_foreign(&self.inner.manifest.stores[number]).await.map(|(store, _)| store) };
-        cell.get_or_try_init(open).await.cloned()
+        let table = self.clone();
+        let open =
+            || async move { table.open_foreign(&table.inner.manifest.stores[number]).await.map(|(store, _)| store) }.boxed();
+        cell.get_or_load(open).await
     }
 
     /// The first of its URLs that may be followed and has the very manifest; with the bytes of that.
@@ -432,19 +438,24 @@ impl Table {
         let groups = self.inner.layouts.len();
         let outside = || Error::invalid(format!("column group {group} is outside 0..{groups}"));
         let cell = self.inner.layouts.get(group).ok_or_else(outside)?;
-        let load = || async {
-            if let Some(error) = self.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group) {
-                return Err(error);
+        let table = self.clone();
+        let load = || {
+            async move {
+                let damaged = table.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
+                if let Some(error) = damaged {
+                    return Err(error);
+                }
+                let segments = &table.inner.manifest.segments;
+                let read: Vec<_> = segments.iter().map(|segment| table.segment_layout(segment, group)).collect();
+                let runs: Vec<Vec<LayoutRun>> = stream::iter(read).buffered(OBJECTS_AT_ONCE).try_collect().await?;
+                let columns = segments.iter().flat_map(|segment| &segment.groups[group].columns);
+                let logical = columns.fold(0, |sum: u64, column| sum.saturating_add(column.logical));
+                let bytes = runs.iter().map(|runs| size_of_val(runs.as_slice())).sum();
+                offload_large(bytes, move |_| Ok(Arc::new(Layout::new(runs.concat()).with_logical_bytes(logical)))).await
             }
-            let segments = &self.inner.manifest.segments;
-            let read: Vec<_> = segments.iter().map(|segment| self.segment_layout(segment, group)).collect();
-            let runs: Vec<Vec<LayoutRun>> = stream::iter(read).buffered(OBJECTS_AT_ONCE).try_collect().await?;
-            let runs = runs.concat();
-            let columns = segments.iter().flat_map(|segment| &segment.groups[group].columns);
-            let logical = columns.fold(0, |sum: u64, column| sum.saturating_add(column.logical));
-            Ok(Arc::new(Layout::new(runs).with_logical_bytes(logical)))
+            .boxed()
         };
-        cell.get_or_try_init(load).await.map(Arc::clone)
+        cell.get_or_load(load).await
     }
 
     /// The runs of a column group in one segment, as its layout has them.
@@ -452,26 +463,29 @@ impl Table {
     /// # Errors
     /// As [`Table::layout`].
     pub(super) async fn segment_layout(&self, segment: &Segment, group: usize) -> Result<Vec<LayoutRun>> {
-        let stored = &segment.groups[group];
-        let group = &self.inner.manifest.schema.groups()[group];
+        let stored = segment.groups[group].clone();
         let bytes = self.object("layout", &stored.layout).await?;
-        let place = || format!("layout of column group `{}`", group.name);
-        let found = read_layout(bytes, group.columns.len(), segment.rows, self.inner.manifest.stores.len())
-            .map_err(|error| error.at(place()))?;
-        let (blocks, bytes) = found.iter().fold((0, 0_u64), |(blocks, bytes), run| {
-            (blocks + run.lengths.len() as u64, bytes.saturating_add(run.stored_bytes()))
-        });
-        if (found.len() as u64, blocks, bytes) != (stored.runs, stored.blocks, stored.stored_bytes) {
-            return Err(Error::corrupt(format!(
-                "{}: {} runs of {blocks} blocks in {bytes} bytes, the manifest says {} of {} in {}",
-                place(),
-                found.len(),
-                stored.runs,
-                stored.blocks,
-                stored.stored_bytes
-            )));
-        }
-        Ok(found)
+        let manifest = &self.inner.manifest;
+        let (rows, stores) = (segment.rows, manifest.stores.len());
+        let columns = manifest.schema.groups()[group].columns.len();
+        let place = format!("layout of column group `{}`", manifest.schema.groups()[group].name);
+        offload_large(bytes.len(), move |_| {
+            let found = read_layout(bytes, columns, rows, stores).map_err(|error| error.at(&place))?;
+            let (blocks, bytes) = found.iter().fold((0, 0_u64), |(blocks, bytes), run| {
+                (blocks + run.lengths.len() as u64, bytes.saturating_add(run.stored_bytes()))
+            });
+            if (found.len() as u64, blocks, bytes) != (stored.runs, stored.blocks, stored.stored_bytes) {
+                return Err(Error::corrupt(format!(
+                    "{place}: {} runs of {blocks} blocks in {bytes} bytes, the manifest says {} of {} in {}",
+                    found.len(),
+                    stored.runs,
+                    stored.blocks,
+                    stored.stored_bytes
+                )));
+            }
+            Ok(found)
+        })
+        .await
     }
 
     /// Where the sequences start, loaded on first use.
@@ -479,8 +493,20 @@ impl Table {
     /// # Errors
     /// As [`Table::layout`].
     pub async fn sequences(&self) -> Result<Arc<Sequences>> {
-        let load = || async { self.sequences_of(&self.index_objects().await?) };
-        self.inner.sequences.get_or_try_init(load).await.map(Arc::clone)
+        let table = self.clone();
+        let load = || async move { table.decode_sequences(table.index_objects().await?).await }.boxed();
+        self.inner.sequences.get_or_load(load).await
+    }
+
+    async fn decode_sequences(&self, objects: Vec<Bytes>) -> Result<Arc<Sequences>> {
+        let table = self.clone();
+        offload_large(self.index_work(&objects, 1), move |_| table.sequences_of(&objects)).await
+    }
+
+    /// Bytes of work that decoding so many index columns is, about.
+    pub(super) fn index_work(&self, objects: &[Bytes], columns: usize) -> usize {
+        let rows = usize::try_from(self.rows()).unwrap_or(usize::MAX);
+        objects.iter().map(Bytes::len).sum::<usize>().max(rows.saturating_mul(8).saturating_mul(columns))
     }
 
     fn sequences_of(&self, objects: &[Bytes]) -> Result<Arc<Sequences>> {
@@ -557,7 +583,8 @@ impl Table {
     pub(super) async fn index_objects_and_sequences(&self) -> Result<Vec<Bytes>> {
         let (objects, ()) = futures::future::join(self.index_objects(), self.layouts_ahead(self.small_layouts())).await;
         let objects = objects?;
-        self.inner.sequences.get_or_try_init(|| async { self.sequences_of(&objects) }).await?;
+        let (table, held) = (self.clone(), objects.clone());
+        self.inner.sequences.get_or_load(|| async move { table.decode_sequences(held).await }.boxed()).await?;
         Ok(objects)
     }
 
@@ -580,7 +607,9 @@ impl Table {
             let name = name.clone();
             async move {
                 let bytes = store.get_exact(&name, object.bytes).await?;
-                let found = Hash::of(&bytes);
+                // Hashing is some four times as fast as decoding.
+                let hashed = bytes.clone();
+                let found = offload_large(bytes.len() / 4, move |_| Ok(Hash::of(&hashed))).await?;
                 match found == object.blake3 {
                     true => Ok(bytes),
                     false => {

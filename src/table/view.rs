@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{Array, cast::AsArray, types::Int64Type};
 use bytes::Bytes;
-use futures::future::{BoxFuture, try_join, try_join_all};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, try_join, try_join_all},
+};
 
 use super::{
     lists::Lists,
@@ -16,6 +19,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Manifest, View, ViewSource, index_columns_reader, read_join, read_lists},
     id::ObjectRef,
+    offload::{Stop, offload_large},
     schema::{Column, ColumnGroup, ColumnId, Schema},
 };
 
@@ -46,7 +50,8 @@ impl Table {
     /// `NotFound` where a source is not at any of its URLs, or there in another state; `Denied` for a URL that is not
     /// [allowed](Table::allow); `Corrupt` where it is not what the view says; errors of the store.
     pub async fn sources(&self) -> Result<Arc<[Self]>> {
-        self.inner.sources.get_or_try_init(|| self.open_sources(&[])).await.map(Arc::clone)
+        let table = self.clone();
+        self.inner.sources.get_or_load(|| async move { table.open_sources(&[]).await }.boxed()).await
     }
 
     /// The tables of the sources; those of some of the manifest's `stores` are given.
@@ -96,11 +101,16 @@ impl Table {
 
     /// Of a view, the rows of its sources, loaded on first use.
     pub(super) async fn view_rows(&self) -> Result<Arc<ViewRows>> {
-        let load = || async {
-            let (objects, maps) = try_join(self.index_objects(), self.join_maps()).await?;
-            Ok(Arc::new(self.view_rows_of(&objects, maps)?))
+        let table = self.clone();
+        let load = || {
+            async move {
+                let (objects, maps) = try_join(table.index_objects(), table.join_maps()).await?;
+                let work = table.index_work(&objects, maps.len());
+                offload_large(work, move |_| table.view_rows_of(&objects, maps).map(Arc::new)).await
+            }
+            .boxed()
         };
-        self.inner.view.get_or_try_init(load).await.map(Arc::clone)
+        self.inner.view.get_or_load(load).await
     }
 
     async fn join_object(&self, object: Option<&ObjectRef>) -> Result<Option<Bytes>> {
@@ -117,10 +127,16 @@ impl Table {
         let found = sources.iter().map(|source| async move {
             let (join, lists): (Option<Bytes>, Option<Bytes>) =
                 try_join(self.join_object(source.join.as_ref()), self.join_object(source.lists.as_ref())).await?;
-            let join = join.map(|bytes| read_join(bytes, rows(source.base), source.rows)).transpose()?;
-            let join = join.map(|partners| partners.into_iter().map(|row| row.map_or(NO_ROW, u64::cast_signed)).collect());
-            let lists = lists.map(|bytes| read_lists(bytes, source.rows)).transpose()?;
-            Ok::<JoinMaps, Error>((join, lists.map(|firsts| Arc::new(Lists::new(&firsts)))))
+            let (base_rows, own_rows) = (rows(source.base), source.rows);
+            let most = usize::try_from(base_rows.max(own_rows)).unwrap_or(usize::MAX);
+            let work = if join.is_some() || lists.is_some() { most.saturating_mul(8) } else { 0 };
+            let decode = move |_: &Stop| {
+                let join = join.map(|bytes| read_join(bytes, base_rows, own_rows)).transpose()?;
+                let join = join.map(|partners| partners.into_iter().map(|row| row.map_or(NO_ROW, u64::cast_signed)).collect());
+                let lists = lists.map(|bytes| read_lists(bytes, own_rows)).transpose()?;
+                Ok((join, lists.map(|firsts| Arc::new(Lists::new(&firsts)))))
+            };
+            offload_large::<JoinMaps>(work, decode).await
         });
         try_join_all(found).await
     }

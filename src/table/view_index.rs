@@ -1,26 +1,36 @@
 //! The index of a view: a frame whose locators are those of its sources, and their join maps. What was saved comes back as it was.
 
+use bytes::Bytes;
 use futures::future::try_join3;
 use polars::prelude::{Column, DataFrame, IdxCa, IdxSize, PolarsError};
 
 use super::{
     index::{Index, IndexSource, refused},
     version::Table,
-    view::seen_columns,
+    view::{JoinMaps, seen_columns},
 };
 use crate::{
     error::{Error, Result},
-    format::{Locator, View},
+    format::Locator,
     index::with_locators,
+    offload::offload_large,
 };
 
 impl Table {
     /// The index of a view: the locators in its frame are those of its sources.
-    pub(super) async fn index_of_view(&self, view: &View, columns: Option<Vec<usize>>) -> Result<Index> {
+    pub(super) async fn index_of_view(&self, columns: Option<Vec<usize>>) -> Result<Index> {
         let columns = columns.unwrap_or_else(|| seen_columns(self));
         let (objects, maps, tables) = try_join3(self.index_objects(), self.join_maps(), self.sources()).await?;
-        let rows = self.view_rows_of(&objects, maps)?;
-        let mut frame = self.frame_of(&objects, &columns)?;
+        let work = self.index_work(&objects, columns.len() + maps.len());
+        let table = self.clone();
+        offload_large(work, move |_| table.view_index(&objects, maps, &tables, &columns)).await
+    }
+
+    /// The index of a view from its objects, its join maps and the tables of its sources.
+    fn view_index(&self, objects: &[Bytes], maps: Vec<JoinMaps>, tables: &[Self], columns: &[usize]) -> Result<Index> {
+        let view = self.view().ok_or_else(|| Error::internal("the index of a view that is none"))?;
+        let rows = self.view_rows_of(objects, maps)?;
+        let mut frame = self.frame_of(objects, columns)?;
         let whole = frame.clone();
         let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
         for (number, (source, table)) in view.sources.iter().zip(tables.iter()).enumerate() {

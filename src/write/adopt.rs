@@ -26,7 +26,7 @@ use crate::{
 const AT_ONCE: usize = 8;
 const REQUEST: u64 = 8 << 20;
 
-/// What stands between a cut chunk of one column group and the store.
+/// Checks and moves the known blocks of cut chunks of one column group, before the chunks are stored.
 #[derive(Debug)]
 pub(super) struct Adopter {
     bound: Locality,

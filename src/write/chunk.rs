@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{known::Place, locality::Spot};
+use super::{known::Place, locality::Spot, sample::Sample};
 use crate::{
     codec::{Chain, Preset},
     error::{Error, Result},
@@ -20,14 +20,17 @@ use crate::{
         directory_len, encode_page,
     },
     id::Hash,
+    offload::Stop,
     schema::ColumnType,
 };
 
 /// Blocks of a chunk that is not cut yet, or that was cut and is not stored yet.
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
-    /// Chosen by the first block that is encoded.
+    /// Chosen by the first block that is encoded, and again once the chunk is cut.
     columns: Vec<(ColumnType, Chain)>,
+    /// Sampled pages of each column, for the second choice; none where the chains were given.
+    samples: Vec<Sample>,
     pub(super) entries: Vec<Entry>,
     /// Stored bytes of the blocks encoded here, of those in memory, and the file that holds the others.
     stored: usize,
@@ -105,7 +108,7 @@ impl OpenChunk {
         self.entries.push(Entry { hash, rows: place.rows, starts, body: Body::Known(place, pages) });
     }
 
-    /// Encodes a block; the first one chooses the codec chains.
+    /// Encodes a block; the first one chooses the codec chains for now.
     fn encode(&mut self, presets: &[Preset], types: &[ColumnType], rows: u32, pages: &[CanonicalPage]) -> Result<EncodedBlock> {
         if self.columns.is_empty() {
             self.columns = types
@@ -114,10 +117,73 @@ impl OpenChunk {
                 .zip(pages)
                 .map(|((ty, preset), page)| Ok((ty.clone(), preset.choose(ty, &page.values)?)))
                 .collect::<Result<Vec<_>>>()?;
+            self.samples = types.iter().map(|_| Sample::new()).collect();
         }
+        self.samples.iter_mut().zip(pages).for_each(|(sample, page)| sample.push(&page.values));
         let pages =
             self.columns.iter().zip(pages).map(|((_, chain), page)| encode_page(chain, page)).collect::<Result<Vec<_>>>()?;
         Ok(EncodedBlock { rows, pages })
+    }
+
+    /// Chooses the codec chains again, now that blocks from all over the chunk are known, and encodes the columns again whose chain
+    /// is another one.
+    pub(super) fn choose_again(&mut self, presets: &[Preset], stop: &Stop) -> Result<()> {
+        let mut changed = Vec::new();
+        for (number, ((sample, preset), (ty, chain))) in
+            std::mem::take(&mut self.samples).iter().zip(presets).zip(&self.columns).enumerate()
+        {
+            stop.check()?;
+            if sample.pages().len() > 1 {
+                let chosen = preset.choose_again(ty, chain, sample.pages())?;
+                if chosen != *chain {
+                    changed.push((number, chosen));
+                }
+            }
+        }
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let columns = &self.columns;
+        let recode = |pages: &mut [EncodedPage]| -> Result<()> {
+            stop.check()?;
+            for (number, to) in &changed {
+                if let Some((page, (_, from))) = pages.get_mut(*number).zip(columns.get(*number)) {
+                    *page = page.recoded(from, to)?;
+                }
+            }
+            Ok(())
+        };
+        let mut before = self.spilled.take().map(|(file, _)| BufReader::new(file));
+        let mut after = None;
+        (self.stored, self.in_memory) = (0, 0);
+        for entry in &mut self.entries {
+            match &mut entry.body {
+                Body::Memory(block) => {
+                    recode(&mut block.pages)?;
+                    self.stored += block.stored_len();
+                    self.in_memory += block.stored_len();
+                }
+                Body::Spilled(offset, lengths) => {
+                    let file = before.as_mut().ok_or_else(|| Error::internal("no temporary file"))?;
+                    let mut block = EncodedBlock { rows: entry.rows, pages: read_back(file, *offset, lengths)? };
+                    recode(&mut block.pages)?;
+                    self.stored += block.stored_len();
+                    let (file, end) = match &mut after {
+                        Some(after) => after,
+                        None => after.insert((BufWriter::new(tempfile::tempfile().map_err(spilling)?), 0)),
+                    };
+                    entry.body = spill_block(&block, file, end)?;
+                }
+                Body::Known(..) => {}
+            }
+        }
+        if let Some((file, end)) = after {
+            self.spilled = Some((file.into_inner().map_err(|error| spilling(error.into_error()))?, end));
+        }
+        for (number, chain) in changed {
+            self.columns[number].1 = chain;
+        }
+        Ok(())
     }
 
     /// A known block is stored again, from its pages.
@@ -136,7 +202,7 @@ impl OpenChunk {
         Ok(())
     }
 
-    /// What was compared is compared; gives the blocks that still wait for it.
+    /// Removes and gives the blocks that still have to be compared.
     pub(super) fn take_unproven(&mut self) -> Vec<(usize, Vec<CanonicalPage>)> {
         self.unproven = 0;
         let pages = self.entries.iter_mut().enumerate().filter_map(|(number, entry)| match &mut entry.body {
@@ -168,31 +234,24 @@ impl OpenChunk {
 
     /// Moves the encoded blocks in memory to a temporary file.
     pub(super) fn spill(&mut self) -> Result<()> {
-        let failed = |error: std::io::Error| Error::from(error).at("spilling an open chunk to a temporary file");
         if self.spilled.is_none() {
-            self.spilled = Some((tempfile::tempfile().map_err(failed)?, 0));
+            self.spilled = Some((tempfile::tempfile().map_err(spilling)?, 0));
         }
         let Some((file, end)) = &mut self.spilled else { return Ok(()) };
-        file.seek(SeekFrom::Start(*end)).map_err(failed)?;
+        file.seek(SeekFrom::Start(*end)).map_err(spilling)?;
         let mut out = BufWriter::new(file);
         for entry in &mut self.entries {
-            let Body::Memory(block) = &entry.body else { continue };
-            let mut lengths = Vec::with_capacity(block.pages.len());
-            for page in &block.pages {
-                out.write_all(page.unsigned()).map_err(failed)?;
-                lengths.push(page.unsigned().len());
+            if let Body::Memory(block) = &entry.body {
+                entry.body = spill_block(block, &mut out, end)?;
             }
-            let bytes: usize = lengths.iter().sum();
-            entry.body = Body::Spilled(*end, lengths);
-            *end += bytes as u64;
         }
-        out.flush().map_err(failed)?;
+        out.flush().map_err(spilling)?;
         drop(out);
         self.in_memory = 0;
         Ok(())
     }
 
-    /// How the locality bound sees the blocks; `number_of` numbers the chunks that hold known ones.
+    /// The blocks as the locality bound needs them; `number_of` numbers the chunks that hold known ones.
     pub(super) fn spots(&self, stretch: u64, mut number_of: impl FnMut(&Place) -> u64) -> Vec<Spot> {
         let spot = |entry: &Entry| {
             let (bytes, shared) = match &entry.body {
@@ -285,6 +344,22 @@ impl OpenChunk {
         }
         Ok(CutChunk { chunk, runs, hashes: entries.iter().map(|entry| entry.hash).collect(), stored: sums })
     }
+}
+
+fn spilling(error: std::io::Error) -> Error {
+    Error::from(error).at("spilling an open chunk to a temporary file")
+}
+
+/// Appends a block to the temporary file, which ends at `end`.
+fn spill_block(block: &EncodedBlock, out: &mut impl Write, end: &mut u64) -> Result<Body> {
+    let mut lengths = Vec::with_capacity(block.pages.len());
+    for page in &block.pages {
+        out.write_all(page.unsigned()).map_err(spilling)?;
+        lengths.push(page.unsigned().len());
+    }
+    let start = *end;
+    *end += lengths.iter().sum::<usize>() as u64;
+    Ok(Body::Spilled(start, lengths))
 }
 
 fn read_back(file: &mut BufReader<File>, offset: u64, lengths: &[usize]) -> Result<Vec<EncodedPage>> {

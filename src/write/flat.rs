@@ -13,7 +13,7 @@ use arrow_select::take::take;
 use twox_hash::XxHash3_64;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     format::{PageBuilder, Structure, page_to_array},
     schema::{ColumnType, Primitive},
 };
@@ -211,8 +211,16 @@ fn fixed_tensor(
     let mut extents: Vec<i32> = Vec::new();
     let mut items = array.clone();
     while let DataType::FixedSizeList(_, size) = items.data_type() {
+        let parts = items.as_fixed_size_list();
+        // A part of a null tensor may be anything.
+        let in_row = parts.len() / array.len().max(1);
+        let hidden = |part: usize| nulls.is_some_and(|nulls| nulls.is_null(part / in_row.max(1)));
+        let inside = parts.nulls().filter(|_| !extents.is_empty());
+        if inside.is_some_and(|inside| (0..parts.len()).any(|part| inside.is_null(part) && !hidden(part))) {
+            return Err(null_part(ty));
+        }
         extents.push(*size);
-        items = items.as_fixed_size_list().values().clone();
+        items = parts.values().clone();
     }
     let wanted: Vec<i32> = shape.iter().flatten().map(|extent| *extent as i32).collect();
     let scalar = shape.is_empty() && extents.is_empty();
@@ -248,11 +256,12 @@ fn variable_tensor(
         let (offsets, items) = list(array, nulls)?.ok_or_else(wrong)?;
         let inner = ColumnType::tensor(element, shape[1..].to_vec());
         let mut inner_nodes = Vec::new();
-        let values = flatten(&inner, &items, &mut inner_nodes).map_err(|_| wrong())?;
+        let values = flatten(&inner, &items, &mut inner_nodes).map_err(|error| match error.kind() {
+            ErrorKind::Unsupported => null_part(ty),
+            _ => wrong(),
+        })?;
         if shape.len() > 1 && items.null_count() > 0 {
-            return Err(Error::unsupported(format!(
-                "a null among the parts of a tensor of type {ty}: an element or all of it can be null"
-            )));
+            return Err(null_part(ty));
         }
         check_lengths(&offsets)?;
         nodes.push(FlatNode::Extents(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect()));
@@ -268,15 +277,23 @@ fn variable_tensor(
     let data_nulls = NullBuffer::union(nulls, data.nulls());
     let (offsets, items) = list(data, data_nulls.as_ref())?.ok_or_else(wrong)?;
     let rank = shape.len();
-    let extents = shapes.as_fixed_size_list_opt().filter(|shapes| shapes.value_length() as usize == rank).ok_or_else(wrong)?;
-    let extents = extents.values().as_primitive_opt::<Int32Type>().ok_or_else(wrong)?.values();
+    let shapes = shapes.as_fixed_size_list_opt().filter(|shapes| shapes.value_length() as usize == rank).ok_or_else(wrong)?;
+    let extents = shapes.values().as_primitive_opt::<Int32Type>().ok_or_else(wrong)?;
+    let no_shape = |row: usize| shapes.is_null(row) || (row * rank..(row + 1) * rank).any(|extent| extents.is_null(extent));
+    let data_null = |row: usize| data.is_null(row);
     if items.data_type() != &element.arrow() {
         return Err(wrong());
     }
     let mut variable = vec![Vec::with_capacity(array.len()); shape.iter().filter(|extent| extent.is_none()).count()];
     for row in 0..array.len() {
-        let found = &extents[row * rank..(row + 1) * rank];
+        let found = &extents.values()[row * rank..(row + 1) * rank];
         let is_null = nulls.is_some_and(|nulls| nulls.is_null(row));
+        if !is_null && (no_shape(row) || data_null(row)) {
+            let part = if no_shape(row) { "shape" } else { "data" };
+            return Err(Error::invalid(format!(
+                "row {row} of the batch: a null {part} in a tensor that is not null, of type {ty}"
+            )));
+        }
         let elements: Option<i64> = found.iter().try_fold(1_i64, |product, extent| product.checked_mul(i64::from(*extent)));
         let fits =
             found.iter().zip(shape).all(|(found, wanted)| *found >= 0 && wanted.is_none_or(|wanted| wanted as i32 == *found));
@@ -296,6 +313,12 @@ fn variable_tensor(
     nodes.push(FlatNode::Elements(offsets));
     let valid = items.nulls().filter(|inside| inside.null_count() > 0).map(|inside| inside.inner().clone());
     Ok(null_elements(valid, element_bytes(&items), element, nodes))
+}
+
+fn null_part(ty: &ColumnType) -> Error {
+    Error::unsupported(format!(
+        "a null among the parts of a tensor of type {ty}: an element can be null, or the whole tensor; give the part null elements"
+    ))
 }
 
 /// Pushes the validity of a tensor's elements; gives the values with null ones zeroed.
@@ -383,3 +406,6 @@ fn list_items<O: OffsetSizeTrait>(offsets: &[O], items: &ArrayRef, nulls: Option
     }
     Ok((ends, arrow_array::make_array(kept.freeze())))
 }
+
+#[cfg(test)]
+mod tests;

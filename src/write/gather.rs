@@ -33,7 +33,7 @@ const FETCHED: u64 = 16 << 20;
 /// Blocks that stay where they are and wait for a chunk to end, at most.
 const WAITING: usize = 1 << 14;
 
-/// What was moved.
+/// The blocks that were moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Gathered {
     /// Blocks that were copied into new chunks.
@@ -44,9 +44,9 @@ pub struct Gathered {
     pub chunks: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What the worst windows cost before.
+    /// The cost of the worst windows before.
     pub before: Worst,
-    /// What they cost now.
+    /// The cost of the worst windows now.
     pub after: Worst,
 }
 
@@ -96,7 +96,7 @@ impl Gatherer {
         Self { types, cuts, bound, write_memory, chunks, tail, stretch, gathered }
     }
 
-    /// What was moved so far.
+    /// The blocks that were moved so far.
     pub fn gathered(&self) -> Gathered {
         self.gathered
     }

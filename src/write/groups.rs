@@ -5,7 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, RecordBatch, cast::AsArray};
+use arrow_schema::DataType;
 
 use super::{
     adopt::Adopter,
@@ -22,16 +23,13 @@ use crate::{
     error::{Error, Result},
     format::{ColumnBytes, LayoutRun},
     id::Hash,
-    offload::{Stop, offload},
+    offload::{SMALL, Stop, offload, offload_large},
     schema::{Column, ColumnType, NULLABLE, PRESET, Schema},
     store::Store,
 };
 
 /// Canonical bytes of known blocks that wait to be compared, at most, in each group.
 const UNPROVEN: u64 = 8 << 20;
-
-/// What is encoded on the thread that writes, at most, in bytes of a batch or of a chunk: about a millisecond of work.
-const HERE: usize = 256 << 10;
 
 /// Chunks of one writer that are on their way to the store at a time: the groups of a table tend to cut theirs at the same rows.
 const AT_ONCE: usize = 3;
@@ -44,7 +42,7 @@ pub struct GroupsWriter {
     known: Option<Arc<Known>>,
     write_memory: usize,
     groups: Vec<GroupState>,
-    /// How many groups there are, that which is at work elsewhere included.
+    /// The number of groups, with the one that is being written off the executor.
     count: usize,
     /// The oldest first.
     storing: VecDeque<Storing>,
@@ -76,7 +74,7 @@ pub struct WrittenGroup {
     pub runs: Vec<LayoutRun>,
     /// Their logical hashes.
     pub hashes: Vec<Hash>,
-    /// What each column takes.
+    /// Bytes of each column.
     pub columns: Vec<ColumnBytes>,
 }
 
@@ -134,10 +132,10 @@ impl GroupsWriter {
         self.check_whole()?;
         for number in 0..self.groups.len() {
             let mut rows = BatchRows { batch: batch.clone(), starts: starts.into(), flat: None, next: 0 };
-            let much = self.groups[number].bytes_of(batch) > HERE;
+            let much = self.groups[number].bytes_of(batch) > SMALL;
             loop {
                 if much {
-                    // Whoever drops this future finds one group less, and cannot go on.
+                    // If this future is dropped, the group is lost; `check_whole` then refuses further writes.
                     let mut group = self.groups.remove(number);
                     let (group, taken) = offload(move |stop| {
                         group.take_in(&mut rows, stop)?;
@@ -224,16 +222,15 @@ impl GroupsWriter {
         for mut chunk in std::mem::take(&mut self.groups[number].cut) {
             let GroupState { writer, adopter, .. } = &mut self.groups[number];
             let (types, presets) = writer.types();
+            let (stored, own) = (chunk.stored(), presets.to_vec());
+            chunk = offload_large(stored, move |stop| chunk.choose_again(&own, stop).map(|()| chunk)).await?;
             adopter.settle(self.known.as_deref(), &mut chunk, types, presets).await?;
             let (columns, bytes, store) = (types.len(), chunk.stored(), self.store.clone());
             while self.storing.len() >= AT_ONCE || (!self.storing.is_empty() && self.storing() + bytes > self.write_memory) {
                 self.stored().await?;
             }
             let cut = Ahead::start(async move {
-                let mut cut = match bytes <= HERE {
-                    true => chunk.finish(columns)?,
-                    false => offload(move |_| chunk.finish(columns)).await?,
-                };
+                let mut cut = offload_large(bytes, move |_| chunk.finish(columns)).await?;
                 let mut new_bytes = 0;
                 if let Some(chunk) = &mut cut.chunk {
                     new_bytes = chunk.bytes.len() as u64;
@@ -310,7 +307,7 @@ impl GroupState {
     /// Bytes of its columns in a batch.
     fn bytes_of(&self, batch: &RecordBatch) -> usize {
         let columns = self.columns.iter().filter_map(|column| batch.column_by_name(&column.name));
-        columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
+        columns.map(slice_bytes).fold(0, usize::saturating_add)
     }
 
     fn flatten(&self, batch: &RecordBatch) -> Result<Vec<FlatColumn>> {
@@ -321,6 +318,21 @@ impl GroupState {
             FlatColumn::new(ty, column).map_err(|error| error.at(format!("column `{name}`")))
         });
         flat.collect()
+    }
+}
+
+/// Bytes of the values of an array, without those that lie outside its slice: the offsets of a list say which items are its own.
+fn slice_bytes(array: &ArrayRef) -> usize {
+    fn items<O: OffsetSizeTrait>(list: &GenericListArray<O>) -> usize {
+        let (first, last) = (list.value_offsets()[0].as_usize(), list.value_offsets()[list.len()].as_usize());
+        size_of_val(list.value_offsets()) + slice_bytes(&list.values().slice(first, last - first))
+    }
+    match array.data_type() {
+        DataType::List(_) => items(array.as_list::<i32>()),
+        DataType::LargeList(_) => items(array.as_list::<i64>()),
+        DataType::FixedSizeList(..) => slice_bytes(array.as_fixed_size_list().values()),
+        DataType::Struct(_) => array.as_struct().columns().iter().map(slice_bytes).fold(0, usize::saturating_add),
+        _ => array.to_data().get_slice_memory_size().unwrap_or(usize::MAX),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Blocks that are stored already, found by their logical hash: in tables given as references and in earlier versions.
 //!
 //! Memory stays within a budget: the hashes lie in a spool, in memory or in a temporary file, once in table order and once
-//! sorted. Whoever found a block looks behind it first, where the next one most likely lies; only then it searches.
+//! sorted. A finder that found a block looks right behind it first, where the next one most likely lies, and searches only then.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! How far shared blocks may lie apart: what a window of neighbouring rows costs where its blocks lie in several chunks, against
+//! Bounds how far shared blocks may lie apart: the cost of a window of neighbouring rows whose blocks lie in several chunks, against
 //! what it would cost had they been stored together. Pure.
 //!
 //! A known block that breaks the bound is stored again, so that sharing never makes a table slow. Every window of up to
@@ -21,7 +21,7 @@ use crate::{
     id::ChunkId,
 };
 
-/// What sharing may cost a window of neighbouring rows.
+/// The most that sharing may cost a window of neighbouring rows.
 ///
 /// Its text is `ROWS,RANGES,PERCENT`, of which the last ones may be left out, or `none`:
 ///
@@ -94,7 +94,7 @@ impl FromStr for Locality {
 /// The widest window that a text can ask for: every window of up to so many rows is priced at every block.
 const MAX_WINDOW: u64 = 4096;
 
-/// What the worst windows cost.
+/// The cost of the worst windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worst {
     /// Ranges beyond those of a table that shares nothing.
@@ -335,7 +335,7 @@ fn windows_to(spots: &[Spot], last: usize, bound: Locality) -> impl Iterator<Ite
     })
 }
 
-/// What reading neighbouring blocks costs, as the window reaches further back.
+/// The cost of reading neighbouring blocks, as the window reaches further back.
 #[derive(Debug, Default)]
 struct Price {
     /// Bytes of the blocks.
@@ -396,7 +396,7 @@ impl Price {
     }
 }
 
-/// What the worst windows of a stored layout cost, if a table that shares nothing reads a window in one range, or in two where
+/// The cost of the worst windows of a stored layout, if a table that shares nothing reads a window in one range, or in two where
 /// another chunk of its own begins. `starts` says of a row whether it starts a sequence.
 ///
 /// ```

@@ -17,6 +17,7 @@ mod locality;
 mod options;
 mod partition;
 mod receipt;
+mod sample;
 
 pub use flat::canonical_array;
 pub use gather::{Gathered, Gatherer};

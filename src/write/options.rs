@@ -20,7 +20,7 @@ pub struct WriteOptions {
     pub segment_rows: u64,
     /// Which blocks of reference tables and earlier versions are used again.
     pub reuse: Reuse,
-    /// What that may cost a window of neighbouring rows.
+    /// The most that sharing may cost a window of neighbouring rows.
     pub locality: Locality,
     /// Memory for the hashes of known blocks; beyond it they lie in temporary files.
     pub known_memory: usize,

@@ -17,12 +17,12 @@ use crate::{
     error::{Error, Result},
     format::{HashesWriter, IndexWriter, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
     id::ObjectRef,
-    offload::offload,
+    offload::{offload, offload_large},
     schema::{Column, Schema},
     store::Store,
 };
 
-/// Rows whose index columns are written on the thread that asks for it, at most: about a millisecond of work.
+/// Rows whose index columns are encoded on the calling thread at most: about a millisecond of work.
 const HERE: usize = 4 << 10;
 
 /// Writes one partition.
@@ -141,11 +141,16 @@ impl PartitionWriter {
             });
         }
         let IndexPart { writer, sequences, .. } = self.index.ok_or_else(|| Error::internal("a partition without its index"))?;
-        let mut file = writer.finish(&sequences)?;
-        let mut bytes = Vec::new();
-        file.rewind()
-            .and_then(|()| file.read_to_end(&mut bytes))
-            .map_err(|error| Error::from(error).at("the index of a partition"))?;
+        let work = usize::try_from(self.rows.saturating_mul(16)).unwrap_or(usize::MAX);
+        let bytes = offload_large(work, move |_| {
+            let mut file = writer.finish(&sequences)?;
+            let mut bytes = Vec::new();
+            file.rewind()
+                .and_then(|()| file.read_to_end(&mut bytes))
+                .map_err(|error| Error::from(error).at("the index of a partition"))?;
+            Ok(bytes)
+        });
+        let bytes = bytes.await?;
         let index = put_part(&self.store, self.session, bytes).await?;
         let receipt = Receipt { session, partition, rows: self.rows, parts: Some(PartObjects { index, groups }), sharing };
         kept(&self.store, receipt).await

@@ -22,12 +22,12 @@ pub struct Receipt {
     pub rows: u64,
     /// Its parts; `None` for an empty partition.
     pub parts: Option<PartObjects>,
-    /// What it did not have to store.
+    /// The blocks that it did not have to store.
     #[serde(default)]
     pub sharing: Sharing,
 }
 
-/// What did not have to be stored, since it is stored already.
+/// Blocks that did not have to be stored, because they are stored already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sharing {
     /// Blocks that are referenced where they lie.
@@ -38,14 +38,14 @@ pub struct Sharing {
     pub new_bytes: u64,
     /// Known blocks that were stored again because a window over them would have taken too many ranges or bytes.
     pub stored_again: u64,
-    /// What they took in new chunks, in bytes.
+    /// Bytes that they take in new chunks.
     #[serde(default)]
     pub stored_again_bytes: u64,
     /// Blocks that another table claims to have and that are not the same, or cannot be read there; they were stored anew.
     pub refused: u64,
     /// The first of them, and why.
     pub first_refused: Option<String>,
-    /// What the worst windows cost.
+    /// The cost of the worst windows.
     pub worst: Worst,
 }
 

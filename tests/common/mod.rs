@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, unused_imports, reason = "each suite uses its part")]
 
+pub(crate) mod chains;
 mod environment;
 pub(crate) mod hooked;
 pub(crate) mod l5;

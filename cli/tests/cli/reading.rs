@@ -163,6 +163,15 @@ fn the_demo_tells_its_story_and_cleans_up() {
     let again = tetrys(folder.path(), "info keep/again --json").json();
     assert!(again["referenced_bytes"].as_u64().unwrap() > 20 * again["own_bytes"].as_u64().unwrap(), "{again}");
     assert!(folder.path().join("keep/drives.png").is_file());
+    let drives = folder.path().join("keep/drives");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let columns = runtime.block_on(async {
+        let table = tetrys::Table::open(drives.to_str().unwrap()).await.unwrap();
+        common::chains::chains_of(&table, &drives, tetrys::Preset::Balanced).await
+    });
+    // Plain values are read without a copy: a 32nd is not worth it.
+    let most = |column: &common::chains::Taken| if column.chains.0 == "plain" { 3.3 } else { 2.0 };
+    assert!(columns.len() > 8 && columns.iter().all(|column| column.more() <= most(column)), "{columns:#?}");
     // The story is told in under a screen.
     assert!(told.lines().count() <= 42 && told.lines().all(|line| line.chars().count() <= 130), "{told}");
     let again = tetrys(folder.path(), "demo keep").fails(1);

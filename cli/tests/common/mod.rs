@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, unused_imports, reason = "each suite uses its part")]
 
+#[path = "../../../tests/common/chains.rs"]
+pub(crate) mod chains;
 #[path = "../../../tests/common/environment.rs"]
 mod environment;
 #[path = "../../../tests/common/l5.rs"]

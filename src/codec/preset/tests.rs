@@ -1,70 +1,12 @@
-//! What the choice gives on columns whose best chain is known, against all chains there are.
+//! Compares the chosen chain with all other chains, on columns whose best chain is known.
 
 use super::*;
 
-/// Columns by name, with type and values: four synthetic ones and two lidar sweeps of 20,000 points in millimetres.
+mod columns;
+
+/// Columns by name, with type and values.
 fn columns() -> Vec<(&'static str, ColumnType, Vec<u8>)> {
-    let mut random = fastrand::Rng::with_seed(1);
-    let (i64s, f32s) = (ColumnType::Scalar(Primitive::I64), ColumnType::Scalar(Primitive::F32));
-    let lidar = ColumnType::tensor(Primitive::F32, [None, Some(4)]);
-    let mut position = 0;
-    let walk = std::iter::repeat_with(|| {
-        position += random.i32(-50..=50);
-        position as f32 * 0.001
-    });
-    let walk = walk.take(40_000).flat_map(f32::to_le_bytes).collect();
-    vec![
-        ("constant", i64s.clone(), 1_234_567_i64.to_le_bytes().repeat(20_000)),
-        (
-            "counter",
-            i64s.clone(),
-            (0..20_000).flat_map(|i| (1_600_000_000_000_000_000 + i * 100_000_000_i64).to_le_bytes()).collect(),
-        ),
-        ("millimetres", f32s, walk),
-        ("noise", i64s, std::iter::repeat_with(|| random.u8(..)).take(160_000).collect()),
-        ("lidar, scanning", lidar.clone(), scanning(&mut random)),
-        ("lidar, demo", lidar.clone(), sweep(&mut random)),
-        ("lidar, random", lidar, (0..80_000).flat_map(|_| (random.i32(-80_000..80_000) as f32 * 0.001).to_le_bytes()).collect()),
-    ]
-}
-
-/// 32 beams over 625 directions of a room with a ground, two centimetres of noise; x, y, z, intensity.
-fn scanning(random: &mut fastrand::Rng) -> Vec<u8> {
-    let mut out = Vec::new();
-    for step in 0..625 {
-        let azimuth = f64::from(step) / 625.0 * std::f64::consts::TAU;
-        let wall = 18.0 + 9.0 * (3.0 * azimuth).sin() + 4.0 * (7.0 * azimuth + 1.0).cos();
-        for beam in 0..32 {
-            let elevation = (-25.0 + f64::from(beam) * 40.0 / 31.0).to_radians();
-            let ground = if elevation < -0.01 { 1.8 / -elevation.sin() } else { f64::MAX };
-            let range = wall.min(ground) + 0.02 * (random.f64() + random.f64() - 1.0);
-            let intensity = (40.0 + 30.0 * (5.0 * azimuth).sin() + random.f64() * 20.0).floor() / 255.0;
-            let flat = range * elevation.cos();
-            for value in [flat * azimuth.cos(), flat * azimuth.sin(), range * elevation.sin(), intensity] {
-                out.extend(((value * 1000.0).round() as f32 * 0.001).to_le_bytes());
-            }
-        }
-    }
-    out
-}
-
-/// As the demo's lidar sees it: 64 beams, one after the other at the same wall or ground, a random wall in each direction.
-fn sweep(random: &mut fastrand::Rng) -> Vec<u8> {
-    let mut out = Vec::new();
-    for step in 0..318 {
-        let wall = 8.0 + 50.0 * random.f32() * random.f32();
-        let (sine, cosine) = (step as f32 * std::f32::consts::TAU / 318.0).sin_cos();
-        for beam in 0..64 {
-            let slope = (beam as f32 - 44.0) / 150.0;
-            let ground = if slope < 0.0 { -1.8 / slope } else { f32::INFINITY };
-            let range = wall.min(ground) + 0.02 * (random.f32() - 0.5);
-            let place = [range * cosine, range * sine, range * slope + 1.8].map(|metres| (metres * 1000.0).round() / 1000.0);
-            for value in place.into_iter().chain([random.u8(..120).into()]) {
-                out.extend(value.to_le_bytes());
-            }
-        }
-    }
-    out
+    columns::columns().into_iter().map(|(name, ty, values)| (name, ty.parse().unwrap(), values)).collect()
 }
 
 /// Values as they may come: runs, steps, noise in some bits, of any type.

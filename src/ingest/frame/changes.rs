@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema as ArrowSchema;
+use arrow_schema::{ArrowError, Schema as ArrowSchema};
 use arrow_select::concat::concat_batches;
 use serde_json::Value;
 
@@ -18,6 +18,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     ingest::foreign::check_same,
+    offload::{next_of, offload},
     schema::ColumnType,
     table::{GroupReplacer, Table},
 };
@@ -40,7 +41,7 @@ pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSe
     let taken = Taken::of(frame, settings)?;
     let place = |error: Error| error.at(frame.path().display());
     taken.check(table, on).map_err(place)?;
-    table.patch(on, &taken.all(frame)?, settings.write.clone()).await.map_err(place)
+    table.patch(on, &taken.all(frame).await?, settings.write.clone()).await.map_err(place)
 }
 
 /// A version of `table` in which a column group has the values of the frame, in every row: found by the index columns `on`, or
@@ -73,7 +74,7 @@ pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], se
     taken.write(frame, writer, on).await
 }
 
-/// What is taken of the frame.
+/// The columns that are taken from the frame.
 struct Taken {
     plan: Arc<Plan>,
     columns: Vec<(String, ColumnType, BTreeMap<String, Value>)>,
@@ -102,21 +103,32 @@ impl Taken {
     }
 
     /// All rows at once.
-    fn all(&self, frame: &Frame) -> Result<RecordBatch> {
-        let batches = self.plan.rows(frame, 0..frame.rows())?.collect::<Result<Vec<_>>>()?;
-        let none = || RecordBatch::new_empty(Arc::new(ArrowSchema::empty()));
-        let Some(first) = batches.first() else { return Ok(none()) };
-        concat_batches(&first.schema(), &batches).map_err(|error| Error::invalid(error.to_string()).at(frame.path().display()))
+    async fn all(&self, frame: &Frame) -> Result<RecordBatch> {
+        let (plan, frame) = (Arc::clone(&self.plan), frame.clone());
+        offload(move |stop| {
+            let mut batches = Vec::new();
+            for batch in plan.rows(&frame, 0..frame.rows())? {
+                stop.check()?;
+                batches.push(batch?);
+            }
+            let none = || RecordBatch::new_empty(Arc::new(ArrowSchema::empty()));
+            let Some(first) = batches.first() else { return Ok(none()) };
+            let failed = |error: ArrowError| Error::invalid(error.to_string()).at(frame.path().display());
+            concat_batches(&first.schema(), &batches).map_err(failed)
+        })
+        .await
     }
 
     async fn write(&self, frame: &Frame, mut writer: GroupReplacer, on: &[&str]) -> Result<Table> {
         let place = |error: Error| error.at(frame.path().display());
         if on.is_empty() {
-            for batch in self.plan.rows(frame, 0..frame.rows())? {
+            let mut batches = self.plan.rows(frame, 0..frame.rows())?;
+            while let (Some(batch), rest) = next_of(batches).await? {
                 writer.write(&batch?).await.map_err(place)?;
+                batches = rest;
             }
         } else {
-            writer.write_keyed(on, &self.all(frame)?).await.map_err(place)?;
+            writer.write_keyed(on, &self.all(frame).await?).await.map_err(place)?;
         }
         writer.commit().await.map_err(place)
     }

@@ -30,11 +30,11 @@ use crate::{
 pub(super) struct FrameColumn {
     /// Field names from the top, joined by dots.
     pub(super) name: String,
-    /// What its Arrow type is here, if there is a type for it.
+    /// The column type of its Arrow type, if there is one.
     pub(super) ty: Option<ColumnType>,
     /// Its Arrow type.
     pub(super) arrow: DataType,
-    /// What the frame says of it: its field's metadata.
+    /// The metadata of its field in the frame.
     pub(super) properties: BTreeMap<String, Value>,
     /// The field at the top.
     pub(super) root: String,
@@ -46,7 +46,7 @@ pub(super) struct FrameColumn {
 enum Step {
     /// The field of a struct, by number.
     Field(usize),
-    /// What stands in a list, or the entries of a map.
+    /// The items of a list, or the entries of a map.
     Items,
 }
 
@@ -159,7 +159,7 @@ impl FrameColumn {
     }
 }
 
-/// What stands at the end of the way, with the lists on it around it; nothing where the way does not lead on.
+/// The field at the end of the path, with the lists on the path around it; `None` where the path ends early.
 fn walk(array: &ArrayRef, path: &[Step]) -> Result<Option<ArrayRef>> {
     let Some((step, rest)) = path.split_first() else { return plain(array).map(Some) };
     match step {
@@ -209,7 +209,7 @@ fn under(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
     data.map(make_array).map_err(|error| Error::invalid(format!("a struct that does not add up: {error}")))
 }
 
-/// What a field is as a column, and what its values were where the format has no type for them; `None` where no type fits.
+/// The column type of a field, and the type of its values where the format has none for them; `None` where no type fits.
 fn of_field(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     let (ty, foreign) = of_extension(field).or_else(|| of_arrow(field.data_type()))?;
     // An export of ours says the type that the column had, where Arrow has two for one or none.
@@ -217,7 +217,7 @@ fn of_field(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     Some((said.filter(|said| said.arrow() == ty.arrow()).unwrap_or(ty), foreign))
 }
 
-/// What a field is as a column, if any type fits.
+/// The column type of a field, if any fits.
 pub(super) fn type_of(field: &Field) -> Option<ColumnType> {
     of_field(field).map(|(ty, _)| ty)
 }
@@ -261,7 +261,7 @@ fn of_extension(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     tensor.map(|tensor| (tensor, None))
 }
 
-/// What a list of such values is.
+/// The type of a list of such values.
 fn listed(item: ColumnType) -> ColumnType {
     match item {
         ColumnType::Scalar(element) => ColumnType::tensor(element, [None]),

@@ -113,7 +113,7 @@ fn fits(ty: &ColumnType, text: &str) -> bool {
     digits <= most && behind.is_empty() == zone.is_none()
 }
 
-/// What is said of a value that does not fit the type of its column.
+/// The error for a value that does not fit the type of its column.
 fn unlike(ty: &ColumnType, found: impl fmt::Display) -> String {
     let hint = match ty {
         ColumnType::Timestamp(_, None) => " (no zone, and no more digits of the second than the unit has)",
@@ -134,7 +134,7 @@ fn is_counted(ty: &ColumnType) -> bool {
     }
 }
 
-/// What all cells of a column have been so far.
+/// The types that all cells of a column have had so far.
 #[derive(Clone, Debug)]
 struct Cells {
     any: bool,
@@ -339,7 +339,7 @@ fn exact_numbers(line: &[u8]) -> Vec<bool> {
     numbers
 }
 
-/// What all values at a place have been so far.
+/// The types that all values at a place have had so far.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Null,

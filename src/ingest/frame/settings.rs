@@ -1,4 +1,4 @@
-//! What becomes of a frame's columns: the index, the groups, the files to read; and from that the schema of the table.
+//! Assigns the columns of a frame: the index, the groups, the files to read; and from that the schema of the table.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +30,7 @@ pub struct Blob {
     pub paths: String,
 }
 
-/// What a file that is not there becomes.
+/// The treatment of files that are not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missing {
     /// An error that names row and path.
@@ -84,7 +84,7 @@ pub struct FrameSettings {
     pub order_by: Vec<String>,
     /// Where relative paths begin, and outside of which no file is read; `None`: the folder of the frame.
     pub root: Option<PathBuf>,
-    /// What a file that is not there becomes.
+    /// The treatment of files that are not there.
     pub missing: Missing,
     /// Counts such files; what becomes a table says so in its lineage, too.
     pub missing_files: MissingFiles,

@@ -37,7 +37,7 @@ const BATCH_BYTES: u64 = 8 << 20;
 /// .. and its rows, at most.
 const BATCH_ROWS: u64 = 1024;
 
-/// What kind of file holds a frame.
+/// The kind of file that holds a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameFormat {
     /// Parquet: plain, or compressed with Snappy, Zstandard, LZ4, gzip or Brotli.
@@ -73,7 +73,7 @@ impl FrameFormat {
 /// How text is read: CSV and lines of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextSettings {
-    /// What parts the cells of CSV: a comma.
+    /// The character between the cells of CSV; a comma by default.
     pub delimiter: u8,
     /// Types that columns have, by name, whatever their values look like. The others have the type from which each of their
     /// values comes back as it was written.
@@ -125,7 +125,9 @@ impl Frame {
         Self::open(path, FrameFormat::Arrow, &TextSettings::default())
     }
 
-    /// Opens a file of this format. Text and Arrow streams are copied to the temporary folder, as Arrow.
+    /// Opens a file of this format. Text and Arrow streams are copied to the temporary folder, as Arrow: the call reads the whole
+    /// file on the calling thread, so async code calls it through `spawn_blocking`. What reads the frame later does so off the
+    /// executor.
     ///
     /// # Errors
     /// As [`Frame::parquet`] and [`Frame::arrow`]; `Invalid` for a line of text that is none of the format, naming it.
@@ -272,7 +274,7 @@ fn corrupt(kind: &str, error: impl Display) -> Error {
     Error::corrupt(format!("no sound {kind}: {error}"))
 }
 
-/// What a reader of foreign bytes says, its panics included.
+/// Calls a reader of foreign bytes; its errors and panics become `Corrupt`.
 fn guarded<T, E: Display>(kind: &str, read: impl FnOnce() -> Result<T, E>) -> Result<T> {
     panics::guarded(read).map_err(|said| corrupt(kind, short(said)))
 }

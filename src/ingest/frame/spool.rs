@@ -133,7 +133,7 @@ fn written(schema: &SchemaRef, mut next: impl FnMut() -> Result<Option<RecordBat
     Ok(file.into_temp_path())
 }
 
-/// What the readers of text say of lines they cannot take.
+/// The error for lines that a reader of text refuses.
 fn invalid(kind: &str, error: String) -> Error {
     Error::invalid(format!("no sound {kind}: {}", crate::error::short(error)))
 }

@@ -20,6 +20,7 @@ use crate::{
         Target,
         partitions::{write_partitions, writer},
     },
+    offload::{Stop, next_of, offload},
     schema::{ColumnType, Schema},
     store::Store,
     table::{Table, TableWriter},
@@ -54,7 +55,13 @@ pub async fn ingest(
         "source",
         json!({"kind": frame.kind(), "file": frame.path().file_name().map(|name| name.to_string_lossy().into_owned())}),
     );
-    let partitions = partitions(frame, &schema, settings)?;
+    let target = match settings.partition_rows {
+        0 if settings.blobs.is_empty() => ROWS,
+        0 => ROWS_WITH_FILES,
+        rows => rows.min(MAX_SEGMENT_ROWS),
+    };
+    let cut = frame.clone();
+    let partitions = offload(move |stop| partitions(&cut, &schema, target, stop)).await?;
     let plan = plan(frame, settings, columns)?;
     let (frame, missing) = (frame.clone(), settings.missing_files.clone());
     let absent = move |writer: &TableWriter| {
@@ -66,7 +73,7 @@ pub async fn ingest(
     write_partitions(writer, partitions, settings.workers, move |rows| plan.rows(&frame, rows), progress, absent).await
 }
 
-/// What is read of each row: columns, and the files that columns of paths name.
+/// The plan of reading a frame: columns, and the files that columns of paths name.
 pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
     let root = settings.root.as_deref().or_else(|| frame.path().parent()).filter(|root| !root.as_os_str().is_empty());
     let files = Files::new(root.unwrap_or(Path::new(".")), settings)?;
@@ -93,8 +100,10 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
     }
     let plan = plan(frame, settings, columns)?;
     let mut partition = writer.partition_at(number)?;
-    for batch in plan.rows(frame, 0..frame.rows())? {
+    let mut batches = plan.rows(frame, 0..frame.rows())?;
+    while let (Some(batch), rest) = next_of(batches).await? {
         partition.write(&batch?).await?;
+        batches = rest;
     }
     partition.finish().await
 }
@@ -104,13 +113,8 @@ const ROWS: u64 = 8192;
 /// And where files are read, which are large as a rule.
 const ROWS_WITH_FILES: u64 = 1024;
 
-/// The rows cut into partitions: at the first sequence start behind so many rows, or where a partition can take no more.
-fn partitions(frame: &Frame, schema: &Schema, settings: &FrameSettings) -> Result<Vec<Range<u64>>> {
-    let target = match settings.partition_rows {
-        0 if settings.blobs.is_empty() => ROWS,
-        0 => ROWS_WITH_FILES,
-        rows => rows.min(MAX_SEGMENT_ROWS),
-    };
+/// The rows cut into partitions: at the first sequence start behind `target` rows, or where a partition can take no more.
+fn partitions(frame: &Frame, schema: &Schema, target: u64, stop: &Stop) -> Result<Vec<Range<u64>>> {
     let mut cuts = vec![0];
     let mut cut = |row: u64| {
         if row - cuts.last().copied().unwrap_or(0) >= target {
@@ -124,6 +128,7 @@ fn partitions(frame: &Frame, schema: &Schema, settings: &FrameSettings) -> Resul
         let mut tracker = SequenceTracker::new(&tracked);
         let mut row = 0;
         for batch in frame.batches(0..frame.rows(), &roots(&columns))? {
+            stop.check()?;
             let batch = of_columns(&columns, &batch?)?;
             let starts = tracker.push(&batch).map_err(|error| error.at(frame.path().display()))?;
             starts.into_iter().for_each(|start| cut(row + start as u64));
@@ -165,7 +170,7 @@ fn of_columns(columns: &[FrameColumn], batch: &RecordBatch) -> Result<RecordBatc
     RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// What is read of each row.
+/// The columns and files that are read for each row.
 pub(super) struct Plan {
     columns: Vec<FrameColumn>,
     /// The paths of each blob.

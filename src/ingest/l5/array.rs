@@ -34,9 +34,9 @@ pub struct ArrayMeta {
     pub inner: Vec<u32>,
     /// Records a chunk, at least 1.
     pub chunk_len: u64,
-    /// What one element is.
+    /// The type of one element.
     pub dtype: Dtype,
-    /// What chunks are compressed with; `None` for plain ones.
+    /// The compressor of chunks; `None` for plain ones.
     pub compressor: Option<Compressor>,
     /// One record of the fill value.
     pub fill: Vec<u8>,
@@ -47,7 +47,7 @@ pub struct ArrayMeta {
 /// A Blosc compressor, as far as writing needs it; reading obeys each chunk's own header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compressor {
-    /// What to encode with.
+    /// The compressor to encode with.
     pub codec: Codec,
     /// Whether bytes are shuffled before.
     pub shuffle: bool,
@@ -261,7 +261,7 @@ impl Array {
         &self.name
     }
 
-    /// What its `.zarray` says.
+    /// The content of its `.zarray`.
     pub fn meta(&self) -> &ArrayMeta {
         &self.meta
     }

@@ -27,7 +27,7 @@ impl ArrayWriter {
         Ok(Self { name: name.to_owned(), folder: group.folder().join(name), meta, buffer: Vec::new(), chunk: 0, records: 0 })
     }
 
-    /// What is written.
+    /// The description of the array.
     pub(super) fn meta(&self) -> &ArrayMeta {
         &self.meta
     }

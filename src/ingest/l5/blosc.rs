@@ -24,7 +24,7 @@ const MEMCPYED: u8 = 0x02;
 const BIT_SHUFFLED: u8 = 0x04;
 const NOT_SPLIT: u8 = 0x10;
 
-/// What compresses the streams of a container.
+/// The compressor of the streams of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
     /// LZ4 blocks (lz4hc writes the same).

@@ -121,7 +121,7 @@ impl Dataset {
         &self.properties
     }
 
-    /// What was left out, one sentence each.
+    /// The parts that were left out, one sentence each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

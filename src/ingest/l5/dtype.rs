@@ -1,4 +1,4 @@
-//! What a zarr v2 array's records are: the `dtype` of `.zarray`, a NumPy type string (`"<u4"`) or a list of fields
+//! The records of a zarr v2 array: the `dtype` of `.zarray`, a NumPy type string (`"<u4"`) or a list of fields
 //! (`["centroid", "<f8", [2]]`), as packed little-endian records. Nothing is widened; what has no counterpart here is refused
 //! by name.
 
@@ -90,7 +90,7 @@ pub struct Field {
     pub name: String,
     /// Where it begins in the record, in bytes.
     pub offset: usize,
-    /// What it holds.
+    /// The type of its values.
     pub element: Element,
     /// Extents of the sub-array, outermost first; empty for a single element.
     pub shape: Vec<u32>,

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// What to generate.
+/// The data set to generate.
 ///
 /// ```
 /// use tetrys::ingest::l5::{Dataset, GeneratorSettings};

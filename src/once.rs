@@ -1,0 +1,188 @@
+//! A value that is loaded once, by whoever polls: readers that ask for it at the same time share one load, and each of them can
+//! drive that load to its end. So a reader that began the load and is never polled again holds up nobody.
+//!
+//! Only callers in one runtime share a load: a connection stands still with its runtime, and after a fork the threads of the parent
+//! are gone. Errors are not shared: the caller that began the load takes its error, and the others load alone.
+
+use std::{
+    process,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError},
+    thread,
+};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared, WeakShared},
+};
+use tokio::runtime::{Handle, Id};
+
+use crate::error::{Error, Result};
+
+/// How often a thread lets others run before it goes on without a lock.
+const PATIENCE: usize = 1_000;
+
+/// Takes a lock that is never held for long. A forked child may find the lock held for ever, so nobody waits for long: `None` then.
+pub(crate) fn patiently<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    for _ in 0..PATIENCE {
+        match lock.try_lock() {
+            Ok(held) => return Some(held),
+            Err(TryLockError::Poisoned(held)) => return Some(held.into_inner()),
+            Err(TryLockError::WouldBlock) => thread::yield_now(),
+        }
+    }
+    None
+}
+
+/// The process and the runtime that drive a future.
+pub(crate) type Lane = (u32, Option<Id>);
+
+/// The lane of the caller.
+pub(crate) fn lane() -> Lane {
+    (process::id(), Handle::try_current().ok().map(|runtime| runtime.id()))
+}
+
+type Answer<T> = std::result::Result<T, Arc<Mutex<Option<Error>>>>;
+type Load<T> = Shared<BoxFuture<'static, Answer<T>>>;
+type WeakLoad<T> = WeakShared<BoxFuture<'static, Answer<T>>>;
+
+/// A value that is loaded when it is first asked for.
+pub(crate) struct Once<T> {
+    value: OnceLock<T>,
+    /// The load on its way. It ends when the last caller that waits for it is dropped.
+    load: Mutex<Option<(Lane, WeakLoad<T>)>>,
+}
+
+impl<T: Clone + Send + Sync + 'static> Once<T> {
+    /// The value, where it is loaded.
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.value.get()
+    }
+
+    /// Sets the value, unless there is one.
+    pub(crate) fn set(&self, value: T) {
+        let _ = self.value.set(value);
+    }
+
+    /// The value; `load` loads it where it is not there and nobody else is loading it.
+    ///
+    /// # Errors
+    /// Those of `load`.
+    pub(crate) async fn get_or_load(&self, load: impl FnOnce() -> BoxFuture<'static, Result<T>>) -> Result<T> {
+        if let Some(value) = self.value.get() {
+            return Ok(value.clone());
+        }
+        let value = match self.join() {
+            Some(shared) => match shared.await {
+                Ok(value) => value,
+                Err(_) => load().await?,
+            },
+            None => match self.begin(load()).await {
+                Ok(value) => value,
+                Err(failed) => {
+                    let error = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    return Err(error.unwrap_or_else(|| Error::internal("a load failed without its error")));
+                }
+            },
+        };
+        Ok(self.value.get_or_init(|| value).clone())
+    }
+
+    /// The load that another caller in this lane has begun.
+    fn join(&self) -> Option<Load<T>> {
+        let held = patiently(&self.load)?;
+        held.as_ref().filter(|(of, _)| *of == lane()).and_then(|(_, load)| load.upgrade())
+    }
+
+    /// Begins a load that others can join.
+    fn begin(&self, load: BoxFuture<'static, Result<T>>) -> Load<T> {
+        let shared = load.map(|loaded| loaded.map_err(|error| Arc::new(Mutex::new(Some(error))))).boxed().shared();
+        if let Some((mut held, load)) = patiently(&self.load).zip(shared.downgrade()) {
+            *held = Some((lane(), load));
+        }
+        shared
+    }
+}
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self { value: OnceLock::new(), load: Mutex::new(None) }
+    }
+}
+
+impl<T> From<T> for Once<T> {
+    fn from(value: T) -> Self {
+        Self { value: value.into(), load: Mutex::new(None) }
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Once<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Once").field(&self.value.get()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::{executor::block_on, poll};
+
+    use super::*;
+
+    /// Loads that yield a few times, counted; those before `sound` fail.
+    fn loads(count: &Arc<AtomicUsize>, sound: usize) -> impl Fn() -> BoxFuture<'static, Result<usize>> + use<> {
+        let count = Arc::clone(count);
+        move || {
+            let count = Arc::clone(&count);
+            async move {
+                let number = count.fetch_add(1, Ordering::SeqCst);
+                for _ in 0..3 {
+                    tokio::task::yield_now().await;
+                }
+                if number < sound { Err(Error::unavailable("not yet")) } else { Ok(number) }
+            }
+            .boxed()
+        }
+    }
+
+    #[test]
+    fn a_load_is_shared_whatever_becomes_of_the_caller_that_began_it() {
+        block_on(async {
+            for is_dropped in [true, false] {
+                let (once, count) = (Once::<usize>::default(), Arc::default());
+                let load = loads(&count, 0);
+                let mut first = Box::pin(once.get_or_load(&load));
+                assert!(poll!(&mut first).is_pending());
+                let mut second = Box::pin(once.get_or_load(&load));
+                assert!(poll!(&mut second).is_pending());
+                let first = (!is_dropped).then_some(first);
+                assert_eq!((second.await.unwrap(), count.load(Ordering::SeqCst)), (0, 1));
+                // One that was asleep meanwhile has the value, and further ones need no load.
+                if let Some(first) = first {
+                    assert_eq!(first.await.unwrap(), 0);
+                }
+                assert_eq!((once.get_or_load(&load).await.unwrap(), once.get()), (0, Some(&0)));
+                assert_eq!(count.load(Ordering::SeqCst), 1);
+            }
+            // Dropped with nobody behind it, a load is begun anew.
+            let (once, count) = (Once::<usize>::default(), Arc::default());
+            let load = loads(&count, 0);
+            let mut first = Box::pin(once.get_or_load(&load));
+            assert!(poll!(&mut first).is_pending());
+            drop(first);
+            assert_eq!(once.get_or_load(&load).await.unwrap(), 1);
+        });
+    }
+
+    #[test]
+    fn an_error_is_that_of_the_caller_that_began_the_load() {
+        block_on(async {
+            let (once, count) = (Once::<usize>::default(), Arc::default());
+            let load = loads(&count, 1);
+            let found = futures::future::join_all((0..4).map(|_| once.get_or_load(&load))).await;
+            let failed: Vec<bool> = found.iter().map(Result::is_err).collect();
+            assert_eq!(failed, [true, false, false, false]);
+            assert!(once.get().is_some());
+        });
+    }
+}
