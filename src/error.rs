@@ -96,6 +96,18 @@ pub(crate) fn short(text: impl fmt::Display) -> String {
     }
 }
 
+/// A number of things, as an error says it: `1 byte`, `3 bytes`.
+pub(crate) fn counted<N: fmt::Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
+    let ending = if number == N::from(1) {
+        ""
+    } else if one.ends_with("sh") {
+        "es"
+    } else {
+        "s"
+    };
+    format!("{number} {one}{ending}")
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

@@ -154,6 +154,18 @@ fn no_message_names_a_function_of_rust() {
 }
 
 #[test]
+fn no_message_counts_one_bytes() {
+    let mut complaints = Vec::new();
+    for file in sources("src").into_iter().filter(|file| !file.ends_with("tests.rs")) {
+        let text = read(&file);
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let wrong = texts_of(code).into_iter().filter(|text| counts_by_hand(text));
+        complaints.extend(wrong.map(|text| format!("{}: {text}: use `error::counted`", file.display())));
+    }
+    none(complaints);
+}
+
+#[test]
 fn no_source_file_is_longer_than_can_be_read() {
     let lengths = sources("src").into_iter().map(|file| (read(&file).lines().count(), file));
     none(
@@ -219,6 +231,10 @@ fn the_checks_see_what_they_should_see() {
     assert_eq!(anchors(page), expected.map(str::to_owned).into());
     assert_eq!(links("[a](b.md#c) `[x](no)` [d](https://example.org)\n```\n[x](no)\n```\n"), ["b.md#c"]);
     let texts = texts_of("let a = \"one\\\" two\"; // \"x\n// \"three\"\nf(\"Merge::first\")");
+    assert!(
+        counts_by_hand("of {len}\n   bytes,") && counts_by_hand("{} rows") && counts_by_hand("{0:?} 3 {n.m()} logical hashes")
+    );
+    assert!(!counts_by_hand("at most {MAX_NAME} bytes, {} bytesize, 3 rows, {bytes}") && !counts_by_hand("{row} of rows"));
     assert!(texts.iter().any(|text| names_rust(text)) && texts[0] == "one\" two" && !names_rust("[::1], a::b"));
     let files =
         |files: &[(&str, &str)]| files.iter().map(|(path, code)| (path.to_string(), code.to_string())).collect::<Vec<_>>();
@@ -262,6 +278,23 @@ fn names_rust(text: &str) -> bool {
     text.match_indices("::").any(|(at, _)| {
         let word: String = text[..at].chars().rev().take_while(|c| c.is_ascii_alphanumeric()).collect();
         word.ends_with(|c: char| c.is_ascii_uppercase()) && text[at + 2..].starts_with(|c: char| c.is_ascii_lowercase())
+    })
+}
+
+/// Things that messages count.
+const COUNTED: &str = "batches bits blocks bytes chains characters chunks columns digits dimensions elements entries files groups \
+    hashes items keys lists names objects pages partitions parts patterns pieces places ranges receipts rows runs segments \
+    sequences slots tables values versions";
+
+/// Whether a text has a number that may be 1 before the name of several things: `{len} bytes`. Constants are never 1.
+fn counts_by_hand(text: &str) -> bool {
+    text.match_indices('}').any(|(at, _)| {
+        let name: String = text[..at].chars().rev().take_while(|c| *c != '{').collect();
+        let is_constant = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        let mut words = text[at + 1..].split_whitespace().map(|word| word.trim_end_matches(|c: char| c.is_ascii_punctuation()));
+        let is_apart = text[at + 1..].starts_with(char::is_whitespace);
+        let word = words.next().filter(|word| !["logical", "stored"].contains(word)).or_else(|| words.next());
+        !is_constant && is_apart && word.is_some_and(|word| COUNTED.split_whitespace().any(|counted| counted == word))
     })
 }
 

@@ -8,7 +8,7 @@ use crate::{
     error::{IntoPython, Invalid},
     runtime::wait_long,
     table::Table,
-    write::{Columns, batch_of, options_of},
+    write::{Columns, Options, batch_of},
 };
 
 /// Writes one column group of every row of a table.
@@ -19,35 +19,17 @@ pub(crate) struct GroupReplacer(Mutex<Option<tetrys::table::GroupReplacer>>);
 impl GroupReplacer {
     /// Other values of the columns of a group.
     #[staticmethod]
-    fn replace(
-        py: Python<'_>,
-        table: &Table,
-        name: String,
-        preset: &str,
-        write_memory: Option<usize>,
-        reuse: &str,
-        locality: Option<&str>,
-    ) -> PyResult<Self> {
-        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse, locality)?);
-        let writer = wait_long(py, async move { table.replace_group(&name, options).await })?;
+    fn replace(py: Python<'_>, table: &Table, name: String, options: Options) -> PyResult<Self> {
+        let (table, write) = (table.table.clone(), options.write()?);
+        let writer = wait_long(py, async move { table.replace_group(&name, write).await })?;
         Ok(Self(Mutex::new(Some(writer))))
     }
 
     /// One group more, with columns of these names and types.
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
-    fn add(
-        py: Python<'_>,
-        table: &Table,
-        name: String,
-        columns: Vec<(String, String)>,
-        preset: &str,
-        write_memory: Option<usize>,
-        reuse: &str,
-        locality: Option<&str>,
-    ) -> PyResult<Self> {
-        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse, locality)?);
-        let writer = wait_long(py, async move { table.add_group(&name, columns, options).await })?;
+    fn add(py: Python<'_>, table: &Table, name: String, columns: Vec<(String, String)>, options: Options) -> PyResult<Self> {
+        let (table, write) = (table.table.clone(), options.write()?);
+        let writer = wait_long(py, async move { table.add_group(&name, columns, write).await })?;
         Ok(Self(Mutex::new(Some(writer))))
     }
 
@@ -83,19 +65,9 @@ impl GroupReplacer {
 
 /// A version with other values in the rows that the columns `on` find.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
-pub(crate) fn patch(
-    py: Python<'_>,
-    table: &Table,
-    on: Vec<String>,
-    columns: Columns,
-    preset: &str,
-    write_memory: Option<usize>,
-    reuse: &str,
-    locality: Option<&str>,
-) -> PyResult<Table> {
-    let (batch, options) = (batch_of(&columns)?, options_of(preset, write_memory, reuse, locality)?);
+pub(crate) fn patch(py: Python<'_>, table: &Table, on: Vec<String>, columns: Columns, options: Options) -> PyResult<Table> {
+    let (batch, write) = (batch_of(&columns)?, options.write()?);
     let table = table.table.clone();
-    let work = async move { table.patch(&on.iter().map(String::as_str).collect::<Vec<_>>(), &batch, options).await };
+    let work = async move { table.patch(&on.iter().map(String::as_str).collect::<Vec<_>>(), &batch, write).await };
     wait_long(py, work).map(Table::from)
 }

@@ -125,17 +125,20 @@ impl Index {
         url: String,
         properties: Option<&Bound<'_, PyDict>>,
         update: bool,
+        allow: Vec<String>,
+        allow_unpinned: bool,
     ) -> PyResult<(Table, Untold)> {
         check_frames().py()?;
-        let mut writer = self.0.view_writer().allow_unpinned(crate::allow_unpinned());
+        let mut writer = self.0.view_writer().allow_unpinned(crate::unpinned_if(allow_unpinned));
         if let Some(properties) = properties {
             for (key, value) in from_python::<BTreeMap<String, serde_json::Value>>("properties", properties)? {
                 writer = writer.property(key, value);
             }
         }
+        let options = StoreOptions::from_env().allow(allow);
         let saved = wait_long(py, async move {
             match update {
-                true => writer.save_over(&tetrys::Table::open(&url).await?).await,
+                true => writer.save_over(&tetrys::Table::open_with(&url, &options).await?).await,
                 false => writer.save(&url).await,
             }
         })?;
@@ -190,6 +193,7 @@ pub(crate) fn run<'py>(
     recipe: &Bound<'_, PyAny>,
     dry_run: bool,
     allow: Vec<String>,
+    allow_unpinned: bool,
 ) -> PyResult<(Bound<'py, PyAny>, Untold)> {
     check_frames().py()?;
     let recipe = match recipe.extract::<String>() {
@@ -198,7 +202,8 @@ pub(crate) fn run<'py>(
     };
     let recipe = recipe.py()?;
     let options = StoreOptions::from_env().allow(allow);
-    let made = wait_long(py, async move { recipe.run_allowing(&options, dry_run, crate::allow_unpinned()).await })?;
+    let unpinned = crate::unpinned_if(allow_unpinned);
+    let made = wait_long(py, async move { recipe.run_allowing(&options, dry_run, unpinned).await })?;
     let untold = made.iter().flat_map(|view| &view.unpinned).map(|owner| (owner.url.clone(), owner.why.clone())).collect();
     Ok((to_python(py, &made)?, untold))
 }

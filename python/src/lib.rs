@@ -48,7 +48,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether the environment allows to use chunks or rows of tables that cannot be told so: `TETRYS_ALLOW_UNPINNED=1`.
-pub(crate) fn allow_unpinned() -> bool {
-    std::env::var("TETRYS_ALLOW_UNPINNED").is_ok_and(|value| value == "1" || value == "true")
+/// Whether to go on where a table cannot be told that it is needed: the caller allows it, or `TETRYS_ALLOW_UNPINNED=1` does.
+pub(crate) fn unpinned_if(allowed: bool) -> bool {
+    allowed || std::env::var("TETRYS_ALLOW_UNPINNED").is_ok_and(|value| value == "1" || value == "true")
 }

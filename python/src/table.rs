@@ -225,10 +225,10 @@ impl Table {
 
     /// Of a view, or of a table with references: a version that looks for other tables at these URLs first. A table that moved is
     /// known by its UUID and the hash of the version; another one is refused.
-    #[pyo3(signature = (*urls))]
-    fn rebind(&self, py: Python<'_>, urls: Vec<String>) -> PyResult<Self> {
-        let table = self.table.clone();
-        wait_long(py, async move { table.rebind(urls).await }).map(|table| self.like(table))
+    fn rebind(&self, py: Python<'_>, urls: Vec<String>, allow_unpinned: bool) -> PyResult<Self> {
+        let table = self.unpinned_if(allow_unpinned);
+        let options = tetrys::StoreOptions::from_env().allow(self.table.allowed());
+        wait_long(py, async move { table.rebind_with(urls, &options).await }).map(|table| self.like(table))
     }
 
     /// The same version, which may also follow references to absolute URLs at or below these.
@@ -243,8 +243,8 @@ impl Table {
         wait_long(py, async move { Ok(table.must_allow().await) })
     }
 
-    fn _delete(&self, py: Python<'_>, rows: Vec<u64>) -> PyResult<Self> {
-        let table = self.table.clone();
+    fn _delete(&self, py: Python<'_>, rows: Vec<u64>, allow_unpinned: bool) -> PyResult<Self> {
+        let table = self.unpinned_if(allow_unpinned);
         wait_long(py, async move { table.delete(rows, Default::default()).await }).map(|table| self.like(table))
     }
 
@@ -252,7 +252,7 @@ impl Table {
     /// columns (`drop`), with properties of the table (`properties`, None takes one back) or of columns (`column_properties`,
     /// {column: {key: value}}), with names of versions (`tags`, {name: version or None for this one}), without some (`untag`). No
     /// payload is written.
-    #[pyo3(signature = (*, rename = None, drop = Vec::new(), properties = None, column_properties = None, tags = None, untag = Vec::new()))]
+    #[pyo3(signature = (*, rename = None, drop = Vec::new(), properties = None, column_properties = None, tags = None, untag = Vec::new(), allow_unpinned = false))]
     #[expect(clippy::too_many_arguments, reason = "changes by their names")]
     fn edit(
         &self,
@@ -263,8 +263,9 @@ impl Table {
         column_properties: Option<&Bound<'_, PyDict>>,
         tags: Option<&Bound<'_, PyDict>>,
         untag: Vec<String>,
+        allow_unpinned: bool,
     ) -> PyResult<Self> {
-        let mut edit = self.table.edit();
+        let mut edit = self.unpinned_if(allow_unpinned).edit();
         for (old, new) in rename.into_iter().flat_map(|rename| rename.iter()) {
             edit = edit.rename_column(&old.extract::<String>()?, &new.extract::<String>()?);
         }
@@ -304,9 +305,8 @@ impl Table {
 
     /// A version whose index segments have up to `segment_rows` rows: neighbours are put together, payload stays where it is. The
     /// same version where nothing can be put together.
-    #[pyo3(signature = (*, segment_rows = 4_194_304))]
-    fn compact(&self, py: Python<'_>, segment_rows: u64) -> PyResult<Self> {
-        let table = self.table.clone();
+    fn compact(&self, py: Python<'_>, segment_rows: u64, allow_unpinned: bool) -> PyResult<Self> {
+        let table = self.unpinned_if(allow_unpinned);
         wait_long(py, async move { table.compact(segment_rows).await }).map(|table| self.like(table))
     }
 
@@ -361,6 +361,12 @@ impl Table {
 }
 
 impl Table {
+    /// The table, of which versions may be made although an owner cannot be told, if so allowed.
+    fn unpinned_if(&self, allowed: bool) -> tetrys::Table {
+        // A new handle loads what the old one has loaded again.
+        if crate::unpinned_if(allowed) { self.table.allow_unpinned() } else { self.table.clone() }
+    }
+
     fn allowing(self, urls: Vec<String>) -> Self {
         // A new handle loads what the old one has loaded again.
         match urls.iter().all(|url| self.table.allowed().contains(url)) {

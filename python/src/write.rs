@@ -31,24 +31,36 @@ pub(crate) fn batch_of(columns: &[(String, Py<Column>)]) -> PyResult<RecordBatch
     RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| malformed(&error))
 }
 
-/// How much is written again of what is known: options of every writer.
-pub(crate) fn options_of(
-    preset: &str,
+/// Options of every call that writes payload: the fields of `tetrys._options.Options`.
+#[derive(FromPyObject)]
+pub(crate) struct Options {
+    preset: String,
+    reuse: String,
+    locality: Option<String>,
     write_memory: Option<usize>,
-    reuse: &str,
-    locality: Option<&str>,
-) -> PyResult<WriteOptions> {
-    let allow_unpinned = crate::allow_unpinned();
-    let mut options = WriteOptions { preset: parse_preset(preset)?, allow_unpinned, ..WriteOptions::default() };
-    options.write_memory = write_memory.unwrap_or(options.write_memory);
-    options.locality = locality.map(str::parse).transpose().py()?.unwrap_or(options.locality);
-    options.reuse = match reuse {
-        "any" => Reuse::Any,
-        "same-preset" => Reuse::SamePreset,
-        "none" => Reuse::None,
-        other => return Err(Invalid::new_err(format!("reuse `{other}`: expected any, same-preset or none"))),
-    };
-    Ok(options)
+    allow_unpinned: bool,
+    references: Vec<Py<Table>>,
+    properties: String,
+}
+
+impl Options {
+    /// The same, for the library.
+    pub(crate) fn write(&self) -> PyResult<WriteOptions> {
+        let default = WriteOptions::default();
+        Ok(WriteOptions {
+            preset: parse_preset(&self.preset)?,
+            write_memory: self.write_memory.unwrap_or(default.write_memory),
+            locality: self.locality.as_deref().map(str::parse).transpose().py()?.unwrap_or(default.locality),
+            reuse: match self.reuse.as_str() {
+                "any" => Reuse::Any,
+                "same-preset" => Reuse::SamePreset,
+                "none" => Reuse::None,
+                other => return Err(Invalid::new_err(format!("reuse `{other}`: expected any, same-preset or none"))),
+            },
+            allow_unpinned: crate::unpinned_if(self.allow_unpinned),
+            ..default
+        })
+    }
 }
 
 /// What a finished partition hands to the commit; small, and picklable.
@@ -112,65 +124,33 @@ fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> P
 
 #[pymethods]
 impl TableWriter {
-    /// A new session, or with `session` one that was begun in another process.
+    /// A new session.
     #[new]
-    #[pyo3(signature = (url, schema, preset, properties, write_memory, session, references = Vec::new(), reuse = "any", locality = None))]
-    #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
-    fn new(
-        py: Python<'_>,
-        url: String,
-        schema: Described,
-        preset: &str,
-        properties: &str,
-        write_memory: Option<usize>,
-        session: Option<&str>,
-        references: Vec<Py<Table>>,
-        reuse: &str,
-        locality: Option<&str>,
-    ) -> PyResult<Self> {
-        if let Some(session) = session {
-            let ticket = tetrys::Ticket::from_json(session).py()?;
-            let joined = tetrys::TableWriter::join(tetrys::Store::open(&url).py()?, &ticket);
-            return Ok(Self(Mutex::new(Some(joined.py()?))));
-        }
-        let (schema, options) = (schema_of(schema)?, options_of(preset, write_memory, reuse, locality)?);
-        Self::begun(py, properties, references, async move { tetrys::Table::create(&url, schema, options).await })
+    fn new(py: Python<'_>, url: String, schema: Described, options: Options) -> PyResult<Self> {
+        let (schema, write) = (schema_of(schema)?, options.write()?);
+        Self::begun(py, &options, async move { tetrys::Table::create(&url, schema, write).await })
+    }
+
+    /// A session that was begun in another process.
+    #[staticmethod]
+    fn join(url: &str, ticket: &str) -> PyResult<Self> {
+        let ticket = tetrys::Ticket::from_json(ticket).py()?;
+        let joined = tetrys::TableWriter::join(tetrys::Store::open(url).py()?, &ticket);
+        Ok(Self(Mutex::new(Some(joined.py()?))))
     }
 
     /// A session that adds rows to a table.
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
-    fn append(
-        py: Python<'_>,
-        table: &Table,
-        preset: &str,
-        properties: &str,
-        write_memory: Option<usize>,
-        references: Vec<Py<Table>>,
-        reuse: &str,
-        locality: Option<&str>,
-    ) -> PyResult<Self> {
-        let (table, options) = (table.table.clone(), options_of(preset, write_memory, reuse, locality)?);
-        Self::begun(py, properties, references, async move { table.append(options).await })
+    fn append(py: Python<'_>, table: &Table, options: Options) -> PyResult<Self> {
+        let (table, write) = (table.table.clone(), options.write()?);
+        Self::begun(py, &options, async move { table.append(write).await })
     }
 
     /// A session that gives a table other rows.
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "options, named on the Python side")]
-    fn overwrite(
-        py: Python<'_>,
-        table: &Table,
-        schema: Described,
-        preset: &str,
-        properties: &str,
-        write_memory: Option<usize>,
-        references: Vec<Py<Table>>,
-        reuse: &str,
-        locality: Option<&str>,
-    ) -> PyResult<Self> {
-        let (table, schema, options) =
-            (table.table.clone(), schema_of(schema)?, options_of(preset, write_memory, reuse, locality)?);
-        Self::begun(py, properties, references, async move { table.overwrite(schema, options).await })
+    fn overwrite(py: Python<'_>, table: &Table, schema: Described, options: Options) -> PyResult<Self> {
+        let (table, schema, write) = (table.table.clone(), schema_of(schema)?, options.write()?);
+        Self::begun(py, &options, async move { table.overwrite(schema, write).await })
     }
 
     /// Tables whose chunks may be used and that could not be told: URL and why.
@@ -245,13 +225,12 @@ impl TableWriter {
 impl TableWriter {
     fn begun(
         py: Python<'_>,
-        properties: &str,
-        references: Vec<Py<Table>>,
+        options: &Options,
         writer: impl Future<Output = tetrys::Result<tetrys::TableWriter>> + Send + 'static,
     ) -> PyResult<Self> {
         let properties: std::collections::BTreeMap<String, serde_json::Value> =
-            serde_json::from_str(properties).map_err(|error| Invalid::new_err(format!("properties: {error}")))?;
-        let references: Vec<tetrys::Table> = references.iter().map(|table| table.get().table.clone()).collect();
+            serde_json::from_str(&options.properties).map_err(|error| Invalid::new_err(format!("properties: {error}")))?;
+        let references: Vec<tetrys::Table> = options.references.iter().map(|table| table.get().table.clone()).collect();
         let writer = wait_long(py, async move { writer.await?.references(&references).await })?;
         for (key, value) in properties {
             writer.set_property(key, value);

@@ -9,7 +9,7 @@ use super::{
     pco::{self, NumberType},
     transpose, zstd,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// One step of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -207,7 +207,8 @@ impl Chain {
             && len / ratio > stored.len()
         {
             return Err(Error::corrupt(format!(
-                "{compressor}: {len} bytes from {} stored, at most {ratio} from each",
+                "{compressor}: {} from {} stored, at most {ratio} from each",
+                counted(len, "byte"),
                 stored.len()
             )));
         }
@@ -226,7 +227,7 @@ impl Chain {
                 (undone.into(), first)
             }
             _ if stored.len() != len => {
-                return Err(Error::corrupt(format!("values of {} bytes, expected {len}", stored.len())));
+                return Err(Error::corrupt(format!("values of {}, expected {len}", counted(stored.len(), "byte"))));
             }
             _ => (stored, self.0.as_slice()),
         };

@@ -1,7 +1,7 @@
 //! LZ4, raw block format (`format-spec/codecs.md#lz4`). Encoded by `lz4_flex`; decoded by the C library, which is two to three
 //! times as fast and checks every length that it reads.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// Compresses; incompressible input grows by less than one percent.
 pub(super) fn encode(values: &[u8]) -> Vec<u8> {
@@ -19,8 +19,8 @@ pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
     }
     match lz4::block::decompress_to_buffer(stored, i32::try_from(out.len()).ok().or(Some(i32::MAX)), out) {
         Ok(found) if found == out.len() => Ok(()),
-        Ok(found) => Err(Error::corrupt(format!("lz4: {found} bytes, expected {}", out.len()))),
-        Err(error) => Err(Error::corrupt(format!("lz4: {error}, expected {} bytes", out.len()))),
+        Ok(found) => Err(Error::corrupt(format!("lz4: {}, expected {}", counted(found, "byte"), out.len()))),
+        Err(error) => Err(Error::corrupt(format!("lz4: {error}, expected {}", counted(out.len(), "byte")))),
     }
 }
 

@@ -12,7 +12,7 @@ use ::pco::{
 use bytes::Bytes;
 use half::f16;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// The numbers that pco knows, with its own codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,7 +157,7 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
     let (wrapped, mut file) = read_header(file, code)?;
     let expected_pieces = pieces(count, components).count();
     if expected_pieces * (PIECE_HEADER + 1) > file.len() {
-        return Err(Error::corrupt(format!("pco: {expected_pieces} pieces in {} bytes", file.len())));
+        return Err(Error::corrupt(format!("pco: {} in {}", counted(expected_pieces, "piece"), counted(file.len(), "byte"))));
     }
     // A piece is decoded before room is made for the next: a few bytes can claim a gigabyte of them.
     let mut numbers = Vec::with_capacity(count.min(ROOM / size_of::<T>()));
@@ -175,7 +175,7 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
         file = decode_piece(&wrapped, chunk, &mut numbers[start..]).map_err(corrupt)??;
     }
     if file != [0] {
-        return Err(Error::corrupt(format!("pco: {} bytes behind the last piece, expected a closing 0", file.len())));
+        return Err(Error::corrupt(format!("pco: {} behind the last piece, expected a closing 0", counted(file.len(), "byte"))));
     }
     if rest.is_empty() {
         return Ok(Bytes::from_owner(Numbers(numbers)));

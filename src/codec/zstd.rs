@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 thread_local! {
     // A context is about 100 KB to set up and pages are small: each thread keeps its own.
@@ -33,7 +33,7 @@ pub(super) const MAX_RATIO: usize = 32 << 10;
 pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
     let frame = zstd::zstd_safe::find_frame_compressed_size(stored);
     if frame != Ok(stored.len()) || !stored.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
-        return Err(Error::corrupt(format!("zstd: {} bytes, expected exactly one frame", stored.len())));
+        return Err(Error::corrupt(format!("zstd: {}, expected exactly one frame", counted(stored.len(), "byte"))));
     }
     DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {
@@ -42,7 +42,7 @@ pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
         };
         match decompressor.decompress_to_buffer(stored, out) {
             Ok(found) if found == out.len() => Ok(()),
-            Ok(found) => Err(Error::corrupt(format!("zstd: {found} bytes, expected {}", out.len()))),
+            Ok(found) => Err(Error::corrupt(format!("zstd: {}, expected {}", counted(found, "byte"), out.len()))),
             Err(error) => Err(Error::corrupt(format!("zstd: {error}"))),
         }
     })

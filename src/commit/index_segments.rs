@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 
 use super::statistics::Collector;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{IndexWriter, MAX_SEGMENT_ROWS, Segment},
     id::ObjectRef,
     schema::Schema,
@@ -39,7 +39,7 @@ pub async fn index_segments(
         if rows == 0 {
             break;
         }
-        let run = u32::try_from(rows).map_err(|_| Error::internal(format!("{rows} rows in one batch")))?;
+        let run = u32::try_from(rows).map_err(|_| Error::internal(format!("{} in one batch", counted(rows, "row"))))?;
         let bytes = writer.finish(&[run])?;
         let index = ObjectRef::of(&bytes);
         store.put_content(&index.name_in("index"), bytes.into()).await?;

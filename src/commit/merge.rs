@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::statistics::Collector;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{
         ColumnBytes, GroupSegment, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, Segment,
         SequenceTracker, index_reader, read_hashes, read_layout,
@@ -92,9 +92,9 @@ async fn merge_segment(
         .await?;
         if index.rows - before != receipt.rows {
             return Err(Error::corrupt(format!(
-                "index of partition {}: {} rows, its receipt says {}",
+                "index of partition {}: {}, its receipt says {}",
                 receipt.partition,
-                index.rows - before,
+                counted(index.rows - before, "row"),
                 receipt.rows
             )));
         }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::future::join;
 
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, counted},
     format::{Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
     offload::offload_large,
@@ -206,7 +206,11 @@ pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -
     let (bytes, hash) = manifest.to_bytes()?;
     // What no reader would take must not become a version: too large, or properties nested too deep.
     let parsed = Manifest::parse(&bytes, manifest.version).map(drop);
-    let fits = if bytes.len() as u64 <= MAX_MANIFEST { Ok(()) } else { Err(Error::invalid(format!("{} bytes", bytes.len()))) };
+    let fits = if bytes.len() as u64 <= MAX_MANIFEST {
+        Ok(())
+    } else {
+        Err(Error::invalid(format!("{}", counted(bytes.len(), "byte"))))
+    };
     fits.and(parsed).map_err(|error| {
         Error::invalid(format!("{}: no reader would take version {}: {error}", store.url(), manifest.version)).with_source(error)
     })?;

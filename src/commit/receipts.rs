@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     write::Receipt,
 };
 
@@ -44,8 +44,9 @@ pub fn in_order_without(
         match by_number.get(&number) {
             Some(held) if *held != receipt => {
                 return Err(Error::invalid(format!(
-                    "two different receipts for partition {number}, of {} and {} rows: it was written twice; keep one",
-                    held.rows, receipt.rows
+                    "two different receipts for partition {number}, of {} and {}: it was written twice; keep one",
+                    held.rows,
+                    counted(receipt.rows, "row")
                 )));
             }
             _ => by_number.insert(number, receipt),

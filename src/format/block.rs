@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     codec::Chain,
-    error::{Error, Result},
+    error::{Error, Result, counted},
     schema::ColumnType,
 };
 
@@ -105,7 +105,9 @@ pub fn encode_page(chain: &Chain, page: &CanonicalPage) -> Result<EncodedPage> {
         Some(_) => (STORED_PLAIN, &page.values),
         None => (0, &page.values),
     };
-    let over = |what: &str, bytes: usize| Error::invalid(format!("{what} of {bytes} bytes in one page, at most {MAX_BLOCK}"));
+    let over = |what: &str, bytes: usize| {
+        Error::invalid(format!("{what} of {} in one page, at most {MAX_BLOCK}", counted(bytes, "byte")))
+    };
     let length = |what: &str, bytes: usize| match u32::try_from(bytes) {
         Ok(length) if bytes <= MAX_BLOCK => Ok(length.to_le_bytes()),
         _ => Err(over(what, bytes)),
@@ -136,9 +138,10 @@ impl EncodedBlock {
         let stored = self.stored_len();
         if stored > MAX_BLOCK || self.rows > MAX_ROWS || self.pages.len() >= usize::from(u16::MAX) {
             return Err(Error::invalid(format!(
-                "a block of {stored} bytes, {} rows, {} pages: at most {MAX_BLOCK} bytes, {MAX_ROWS} rows, 65,534 pages",
-                self.rows,
-                self.pages.len()
+                "a block of {}, {}, {}: at most {MAX_BLOCK} bytes, {MAX_ROWS} rows, 65,534 pages",
+                counted(stored, "byte"),
+                counted(self.rows, "row"),
+                counted(self.pages.len(), "page")
             )));
         }
         let start = out.len();
@@ -177,7 +180,10 @@ impl BlockDirectory {
         let (rows, count) = (cursor.u32()?, cursor.len32()?);
         if count != columns || rows == 0 || rows > MAX_ROWS {
             return Err(Error::corrupt(format!(
-                "block directory: {count} pages and {rows} rows, expected {columns} pages and 1 to {MAX_ROWS} rows"
+                "block directory: {} and {}, expected {} and 1 to {MAX_ROWS} rows",
+                counted(count, "page"),
+                counted(rows, "row"),
+                counted(columns, "page")
             )));
         }
         let mut start = directory_len(columns);
@@ -185,7 +191,7 @@ impl BlockDirectory {
         for _ in 0..count {
             let len = cursor.len32()?;
             let end = start.checked_add(len).filter(|_| len % 8 == 0 && len >= MIN_PAGE);
-            let end = end.ok_or_else(|| Error::corrupt(format!("block directory: a page of {len} bytes")))?;
+            let end = end.ok_or_else(|| Error::corrupt(format!("block directory: a page of {}", counted(len, "byte"))))?;
             pages.push(start..end);
             start = end;
         }
@@ -269,7 +275,7 @@ pub fn stored_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> R
 /// A stored page without its checksum, which is that of its bytes.
 fn signed_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> Result<&[u8]> {
     let Some((signed, checksum)) = stored.split_last_chunk::<CHECKSUM>() else {
-        return Err(Error::corrupt(format!("page of {} bytes, too short", stored.len())));
+        return Err(Error::corrupt(format!("page of {}, too short", counted(stored.len(), "byte"))));
     };
     compare(page, *checksum, seed.of_page(ordinal, page, signed))?;
     Ok(signed)
@@ -317,7 +323,7 @@ impl PageHead {
         let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
         let flags = cursor.u32()?;
         if values_len > MAX_BLOCK || flags > u32::from(STORED_PLAIN) {
-            return Err(Error::corrupt(format!("page: {values_len} bytes of values, flags {flags}")));
+            return Err(Error::corrupt(format!("page: {} of values, flags {flags}", counted(values_len, "byte"))));
         }
         // There is one way to store values: plain is flagged where there is a chain, and encoded is shorter.
         let encoded = flags == 0 && !place.chain.is_plain();
@@ -326,7 +332,8 @@ impl PageHead {
             || (!encoded && stored_len != values_len)
         {
             return Err(Error::corrupt(format!(
-                "page: {values_len} bytes of values stored in {stored_len}, flags {flags}, chain {}",
+                "page: {} of values stored in {stored_len}, flags {flags}, chain {}",
+                counted(values_len, "byte"),
                 place.chain
             )));
         }
@@ -350,11 +357,15 @@ impl PageHead {
 /// `Corrupt` where the checksum differs, or something else than it follows the values.
 pub fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[u8]) -> Result<()> {
     let Some((padding, checksum)) = after.split_last_chunk::<CHECKSUM>() else {
-        return Err(Error::corrupt(format!("page: {} bytes after its values, too few", after.len())));
+        return Err(Error::corrupt(format!("page: {} after its values, too few", counted(after.len(), "byte"))));
     };
     compare(place.page, *checksum, place.seed.of_page_parts(place.ordinal, place.page, [head, values, padding]))?;
     if padding.len() != values.len().next_multiple_of(8) - values.len() || padding.iter().any(|byte| *byte != 0) {
-        return Err(Error::corrupt(format!("page: {} bytes after {} of values, or not zero", padding.len(), values.len())));
+        return Err(Error::corrupt(format!(
+            "page: {} after {} of values, or not zero",
+            counted(padding.len(), "byte"),
+            values.len()
+        )));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
 use super::{cursor::Cursor, lengths::PackedLengths};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     id::Hash,
     schema::ColumnType,
 };
@@ -212,7 +212,9 @@ impl Structure {
         for kind in node_kinds(ty) {
             if slots > bound {
                 return Err(Error::corrupt(format!(
-                    "page structure: {slots} slots for {value_bytes} bytes of values, at most {bound}"
+                    "page structure: {} for {} of values, at most {bound}",
+                    counted(slots, "slot"),
+                    counted(value_bytes, "byte")
                 )));
             }
             nodes.push(match kind {
@@ -255,7 +257,8 @@ fn checked_elements(ty: &ColumnType, nodes: &[Node], slots: usize, value_bytes: 
     let expected = elements.checked_mul(ty.element_width() as u64);
     if expected != Some(value_bytes as u64) {
         return Err(Error::corrupt(format!(
-            "page of {ty}: {value_bytes} bytes of values, the structure says {}",
+            "page of {ty}: {} of values, the structure says {}",
+            counted(value_bytes, "byte"),
             expected.map_or("over 2^64".to_owned(), |bytes| bytes.to_string())
         )));
     }
@@ -318,6 +321,9 @@ fn read_validity(cursor: &mut Cursor<'_>, slots: usize) -> Result<Node> {
             }
             Ok(Node::Validity(Some(bits)))
         }
-        kind => Err(Error::corrupt(format!("page structure: validity kind {kind} for {slots} slots, expected 0, 1 or 2"))),
+        kind => Err(Error::corrupt(format!(
+            "page structure: validity kind {kind} for {}, expected 0, 1 or 2",
+            counted(slots, "slot")
+        ))),
     }
 }

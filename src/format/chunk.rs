@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     codec::Chain,
-    error::{Error, Result},
+    error::{Error, Result, counted},
     id::{ChunkId, Hash},
     schema::ColumnType,
 };
@@ -51,7 +51,8 @@ impl ChunkHeader {
         let len = cursor.len32()?;
         let signed_len = len.checked_sub(8).filter(|_| len % 8 == 0 && reserved == 0);
         let signed = signed_len.and_then(|len| chunk.get(..len));
-        let signed = signed.ok_or_else(|| Error::corrupt(format!("chunk header: {len} bytes in a chunk of {}", chunk.len())))?;
+        let signed = signed
+            .ok_or_else(|| Error::corrupt(format!("chunk header: {} in a chunk of {}", counted(len, "byte"), chunk.len())))?;
         let seed = ChunkSeed(cursor.u64()?);
         let found = Cursor::new(chunk.get(signed.len()..).unwrap_or_default(), "chunk header").u64()?;
         let expected = seed.of_chunk(signed);
@@ -88,7 +89,7 @@ impl ChunkHeader {
             let text = ty.to_string();
             out.extend(
                 u16::try_from(text.len())
-                    .map_err(|_| Error::invalid(format!("type text of {} bytes", text.len())))?
+                    .map_err(|_| Error::invalid(format!("type text of {}", counted(text.len(), "byte"))))?
                     .to_le_bytes(),
             );
             out.extend(text.as_bytes());
@@ -160,7 +161,7 @@ impl ChunkWriter {
         let stored = self.out.len() + block.stored_len() + (self.rows.len() + 1) * 8 + 8 + TRAILER_LEN;
         if stored > MAX_CHUNK {
             return Err(Error::invalid(format!(
-                "a chunk of {stored} stored bytes, at most {MAX_CHUNK}: write the table with a smaller chunk_max"
+                "a chunk whose stored size is {stored}, at most {MAX_CHUNK}: write the table with a smaller chunk_max"
             )));
         }
         let start = self.out.len();
@@ -204,7 +205,7 @@ impl ChunkDirectory {
         let trailer_start = chunk.len().checked_sub(TRAILER_LEN);
         let trailer = trailer_start.and_then(|start| chunk.get(start..));
         let (Some(trailer_start), Some(trailer)) = (trailer_start, trailer) else {
-            return Err(Error::corrupt(format!("chunk of {} bytes: no room for a trailer", chunk.len())));
+            return Err(Error::corrupt(format!("chunk of {}: no room for a trailer", counted(chunk.len(), "byte"))));
         };
         let mut cursor = Cursor::new(trailer, "chunk trailer");
         let (offset, count) = (cursor.u64()?, cursor.u64()?);
@@ -217,8 +218,9 @@ impl ChunkDirectory {
         let size = count.checked_mul(8).and_then(|bytes| bytes.checked_add(8)).and_then(|bytes| bytes.checked_add(offset));
         if size != Some(trailer_start as u64) {
             return Err(Error::corrupt(format!(
-                "chunk trailer: {count} blocks and a directory at {offset} in {} bytes",
-                chunk.len()
+                "chunk trailer: {} and a directory at {offset} in {}",
+                counted(count, "block"),
+                counted(chunk.len(), "byte")
             )));
         }
         let start = usize::try_from(offset).map_err(|_| Error::corrupt("chunk trailer: offset"))?;

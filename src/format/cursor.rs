@@ -1,6 +1,6 @@
 //! Reads little-endian numbers and runs of bytes off a slice, never past its end.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// A place in some bytes; `what` names them in errors.
 pub(super) struct Cursor<'a> {
@@ -21,7 +21,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let rest = self.bytes.get(self.position..).unwrap_or_default();
         let taken = rest.get(..len).ok_or_else(|| {
-            Error::corrupt(format!("{}: {len} bytes wanted at {}, {} there", self.what, self.position, rest.len()))
+            Error::corrupt(format!("{}: {} wanted at {}, {} there", self.what, counted(len, "byte"), self.position, rest.len()))
         })?;
         self.position += len;
         Ok(taken)
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         if self.position == self.bytes.len() {
             return Ok(());
         }
-        Err(Error::corrupt(format!("{}: {} bytes, expected {}", self.what, self.bytes.len(), self.position)))
+        Err(Error::corrupt(format!("{}: {}, expected {}", self.what, counted(self.bytes.len(), "byte"), self.position)))
     }
 }
 

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     codec::Chain,
-    error::{Error, Result},
+    error::{Error, Result, counted},
     id::{ChunkId, Hash},
 };
 
@@ -215,14 +215,15 @@ impl LayoutRun {
             && self.pages.as_ref().is_none_or(|pages| pages.others.len() + 1 == columns && pages.fit(&self.lengths));
         sound.then_some(()).ok_or_else(|| {
             corrupt(format!(
-                "run of chunk {}: {} blocks from block {} at {} in {} bytes, {} rows, {} chains for {columns} columns: does not add up",
+                "run of chunk {}: {} from block {} at {} in {}, {}, {} for {}: does not add up",
                 self.chunk,
-                self.lengths.len(),
+                counted(self.lengths.len(), "block"),
                 self.first_block,
                 self.first_offset,
-                self.chunk_bytes,
-                self.rows,
-                self.chains.len()
+                counted(self.chunk_bytes, "byte"),
+                counted(self.rows, "row"),
+                counted(self.chains.len(), "chain"),
+                counted(columns, "column")
             ))
         })
     }
@@ -306,7 +307,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
     let builder = open(bytes, options)?;
     let count = u64::try_from(builder.metadata().file_metadata().num_rows()).map_err(corrupt)?;
     if count > rows {
-        return Err(corrupt(format!("{count} runs for {rows} rows")));
+        return Err(corrupt(format!("{} for {}", counted(count, "run"), counted(rows, "row"))));
     }
     let (mut runs, mut covered) = (Vec::new(), 0_u64);
     // Most runs have the chains of others, and share them.
@@ -329,10 +330,14 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
         for row in 0..batch.num_rows() {
             // Before the blocks are looked at one by one: each has a row.
             covered = covered.checked_add(run_rows.value(row)).filter(|covered| *covered <= rows).ok_or_else(|| {
-                corrupt(format!("a run of {} rows behind {covered}, expected {rows} in all", run_rows.value(row)))
+                corrupt(format!("a run of {} behind {covered}, expected {rows} in all", counted(run_rows.value(row), "row")))
             })?;
             if u64::from(blocks.value(row)) > run_rows.value(row) {
-                return Err(corrupt(format!("a run of {} blocks and {} rows", blocks.value(row), run_rows.value(row))));
+                return Err(corrupt(format!(
+                    "a run of {} and {}",
+                    counted(blocks.value(row), "block"),
+                    counted(run_rows.value(row), "row")
+                )));
             }
             let count = usize::try_from(blocks.value(row)).map_err(corrupt)?;
             let chains = match known.get(chains.value(row)) {
@@ -367,7 +372,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
         }
     }
     if covered != rows {
-        return Err(corrupt(format!("layout of {covered} rows, expected {rows}")));
+        return Err(corrupt(format!("layout of {}, expected {rows}", counted(covered, "row"))));
     }
     Ok(runs)
 }

@@ -16,7 +16,7 @@ use super::{
     view::{View, ViewSource},
 };
 use crate::{
-    error::{Error, Result, short},
+    error::{Error, Result, counted, short},
     id::{Hash, ObjectRef},
     schema::{Column, ColumnGroup, ColumnId, Schema},
 };
@@ -465,7 +465,7 @@ impl Manifest {
 
     fn check(&self, rows: u64, sequences: u64) -> Result<()> {
         if self.segments.len() > MAX_SEGMENTS {
-            return Err(Error::corrupt(format!("manifest: {} segments, at most {MAX_SEGMENTS}", self.segments.len())));
+            return Err(Error::corrupt(format!("manifest: {}, at most {MAX_SEGMENTS}", counted(self.segments.len(), "segment"))));
         }
         let before = self.parent.as_ref().map(|parent| parent.version);
         if before.is_some_and(|before| before == 0 || before >= self.version) || before.is_none() != (self.version == 1) {
@@ -507,9 +507,9 @@ impl Manifest {
         let mut names = self.attachments.keys().chain(self.properties.keys()).chain(of_columns);
         if let Some(name) = names.find(|name| !(1..=MAX_NAME).contains(&name.len())) {
             return Err(Error::corrupt(format!(
-                "manifest: attachment or property `{}`: a name of {} bytes, expected 1 to {MAX_NAME}",
+                "manifest: attachment or property `{}`: a name of {}, expected 1 to {MAX_NAME}",
                 short(name),
-                name.len()
+                counted(name.len(), "byte")
             )));
         }
         // So that nobody behind this has to ask whether a sum of sizes fits.
@@ -547,18 +547,21 @@ impl Manifest {
                 || !columns_fit
             {
                 return Err(Error::corrupt(format!(
-                    "manifest: segment {number}: rows {}..+{} after {next}, {} sequences, {} groups: does not fit the schema",
+                    "manifest: segment {number}: rows {}..+{} after {next}, {}, {}: does not fit the schema",
                     segment.first_row,
                     segment.rows,
-                    segment.sequences,
-                    segment.groups.len()
+                    counted(segment.sequences, "sequence"),
+                    counted(segment.groups.len(), "group")
                 )));
             }
             next += segment.rows;
         }
         if next != rows || self.sequences() != sequences || rows > Locator::MAX_ROWS {
             return Err(Error::corrupt(format!(
-                "manifest: {rows} rows and {sequences} sequences, its segments have {next} rows"
+                "manifest: {} and {}, its segments have {}",
+                counted(rows, "row"),
+                counted(sequences, "sequence"),
+                counted(next, "row")
             )));
         }
         if let Some(view) = &self.view {
@@ -600,7 +603,7 @@ impl ViewSource {
             return Err(Error::corrupt("a source that is a view itself"));
         }
         if source.rows() != self.rows {
-            return Err(Error::corrupt(format!("{} rows, the view says {}", source.rows(), self.rows)));
+            return Err(Error::corrupt(format!("{}, the view says {}", counted(source.rows(), "row"), self.rows)));
         }
         let grouped: BTreeSet<ColumnId> = source.schema.groups().iter().flat_map(|group| &group.columns).copied().collect();
         for column in &self.columns {

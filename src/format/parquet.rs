@@ -20,7 +20,7 @@ use parquet::{
 };
 
 use super::unfold::{Unfolding, check_footer};
-use crate::error::{Error, Result, short};
+use crate::error::{Error, Result, counted, short};
 
 /// Rows of one Parquet row group: what a writer holds in memory.
 const ROW_GROUP_ROWS: usize = 64 << 10;
@@ -85,7 +85,7 @@ pub(super) fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder>
         let pages = place.and_then(|(start, len)| bytes.get(start..start.checked_add(len)?));
         let Some(pages) = pages else {
             let (len, size) = (column.compressed_size(), bytes.len());
-            return Err(corrupt(format!("a column of {len} bytes at {start}, in {size} bytes")));
+            return Err(corrupt(format!("a column of {} at {start}, in {}", counted(len, "byte"), counted(size, "byte"))));
         };
         unfolding.column(pages).map_err(|error| error.at("segment"))?;
     }
@@ -98,7 +98,7 @@ pub(super) fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<It
     let claimed = metadata.row_groups().iter().map(|group| group.num_rows());
     let sum = claimed.chain([0]).try_fold(0_i64, |sum, rows| sum.checked_add(rows).filter(|_| rows >= 0));
     if sum != i64::try_from(rows).ok() || Some(metadata.file_metadata().num_rows()) != sum {
-        return Err(corrupt(format!("{} rows, expected {rows}", metadata.file_metadata().num_rows())));
+        return Err(corrupt(format!("{}, expected {rows}", counted(metadata.file_metadata().num_rows(), "row"))));
     }
     let mut reader = parquet(|| builder.with_batch_size(ROW_GROUP_ROWS).build())?;
     // `None` behind the last batch, or behind the error that ended it.
@@ -111,10 +111,10 @@ pub(super) fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<It
                     left = Some(rest);
                     Some(Ok(batch))
                 }
-                None => Some(Err(corrupt(format!("more than the {rows} rows expected")))),
+                None => Some(Err(corrupt(format!("more than the {} expected", counted(rows, "row"))))),
             },
             Err(error) => Some(Err(error)),
-            Ok(None) if missing > 0 => Some(Err(corrupt(format!("{} rows, expected {rows}", rows - missing)))),
+            Ok(None) if missing > 0 => Some(Err(corrupt(format!("{}, expected {rows}", counted(rows - missing, "row"))))),
             Ok(None) => None,
         }
     }))

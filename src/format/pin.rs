@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{manifest::FORMAT, sealed};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     id::Hash,
 };
 
@@ -80,7 +80,7 @@ impl Pin {
         let (bytes, _) = sealed::seal("pin", &record)?;
         match bytes.len() as u64 <= MAX_PIN {
             true => Ok(bytes),
-            false => Err(Error::invalid(format!("pin: {} bytes, at most {MAX_PIN}", bytes.len()))),
+            false => Err(Error::invalid(format!("pin: {}, at most {MAX_PIN}", counted(bytes.len(), "byte")))),
         }
     }
 
@@ -90,7 +90,7 @@ impl Pin {
     /// `Corrupt`, or `Unsupported` for another format.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self> {
         if bytes.len() as u64 > MAX_PIN {
-            return Err(Error::corrupt(format!("pin: {} bytes, at most {MAX_PIN}", bytes.len())));
+            return Err(Error::corrupt(format!("pin: {}, at most {MAX_PIN}", counted(bytes.len(), "byte"))));
         }
         sealed::check("pin", bytes)?;
         let probe: Probe = sealed::read("pin", bytes)?;

@@ -20,7 +20,7 @@ use super::{
     parquet::{batches_of, corrupt, open, writer, written},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     id::Hash,
     schema::Schema,
 };
@@ -69,7 +69,10 @@ impl<W: Write + Send> IndexWriter<W> {
             let lengths = || text.offsets().lengths().map(|length| length as u64);
             if let Some(length) = lengths().find(|length| *length > MAX_TEXT) {
                 let name = field.name();
-                return Err(Error::invalid(format!("index column `{name}`: a text of {length} bytes, at most {MAX_TEXT}")));
+                return Err(Error::invalid(format!(
+                    "index column `{name}`: a text of {}, at most {MAX_TEXT}",
+                    counted(length, "byte")
+                )));
             }
             *total += lengths().sum::<u64>();
         }
@@ -84,8 +87,9 @@ impl<W: Write + Send> IndexWriter<W> {
     pub fn finish(mut self, sequences: &[u32]) -> Result<W> {
         if let Some(total) = self.text.iter().find(|total| **total > most_text(self.rows)) {
             return Err(Error::invalid(format!(
-                "an index column with {total} bytes of text in {} rows, at most {}: keep long texts in a column group",
-                self.rows,
+                "an index column with {} of text in {}, at most {}: keep long texts in a column group",
+                counted(*total, "byte"),
+                counted(self.rows, "row"),
                 most_text(self.rows)
             )));
         }
@@ -150,8 +154,9 @@ fn bound_text(batch: RecordBatch, totals: &mut [u64], rows: u64) -> Result<Recor
         *total += lengths().sum::<u64>();
         if *total > most_text(rows) || lengths().any(|length| length > MAX_TEXT) {
             return Err(corrupt(format!(
-                "a text of more than {MAX_TEXT} bytes, or more than {} in {rows} rows",
-                most_text(rows)
+                "a text of more than {MAX_TEXT} bytes, or more than {} in {}",
+                most_text(rows),
+                counted(rows, "row")
             )));
         }
     }
@@ -212,7 +217,7 @@ pub fn read_sequences(bytes: &Bytes, rows: u64) -> Result<PackedLengths> {
     let hex = hex.ok_or_else(|| corrupt(format!("no `{SEQUENCES_KEY}` in the file metadata")))?;
     // Before it is read: a count, a base and a width, and at most 32 bits a run.
     if hex.len() as u64 / 2 > rows.saturating_mul(4).saturating_add(8 + 5) {
-        return Err(corrupt(format!("`{SEQUENCES_KEY}` of {} digits for {rows} rows", hex.len())));
+        return Err(corrupt(format!("`{SEQUENCES_KEY}` of {} for {}", counted(hex.len(), "digit"), counted(rows, "row"))));
     }
     let digit = |digit: &u8| match digit {
         b'0'..=b'9' => Some(digit - b'0'),
@@ -228,7 +233,7 @@ pub fn read_sequences(bytes: &Bytes, rows: u64) -> Result<PackedLengths> {
     });
     let runs = parsed.ok_or_else(|| corrupt(format!("`{SEQUENCES_KEY}` is not a node of packed lengths")))?;
     if runs.sum() != rows || runs.iter().any(|run| run == 0) {
-        return Err(corrupt(format!("sequences of {} rows in all, expected {rows}", runs.sum())));
+        return Err(corrupt(format!("sequences of {} in all, expected {rows}", counted(runs.sum(), "row"))));
     }
     Ok(runs)
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{join::read_join, locator::Locator};
 use crate::{
-    error::{Error, Result, short},
+    error::{Error, Result, counted, short},
     id::ObjectRef,
     schema::{ColumnId, ColumnType, Primitive, Schema},
 };
@@ -103,7 +103,7 @@ impl View {
                 return here(format!("store {} of {stores}", source.store));
             }
             if source.rows > Locator::MAX_ROWS {
-                return here(format!("{} rows", source.rows));
+                return here(format!("{}", counted(source.rows, "row")));
             }
             let base = self.sources.get(source.base).map(|base| base.base);
             if source.base > number || base != Some(source.base) || source.join.is_some() != (source.base < number) {

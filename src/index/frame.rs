@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::locate::{is_locator, locator_column};
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, counted},
     format::Locator,
     schema::{Column as TableColumn, ColumnType},
 };
@@ -40,7 +40,7 @@ pub fn frame(
         }
     }
     if rows != expected {
-        return Err(Error::corrupt(format!("index of {rows} rows, the manifest says {expected}")));
+        return Err(Error::corrupt(format!("index of {}, the manifest says {expected}", counted(rows, "row"))));
     }
     let mut all: Vec<Column> = Vec::with_capacity(names.len());
     for (column, (name, described)) in columns.into_iter().zip(names.iter().zip(described)) {
@@ -53,7 +53,7 @@ pub fn frame(
         }
         all.push(series.rechunk().into());
     }
-    let height = usize::try_from(rows).map_err(|_| Error::unsupported(format!("{rows} rows in a frame")))?;
+    let height = usize::try_from(rows).map_err(|_| Error::unsupported(format!("{} in a frame", counted(rows, "row"))))?;
     DataFrame::new(height, all).map_err(internal)
 }
 

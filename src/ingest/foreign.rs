@@ -21,7 +21,7 @@ use arrow_schema::{DataType, Field, TimeUnit as ArrowUnit};
 use serde_json::Value;
 
 use crate::{
-    error::{Error, Result, short},
+    error::{Error, Result, counted, short},
     schema::{Column, ColumnType, Primitive, TimeUnit},
 };
 
@@ -205,9 +205,9 @@ impl Foreign {
                 for value in bytes {
                     match value {
                         None => builder.append_null(),
-                        Some(value) => {
-                            builder.append_value(value).map_err(|_| self.unlike(format!("a value of {} bytes", value.len())))?
-                        }
+                        Some(value) => builder
+                            .append_value(value)
+                            .map_err(|_| self.unlike(format!("a value of {}", counted(value.len(), "byte"))))?,
                     }
                 }
                 let array: FixedSizeBinaryArray = builder.finish();

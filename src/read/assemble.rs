@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, make_array, new_null_array};
 
 use super::{decode::Page, gather::Gather, plan::GroupPlan};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     schema::ColumnType,
 };
 
@@ -134,7 +134,7 @@ impl Assembly {
         }
         self.gather()?;
         if self.rows_left > 0 {
-            return Err(Error::internal(format!("{} of {} rows without their blocks", self.rows_left, self.rows)));
+            return Err(Error::internal(format!("{} of {} without their blocks", self.rows_left, counted(self.rows, "row"))));
         }
         self.columns.into_iter().map(Gather::finish).collect()
     }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::plan::{BlockBytes, BlockRead, GroupPlan, Stretch};
 use crate::{
     codec::Chain,
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{BlockDirectory, PagePlace, decode_page, page_range},
     id::ChunkId,
     schema::ColumnType,
@@ -75,7 +75,7 @@ fn bytes_of(stretch: &Stretch, ranges: &[(usize, Bytes)]) -> Result<Bytes> {
 fn whole(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<Page>> {
     let directory = BlockDirectory::parse(bytes, block.seed, block.ordinal, types.types.len())?;
     if directory.rows != block.rows {
-        return Err(Error::corrupt(format!("{} rows, the layout says {}", directory.rows, block.rows)));
+        return Err(Error::corrupt(format!("{}, the layout says {}", counted(directory.rows, "row"), block.rows)));
     }
     let page = |page: &usize| decode_one(types, chains, block, *page, bytes.slice(page_range(&directory, *page)?));
     group.pages.iter().map(page).collect()

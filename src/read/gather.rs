@@ -7,7 +7,7 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     store::Lent,
 };
 
@@ -96,7 +96,7 @@ impl Gather {
                 Values::List { ends: Ends::new(rows), items: Box::new(Self::with_stream(item.data_type(), 0, stream)?) }
             }
             DataType::FixedSizeList(item, size) => {
-                let size = usize::try_from(*size).map_err(|_| Error::internal(format!("lists of {size} items")))?;
+                let size = usize::try_from(*size).map_err(|_| Error::internal(format!("lists of {}", counted(*size, "item"))))?;
                 let items = Self::with_stream(item.data_type(), rows.saturating_mul(size), stream)?;
                 Values::FixedList { size, items: Box::new(items) }
             }
@@ -229,7 +229,9 @@ impl Gather {
                 fields.into_iter().try_fold(data, |data, field| Ok::<_, Error>(data.add_child_data(field.data()?)))?
             }
         };
-        data.build().map_err(|error| Error::unsupported(format!("{} rows of type {} in one array: {error}", self.rows, self.ty)))
+        data.build().map_err(|error| {
+            Error::unsupported(format!("{} of type {} in one array: {error}", counted(self.rows, "row"), self.ty))
+        })
     }
 }
 

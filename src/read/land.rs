@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     codec::Chain,
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{LayoutRun, PageHead, PagePlace, directory_len, page_to_array, verify_parts},
     offload::Stop,
     schema::{ColumnType, Primitive},
@@ -174,7 +174,7 @@ impl Landing {
             self.read_at(block, at.start..at.start + bytes.len() as u64, [&mut bytes, &mut []])?;
             let len = PageHead::len(&bytes)?;
             if at.start.saturating_add(len as u64) > at.end {
-                return Err(Error::corrupt(format!("page of {} bytes: {len} before its values", at.end - at.start)));
+                return Err(Error::corrupt(format!("page of {}: {len} before its values", counted(at.end - at.start, "byte"))));
             }
             let first = bytes.len().min(len);
             bytes.resize(len, 0);
@@ -190,7 +190,8 @@ impl Landing {
             let after = at.end.checked_sub(at.start.saturating_add(parsed.values.end as u64));
             let after = after.and_then(|bytes| usize::try_from(bytes).ok()).filter(|after| *after <= AFTER);
             let (page, end) = (at.end - at.start, parsed.values.end);
-            let after = after.ok_or_else(|| Error::corrupt(format!("page of {page} bytes: its values end at {end}")))?;
+            let after =
+                after.ok_or_else(|| Error::corrupt(format!("page of {}: its values end at {end}", counted(page, "byte"))))?;
             Ok(Head { bytes, parsed, after })
         };
         read().map_err(|error| self.blame(column, block, error))

@@ -9,5 +9,5 @@ mod table_schema;
 
 pub use column_type::{ColumnType, Primitive, TimeUnit};
 pub use pattern::ColumnPattern;
-pub(crate) use pattern::select;
+pub(crate) use pattern::{no_match, select};
 pub use table_schema::{Column, ColumnGroup, ColumnId, NULLABLE, PRESET, Schema, SchemaBuilder};

@@ -83,7 +83,7 @@ pub(crate) fn select<P: AsRef<str>>(names: &[&str], index: &[&str], patterns: im
 }
 
 /// The message for a pattern that matched nothing: names the nearest column, or the pattern that was probably meant.
-fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
     let stem = pattern.strip_suffix('*').map(|stem| stem.trim_end_matches('.'));
     let mut nearest: Option<(usize, String)> = None;
     let mut offer = |distance: usize, meant: &dyn Fn() -> String| {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::ColumnType;
-use crate::error::{Error, Result, short};
+use crate::error::{Error, Result, counted, short};
 
 /// Stands between a column's name and its data; never reused within a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ impl Schema {
         order_by: Vec<ColumnId>,
     ) -> Result<Self> {
         if columns.len() > MAX_COLUMNS {
-            return Err(Error::invalid(format!("schema: {} columns, at most {MAX_COLUMNS}", columns.len())));
+            return Err(Error::invalid(format!("schema: {}, at most {MAX_COLUMNS}", counted(columns.len(), "column"))));
         }
         let mut names = BTreeSet::new();
         let mut by_id = BTreeMap::new();

@@ -6,7 +6,7 @@
 use std::error::Error as StdError;
 use std::io;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, error::counted};
 
 /// What was being done, for the message and for what a failure may have left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn of_server(text: &str) -> String {
     match (field("Code"), field("Message")) {
         (Some(code), Some(message)) => format!("{before}{}: {}", short(code), short(message)),
         (Some(code), None) => format!("{before}{}", short(code)),
-        _ => format!("{before}(an answer of {} bytes)", answer.len()),
+        _ => format!("{before}(an answer of {})", counted(answer.len(), "byte")),
     }
 }
 
@@ -163,7 +163,7 @@ pub(super) fn is_silence(error: &Error) -> bool {
 
 /// An object or an answer that is not as long as it must be.
 pub(super) fn length(name: &str, url: &str, what: &str, expected: u64, found: u64) -> Error {
-    Error::corrupt(format!("{name} in {url}: {what}: expected {expected} bytes, found {found}"))
+    Error::corrupt(format!("{name} in {url}: {what}: expected {}, found {found}", counted(expected, "byte")))
 }
 
 /// Memory for `bytes`, or an error instead of an abort.
@@ -171,7 +171,7 @@ pub(super) fn reserve(bytes: u64, name: &str, url: &str) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
     match usize::try_from(bytes).map(|bytes| buffer.try_reserve_exact(bytes)) {
         Ok(Ok(())) => Ok(buffer),
-        _ => Err(place(ErrorKind::Unavailable, Doing::Reading, name, url, &format!("no memory for {bytes} bytes"))),
+        _ => Err(place(ErrorKind::Unavailable, Doing::Reading, name, url, &format!("no memory for {}", counted(bytes, "byte")))),
     }
 }
 

@@ -17,7 +17,7 @@ use super::buffers::{self, Lent};
 use super::failure::{self, Doing};
 use super::name;
 use super::ranges::RangeRequest;
-use crate::{Error, Result};
+use crate::{Error, Result, error::counted};
 
 /// How many handles are kept open.
 const HANDLES: usize = 256;
@@ -176,7 +176,11 @@ impl Handles {
 pub(super) fn read_part(file: &File, name: &str, url: &str, range: Range<u64>) -> Result<Bytes> {
     let end = range.end;
     read_at(file, name, url, range.clone(), |found| {
-        Error::invalid(format!("writing {name} in {url}: expected {end} bytes in its file, found {}", range.start + found))
+        Error::invalid(format!(
+            "writing {name} in {url}: expected {} in its file, found {}",
+            counted(end, "byte"),
+            range.start + found
+        ))
     })
 }
 

@@ -3,7 +3,7 @@
 
 use object_store::path::Path;
 
-use crate::{Error, Result};
+use crate::{Error, Result, error::counted};
 
 /// Longest name of an object, in bytes.
 const MAX_NAME: usize = 512;
@@ -42,7 +42,7 @@ pub(super) fn check(name: &str) -> Result<()> {
         return refuse("is empty");
     }
     if name.len() > MAX_NAME {
-        return refuse(&format!("has {} bytes; at most {MAX_NAME} are allowed", name.len()));
+        return refuse(&format!("has {}; at most {MAX_NAME} are allowed", counted(name.len(), "byte")));
     }
     if name.starts_with('/') {
         return refuse("is absolute; names are relative to the root of the store");

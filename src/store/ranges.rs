@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::failure;
-use crate::{Error, Result};
+use crate::{Error, Result, error::counted};
 
 /// Longest range of one request, in bytes; a longer one is refused before memory is taken for it.
 pub const MAX_RANGE: u64 = 4 << 30;
@@ -84,15 +84,16 @@ impl RangeRequest {
         let Range { start, end } = self.range;
         if start > end || end > self.object_bytes {
             return Err(Error::corrupt(format!(
-                "{} in {url}: range {start}..{end} is not inside the object's {} bytes",
-                self.name, self.object_bytes
+                "{} in {url}: range {start}..{end} is not inside the object's {}",
+                self.name,
+                counted(self.object_bytes, "byte")
             )));
         }
         if self.bytes() > MAX_RANGE {
             return Err(Error::invalid(format!(
-                "{} in {url}: range {start}..{end} has {} bytes; at most {MAX_RANGE} are read at once",
+                "{} in {url}: range {start}..{end} has {}; at most {MAX_RANGE} are read at once",
                 self.name,
-                self.bytes()
+                counted(self.bytes(), "byte")
             )));
         }
         Ok(())

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::ranges::RangeRequest;
 use super::store::{Put, Store};
-use crate::{Error, Result};
+use crate::{Error, Result, error::counted};
 
 /// The answer to one question.
 #[derive(Clone, Debug)]
@@ -177,7 +177,9 @@ impl Test<'_> {
         let expected = [("first", 5), ("large", LARGE), ("listed", 7)];
         match expected.into_iter().find(|(name, bytes)| !listed.contains(&(self.name(name), *bytes))) {
             None => Ok(()),
-            Some((name, bytes)) => Err(wrong(format!("expected {name} of {bytes} bytes among {} names", listed.len()))),
+            Some((name, bytes)) => {
+                Err(wrong(format!("expected {name} of {} among {}", counted(bytes, "byte"), counted(listed.len(), "name"))))
+            }
         }
     }
 
@@ -195,7 +197,7 @@ impl Test<'_> {
         }
         match self.store.list(&self.folder).await?.len() {
             0 => Ok(()),
-            left => Err(wrong(format!("{left} objects are still listed below {}", self.folder))),
+            left => Err(wrong(format!("{} still listed below {}", counted(left, "object"), self.folder))),
         }
     }
 }

@@ -306,7 +306,7 @@ impl Store {
         self.inner
             .whole(name, move |found| match found <= limit {
                 true => Ok(()),
-                false => Err(Error::corrupt(format!("{owned} in {url}: expected at most {limit} bytes, found {found}"))),
+                false => Err(Error::corrupt(format!("{owned} in {url}: expected a size of at most {limit}, found {found}"))),
             })
             .await
     }

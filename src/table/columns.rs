@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     commit,
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::Manifest,
     read::Sequences,
     schema::{ColumnType, PRESET, Schema},
@@ -164,7 +164,7 @@ impl GroupReplacer {
         self.check_columns(on, batch)?;
         let GroupRows { base, schema, group, row, .. } = &self.rows;
         if *row > 0 {
-            return Err(Error::invalid(format!("{row} rows were written before; rows by key come all at once")));
+            return Err(Error::invalid(format!("found {} written before; rows by key come all at once", counted(*row, "row"))));
         }
         let rows = base.aligned(on, batch).await?;
         // Rows that are not there are nulls, also where the batch has none.
@@ -280,8 +280,8 @@ impl GroupRows {
     pub(super) async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.row + batch.num_rows() as u64 > self.base.rows() {
             return Err(Error::invalid(format!(
-                "{} rows behind row {}, the table has {}",
-                batch.num_rows(),
+                "{} behind row {}, the table has {}",
+                counted(batch.num_rows(), "row"),
                 self.row,
                 self.base.rows()
             )));
@@ -327,7 +327,9 @@ impl GroupRows {
     pub(super) fn finish(self) -> Result<(Vec<WrittenGroup>, Sharing)> {
         match self.row == self.base.rows() && self.open.is_none() {
             true => Ok((self.written, self.sharing)),
-            false => Err(Error::invalid(format!("{} rows were written, the table has {}", self.row, self.base.rows()))),
+            false => {
+                Err(Error::invalid(format!("found {} written, the table has {}", counted(self.row, "row"), self.base.rows())))
+            }
         }
     }
 }

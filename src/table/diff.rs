@@ -20,7 +20,7 @@ use super::{
     version::Table,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::read_hashes,
     offload::{Stop, offload},
     schema::{Column, Schema},
@@ -93,7 +93,11 @@ impl fmt::Display for Diff {
         let [before, now] = self.rows;
         let Self { added, removed, changed, unchanged, .. } = self;
         let (added, removed, changed) = (added.len(), removed.len(), changed.len());
-        write!(f, "{before} rows -> {now}: {added} added, {removed} removed, {changed} changed, {unchanged} unchanged")?;
+        write!(
+            f,
+            "{} -> {now}: {added} added, {removed} removed, {changed} changed, {unchanged} unchanged",
+            counted(before, "row")
+        )?;
         for column in self.index.iter().filter(|column| column.changed > 0) {
             write!(f, "\nindex column {}: {} changed", column.name, column.changed)?;
         }

@@ -81,10 +81,11 @@ pub(super) fn select<P: AsRef<str>>(
     for text in patterns {
         let text = text.as_ref();
         let pattern: ColumnPattern = text.parse()?;
-        if !names.iter().any(|name| pattern.matches(name)) && index.iter().any(|name| pattern.matches(name)) {
-            of_index.push(text.to_owned());
-        } else {
-            of_groups.push(text.to_owned());
+        let is_among = |names: &[&str]| names.iter().any(|name| pattern.matches(name));
+        match (is_among(names), is_among(index)) {
+            (true, _) => of_groups.push(text.to_owned()),
+            (false, true) => of_index.push(text.to_owned()),
+            (false, false) => return Err(Error::not_found(schema::no_match(text, names.iter().chain(index).copied()))),
         }
     }
     Ok((schema::select(names, index, of_groups)?, schema::select(index, &[], of_index)?))

@@ -14,7 +14,7 @@ use super::{
     times::nanoseconds_per_tick,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     index::{Merge, NO_PARTNER, collect, internal, is_locator, locate, locator_column, retag, without_locators},
     schema::ColumnId,
 };
@@ -141,14 +141,9 @@ impl Index {
         let known = known.ok_or_else(|| {
             let keys: Vec<&str> = merge.left_keys().collect();
             Error::invalid(format!(
-                "merge: the left frame has {} of {} rows of {}, and other values of {} than their table: the partners of the \
+                "merge: the left frame has {} of {} of {}, and other values of {} than their table: the partners of the \
                  other rows, which windows reach, are not known; change the keys first, in a frame of all rows in their order, and \
-                 filter or sort then",
-                partners.iter().filter(|partner| partner.is_some()).count(),
-                partners.len(),
-                self.table().url(),
-                keys.join(", ")
-            ))
+                 filter or sort then", partners.iter().filter(|partner| partner.is_some()).count(), counted(partners.len(), "row"), self.table().url(), keys.join(", ")))
         })?;
         Ok((of_frame, known))
     }
@@ -232,7 +227,10 @@ impl Index {
         const ROWS: &str = "__rows";
         let [source] = &*self.sources else {
             let count = self.sources.len();
-            return Err(Error::invalid(format!("merge: lists of rows of {count} tables: make them of each table by itself")));
+            return Err(Error::invalid(format!(
+                "merge: lists of rows of {}: make them of each table by itself",
+                counted(count, "table")
+            )));
         };
         if source.lists.is_some() {
             return Err(Error::invalid("merge: the rows on the right are lists already"));

@@ -180,8 +180,8 @@ impl Session {
             Some(Unpinned { url, why }) => {
                 let error = Error::denied(format!(
                     "{url} cannot be told that its chunks or rows are used ({why}): a garbage collection there could delete them; \
-                     make it writable, or accept that with --allow-unpinned (TETRYS_ALLOW_UNPINNED=1 in Python, `allow_unpinned` in \
-                     Rust)"
+                     make it writable, or accept that with --allow-unpinned (`allow_unpinned=True` in Python, `allow_unpinned` in \
+                     Rust, or TETRYS_ALLOW_UNPINNED=1)"
                 ));
                 self.owners.unpin(|_| false).await;
                 Err(error)

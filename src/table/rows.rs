@@ -17,7 +17,7 @@ use arrow_buffer::NullBuffer;
 use half::slice::HalfBitsSliceExt;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     schema::{ColumnType, Primitive},
 };
 
@@ -65,13 +65,13 @@ impl Rows {
         partners: Option<Vec<Vec<bool>>>,
     ) -> Result<Self> {
         let typed = batch.columns().iter().map(|array| array.data_type().clone()).eq(types.iter().map(ColumnType::arrow));
-        let counted = partners.iter().flatten().all(|there| there.len() == rows.len());
+        let complete = partners.iter().flatten().all(|there| there.len() == rows.len());
         let columns = partners.as_ref().is_none_or(|partners| partners.len() == types.len());
-        if !typed || !counted || !columns || batch.num_rows() != rows.len() {
+        if !typed || !complete || !columns || batch.num_rows() != rows.len() {
             return Err(Error::invalid(format!(
-                "{} rows of {} columns that do not fit their types and masks",
-                batch.num_rows(),
-                batch.num_columns()
+                "types and masks do not fit a batch of {} and {}",
+                counted(batch.num_rows(), "row"),
+                counted(batch.num_columns(), "column")
             )));
         }
         Ok(Self { batch, types: types.into(), rows, partners })

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     commit::{self, SegmentIndex},
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{ColumnBytes, GroupSegment, LayoutRun, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
     id::Hash,
     schema::ColumnId,
@@ -201,10 +201,10 @@ impl Splice<'_> {
         }
         if blocks.len() != hashes.len() {
             return Err(Error::corrupt(format!(
-                "column group `{}`: {} hashes of {} blocks",
+                "column group `{}`: {} of {}",
                 group.name,
-                hashes.len(),
-                blocks.len()
+                counted(hashes.len(), "hash"),
+                counted(blocks.len(), "block")
             )));
         }
         let sequences = base.sequences().await?;

@@ -54,6 +54,8 @@ pub struct Ticket {
     segment_rows: u64,
     /// The version whose rows stay, of a session that adds rows to a table.
     append_to: Option<u64>,
+    /// Whether to go on where a table whose chunks are used cannot be told so: the choice of whoever began the session.
+    allow_unpinned: bool,
 }
 
 /// The text of a ticket; the plan is a manifest as it would be stored, with the hash that ends it.
@@ -66,14 +68,16 @@ struct Record {
     segment_rows: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     append_to: Option<u64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    allow_unpinned: bool,
 }
 
 impl Ticket {
     /// The ticket as one line of JSON.
     pub fn to_json(&self) -> String {
         let plan = self.plan.to_bytes().map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-        let (write_memory, segment_rows, append_to) = (self.write_memory, self.segment_rows, self.append_to);
-        let record = Record { tetrys_session: self.session, plan, write_memory, segment_rows, append_to };
+        let Self { session: tetrys_session, write_memory, segment_rows, append_to, allow_unpinned, .. } = *self;
+        let record = Record { tetrys_session, plan, write_memory, segment_rows, append_to, allow_unpinned };
         serde_json::to_string(&record).unwrap_or_default()
     }
 
@@ -88,8 +92,8 @@ impl Ticket {
             ErrorKind::Unsupported => error.at("ticket of a session"),
             _ => invalid(&error),
         })?;
-        let Record { tetrys_session, write_memory, segment_rows, append_to, .. } = record;
-        Ok(Self { session: tetrys_session, plan, write_memory, segment_rows, append_to })
+        let Record { tetrys_session: session, write_memory, segment_rows, append_to, allow_unpinned, .. } = record;
+        Ok(Self { session, plan, write_memory, segment_rows, append_to, allow_unpinned })
     }
 
     /// The session's number.
@@ -142,7 +146,8 @@ impl TableWriter {
         let (bytes, _) = plan.to_bytes()?;
         let (plan, _) = Manifest::parse(&bytes, 1).map_err(|error| Error::invalid(error.to_string()))?;
         let WriteOptions { write_memory, segment_rows, .. } = self.options;
-        Ok(Ticket { session: self.id, plan, write_memory, segment_rows, append_to })
+        let allow_unpinned = self.session.allow_unpinned;
+        Ok(Ticket { session: self.id, plan, write_memory, segment_rows, append_to, allow_unpinned })
     }
 
     /// Takes part in a session that another process began, in the store where it did.
@@ -154,9 +159,11 @@ impl TableWriter {
     /// `Unsupported` for a preset of a later build.
     pub fn join(store: Store, ticket: &Ticket) -> Result<Self> {
         let preset = ticket.plan.preset.parse().map_err(|error: Error| Error::unsupported(error.to_string()))?;
-        let (write_memory, segment_rows) = (ticket.write_memory, ticket.segment_rows);
-        let options = WriteOptions { preset, cuts: ticket.plan.cuts, write_memory, segment_rows, ..WriteOptions::default() };
-        let session = Session { table: ticket.plan.table, commit_id: ticket.plan.commit_id, ..Session::create(store) };
+        let Ticket { write_memory, segment_rows, allow_unpinned, .. } = *ticket;
+        let cuts = ticket.plan.cuts;
+        let options = WriteOptions { preset, cuts, write_memory, segment_rows, allow_unpinned, ..WriteOptions::default() };
+        let (table, commit_id) = (ticket.plan.table, ticket.plan.commit_id);
+        let session = Session { table, commit_id, allow_unpinned, ..Session::create(store) };
         let rows = if ticket.append_to.is_some() { Rows::Appended } else { Rows::Created };
         let writer = Self::of(session, rows, ticket.plan.schema.clone(), options)?;
         let writer = Self { id: ticket.session, joined: ticket.append_to, ..writer };

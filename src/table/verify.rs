@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::version::Table;
 use crate::{
     commit,
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, counted},
     format::{
         BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PagePlace, SequenceTracker, ViewSource,
         decode_page, index_reader, logical_block_hash, page_range, read_hashes,
@@ -287,7 +287,7 @@ impl Table {
             row += batch.num_rows() as u64;
         }
         if number != sequences.len() {
-            return Err(Error::corrupt(format!("{number} sequences, recorded are {}", sequences.len())));
+            return Err(Error::corrupt(format!("{}, recorded are {}", counted(number, "sequence"), sequences.len())));
         }
         Ok(())
     }
@@ -434,7 +434,7 @@ fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result
     for batch in index_reader(bytes, schema, rows)? {
         found += batch?.num_rows() as u64;
     }
-    if found == rows { Ok(()) } else { Err(Error::corrupt(format!("{found} rows, the manifest says {rows}"))) }
+    if found == rows { Ok(()) } else { Err(Error::corrupt(format!("{}, the manifest says {rows}", counted(found, "row")))) }
 }
 
 /// Checks a whole chunk against the runs that point into it; gives the number of blocks checked.
@@ -491,7 +491,7 @@ fn verify_page_lengths(header: &ChunkHeader, run: &LayoutRun, number: usize, blo
 fn verify_block(header: &ChunkHeader, ordinal: u32, rows: u32, block: Bytes, hash: Option<Hash>) -> Result<()> {
     let directory = BlockDirectory::parse(&block, header.seed, ordinal, header.columns.len())?;
     if directory.rows != rows {
-        return Err(Error::corrupt(format!("{} rows, the layout says {rows}", directory.rows)));
+        return Err(Error::corrupt(format!("{}, the layout says {rows}", counted(directory.rows, "row"))));
     }
     let mut pages = Vec::new();
     for (page, (ty, chain)) in header.columns.iter().enumerate() {

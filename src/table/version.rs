@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     commit,
-    error::{Error, ErrorKind, Result, short},
+    error::{Error, ErrorKind, Result, counted, short},
     format::{
         ForeignTable, LayoutRun, Manifest, Segment, index_columns_reader, is_tag, manifest_name, read_layout, read_sequences,
     },
@@ -476,8 +476,10 @@ impl Table {
             });
             if (found.len() as u64, blocks, bytes) != (stored.runs, stored.blocks, stored.stored_bytes) {
                 return Err(Error::corrupt(format!(
-                    "{place}: {} runs of {blocks} blocks in {bytes} bytes, the manifest says {} of {} in {}",
-                    found.len(),
+                    "{place}: {} of {} in {}, the manifest says {} of {} in {}",
+                    counted(found.len(), "run"),
+                    counted(blocks, "block"),
+                    counted(bytes, "byte"),
                     stored.runs,
                     stored.blocks,
                     stored.stored_bytes
@@ -516,7 +518,7 @@ impl Table {
             if runs.len() as u64 == segment.sequences {
                 return Ok(runs);
             }
-            Err(Error::corrupt(format!("index: {} sequences, the manifest says {}", runs.len(), segment.sequences)))
+            Err(Error::corrupt(format!("index: {}, the manifest says {}", counted(runs.len(), "sequence"), segment.sequences)))
         });
         let runs = runs.collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(&runs))))

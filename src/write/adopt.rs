@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     codec::Preset,
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{BlockDirectory, CanonicalPage, DecodedPage, PagePlace, decode_page, page_range},
     id::ChunkId,
     offload::yield_now,
@@ -195,7 +195,7 @@ pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, places: &[Place]) -> Re
 pub(super) fn decode(bytes: &Bytes, place: &Place, types: &[ColumnType]) -> Result<(Vec<u32>, Vec<DecodedPage>)> {
     let directory = BlockDirectory::parse(bytes, place.seed, place.ordinal, types.len())?;
     if directory.rows != place.rows {
-        return Err(Error::corrupt(format!("{} rows, the layout says {}", directory.rows, place.rows)));
+        return Err(Error::corrupt(format!("{}, the layout says {}", counted(directory.rows, "row"), place.rows)));
     }
     let mut lengths = Vec::with_capacity(types.len());
     let mut pages = Vec::with_capacity(types.len());

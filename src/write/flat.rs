@@ -13,7 +13,7 @@ use arrow_select::take::take;
 use twox_hash::XxHash3_64;
 
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, counted},
     format::{PageBuilder, Structure, page_to_array},
     schema::{ColumnType, Primitive},
 };
@@ -299,8 +299,8 @@ fn variable_tensor(
             found.iter().zip(shape).all(|(found, wanted)| *found >= 0 && wanted.is_none_or(|wanted| wanted as i32 == *found));
         if !is_null && (!fits || elements != Some(offsets[row + 1] - offsets[row])) {
             return Err(Error::invalid(format!(
-                "row {row} of the batch: shape {found:?} with {} elements, expected {ty}",
-                offsets[row + 1] - offsets[row]
+                "row {row} of the batch: shape {found:?} with {}, expected {ty}",
+                counted(offsets[row + 1] - offsets[row], "element")
             )));
         }
         let chosen = found.iter().zip(shape).filter(|(_, wanted)| wanted.is_none()).map(|(found, _)| *found);
@@ -330,7 +330,7 @@ fn null_elements(valid: Option<BooleanBuffer>, values: Buffer, element: Primitiv
 
 fn check_lengths(offsets: &[i64]) -> Result<()> {
     match offsets.windows(2).find(|pair| u32::try_from(pair[1] - pair[0]).is_err()) {
-        Some(pair) => Err(Error::invalid(format!("a value of {} items, at most {}", pair[1] - pair[0], u32::MAX))),
+        Some(pair) => Err(Error::invalid(format!("a value of {}, at most {}", counted(pair[1] - pair[0], "item"), u32::MAX))),
         None => Ok(()),
     }
 }

@@ -18,7 +18,7 @@ use super::{
     locality::{Locality, Spot, Worst, mend},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{
         BlockDirectory, CanonicalPage, ColumnBytes, Cuts, DecodedPage, EncodedBlock, EncodedPage, LayoutRun, encode_page,
         logical_block_hash, page_range, stored_page,
@@ -228,7 +228,7 @@ impl Gatherer {
                 self.gathered.encoded += 1;
             }
         } else if directory.rows != place.rows {
-            return Err(Error::corrupt(format!("{} rows, the layout says {}", directory.rows, place.rows)));
+            return Err(Error::corrupt(format!("{}, the layout says {}", counted(directory.rows, "row"), place.rows)));
         }
         open.chunk.push_encoded(EncodedBlock { rows: place.rows, pages }, starts, hash);
         self.gathered.blocks += 1;

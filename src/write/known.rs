@@ -12,7 +12,7 @@ use std::{
 
 use crate::{
     codec::{Chain, Preset},
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{ChunkSeed, LayoutRun},
     id::{ChunkId, Hash},
     schema::ColumnType,
@@ -150,7 +150,7 @@ impl KnownBuilder {
             blocks += run.lengths.len() as u64;
         }
         if blocks != hashes.len() as u64 {
-            return Err(Error::corrupt(format!("{} logical hashes for {blocks} blocks", hashes.len())));
+            return Err(Error::corrupt(format!("{} for {}", counted(hashes.len(), "logical hash"), counted(blocks, "block"))));
         }
         let wanted = self.wanted(types, &runs)?;
         let set = self.sets.entry(types.iter().map(ToString::to_string).collect()).or_default();

@@ -461,7 +461,7 @@ fn text_comes_in_with_the_types_that_it_has() {
     let folder = folder.path();
     let csv = "id;zip;time;ok;note\n1;007;2020-02-29T12:00:00;true;\"a;b\n\"\"c\"\"\"\n2;081;2020-02-29T12:00:00.25;;\n";
     fs::write(folder.join("a.csv"), csv).unwrap();
-    let text = TextSettings { delimiter: b';', ..TextSettings::default() };
+    let text = TextSettings { delimiter: Some(b';'), ..TextSettings::default() };
     let frame = Frame::open(folder.join("a.csv"), FrameFormat::Csv, &text).unwrap();
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).collect();
     assert_eq!(types, ["id i64", "zip utf8", "time timestamp[ms]", "ok bool", "note utf8"]);
@@ -472,7 +472,7 @@ fn text_comes_in_with_the_types_that_it_has() {
     assert!(column(&rows, "note").is_null(1) && column(&rows, "ok").is_null(1));
 
     let said_types = [("zip".to_owned(), "categorical".parse().unwrap()), ("id".to_owned(), "u16".parse().unwrap())];
-    let text = TextSettings { delimiter: b';', types: said_types.into() };
+    let text = TextSettings { delimiter: Some(b';'), types: said_types.into() };
     let frame = Frame::open(folder.join("a.csv"), FrameFormat::Csv, &text).unwrap();
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).take(2).collect();
     assert_eq!(types, ["id u16", "zip categorical"]);
@@ -495,7 +495,7 @@ fn text_comes_in_with_the_types_that_it_has() {
         ("{\"a\":1}\n{\"a\":true}", FrameFormat::Ndjson, None, "line 2: `a`: expected a number as before, found a bool"),
     ] {
         let types = types.into_iter().map(|(name, ty)| (name.to_owned(), ty.parse().unwrap())).collect();
-        let error = Frame::read(text.as_bytes(), format, &TextSettings { delimiter: b',', types }).unwrap_err().to_string();
+        let error = Frame::read(text.as_bytes(), format, &TextSettings { delimiter: Some(b','), types }).unwrap_err().to_string();
         assert!(error.starts_with("standard input: ") && error.contains(says), "{text}: {error}");
     }
 }

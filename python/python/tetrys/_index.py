@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -14,7 +13,7 @@ from . import _tetrys
 from ._arguments import Span, Url, as_json, choice, chosen, mask_of, members, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found
 from ._tetrys import Error, Invalid, NotFound, Unsupported
-from ._table import Table
+from ._table import Table, tell
 
 
 class ArrowStream(Protocol):
@@ -178,10 +177,19 @@ class Index:
         parts = self._native.split(texts("by", by), _shares(shares), text("salt", salt))
         return {name: self._of(part) for name, part in parts}
 
-    def save(self, url: Url, *, properties: Mapping[str, Any] | None = None, update: bool = False) -> Table:
+    def save(
+        self,
+        url: Url,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        update: bool = False,
+        allow: Url | Iterable[Url] = (),
+        allow_unpinned: bool = False,
+    ) -> Table:
         """Saves the index as a view: a table with these rows, in this order, that copies no payload. It is opened, read and merged
-        like every table, and bound to the versions of the tables behind it, which are told; one that cannot be told is a
-        `UserWarning`. With `update` it is the next version of a view that is there.
+        like every table, and bound to the versions of the tables behind it, which are told. One that cannot be told, being read-only,
+        is an error, or with `allow_unpinned` a `UserWarning`: a garbage collection there may delete the rows. With `update` it is the
+        next version of a view that is there, whose references `allow` lets be followed, as in `open_table`.
 
             >>> busy = tt.read_index("drives").filter(pl.col("pedestrians") > 3).save("busy")
             >>> len(busy), busy.is_view, [len(source) for source in busy.sources()]
@@ -189,12 +197,13 @@ class Index:
             >>> tt.row_loader(busy).get_rows(0, ["labels.*"], offsets=[-1, 0])["labels.text"].tolist()
             ['row 3', 'row 4']
 
-        Raises `Exists` where there is a table, `Invalid` for a column that an index cannot hold, `Conflict` where a table behind it
-        was collected in the meantime.
+        Raises `Exists` where there is a table, `Invalid` for a column that an index cannot hold, `Denied` for a table that cannot be
+        told, `Conflict` where one was collected in the meantime.
         """
         said = None if properties is None else members("properties", properties)
         as_json("properties", said)
-        table, untold = self._native.save(url_of(url), said, truth("update", update))
+        unpinned = truth("allow_unpinned", allow_unpinned)
+        table, untold = self._native.save(url_of(url), said, truth("update", update), urls_of("allow", allow), unpinned)
         tell(untold)
         return Table._of(table)
 
@@ -290,12 +299,6 @@ def read_index(url: Url | Table, columns: str | Iterable[str] | None = None, *, 
     return Index(table._native._index(columns), (read_index, (table, columns)))
 
 
-def tell(untold: Iterable[tuple[str, str]]) -> None:
-    """Warns of tables that do not know that they are needed."""
-    for url, why in untold:
-        warnings.warn(f"{url} could not be told that it is needed: expiring versions there may break this table ({why})", stacklevel=3)
-
-
 def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index:
     return remake[0](*remake[1]).with_sources()
 
@@ -314,12 +317,16 @@ def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
 
 
 def run(
-    recipe: str | os.PathLike[str] | Mapping[str, Any], *, dry_run: bool = False, allow: Url | Iterable[Url] = ()
+    recipe: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    dry_run: bool = False,
+    allow: Url | Iterable[Url] = (),
+    allow_unpinned: bool = False,
 ) -> list[dict[str, Any]]:
     """Makes the views of a recipe: of a TOML file (`tetrys run --help` shows one), or of a dict with the same words. The answer has
     a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0), `written`, and
     `version` and `uuid` of what was saved, and `must_allow` where the view refers to other stores. A dry run writes nothing.
-    The sources may refer to each other, and to the URLs of `allow`.
+    The sources may refer to each other, and to the URLs of `allow`; `allow_unpinned` is that of `Index.save`.
 
         >>> recipe = {"from": "drives", "filter": "pedestrians > 3", "sources": {"drives": "drives"}, "output": {"view": "busy"}}
         >>> [(view["rows"], view["payload_bytes"], view["written"]) for view in tt.run(recipe, dry_run=True)]
@@ -332,7 +339,7 @@ def run(
         as_json("recipe", said)
     else:
         said = _text_of(url_of(recipe))
-    made, untold = _tetrys.run(said, truth("dry_run", dry_run), urls_of("allow", allow))
+    made, untold = _tetrys.run(said, truth("dry_run", dry_run), urls_of("allow", allow), truth("allow_unpinned", allow_unpinned))
     tell(untold)
     return made
 

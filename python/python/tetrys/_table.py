@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from . import _tetrys
-from ._arguments import Url, as_json, choice, members, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Url, as_json, members, text, texts, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
 from ._tetrys import Diff, Invalid
 
@@ -15,10 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ._index import Index
-    from ._write import Data, Locality
-
-REUSE = ("any", "same-preset", "none")
-PRESETS = ("fast", "balanced", "compact")
+    from ._options import Locality
+    from ._write import Data
 
 
 class Table:
@@ -187,13 +186,15 @@ class Table:
         """
         return [Table._of(source) for source in self._native.sources()]
 
-    def rebind(self, *urls: Url) -> Table:
+    def rebind(self, *urls: Url, allow: Url | Iterable[Url] = (), allow_unpinned: bool = False) -> Table:
         """Of a view, or of a table with references: a version that looks for other tables at these URLs first. A table that moved is
-        known by its UUID and the hash of the version; another one is refused.
+        known by its UUID and the hash of the version; another one is refused. `allow` is that of `open_table`, `allow_unpinned` that
+        of `edit`.
 
         Raises `NotFound` where none of the URLs has a table that is needed.
         """
-        return Table._of(self._native.rebind(*map(url_of, urls)))
+        table = self.allow(*urls_of("allow", allow))._native
+        return made(table.rebind([url_of(url) for url in urls], truth("allow_unpinned", allow_unpinned)))
 
     def allow(self, *urls: Url) -> Table:
         """The same version, which may also follow references to absolute URLs at or below these."""
@@ -218,11 +219,12 @@ class Table:
         preset: str | None = None,
         write_memory: int | None = None,
         properties: Mapping[str, Any] | None = None,
+        allow: Url | Iterable[Url] = (),
+        allow_unpinned: bool = False,
         progress: Callable[[int], object] | None = None,
     ) -> Table:
         """A version with more rows, cut as this table's are; blocks that an earlier version or one of the tables `reference` has are
-        not stored again. `data` is what `tt.write_table` takes; options are `reference`, `reuse`, `locality`, `preset`,
-        `write_memory`, `properties` and `progress`, as there.
+        not stored again. `data` is what `tt.write_table` takes, and the options are those of it.
 
             >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> table = table.append({"time": [2], "lidar.count": [8]})
@@ -231,19 +233,20 @@ class Table:
 
         Raises `Invalid` for other columns or a sequence that comes back, `Conflict` where another writer changed the same.
         """
-        from ._change import append
+        from ._change import Options, append
 
-        return append(
+        options = Options.of(
             self,
-            data,
-            reference=reference,
+            preset=preset,
             reuse=reuse,
             locality=locality,
-            preset=preset,
             write_memory=write_memory,
+            allow_unpinned=allow_unpinned,
+            reference=reference,
+            allow=allow,
             properties=properties,
-            progress=progress,
         )
+        return append(self, data, options, progress)
 
     def overwrite(
         self,
@@ -263,6 +266,8 @@ class Table:
         preset: str | None = None,
         write_memory: int | None = None,
         properties: Mapping[str, Any] | None = None,
+        allow: Url | Iterable[Url] = (),
+        allow_unpinned: bool = False,
         progress: Callable[[int], object] | None = None,
     ) -> Table:
         """A version with other rows; what was before stays in the versions before, and blocks that are the same are not stored again.
@@ -276,27 +281,21 @@ class Table:
 
         Raises `Conflict` where another writer committed rows in the meantime.
         """
-        from ._change import overwrite
+        from ._change import Layout, Options, overwrite
 
-        return overwrite(
+        layout = Layout(index, groups, sequence_by, order_by, units, presets, required)
+        options = Options.of(
             self,
-            data,
-            index=index,
-            schema=schema,
-            groups=groups,
-            sequence_by=sequence_by,
-            order_by=order_by,
-            units=units,
-            presets=presets,
-            required=required,
-            reference=reference,
+            preset=preset,
             reuse=reuse,
             locality=locality,
-            preset=preset,
             write_memory=write_memory,
+            allow_unpinned=allow_unpinned,
+            reference=reference,
+            allow=allow,
             properties=properties,
-            progress=progress,
         )
+        return overwrite(self, data, schema, layout, options, progress)
 
     def replace_group(
         self,
@@ -308,6 +307,7 @@ class Table:
         locality: Locality = None,
         preset: str | None = None,
         write_memory: int | None = None,
+        allow_unpinned: bool = False,
     ) -> Table:
         """A version with other values in the columns of one group; nothing else is written. `data` has one row for each row of the
         table, in its order, or batches of them; or with `on`, index columns that tell which row is which, and rows that are not
@@ -321,9 +321,12 @@ class Table:
         Raises `NotFound` for no such group, `Invalid` for missing rows or columns and keys that are not there or there twice,
         `Conflict` where another writer changed the group or the rows.
         """
-        from ._change import replace_group
+        from ._change import Options, replace_group
 
-        return replace_group(self, text("name", name), data, on=on, reuse=reuse, locality=locality, preset=preset, write_memory=write_memory)
+        options = Options.of(
+            self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
+        )
+        return replace_group(self, text("name", name), data, on, options)
 
     def add_group(
         self,
@@ -336,6 +339,7 @@ class Table:
         locality: Locality = None,
         preset: str | None = None,
         write_memory: int | None = None,
+        allow_unpinned: bool = False,
     ) -> Table:
         """A version with one more column group; rows are given as to `replace_group`, types by `schema` where they should not be
         guessed.
@@ -347,9 +351,12 @@ class Table:
 
         Raises `Invalid` for names that are there already; as `replace_group`.
         """
-        from ._change import add_group
+        from ._change import Options, add_group
 
-        return add_group(self, text("name", name), data, on=on, schema=schema, reuse=reuse, locality=locality, preset=preset, write_memory=write_memory)
+        options = Options.of(
+            self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
+        )
+        return add_group(self, text("name", name), data, on, schema, options)
 
     def patch(
         self,
@@ -360,6 +367,7 @@ class Table:
         locality: Locality = None,
         preset: str | None = None,
         write_memory: int | None = None,
+        allow_unpinned: bool = False,
     ) -> Table:
         """A version with other values in some rows, in columns of one group: `data` has these columns and the index columns `on` that
         find the rows. Blocks without such rows stay.
@@ -372,14 +380,16 @@ class Table:
         Raises `Invalid` for keys that are not there or there twice, and columns of several groups; `Conflict` where another writer
         changed the group.
         """
-        from ._change import patch
+        from ._change import Options, patch
 
-        return patch(self, data, on, reuse=reuse, locality=locality, preset=preset, write_memory=write_memory)
+        options = Options.of(
+            self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
+        )
+        return patch(self, data, on, options)
 
-    def delete(self, rows: pl.Expr | Index | Sequence[int] | Sequence[bool] | Any) -> Table:
-        """A version without some rows: row numbers, a mask with a boolean for each row, those of an index of this table, or those for which a
-        polars expression is true.
-        Wide rows vanish without a byte of payload written.
+    def delete(self, rows: pl.Expr | Index | Sequence[int] | Sequence[bool] | Any, *, allow_unpinned: bool = False) -> Table:
+        """A version without some rows: row numbers, a mask with a boolean for each row, those of an index of this table, or those for
+        which a polars expression is true. No payload is written. `allow_unpinned` is that of `edit`.
 
             >>> table = tt.Table("drives").delete(pl.col("pedestrians") == 0)
             >>> table.version, len(table)
@@ -389,7 +399,7 @@ class Table:
         """
         from ._change import delete
 
-        return delete(self, rows)
+        return delete(self, rows, truth("allow_unpinned", allow_unpinned))
 
     def edit(
         self,
@@ -400,11 +410,15 @@ class Table:
         column_properties: Mapping[str, Mapping[str, Any]] | None = None,
         tags: Mapping[str, int | None] | None = None,
         untag: str | Sequence[str] = (),
+        allow_unpinned: bool = False,
     ) -> Table:
         """A version of which other things are said, all changes at once: columns under other names (`rename={"old": "new"}`), without
         columns (`drop`), with properties of the table (`properties`, None takes one back) or of columns (`column_properties`,
         {column: {key: value}}), with names of versions (`tags`, {name: version or None for this one}), without some (`untag`). No
         payload is written.
+
+        A table that this one refers to is told that the new version needs it. One that cannot be told, being read-only, is an error,
+        unless that was accepted before: with `allow_unpinned` (or `TETRYS_ALLOW_UNPINNED=1`) it is a `UserWarning`.
 
             >>> table = tt.Table("drives").edit(rename={"labels.text": "labels.note"}, properties={"license": "CC0"}, tags={"gold": 1})
             >>> table.version, table.properties, tt.open_table("drives@gold").version
@@ -426,8 +440,9 @@ class Table:
             column_properties=of_columns,
             tags={name: version if version is None else whole(f"tag `{name}`", version) for name, version in members("tags", tags).items()},
             untag=texts("untag", untag),
+            allow_unpinned=truth("allow_unpinned", allow_unpinned),
         )
-        return Table._of(edited)
+        return made(edited)
 
     def drop_columns(self, *columns: str) -> Table:
         """A version without these columns; a column group goes with its last one. As `edit(drop=columns)`.
@@ -466,11 +481,11 @@ class Table:
         """A version in which these names of versions are taken back."""
         return self.edit(untag=names)
 
-    def compact(self, *, segment_rows: int = 4_194_304) -> Table:
+    def compact(self, *, segment_rows: int = 4_194_304, allow_unpinned: bool = False) -> Table:
         """A version whose index segments have up to `segment_rows` rows: neighbours are put together, payload stays where it is. The
-        same version where nothing can be put together.
+        same version where nothing can be put together. `allow_unpinned` is that of `edit`.
         """
-        return Table._of(self._native.compact(segment_rows=whole("segment_rows", segment_rows, 1)))
+        return made(self._native.compact(whole("segment_rows", segment_rows, 1), truth("allow_unpinned", allow_unpinned)))
 
     def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table:
         """A version that needs no other table: the chunks that it uses of others are copied, compared with their names, and the ties
@@ -532,10 +547,15 @@ def called(progress: Any) -> Any:
     return progress
 
 
-def write_options(reuse: object, preset: object, write_memory: object) -> tuple[str, str | None, int | None]:
-    """What every call that writes payload takes."""
-    return (
-        choice("reuse", reuse, REUSE),
-        None if preset is None else choice("preset", preset, PRESETS),
-        None if write_memory is None else whole("write_memory", write_memory, 1),
-    )
+def tell(untold: Iterable[tuple[str, str]]) -> None:
+    """Warns of tables that do not know that they are needed: URL and why."""
+    for url, why in untold:
+        reason = f" ({why})" if why else ""
+        warnings.warn(f"{url} could not be told that it is needed: a garbage collection there may break this table{reason}", stacklevel=3)
+
+
+def made(native: _tetrys.Table) -> Table:
+    """A version that was made; warns of the tables that could not be told that it needs them."""
+    table = Table._of(native)
+    tell((url, "") for url in table.lineage.get("not_pinned", ()))
+    return table

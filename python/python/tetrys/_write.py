@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, cast
@@ -12,16 +10,15 @@ from typing import Any, cast
 import polars as pl
 
 from . import _tetrys
-from ._arguments import Url, as_json, choice, members, several, text, texts, url_of, whole
+from ._arguments import Url, choice, several, text, url_of, whole
 from ._columns import as_declared, column, refuse_objects
 from ._errors import WrongType, found
-from ._index import ArrowStream, tell
-from ._table import PRESETS, Table, called, write_options
+from ._index import ArrowStream
+from ._options import PRESETS, Layout, Locality, Options, described, types
+from ._table import Table, called, tell
 from ._tetrys import Invalid, Receipt, Unsupported
 
 Data = Mapping[str, Any] | ArrowStream
-
-Locality = int | Sequence[int] | str | None
 
 
 class Writer:
@@ -45,6 +42,8 @@ class Writer:
         reference: Url | Table | Iterable[Url | Table] = (),
         reuse: str = "any",
         locality: Locality = None,
+        allow: Url | Iterable[Url] = (),
+        allow_unpinned: bool = False,
     ) -> None:
         """`schema` has the type of each column (`"i64"`, `"utf8"`, `"f32[?,4]"`), `index` the columns held in memory, `groups` those
         stored and read together (by default the columns of one prefix: `lidar.points` and `lidar.times` in `lidar`). Any column may
@@ -52,7 +51,10 @@ class Writer:
 
         Blocks that one of the tables `reference` has (URLs or tables) are neither encoded nor stored again, but referred to where
         they lie: all of them, those of the `same-preset`, or `none`, as `reuse` says. Partitions of other processes (`task`) look
-        at no reference. A reference that cannot be told that it is needed is a `UserWarning`.
+        at no reference. `allow` is that of `open_table`, for references given as URLs.
+
+        A reference is told that its chunks are needed. One that cannot be told, being read-only, is an error: a garbage collection
+        there could delete the chunks. With `allow_unpinned` (or `TETRYS_ALLOW_UNPINNED=1`) it is a `UserWarning`.
 
         What is shared may lie apart. `locality` says what that may cost the windows that you read: the rows of the widest one, or
         these, the ranges it may take beyond those of a table that shares nothing, and the bytes it may read in percent of its own
@@ -65,14 +67,24 @@ class Writer:
             >>> len(writer.commit([partition.finish()]))
             2
 
-        Raises `Exists` where there is a table already, `Invalid` for a broken rule, `Unsupported` for an unknown type.
+        Raises `Exists` where there is a table already, `Invalid` for a broken rule, `Unsupported` for an unknown type, `Denied` for
+        a reference that cannot be told.
         """
         self.schema = types("schema", schema)
-        plan = described(self.schema, index, groups, sequence_by, order_by, units, presets, required)
-        choice("preset", preset, PRESETS)
-        reuse, _, write_memory = write_options(reuse, None, write_memory)
-        self._made_by = (url_of(url), plan, preset, as_json("properties", members("properties", properties)), write_memory)
-        self._native = _tetrys.TableWriter(*self._made_by, None, opened(reference), reuse, bound_of(locality))
+        layout = Layout(index, groups, sequence_by, order_by, units, presets, required)
+        options = Options.of(
+            None,
+            preset=preset,
+            reuse=reuse,
+            locality=locality,
+            write_memory=write_memory,
+            allow_unpinned=allow_unpinned,
+            reference=reference,
+            allow=allow,
+            properties=properties,
+        )
+        self._url = url_of(url)
+        self._native = _tetrys.TableWriter(self._url, described(self.schema, layout), options)
         tell(self._native.untold())
 
     def partition(self) -> Partition:
@@ -90,8 +102,8 @@ class Writer:
             >>> len(writer.commit([work(writer.task())]))
             1
         """
-        session, number = self._native.reserve()
-        return PartitionTask(self._made_by, session, number, self.schema)
+        ticket, number = self._native.reserve()
+        return PartitionTask(self._url, ticket, number, self.schema)
 
     def attach(self, name: str, content: bytes) -> None:
         """Stores a small object beside the rows: a map, a calibration."""
@@ -154,21 +166,13 @@ class Partition:
             self.finish()
 
 
-def bound_of(locality: Locality) -> str | None:
-    """What sharing may cost a window, as the library reads it."""
-    if locality is None or isinstance(locality, str):
-        return locality
-    numbers = [locality] if isinstance(locality, int) else several("locality", locality)
-    return ",".join(str(whole("locality", number)) for number in numbers)
-
-
 class PartitionTask:
     """A partition for another process to write; small, and picklable. Made by `Writer.task`."""
 
-    def __init__(self, made_by: tuple[Any, ...], session: str, number: int, schema: Mapping[str, str]) -> None:
+    def __init__(self, url: str, ticket: str, number: int, schema: Mapping[str, str]) -> None:
         """Made by `Writer.task`."""
-        self._made_by = made_by
-        self._session = session
+        self._url = url
+        self._ticket = ticket
         self._number = number
         self._schema = dict(schema)
 
@@ -176,12 +180,11 @@ class PartitionTask:
         """The partition, empty. Where a worker died its task can be done again; of two receipts of it the commit takes one, and
         refuses them where they differ.
         """
-        made_by = (*self._made_by, self._session)
-        native = _tetrys.TableWriter(*made_by)
+        native = _tetrys.TableWriter.join(self._url, self._ticket)
         return Partition(native.partition_at(self._number), self._schema)
 
     def __repr__(self) -> str:
-        return f"PartitionTask: partition {self._number} of {self._made_by[0]}"
+        return f"PartitionTask: partition {self._number} of {self._url}"
 
 
 def write_table(
@@ -202,6 +205,8 @@ def write_table(
     reference: Url | Table | Iterable[Url | Table] = (),
     reuse: str = "any",
     locality: Locality = None,
+    allow: Url | Iterable[Url] = (),
+    allow_unpinned: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Table:
     """Writes a table at once: a mapping of columns, a frame, or an iterable of such batches.
@@ -233,6 +238,8 @@ def write_table(
         reference=reference,
         reuse=reuse,
         locality=locality,
+        allow=allow,
+        allow_unpinned=allow_unpinned,
     )
     return written(writer._native, rest, typed, progress, parts)
 
@@ -281,54 +288,9 @@ def written(
     return Table._of(native.commit([partition.finish()]))
 
 
-def opened(reference: Url | Table | Iterable[Url | Table]) -> list[_tetrys.Table]:
-    """The tables that are referred to."""
-    named = [reference] if isinstance(reference, (str, os.PathLike, Table)) else several("reference", reference)
-    return [(one if isinstance(one, Table) else Table(one))._native for one in named]
-
-
 def types_of(table: Table) -> dict[str, str]:
     """The type of each column."""
     return dict(table.index_columns) | {name: ty for _, columns in table.groups for name, ty in columns}
-
-
-def types(what: str, schema: object) -> dict[str, str]:
-    """Types by column."""
-    return {name: text(f"{what}, column `{name}`", ty) for name, ty in members(what, schema).items()}
-
-
-def described(
-    schema: Mapping[str, str],
-    index: str | Sequence[str],
-    groups: Mapping[str, Sequence[str]] | None,
-    sequence_by: str | Sequence[str],
-    order_by: str | Sequence[str],
-    units: Mapping[str, str] | None,
-    presets: Mapping[str, str] | None,
-    required: str | Sequence[str],
-    kept: Iterable[tuple[str, str, str]] = (),
-) -> tuple[Any, ...]:
-    """The parts of a schema, as the native side takes them. `kept` has properties of columns (column, name, JSON) that hold where
-    nothing else is said of the column.
-    """
-    index = texts("index", index)
-    said = [
-        *((column, "unit", json.dumps(unit)) for column, unit in types("units", units).items()),
-        *((column, "tetrys.preset", json.dumps(preset)) for column, preset in types("presets", presets).items()),
-        *((column, "tetrys.nullable", "false") for column in texts("required", required)),
-    ]
-    told = {(column, name) for column, name, _ in said}
-    said += [one for one in kept if one[0] in schema and one[:2] not in told]
-    if missing := [name for name in index if name not in schema]:
-        raise Invalid(f"index columns that are not there: {', '.join(missing)}")
-    named = _groups(schema, index, groups)
-    return (
-        [(name, schema[name]) for name in index],
-        [(group, [(name, schema[name]) for name in columns]) for group, columns in named.items()],
-        texts("sequence_by", sequence_by),
-        texts("order_by", order_by),
-        said,
-    )
 
 
 def ingest_l5(
@@ -340,19 +302,6 @@ def ingest_l5(
     choice("preset", preset, PRESETS)
     made = _tetrys.ingest_l5(url_of(source), url_of(url), preset, whole("workers", workers), called(progress))
     return Table._of(made)
-
-
-def _groups(
-    schema: Mapping[str, str], index: Sequence[str], groups: Mapping[str, Sequence[str]] | None
-) -> dict[str, list[str]]:
-    named = {group: texts(f"group `{group}`", columns) for group, columns in members("groups", groups).items()}
-    placed = {name for columns in named.values() for name in columns} | set(index)
-    if unknown := sorted(placed - set(schema)):
-        raise Invalid(f"columns that are not there: {', '.join(unknown)}")
-    for name in schema:
-        if name not in placed:
-            named.setdefault(name.split(".")[0], []).append(name)
-    return named
 
 
 def parts_of(

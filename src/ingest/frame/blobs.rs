@@ -14,7 +14,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, builder::LargeBinaryBuilder, cas
 use arrow_schema::{Field, Schema as ArrowSchema};
 
 use super::settings::{Blob, FrameSettings, MAX_BLOB, Missing, MissingFiles};
-use crate::error::{Error, ErrorKind, Result, short};
+use crate::error::{Error, ErrorKind, Result, counted, short};
 
 /// A batch is cut where its files have so many bytes.
 const BATCH_BYTES: usize = 16 << 20;
@@ -112,7 +112,8 @@ impl Files {
         if !found.is_file() {
             return Err(Error::invalid("expected a regular file, found a folder, a pipe or a device"));
         }
-        let too_large = |bytes: u64| Error::invalid(format!("{bytes} bytes, at most {} are taken (max_blob)", self.most));
+        let too_large =
+            |bytes: u64| Error::invalid(format!("{}, at most {} are taken (max_blob)", counted(bytes, "byte"), self.most));
         if found.len() > self.most {
             return Err(too_large(found.len()));
         }

@@ -26,7 +26,7 @@ use super::{
     spool,
 };
 use crate::{
-    error::{Error, Result, short},
+    error::{Error, Result, counted, short},
     panics,
     schema::ColumnType,
 };
@@ -58,7 +58,7 @@ impl FrameFormat {
         Self::NAMES.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
     }
 
-    /// The format by the ending of a file's name: `.csv`, `.ndjson` and `.jsonl`, `.arrow`, `.feather` and `.ipc`; Parquet else.
+    /// The format by the ending of a file's name: `.csv` and `.tsv`, `.ndjson` and `.jsonl`, `.arrow`, `.feather` and `.ipc`; Parquet else.
     pub fn of_path(path: &Path) -> Self {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         match ending.as_str() {
@@ -71,19 +71,13 @@ impl FrameFormat {
 }
 
 /// How text is read: CSV and lines of JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextSettings {
-    /// The character between the cells of CSV; a comma by default.
-    pub delimiter: u8,
+    /// The character between the cells of CSV. `None`: a tab in a file whose name ends in `.tsv`, a comma in all others.
+    pub delimiter: Option<u8>,
     /// Types that columns have, by name, whatever their values look like. The others have the type from which each of their
     /// values comes back as it was written.
     pub types: BTreeMap<String, ColumnType>,
-}
-
-impl Default for TextSettings {
-    fn default() -> Self {
-        Self { delimiter: b',', types: BTreeMap::new() }
-    }
 }
 
 /// A file whose rows are to become a table: Parquet, Arrow, CSV or lines of JSON.
@@ -159,7 +153,11 @@ impl Frame {
             FrameFormat::Parquet => None,
             FrameFormat::Arrow if spool::is_arrow_file(data)? || !spool::may_be_stream(data)? => None,
             FrameFormat::Arrow => Some(spool::stream(data)?),
-            FrameFormat::Csv => Some(spool::csv(data, text.delimiter, &text.types)?),
+            FrameFormat::Csv => {
+                let is_tsv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tsv"));
+                let delimiter = text.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' });
+                Some(spool::csv(data, delimiter, &text.types)?)
+            }
             FrameFormat::Ndjson => Some(spool::ndjson(data, &text.types)?),
         };
         let mut data = data.to_owned();
@@ -257,7 +255,7 @@ impl Iterator for Batches {
             Reader::Arrow(reader, skip, held) => next_slice(reader, skip, held),
         };
         let batch = batch.and_then(|batch| {
-            let batch = batch.ok_or_else(|| Error::corrupt(format!("{} rows less than the file says", self.left)))?;
+            let batch = batch.ok_or_else(|| Error::corrupt(format!("{} less than the file says", counted(self.left, "row"))))?;
             let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.num_rows());
             Ok(batch.slice(0, rows))
         });
@@ -357,7 +355,7 @@ fn batch_starts(mut file: impl Read + Seek) -> Result<Vec<u64>> {
     let mut read = |start: u64, bytes: u64| -> Result<Vec<u8>> {
         // Before it is allocated.
         if start.checked_add(bytes).is_none_or(|end| end > size) {
-            return Err(corrupt("Arrow", format!("{bytes} bytes at {start} of {size}")));
+            return Err(corrupt("Arrow", format!("{} at {start} of {size}", counted(bytes, "byte"))));
         }
         file.seek(SeekFrom::Start(start))?;
         let mut held = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];

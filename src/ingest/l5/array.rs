@@ -14,7 +14,7 @@ use super::{
     source::{MAX_METADATA, Source},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     schema::Primitive,
 };
 
@@ -163,7 +163,8 @@ fn compressor(json: &Value) -> Result<Option<Compressor>> {
 /// The bytes of one element of the fill value.
 fn fill_element(json: &Value, dtype: &Dtype) -> Result<Vec<u8>> {
     let len = dtype.record_len();
-    let malformed = || Error::invalid(format!(".zarray fill_value: expected {len} bytes for the dtype, found {}", short(json)));
+    let malformed =
+        || Error::invalid(format!(".zarray fill_value: expected {} for the dtype, found {}", counted(len, "byte"), short(json)));
     if json.is_null() || (dtype.is_structured() && json.as_i64() == Some(0)) {
         return Ok(vec![0; len]);
     }
@@ -355,7 +356,11 @@ impl Cursor {
             std::mem::swap(&mut self.stored, &mut self.decoded);
         } else {
             let found = self.stored.len();
-            return Err(Error::corrupt(format!("{}: expected {expected} bytes, found {found}", array.place_of(chunk))));
+            return Err(Error::corrupt(format!(
+                "{}: expected {}, found {found}",
+                array.place_of(chunk),
+                counted(expected, "byte")
+            )));
         }
         self.chunk = Some(chunk);
         Ok(())

@@ -8,7 +8,7 @@
 //! The decoder is given the size that the chunk must decode to and believes no other: each length is checked against the bytes
 //! at hand before it is used. The encoder writes lz4 or zstd with byte shuffle, one stream a block, which every Blosc-1 reads.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// Bytes of the container's header.
 const HEADER: usize = 16;
@@ -94,12 +94,15 @@ impl Decoder {
         let whole = header.blocksize;
         let blocks = decoded.len().div_ceil(whole);
         let starts = stored.get(HEADER..).and_then(|rest| rest.get(..blocks.checked_mul(4)?)).ok_or_else(|| {
-            Error::corrupt(format!("blosc: expected {blocks} block starts, found {} bytes", stored.len() - HEADER))
+            Error::corrupt(format!("blosc: expected {blocks} block starts, found {}", counted(stored.len() - HEADER, "byte")))
         })?;
         for (number, (block, start)) in decoded.chunks_mut(whole).zip(starts.chunks_exact(4)).enumerate() {
             let start = u32_at(start, 0) as usize;
             let streams = stored.get(start..).filter(|_| start >= HEADER + blocks * 4).ok_or_else(|| {
-                Error::corrupt(format!("blosc: block {number} starts at {start}, the container has {} bytes", stored.len()))
+                Error::corrupt(format!(
+                    "blosc: block {number} starts at {start}, the container has {}",
+                    counted(stored.len(), "byte")
+                ))
             })?;
             let element = header.typesize;
             let leftover = block.len() != whole;
@@ -134,9 +137,9 @@ impl Decoder {
             let (length, rest) =
                 stored.split_at_checked(4).ok_or_else(|| Error::corrupt("the container ends inside a stream's length"))?;
             let length = u32_at(length, 0) as usize;
-            let (bytes, rest) = rest
-                .split_at_checked(length)
-                .ok_or_else(|| Error::corrupt(format!("a stream of {length} bytes, the container has {} left", rest.len())))?;
+            let (bytes, rest) = rest.split_at_checked(length).ok_or_else(|| {
+                Error::corrupt(format!("a stream of {}, the container has {} left", counted(length, "byte"), rest.len()))
+            })?;
             stored = rest;
             if length == stream.len() {
                 stream.copy_from_slice(bytes);
@@ -158,7 +161,7 @@ impl Decoder {
                 }
             };
             if found != expected {
-                return Err(Error::corrupt(format!("expected a stream of {expected} bytes, found {found}")));
+                return Err(Error::corrupt(format!("expected a stream of {}, found {found}", counted(expected, "byte"))));
             }
         }
         Ok(())
@@ -188,7 +191,7 @@ impl Header {
             return Err(Error::corrupt(format!("blosc: expected {expected} decoded bytes, the header says {nbytes}")));
         }
         if cbytes as usize != stored.len() {
-            return Err(Error::corrupt(format!("blosc: the header says {cbytes} stored bytes, found {}", stored.len())));
+            return Err(Error::corrupt(format!("blosc: the header says that {cbytes} are stored, found {}", stored.len())));
         }
         if *typesize == 0 || (blocksize == 0 && nbytes > 0) {
             return Err(Error::corrupt(format!("blosc: typesize {typesize}, blocksize {blocksize}: expected at least 1")));
@@ -232,7 +235,7 @@ pub fn encode(plain: &[u8], typesize: usize, codec: Codec, shuffle: bool) -> Res
     let nbytes = u32::try_from(plain.len())
         .ok()
         .filter(|nbytes| *nbytes <= i32::MAX as u32 - HEADER as u32)
-        .ok_or_else(|| Error::invalid(format!("blosc: at most 2 GiB a container, found {} bytes", plain.len())))?;
+        .ok_or_else(|| Error::invalid(format!("blosc: at most 2 GiB a container, found {}", counted(plain.len(), "byte"))))?;
     let element = if (1..=255).contains(&typesize) { typesize } else { 1 };
     let blocksize = (ENCODED_BLOCK / element * element).min(plain.len()).max(1);
     let blocks = plain.len().div_ceil(blocksize);

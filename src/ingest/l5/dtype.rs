@@ -7,7 +7,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     schema::Primitive,
 };
 
@@ -261,7 +261,7 @@ pub(super) fn encode_text(text: &str, bytes: &mut [u8]) -> Result<()> {
     let room = bytes.len() / 4;
     let found = text.chars().count();
     if found > room {
-        return Err(Error::invalid(format!("text `{text}`: expected at most {room} characters, found {found}")));
+        return Err(Error::invalid(format!("text `{text}`: expected at most {}, found {found}", counted(room, "character"))));
     }
     bytes.fill(0);
     for (code, character) in bytes.chunks_exact_mut(4).zip(text.chars()) {

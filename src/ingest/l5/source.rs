@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// `.zgroup`, `.zattrs` and `.zarray` are at most this long, in bytes.
 pub(super) const MAX_METADATA: u64 = 16 << 20;
@@ -72,7 +72,7 @@ impl Source {
         bytes.clear();
         let place = || format!("{self}: {key}");
         let mut fill = |reader: &mut dyn Read, stated: u64| -> Result<bool> {
-            let too_long = || Error::corrupt(format!("{}: expected at most {limit} bytes, found more", place()));
+            let too_long = || Error::corrupt(format!("{}: expected at most {}, found more", place(), counted(limit, "byte")));
             if stated > limit {
                 return Err(too_long());
             }

@@ -8,7 +8,7 @@ use futures::{StreamExt, pin_mut};
 
 use super::{Dataset, Exporter};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     ingest::partitions::{Target, write_partitions, writer},
     store::Store,
     table::Table,
@@ -80,7 +80,7 @@ pub async fn export_table(table: &Table, target: impl AsRef<Path>, progress: imp
             let len = EXPORT_ROWS.min(index.num_rows() - start);
             let payload = rows.next().await.ok_or_else(|| Error::internal("the scan ended before the index"))??;
             if payload.len() != len {
-                return Err(Error::internal(format!("a scan of {} rows beside {len} of the index", payload.len())));
+                return Err(Error::internal(format!("a scan of {} beside {len} of the index", counted(payload.len(), "row"))));
             }
             exporter.push(&beside(&index.slice(start, len), payload.batch())?)?;
             start += len;

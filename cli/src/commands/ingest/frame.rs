@@ -117,9 +117,7 @@ fn kind() -> impl TypedValueParser<Value = FrameFormat> {
 impl Text {
     /// The frame in a file, or in standard input.
     pub(crate) fn open(&self, path: &Path, format: FrameFormat) -> Result<Frame, Failure> {
-        let is_tsv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tsv"));
-        let delimiter = self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' });
-        let text = TextSettings { delimiter, types: self.types.iter().cloned().collect() };
+        let text = TextSettings { delimiter: self.delimiter, types: self.types.iter().cloned().collect() };
         let is_text = matches!(format, FrameFormat::Csv | FrameFormat::Ndjson);
         if !is_text && !self.types.is_empty() {
             return Err(Failure::Input(Error::invalid(format!("--type: {} says its types itself", path.display()))));

@@ -1,0 +1,129 @@
+"""Options of the calls that write, checked in one place. The native half reads the fields of `Options`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._arguments import Url, as_json, choice, members, several, text, texts, truth, urls_of, whole
+from ._tetrys import Invalid
+
+if TYPE_CHECKING:
+    from . import _tetrys
+    from ._table import Table
+
+PRESETS = ("fast", "balanced", "compact")
+Locality = int | Sequence[int] | str | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How payload is written, which tables' chunks may be used, and what is said of the version."""
+
+    preset: str
+    reuse: str
+    locality: str | None
+    write_memory: int | None
+    allow_unpinned: bool
+    references: list[_tetrys.Table]
+    properties: str
+
+    @classmethod
+    def of(
+        cls,
+        table: Table | None,
+        *,
+        preset: str | None,
+        reuse: str = "any",
+        locality: Locality = None,
+        write_memory: int | None = None,
+        allow_unpinned: bool = False,
+        reference: Url | Table | Iterable[Url | Table] = (),
+        allow: Url | Iterable[Url] = (),
+        properties: Mapping[str, Any] | None = None,
+    ) -> Options:
+        """Checks what the caller said. Without a preset it is that of `table`."""
+        return cls(
+            preset=choice("preset", table.preset if table is not None and preset is None else preset, PRESETS),
+            reuse=choice("reuse", reuse, ("any", "same-preset", "none")),
+            locality=_bound(locality),
+            write_memory=None if write_memory is None else whole("write_memory", write_memory, 1),
+            allow_unpinned=truth("allow_unpinned", allow_unpinned),
+            properties=as_json("properties", members("properties", properties)),
+            references=_opened(reference, urls_of("allow", allow)),
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The use of each column, as the caller said it; None is what nobody said."""
+
+    index: str | Sequence[str] | None
+    groups: Mapping[str, Sequence[str]] | None
+    sequence_by: str | Sequence[str] | None
+    order_by: str | Sequence[str] | None
+    units: Mapping[str, str] | None
+    presets: Mapping[str, str] | None
+    required: str | Sequence[str] | None
+
+
+def described(schema: Mapping[str, str], layout: Layout, kept: Iterable[tuple[str, str, str]] = ()) -> tuple[Any, ...]:
+    """The parts of a schema, as the native side takes them. `kept` has properties of columns (column, name, JSON) that hold where
+    nothing else is said of the column.
+    """
+    index = texts("index", layout.index)
+    required = () if layout.required is None else layout.required
+    said = [
+        *((column, "unit", json.dumps(unit)) for column, unit in types("units", layout.units).items()),
+        *((column, "tetrys.preset", json.dumps(preset)) for column, preset in types("presets", layout.presets).items()),
+        *((column, "tetrys.nullable", "false") for column in texts("required", required)),
+    ]
+    told = {(column, name) for column, name, _ in said}
+    said += [one for one in kept if one[0] in schema and one[:2] not in told]
+    if missing := [name for name in index if name not in schema]:
+        raise Invalid(f"index columns that are not there: {', '.join(missing)}")
+    named = _groups(schema, index, layout.groups)
+    return (
+        [(name, schema[name]) for name in index],
+        [(group, [(name, schema[name]) for name in columns]) for group, columns in named.items()],
+        texts("sequence_by", layout.sequence_by),
+        texts("order_by", layout.order_by),
+        said,
+    )
+
+
+def types(what: str, schema: object) -> dict[str, str]:
+    """Types by column."""
+    return {name: text(f"{what}, column `{name}`", ty) for name, ty in members(what, schema).items()}
+
+
+def _groups(
+    schema: Mapping[str, str], index: Sequence[str], groups: Mapping[str, Sequence[str]] | None
+) -> dict[str, list[str]]:
+    named = {group: texts(f"group `{group}`", columns) for group, columns in members("groups", groups).items()}
+    placed = {name for columns in named.values() for name in columns} | set(index)
+    if unknown := sorted(placed - set(schema)):
+        raise Invalid(f"columns that are not there: {', '.join(unknown)}")
+    for name in schema:
+        if name not in placed:
+            named.setdefault(name.split(".")[0], []).append(name)
+    return named
+
+
+def _bound(locality: Locality) -> str | None:
+    """The most that sharing may cost a window, as the library reads it."""
+    if locality is None or isinstance(locality, str):
+        return locality
+    numbers = [locality] if isinstance(locality, int) else several("locality", locality)
+    return ",".join(str(whole("locality", number)) for number in numbers)
+
+
+def _opened(reference: Url | Table | Iterable[Url | Table], allow: list[str]) -> list[_tetrys.Table]:
+    """The tables that are referred to."""
+    from ._table import Table
+
+    named = [reference] if isinstance(reference, (str, os.PathLike, Table)) else several("reference", reference)
+    return [(one.allow(*allow) if isinstance(one, Table) else Table(one, allow=allow))._native for one in named]

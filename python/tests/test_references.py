@@ -1,0 +1,187 @@
+"""Tables that use chunks or rows of others: where references may lead, and owners that cannot be told that they are needed."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pickle
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tetrys as tt
+
+DATA = {"i": np.arange(400), "a.x": np.arange(400 * 64, dtype=np.int64).reshape(400, 64) ** 2}
+
+
+class Web(BaseHTTPRequestHandler):
+    """Gives files, or ranges of them; takes nothing."""
+
+    def do_HEAD(self) -> None:
+        self.answer(False)
+
+    def do_GET(self) -> None:
+        self.answer(True)
+
+    def answer(self, body: bool) -> None:
+        file = Path(self.server.root) / self.path.lstrip("/")  # type: ignore[attr-defined]
+        if not file.is_file():
+            self.send_error(404)
+            return
+        content = file.read_bytes()
+        asked = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        self.send_response(206 if asked else 200)
+        if asked:
+            size = len(content)
+            start = int(asked[1]) if asked[1] else max(0, size - int(asked[2]))
+            end = min(int(asked[2]) + 1 if asked[1] and asked[2] else size, size)
+            content = content[start:end]
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{size}")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("ETag", '"1"')
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A folder on the web, which can be read and not be written; `owner` is a table there."""
+    monkeypatch.delenv("TETRYS_ALLOW_UNPINNED", raising=False)
+    monkeypatch.delenv("TETRYS_ALLOW", raising=False)
+    tt.write_table(tmp_path / "web" / "owner", DATA, index="i")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Web)
+    server.root = tmp_path / "web"  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+
+
+def test_an_owner_that_cannot_be_told_is_an_error_unless_that_is_allowed(web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = f"{web}/owner@1"
+    index = tt.read_index(owner)
+    plain = tt.write_table(tmp_path / "plain", {"i": [-1], "a.x": np.zeros((1, 64), np.int64)}, index="i")
+    more = {"i": np.arange(400), "a.x": DATA["a.x"]}
+    calls: dict[str, Callable[..., tt.Table]] = {
+        "write_table": lambda **how: tt.write_table(tmp_path / "made", DATA, index="i", reference=owner, **how),
+        "append": lambda **how: plain.append(more, reference=owner, **how),
+        "overwrite": lambda **how: plain.overwrite(more, reference=[owner], **how),
+        "save": lambda **how: index[:5].save(tmp_path / "view", **how),
+    }
+    for name, call in calls.items():
+        with pytest.raises(tt.Denied, match="allow_unpinned=True in Python".replace("=True", "=True`")):
+            call()
+        with pytest.warns(UserWarning, match="could not be told that it is needed"):
+            made = call(allow_unpinned=True)
+        assert made.lineage["not_pinned"], name
+    recipe = {"from": "all", "sources": {"all": owner}, "output": {"view": str(tmp_path / "of-recipe")}}
+    with pytest.raises(tt.Denied):
+        tt.run(recipe)
+    with pytest.warns(UserWarning, match="could not be told"):
+        assert tt.run(recipe, allow_unpinned=True)[0]["written"]
+    # Once accepted it is accepted for the versions behind, which say so too.
+    with pytest.warns(UserWarning, match="could not be told"):
+        tt.Table(tmp_path / "made", allow=web).delete([3])
+    # The environment allows it as well.
+    monkeypatch.setenv("TETRYS_ALLOW_UNPINNED", "1")
+    with pytest.warns(UserWarning):
+        assert len(tt.write_table(tmp_path / "other", DATA, index="i", reference=owner)) == 400
+
+
+def test_every_change_takes_the_choice(web: str, tmp_path: Path) -> None:
+    """An owner that could be told when the version before was made, and cannot be now."""
+    for number, change in enumerate(CHANGES):
+        root = tmp_path / "web" / f"of{number}"
+        tt.write_table(root / "first", DATA, index="i")
+        tt.write_table(root / "second", DATA, index="i", reference=root / "first")
+        pins = root / "first" / "pins"
+        before = {file: file.read_bytes() for file in pins.iterdir()}
+        assert before, "the reference was not told"
+        # The same two tables, the first of them on the web alone.
+        moved = tmp_path / f"moved{number}"
+        (root / "second").rename(moved)
+        table = tt.open_table(moved, allow=web)
+        with pytest.warns(UserWarning):
+            table = table.rebind(f"{web}/of{number}/first@1", allow=web, allow_unpinned=True)
+        # Forget that it was accepted.
+        assert table.lineage["not_pinned"]
+        with pytest.warns(UserWarning, match="could not be told"):
+            assert change(table).lineage["not_pinned"]
+
+
+ONE = {"i": [1], "a.x": np.zeros((1, 64), np.int64)}
+CHANGES: list[Callable[[tt.Table], tt.Table]] = [
+    lambda table: table.append({"i": [400], "a.x": np.zeros((1, 64), np.int64)}, allow_unpinned=True),
+    lambda table: table.patch(ONE, on="i", allow_unpinned=True),
+    lambda table: table.add_group("b", {"b.y": np.arange(400)}, allow_unpinned=True),
+    lambda table: table.delete([5], allow_unpinned=True),
+    lambda table: table.edit(properties={"license": "CC0"}, allow_unpinned=True),
+]
+
+
+def test_the_ticket_of_a_session_has_the_choice(web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.warns(UserWarning):
+        writer = tt.Writer(tmp_path / "t", schema={"i": "i64"}, index="i", reference=f"{web}/owner@1", allow_unpinned=True)
+    task = pickle.loads(pickle.dumps(writer.task()))
+    assert '"allow_unpinned":true' in task._ticket
+    plain = tt.Writer(tmp_path / "p", schema={"i": "i64"}, index="i").task()
+    assert "allow_unpinned" not in plain._ticket
+    with task.partition() as partition:
+        partition.write({"i": [1, 2]})
+    assert len(writer.commit([partition.receipt])) == 2
+
+
+def public() -> Iterator[tuple[str, inspect.Signature]]:
+    """Every function and method that users can call, and its signature."""
+    for name in tt.__all__:
+        thing = getattr(tt, name)
+        if inspect.isfunction(thing):
+            yield name, inspect.signature(thing)
+        if inspect.isclass(thing) and not issubclass(thing, Exception):
+            for member, function in vars(thing).items():
+                if inspect.isfunction(function) and (member == "__init__" or not member.startswith("_")):
+                    yield f"{name}.{member}", inspect.signature(function)
+
+
+def test_every_call_that_opens_a_table_takes_what_it_may_follow() -> None:
+    # `Table.allow` is told nothing else; the data set of `ingest_l5` is no table, and what it makes is new.
+    others = {"Table.allow", "ingest_l5"}
+    takes_urls = {name for name, call in public() if any("Url" in str(one.annotation) for one in call.parameters.values())}
+    assert {"Table.__init__", "Writer.__init__", "write_table", "read_index", "Table.append", "Index.save"} <= takes_urls
+    without = {name for name, call in public() if name in takes_urls and "allow" not in call.parameters}
+    assert without == others
+    assert "allow" in inspect.signature(tt.run).parameters
+
+
+def test_every_call_that_makes_a_version_takes_what_is_done_about_owners() -> None:
+    # Those that change nothing, and those that are short for `edit`; `materialize` cuts the ties; `ingest_l5` has none.
+    reads = {"open_table", "Table.rebind", "Table.allow", "Writer.commit"} - {"Table.rebind"}
+    short = {f"Table.{name}" for name in ("drop_columns", "rename_column", "set_properties", "tag", "untag")}
+    made = {name for name, call in public() if call.return_annotation == "Table"}
+    assert {"Table.append", "Table.edit", "Table.rebind", "Index.save", "write_table", "Table.compact"} <= made
+    without = {name for name, call in public() if name in made and "allow_unpinned" not in call.parameters}
+    assert without == reads | short | {"Table.materialize", "ingest_l5"}
+    assert all("allow_unpinned" in inspect.signature(call).parameters for call in (tt.run, tt.Writer.__init__))
+
+
+def test_a_reference_by_url_is_opened_with_what_is_allowed(web: str, tmp_path: Path) -> None:
+    quietly = functools.partial(tt.write_table, index="i", allow_unpinned=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        middle = quietly(tmp_path / "middle", DATA, reference=f"{web}/owner@1")
+        assert middle.must_allow()
+        with pytest.raises(tt.Denied, match="allow"):
+            quietly(tmp_path / "last", DATA, reference=tmp_path / "middle")
+        last = quietly(tmp_path / "last", DATA, reference=tmp_path / "middle", allow=web)
+    assert last.lineage["shared"]["blocks"] > 0
+    rows: Any = tt.row_loader(tt.open_table(tmp_path / "last", allow=web)).take([7])["a.x"]
+    np.testing.assert_array_equal(rows[0], DATA["a.x"][7])
