@@ -43,7 +43,8 @@ pub(crate) fn keep_unpinned(allowed: bool) {
 
 /// Whether this command goes on where a table cannot be told that it is used.
 pub(crate) fn allow_unpinned() -> bool {
-    ALLOW_UNPINNED.get().copied().unwrap_or_default()
+    let is_on = |value: String| value == "1" || value == "true";
+    ALLOW_UNPINNED.get().copied().unwrap_or_default() || std::env::var("TETRYS_ALLOW_UNPINNED").is_ok_and(is_on)
 }
 
 /// How stores are reached by this command.

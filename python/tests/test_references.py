@@ -78,7 +78,7 @@ def test_an_owner_that_cannot_be_told_is_an_error_unless_that_is_allowed(web: st
         "save": lambda **how: index[:5].save(tmp_path / "view", **how),
     }
     for name, call in calls.items():
-        with pytest.raises(tt.Denied, match="allow_unpinned=True in Python".replace("=True", "=True`")):
+        with pytest.raises(tt.Denied, match="`allow_unpinned=True` in Python"):
             call()
         with pytest.warns(UserWarning, match="could not be told that it is needed"):
             made = call(allow_unpinned=True)
@@ -95,37 +95,6 @@ def test_an_owner_that_cannot_be_told_is_an_error_unless_that_is_allowed(web: st
     monkeypatch.setenv("TETRYS_ALLOW_UNPINNED", "1")
     with pytest.warns(UserWarning):
         assert len(tt.write_table(tmp_path / "other", DATA, index="i", reference=owner)) == 400
-
-
-def test_every_change_takes_the_choice(web: str, tmp_path: Path) -> None:
-    """An owner that could be told when the version before was made, and cannot be now."""
-    for number, change in enumerate(CHANGES):
-        root = tmp_path / "web" / f"of{number}"
-        tt.write_table(root / "first", DATA, index="i")
-        tt.write_table(root / "second", DATA, index="i", reference=root / "first")
-        pins = root / "first" / "pins"
-        before = {file: file.read_bytes() for file in pins.iterdir()}
-        assert before, "the reference was not told"
-        # The same two tables, the first of them on the web alone.
-        moved = tmp_path / f"moved{number}"
-        (root / "second").rename(moved)
-        table = tt.open_table(moved, allow=web)
-        with pytest.warns(UserWarning):
-            table = table.rebind(f"{web}/of{number}/first@1", allow=web, allow_unpinned=True)
-        # Forget that it was accepted.
-        assert table.lineage["not_pinned"]
-        with pytest.warns(UserWarning, match="could not be told"):
-            assert change(table).lineage["not_pinned"]
-
-
-ONE = {"i": [1], "a.x": np.zeros((1, 64), np.int64)}
-CHANGES: list[Callable[[tt.Table], tt.Table]] = [
-    lambda table: table.append({"i": [400], "a.x": np.zeros((1, 64), np.int64)}, allow_unpinned=True),
-    lambda table: table.patch(ONE, on="i", allow_unpinned=True),
-    lambda table: table.add_group("b", {"b.y": np.arange(400)}, allow_unpinned=True),
-    lambda table: table.delete([5], allow_unpinned=True),
-    lambda table: table.edit(properties={"license": "CC0"}, allow_unpinned=True),
-]
 
 
 def test_the_ticket_of_a_session_has_the_choice(web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +133,7 @@ def test_every_call_that_opens_a_table_takes_what_it_may_follow() -> None:
 
 def test_every_call_that_makes_a_version_takes_what_is_done_about_owners() -> None:
     # Those that change nothing, and those that are short for `edit`; `materialize` cuts the ties; `ingest_l5` has none.
-    reads = {"open_table", "Table.rebind", "Table.allow", "Writer.commit"} - {"Table.rebind"}
+    reads = {"open_table", "Table.allow", "Writer.commit"}
     short = {f"Table.{name}" for name in ("drop_columns", "rename_column", "set_properties", "tag", "untag")}
     made = {name for name, call in public() if call.return_annotation == "Table"}
     assert {"Table.append", "Table.edit", "Table.rebind", "Index.save", "write_table", "Table.compact"} <= made
@@ -179,9 +148,9 @@ def test_a_reference_by_url_is_opened_with_what_is_allowed(web: str, tmp_path: P
         warnings.simplefilter("ignore")
         middle = quietly(tmp_path / "middle", DATA, reference=f"{web}/owner@1")
         assert middle.must_allow()
-        with pytest.raises(tt.Denied, match="allow"):
-            quietly(tmp_path / "last", DATA, reference=tmp_path / "middle")
+        # Without it the owner behind the reference cannot be followed, and nothing of it is shared.
+        alone = quietly(tmp_path / "alone", DATA, reference=tmp_path / "middle")
         last = quietly(tmp_path / "last", DATA, reference=tmp_path / "middle", allow=web)
-    assert last.lineage["shared"]["blocks"] > 0
+    assert last.lineage["shared"]["blocks"] > alone.lineage.get("shared", {}).get("blocks", 0)
     rows: Any = tt.row_loader(tt.open_table(tmp_path / "last", allow=web)).take([7])["a.x"]
     np.testing.assert_array_equal(rows[0], DATA["a.x"][7])

@@ -118,7 +118,7 @@ fn a_group_that_is_replaced_leaves_the_others_alone() {
         // In two pieces that do not end where segments do.
         writer.write(&tables::of_group(&changed.slice(0, 5), "labels")).await.unwrap();
         let error = first.replace_group("labels", options()).await.unwrap().commit().await.unwrap_err();
-        assert!(error.to_string().contains("0 rows were written, the table has 20"), "{error}");
+        assert!(error.to_string().contains("found 0 rows written, the table has 20"), "{error}");
         writer.write(&tables::of_group(&changed.slice(5, 15), "labels")).await.unwrap();
         assert!(
             writer

@@ -131,7 +131,7 @@ fn a_group_is_replaced_in_order_and_by_key_and_another_one_added() {
         ),
         ("replace-group drives labels some.parquet", "index columns `time` beside those of column group `labels`: name the key"),
         ("add-group drives more some.parquet", "index columns `time` beside those of column group `more`: name the key"),
-        ("replace-group drives labels some.parquet --drop time", "11 rows were written, the table has 12"),
+        ("replace-group drives labels some.parquet --drop time", "found 11 rows written, the table has 12"),
         ("add-group drives masks masks.parquet --on time", "masks"),
     ] {
         assert!(tetrys(folder, arguments).fails(1).contains(says), "{arguments}");

@@ -258,6 +258,30 @@ fn tables_on_the_web_are_merged_read_and_listed_by_their_versions() {
     assert!(unnamed.contains("name the version, as in URL@7"), "{unnamed}");
 }
 
+#[test]
+fn quiet_commands_warn_of_owners_that_cannot_be_told() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    frames(folder, 2);
+    run(&server, folder, &format!("ingest parquet all.parquet s3://data/drives {CHOICES} -q")).ok();
+    server.let_anybody_read();
+    let owner = format!("{}/data/drives@1", server.endpoint());
+    let ingest = |name: &str| format!("ingest parquet all.parquet {name} {CHOICES} --reference {owner}");
+    let refused = tetrys(folder, &format!("{} -q", ingest("none"))).fails(1);
+    assert!(refused.contains("--allow-unpinned"), "{refused}");
+    for how in ["-q", "--json", "-q --json"] {
+        let name = how.replace(' ', "");
+        let ran = tetrys(folder, &format!("{} {how} --allow-unpinned", ingest(&name[1..])));
+        let warned = ran.err.contains("warning: ") && ran.err.contains("cannot be written: nobody there knows");
+        assert!(ran.code == 0 && warned, "{how}: {}", ran.err);
+    }
+    for how in ["", " --json"] {
+        let name = if how.is_empty() { "view" } else { "view-json" };
+        let ran = tetrys(folder, &format!("select {owner} --out {name} --allow-unpinned{how}"));
+        assert!(ran.code == 0 && ran.err.contains("warning: ") && ran.err.contains("could not be told"), "{}", ran.err);
+    }
+}
+
 /// The binary with none of the credentials that a machine may have, and this environment.
 fn bare(folder: &Path, arguments: &str, environment: &[(&str, String)]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));

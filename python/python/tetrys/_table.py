@@ -233,7 +233,8 @@ class Table:
 
         Raises `Invalid` for other columns or a sequence that comes back, `Conflict` where another writer changed the same.
         """
-        from ._change import Options, append
+        from ._change import append
+        from ._options import Options
 
         options = Options.of(
             self,
@@ -281,7 +282,8 @@ class Table:
 
         Raises `Conflict` where another writer committed rows in the meantime.
         """
-        from ._change import Layout, Options, overwrite
+        from ._change import overwrite
+        from ._options import Layout, Options
 
         layout = Layout(index, groups, sequence_by, order_by, units, presets, required)
         options = Options.of(
@@ -321,7 +323,8 @@ class Table:
         Raises `NotFound` for no such group, `Invalid` for missing rows or columns and keys that are not there or there twice,
         `Conflict` where another writer changed the group or the rows.
         """
-        from ._change import Options, replace_group
+        from ._change import replace_group
+        from ._options import Options
 
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
@@ -351,7 +354,8 @@ class Table:
 
         Raises `Invalid` for names that are there already; as `replace_group`.
         """
-        from ._change import Options, add_group
+        from ._change import add_group
+        from ._options import Options
 
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
@@ -380,7 +384,8 @@ class Table:
         Raises `Invalid` for keys that are not there or there twice, and columns of several groups; `Conflict` where another writer
         changed the group.
         """
-        from ._change import Options, patch
+        from ._change import patch
+        from ._options import Options
 
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned

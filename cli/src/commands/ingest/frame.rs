@@ -16,7 +16,7 @@ use tetrys::{
     ingest::frame::{Blob, Frame, FrameFormat, FrameSettings, Missing, MissingFiles, TextSettings, ingest},
 };
 
-use super::{Writing, byte_count, json_of, said_of, said_of_sharing};
+use super::{Writing, byte_count, json_of, said_of, said_of_sharing, say_warnings};
 use crate::{
     commands::write_json,
     failure::{Failure, Outcome, say},
@@ -263,6 +263,8 @@ impl FrameCommand {
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
+        // A script that wants no summary is to know of these all the same.
+        say_warnings(&table);
         if !self.writing.quiet {
             say_missing(&settings.missing_files);
         }

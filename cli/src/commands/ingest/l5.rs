@@ -12,7 +12,7 @@ use tetrys::{
     ingest::l5::{Dataset, IngestSettings, ingest},
 };
 
-use super::{Writing, json_of, said_of, said_of_sharing};
+use super::{Writing, json_of, said_of, said_of_sharing, say_warnings};
 use crate::{
     commands::write_json,
     failure::{Failure, Outcome, say},
@@ -56,6 +56,8 @@ impl L5 {
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
+        // A script that wants no summary is to know of these all the same.
+        say_warnings(&table);
         if self.writing.json {
             write_json(out, &json_of(&table))?;
             return Ok(Outcome::Done);

@@ -198,8 +198,8 @@ pub(crate) fn json_of(table: &Table) -> serde_json::Value {
     })
 }
 
-/// What was not stored again; and what its owners could not be told.
-fn said_of_sharing(table: &Table) -> Option<String> {
+/// Warns of owners that could not be told that their chunks are used, and of blocks that were damaged there.
+fn say_warnings(table: &Table) {
     let lineage = &table.manifest().lineage;
     for url in lineage.get("not_pinned").and_then(|urls| urls.as_array()).into_iter().flatten() {
         let url = text::printable(url.as_str().unwrap_or_default());
@@ -207,14 +207,22 @@ fn said_of_sharing(table: &Table) -> Option<String> {
             "warning: {url} cannot be written: nobody there knows that its chunks are used, and they may be deleted"
         ));
     }
-    let sharing: Sharing = serde_json::from_value(lineage.get("shared")?.clone()).ok()?;
-    if sharing.refused > 0 {
+    if let Some(sharing) = sharing(table).filter(|sharing| sharing.refused > 0) {
         let first = text::printable(&sharing.first_refused.unwrap_or_default());
         say(format_args!(
             "warning: {} are not what their table says, and were stored anew: {first}",
             text::counted(sharing.refused, "block")
         ));
     }
+}
+
+fn sharing(table: &Table) -> Option<Sharing> {
+    serde_json::from_value(table.manifest().lineage.get("shared")?.clone()).ok()
+}
+
+/// What was not stored again.
+fn said_of_sharing(table: &Table) -> Option<String> {
+    let sharing = sharing(table)?;
     let worst = sharing.worst;
     let again = match sharing.stored_again {
         0 => String::new(),

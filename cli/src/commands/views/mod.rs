@@ -57,7 +57,7 @@ async fn make(recipe: Recipe, how: How, out: &mut dyn Write) -> Result<Outcome, 
         }
         for owner in &view.unpinned {
             say(format_args!(
-                "note: {} could not be told that this view needs it; expiring versions there may break the view ({})",
+                "warning: {} could not be told that this view needs it; expiring versions there may break the view ({})",
                 owner.url, owner.why
             ));
         }
