@@ -24,7 +24,7 @@ use crate::{
         ForeignTable, LayoutRun, Manifest, Segment, index_columns_reader, is_tag, manifest_name, read_layout, read_sequences,
     },
     id::{Hash, ObjectRef},
-    offload::{Stop, offload_large},
+    offload::offload_large,
     once::Once,
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},

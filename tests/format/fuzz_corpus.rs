@@ -2,6 +2,7 @@
 //! bytes changed. What a fuzzer once found lies there too, so that it stays found.
 
 use crate::common;
+use crate::targets;
 use std::{fs, path::PathBuf};
 
 use crate::common::tables::{self, Rng, Taste, block_on, column, cut_by, memory, rows_of, tiny_cuts, two_partitions};

@@ -1,5 +1,6 @@
 //! What the reading commands print, on a small generated table.
 
+use crate::common;
 use std::process::{Command, Stdio};
 
 use crate::binary::{small_table, tetrys};
