@@ -1,10 +1,11 @@
-"""The examples of the documentation do what they say: docstrings of both halves, and the tutorial from top to bottom."""
+"""The examples of the documentation run: docstrings of both halves, the Python code of the pages, and the tutorial."""
 
 from __future__ import annotations
 
 import doctest
 import inspect
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -75,6 +76,21 @@ def test_the_merge_script_does_what_it_asserts(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "busy rows of 1000" in ran.stdout
+
+
+PAGES = ["README.md", "docs/guide/python.md", "python/README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_code_of_a_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    """Blocks that open with ```python run; those that open with ```py show code that needs more than one process or file."""
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert blocks
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
 
 
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:

@@ -13,14 +13,14 @@ use crate::binary::Ran;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tetrys_s3_server::Server;
 
-/// A server with the buckets of the chapter, and a folder with what is taken in.
-struct Lab {
+/// An S3 server with the buckets of the pages, and a folder with two frames.
+pub(crate) struct Lab {
     server: Server,
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Lab {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let lab = Self { server: Server::start(), folder: tempfile::tempdir().unwrap() };
         ["lab", "team", "archive"].iter().for_each(|bucket| lab.server.create_bucket(bucket));
         for (name, column) in [("sensors", "lidar.text"), ("labels", "labels.text")] {
@@ -56,7 +56,7 @@ impl Lab {
         command.env("AWS_ENDPOINT_URL", self.server.endpoint()).env("AWS_SECRET_ACCESS_KEY", self.server.secret());
         command.env("AWS_ACCESS_KEY_ID", "tester").env("AWS_REGION", "us-east-1").env("HOME", self.folder.path());
         command.env("AWS_EC2_METADATA_DISABLED", "true");
-        for name in ["TETRYS_ALLOW", "TETRYS_CONFIG", "XDG_CONFIG_HOME"] {
+        for name in ["TETRYS_ALLOW", "TETRYS_CACHE", "TETRYS_CONFIG", "XDG_CONFIG_HOME"] {
             command.env_remove(name);
         }
     }
@@ -71,7 +71,8 @@ impl Lab {
         ended(command.args(arguments.split(' ')).envs(environment.iter().copied()))
     }
 
-    fn script(&self, script: &str) -> Ran {
+    /// Runs a script of a page in the folder; `tetrys` is the built binary.
+    pub(crate) fn script(&self, script: &str) -> Ran {
         let mut command = Command::new("sh");
         self.reached(&mut command);
         let binary = Path::new(env!("CARGO_BIN_EXE_tetrys")).parent().unwrap().display().to_string();
@@ -99,7 +100,7 @@ fn ended(command: &mut Command) -> Ran {
 }
 
 /// The fenced blocks of a page: language and text.
-fn blocks(page: &str) -> Vec<(String, String)> {
+pub(crate) fn blocks(page: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut open = false;
     for line in page.lines() {

@@ -1,10 +1,96 @@
-//! The walk of the README: a data set in, a window out, its cost, a check, and the data set back.
+//! The guide: the commands of its chapters run in order and print what it shows. And one walk whose values are compared with
+//! what the library reads: a data set in, a window out, its cost, a check, and the data set back.
 
 use crate::common;
-use std::path::Path;
+use std::{fs, path::Path};
 
-use crate::binary::{arrays, tetrys};
+use crate::{
+    across::{Lab, blocks},
+    binary::{arrays, tetrys},
+};
 use tetrys::Table;
+
+/// The chapters whose commands run here, in reading order. The tests of the Python package run `python.md`.
+const CHAPTERS: [&str; 7] =
+    ["first-table.md", "reading.md", "windows.md", "merging.md", "versions.md", "object-stores.md", "operations.md"];
+
+#[test]
+fn the_commands_of_the_guide_print_what_it_shows() {
+    let lab = Lab::new();
+    let folder = lab.folder.path().canonicalize().unwrap().display().to_string();
+    for chapter in CHAPTERS {
+        let path = common::root().join("docs/guide").join(chapter);
+        let mut page = fs::read_to_string(&path).unwrap();
+        let blocks = blocks(&page);
+        assert!(blocks.iter().any(|(language, _)| language == "sh"), "{chapter} has no commands");
+        for (number, (_, script)) in blocks.iter().enumerate().filter(|(_, (language, _))| language == "sh") {
+            let ran = lab.script(script);
+            let told = format!("{}{}", ran.err, ran.out).replace(&folder, "/home/me");
+            assert_eq!(ran.code, 0, "{chapter}: {script}{told}");
+            let Some((_, shown)) = blocks.get(number + 1).filter(|(language, _)| language == "text") else { continue };
+            if std::env::var_os("TETRYS_REWRITE").is_some() {
+                page = page.replacen(&format!("```text\n{shown}```"), &format!("```text\n{}```", rewritten(shown, &told)), 1);
+            } else {
+                let (mut expected, mut found) = (shapes(shown), shapes(&told));
+                if expected.last().is_some_and(|line| line == "...") {
+                    expected.pop();
+                    found.truncate(expected.len());
+                }
+                assert_eq!(found, expected, "{chapter} shows something else (TETRYS_REWRITE=1 writes it anew):\n{script}{told}");
+            }
+        }
+        if std::env::var_os("TETRYS_REWRITE").is_some() {
+            fs::write(&path, page).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_chapter_of_the_guide_is_run() {
+    let pages = fs::read_dir(common::root().join("docs/guide")).unwrap();
+    let mut pages: Vec<String> = pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
+    pages.sort();
+    let mut known = CHAPTERS.to_vec();
+    known.extend(["README.md", "python.md"]);
+    known.sort_unstable();
+    assert_eq!(pages, known);
+}
+
+#[test]
+fn the_shape_of_a_line_has_its_names_and_not_its_figures() {
+    let shown = "ego   2  3  5.90 kB  f64[3]  0.34\n\n░░██  180 rows in 3 sequences, 27 ms";
+    assert_eq!(shapes(shown), ["ego # # # unit f64[3] #", "# rows in # sequences, # unit"]);
+    assert_eq!(shapes("uuid  c5823d75-65d1-455c-b90f-50b7e37bc3a5 (1.5 s)"), ["uuid # # unit"]);
+    assert_ne!(shapes("group ego"), shapes("group lidar"));
+}
+
+/// The lines of a text that say something, without figures, hashes, units and bars of charts.
+fn shapes(text: &str) -> Vec<String> {
+    const UNITS: [&str; 10] = ["B", "kB", "MB", "GB", "ns", "us", "µs", "ms", "s", "min"];
+    let is_bar = |word: &str| word.chars().all(|c| "[░▁▂▃▄▅▆▇█]".contains(c));
+    let is_hash = |word: &str| word.len() >= 16 && word.chars().all(|c| c == '-' || c.is_ascii_hexdigit());
+    let shape_of = |word: &str| {
+        let bare = word.trim_matches(|c: char| "(),;".contains(c));
+        match bare {
+            _ if bare.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) || is_hash(bare) => "#".to_owned(),
+            _ if UNITS.contains(&bare) => "unit".to_owned(),
+            _ => word.to_owned(),
+        }
+    };
+    let shape = |line: &str| line.split_whitespace().filter(|word| !is_bar(word)).map(shape_of).collect::<Vec<_>>().join(" ");
+    text.lines().map(shape).filter(|shape| !shape.is_empty()).collect()
+}
+
+/// What a block shows of a text: all of it, or as many lines as before where its last line is `...`.
+fn rewritten(shown: &str, told: &str) -> String {
+    let cut = shown.lines().last() == Some("...");
+    let lines = if cut { shown.lines().count() - 1 } else { usize::MAX };
+    let mut text: String = told.lines().take(lines).map(|line| line.trim_end().to_owned() + "\n").collect();
+    if cut {
+        text.push_str("...\n");
+    }
+    text
+}
 
 #[test]
 fn the_walk_on_generated_data() {
