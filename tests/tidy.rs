@@ -21,7 +21,7 @@ const FLOORS: &[&[&str]] = &[
     &["store"],
     &["write", "commit", "index", "read"],
     &["table"],
-    &["ingest", "loader", "blocking"],
+    &["ingest", "blocking"],
 ];
 
 /// Modules that use another of their own floor, `(user, used)`; each stands in `ARCHITECTURE.md` as "`user` uses `used`".
