@@ -33,6 +33,12 @@ const POLARS: &[&str] = &["index", "table"];
 /// Lines of the longest file under `src/`.
 const MAX_LINES: usize = 700;
 
+/// Characters of the longest line of prose in a page. Rows of tables and fenced code may be longer.
+const MAX_WIDTH: usize = 160;
+
+/// Pages whose lines are not wrapped yet.
+const NOT_WRAPPED: &[&str] = &["CHANGELOG.md", "format-spec"];
+
 #[test]
 fn modules_use_lower_floors_only() {
     let re_exported = re_exports(&code_of(&read(Path::new("src/lib.rs"))));
@@ -174,6 +180,18 @@ fn no_source_file_is_longer_than_can_be_read() {
             .map(|(lines, file)| format!("{}: {lines} lines, at most {MAX_LINES}", file.display()))
             .collect(),
     );
+}
+
+#[test]
+fn no_line_of_a_page_is_longer_than_a_screen() {
+    let pages = tracked().into_iter().filter(|file| has_extension(file, &["md"]));
+    let mut complaints = Vec::new();
+    for page in pages.filter(|page| !NOT_WRAPPED.iter().any(|other| page.starts_with(other))) {
+        let text = read(&page);
+        let long = prose(&text).filter(|line| !line.starts_with('|') && line.chars().count() > MAX_WIDTH);
+        complaints.extend(long.map(|line| format!("{}: more than {MAX_WIDTH} characters: {line}", page.display())));
+    }
+    none(complaints);
 }
 
 #[test]
