@@ -9,8 +9,9 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, GetResultPayload};
 
 use super::failure::{self, Doing};
+use super::inner::{Inner, blocking};
 use super::ranges::{RangeRequest, SPLIT_ABOVE};
-use super::store::{Inner, Store, blocking};
+use super::store::Store;
 use super::wire::reading;
 use crate::{Error, ErrorKind, Result};
 

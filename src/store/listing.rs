@@ -11,9 +11,10 @@ use object_store::{ObjectMeta, ObjectStore, path::Path};
 use tokio::time::{Instant, sleep};
 
 use super::failure::Doing;
+use super::inner::Inner;
 use super::name;
 use super::options::Service;
-use super::store::{Inner, Store};
+use super::store::Store;
 use super::wire::{progress, reading};
 use crate::{Error, Result};
 

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use futures::future::try_join_all;
 use uuid::Uuid;
 
+use super::inner::Put;
 use super::ranges::RangeRequest;
-use super::store::{Put, Store};
+use super::store::Store;
 use crate::{Error, Result, error::counted};
 
 /// The answer to one question.

@@ -14,28 +14,19 @@ use bytes::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 
 use super::allowed::Place;
 use super::cache::{Cache, Trial};
 use super::failure::{self, Doing};
+use super::inner::{Inner, Put, Reached};
 use super::local::{self, LocalFiles};
-use super::name;
-use super::options::{Service, StoreOptions};
+use super::options::StoreOptions;
 use super::ranges::RangeRequest;
-use super::remote::{self, Machine, Remote};
+use super::remote::{self, Remote};
 use super::upload::PART;
-use super::wire::{Wire, reading};
-use crate::{Error, ErrorKind, Result, once::Once, threads};
-
-/// What became of a create-only write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
-    /// The object is new and durable.
-    Created,
-    /// An object of that name was there before; it was left as it is.
-    AlreadyThere,
-}
+use super::wire::reading;
+use crate::{Error, ErrorKind, Result, threads};
 
 /// Bytes at names under one root: a local directory, memory, or any `object_store` backend. Clones share it.
 ///
@@ -57,42 +48,6 @@ pub struct Store {
     pub(super) inner: Arc<Inner>,
     /// Present where reads go through the cache.
     trial: Option<Arc<Trial>>,
-}
-
-pub(super) struct Inner {
-    pub(super) objects: Arc<dyn ObjectStore>,
-    pub(super) prefix: Path,
-    pub(super) url: String,
-    /// Present where the objects are plain files of this machine.
-    pub(super) files: Option<LocalFiles>,
-    /// Present where a URL of a remote service was opened.
-    pub(super) remote: Option<Reached>,
-    /// Keeps what is read of a remote store, where that is asked for.
-    pub(super) cache: Option<Arc<Cache>>,
-    /// How other stores are reached from here; what was given for this one is not passed on to them.
-    pub(super) options: StoreOptions,
-    /// Where references of tables in this store may lead, beside neighbours.
-    pub(super) allowed: Arc<[Place]>,
-}
-
-/// How a remote store is reached.
-#[derive(Clone)]
-pub(super) struct Reached {
-    pub(super) service: Service,
-    /// How often, and how long, a request is tried again.
-    pub(super) retry: RetryConfig,
-    wire: Wire,
-    secrets: Arc<[String]>,
-    /// The bucket among all buckets.
-    identity: Arc<str>,
-    /// The caller promises that nobody else writes.
-    single_writer: bool,
-    /// Answers come over plain HTTP.
-    pub(super) plain: bool,
-    /// Set once the store was seen to keep create-only puts.
-    keeps_conditions: Arc<Once<()>>,
-    /// Present where only this machine can say who we are.
-    machine: Option<Machine>,
 }
 
 impl Store {
@@ -518,73 +473,6 @@ impl Store {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Store").field(&self.inner.url).finish()
-    }
-}
-
-impl Inner {
-    pub(super) fn locate(&self, name: &str) -> Result<Path> {
-        name::locate(&self.prefix, name).map_err(|error| error.at(&self.url))
-    }
-
-    /// What tells this store's bucket from all others.
-    pub(super) fn identity(&self) -> Option<&str> {
-        self.remote.as_ref().map(|remote| &*remote.identity)
-    }
-
-    pub(super) fn fail(&self, error: object_store::Error, doing: Doing, name: &str) -> Error {
-        let refused = self.remote.as_ref().and_then(|remote| remote.machine.as_ref()?.refusal(&error));
-        if let Some(refused) = refused {
-            return refused.at(&self.url);
-        }
-        let secrets = self.remote.as_ref().map(|remote| &*remote.secrets).unwrap_or_default();
-        failure::backend(error, doing, name, &self.url, secrets)
-    }
-
-    pub(super) async fn size(self: &Arc<Self>, name: &str) -> Result<u64> {
-        let location = self.locate(name)?;
-        if let Some(files) = &self.files {
-            return files.size(name);
-        }
-        Ok(reading(self.objects.head(&location)).await.map_err(|error| self.fail(error, Doing::Reading, name))?.size)
-    }
-
-    /// Refuses what a web server cannot do.
-    pub(super) fn beyond_http(&self, doing: Doing) -> Result<()> {
-        match self.remote.as_ref().map(|remote| remote.service) {
-            Some(Service::Http) => Err(Error::unsupported(match doing {
-                Doing::Listing => format!("{}: a web server does not list its objects", self.url),
-                _ => format!("{}: tables on a web server are read only", self.url),
-            })),
-            _ => Ok(()),
-        }
-    }
-
-    /// An object another writer made: as durable as our own before we build on it.
-    async fn already_there(self: &Arc<Self>, name: &str) -> Result<Put> {
-        if self.files.is_some() {
-            let (inner, name) = (Arc::clone(self), name.to_owned());
-            blocking(move || inner.files.as_ref().map_or(Ok(()), |files| files.sync(&name))).await?;
-        }
-        Ok(Put::AlreadyThere)
-    }
-
-    fn same_size(&self, name: &str, expected: u64, found: u64) -> Result<()> {
-        match expected == found {
-            true => Ok(()),
-            false => Err(failure::length(name, &self.url, "another object has this name", expected, found)),
-        }
-    }
-}
-
-/// Runs `work` where blocking is allowed: a thread of the runtime's pool if there is a runtime, this thread if not.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => match runtime.spawn_blocking(work).await {
-            Ok(done) => done,
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(error) => Err(Error::unavailable(format!("the runtime is shutting down: {error}"))),
-        },
-        Err(_) => work(),
     }
 }
 

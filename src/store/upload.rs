@@ -10,8 +10,8 @@ use object_store::ObjectStoreExt;
 use object_store::path::Path;
 
 use super::failure::Doing;
+use super::inner::{Inner, blocking};
 use super::local;
-use super::store::{Inner, blocking};
 use crate::Result;
 
 /// What one put may hold; more goes up in parts of this size.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use object_store::path::Path;
 
 use super::failure;
-use super::store::{Inner, Store};
+use super::inner::Inner;
+use super::store::Store;
 use crate::{Error, Result};
 
 impl Store {

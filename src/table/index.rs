@@ -10,9 +10,9 @@ use polars::prelude::{
 use super::{
     lists::Lists,
     loader::RowLoader,
+    seen::seen_columns,
     source::{NO_ROW, Source},
     version::Table,
-    view::seen_columns,
 };
 use crate::{
     error::{Error, Result, short},
@@ -85,7 +85,7 @@ impl Table {
     /// As [`Table::index`], and `NotFound` for a pattern that matches nothing.
     pub async fn index_columns<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Index> {
         let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
-        let seen = seen_columns(self);
+        let seen = seen_columns(self.manifest());
         let chosen = crate::schema::select(&names, &[], patterns)?;
         self.index_of(Some(chosen.into_iter().map(|place| seen[place]).collect())).await
     }

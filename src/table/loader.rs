@@ -98,6 +98,13 @@ const FEW: usize = 16 << 10;
 /// After so many windows, `get_windows` and `explain_windows` let other futures of the executor run.
 const WINDOWS_AT_ONCE: usize = 256;
 
+impl Table {
+    /// A loader of the table's rows by row number, columns all.
+    pub fn row_loader(&self) -> RowLoader {
+        RowLoader::of_table(self)
+    }
+}
+
 impl RowLoader {
     pub(super) fn of_table(table: &Table) -> Self {
         let Some(view) = table.view() else {

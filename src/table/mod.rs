@@ -29,6 +29,7 @@ pub mod recipe;
 mod rows;
 #[cfg(feature = "frame")]
 mod saving;
+mod seen;
 mod session;
 mod source;
 mod splice;

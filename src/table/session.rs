@@ -28,6 +28,9 @@ use crate::{
     write::{Known, KnownBuilder, Reuse, WriteOptions},
 };
 
+/// What a lineage calls the session of several processes that made the version.
+pub(super) const SESSION: &str = "session";
+
 /// The newest versions of the table whose blocks can be reused; older ones are not read.
 const OWN_VERSIONS: usize = 64;
 /// Layouts of known blocks that are read at the same time.

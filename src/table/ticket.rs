@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    session::Session,
+    session::{SESSION, Session},
     version::Table,
     writer::{Rows, TableWriter},
 };
@@ -184,9 +184,6 @@ impl TableWriter {
         self.partitions.fetch_max(partitions, Ordering::Relaxed);
     }
 }
-
-/// What a lineage calls the session of several processes that made the version.
-pub(super) const SESSION: &str = "session";
 
 /// Whether the lineage of a version names this session.
 fn made_by(manifest: &Manifest, session: Uuid) -> bool {

@@ -12,11 +12,7 @@ use futures::{
     stream::{self, StreamExt, TryStreamExt},
 };
 
-use super::{
-    loader::RowLoader,
-    view::{ViewRows, seen_columns, seen_schema},
-    writer::TableWriter,
-};
+use super::seen::{ViewRows, seen_columns, seen_schema};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted, short},
@@ -29,7 +25,6 @@ use crate::{
     read::{Layout, ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
     store::{Place, Store, StoreOptions, how_to_allow},
-    write::WriteOptions,
 };
 
 /// Objects that are read at a time: each is held whole until the last one is there.
@@ -333,61 +328,6 @@ impl Table {
         Ok(stores)
     }
 
-    /// Starts a table at `url`; nothing is visible there before [`TableWriter::commit`].
-    ///
-    /// # Errors
-    /// `Exists` where there is a table already; `Invalid` for impossible options and a schema without index columns; errors of the store.
-    pub async fn create(url: &str, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
-        TableWriter::create(Store::open(url)?, schema, options).await
-    }
-
-    /// Starts a version with more rows, cut as this table's rows are. Blocks that some earlier version has are not stored again.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch};
-    /// use tetrys::{Schema, Table, WriteOptions};
-    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
-    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
-    /// # let rows = |from: i64| {
-    /// #     let column = || Arc::new(Int64Array::from_iter_values(from..from + 10)) as _;
-    /// #     RecordBatch::try_from_iter([("id", column()), ("square.side", column())])
-    /// # };
-    /// let schema = Schema::builder().index("id", "i64").group("square", [("square.side", "i64")]).build()?;
-    /// let writer = Table::create(&url, schema, WriteOptions::default()).await?;
-    /// # let mut partition = writer.partition()?; partition.write(&rows(0)?).await?;
-    /// let table = writer.commit([partition.finish().await?]).await?;
-    /// let writer = table.append(WriteOptions::default()).await?;
-    /// let mut partition = writer.partition()?;
-    /// partition.write(&rows(10)?).await?;
-    /// let longer = writer.commit([partition.finish().await?]).await?;
-    /// assert_eq!((longer.version(), longer.rows()), (2, 20));
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `Unsupported` where this version needs a later writer; errors of the store.
-    pub async fn append(&self, options: WriteOptions) -> Result<TableWriter> {
-        TableWriter::append(self, options).await
-    }
-
-    /// Starts a version with other rows: all that this version has is left behind, but blocks that are the same are not stored
-    /// again. Properties, attachments and tags stay.
-    ///
-    /// # Errors
-    /// As [`Table::append`]; `Invalid` for impossible options and a schema without index columns.
-    pub async fn overwrite(&self, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
-        TableWriter::overwrite(self, schema, options).await
-    }
-
-    /// As [`Table::create`], the store being reached as `reached` says.
-    ///
-    /// # Errors
-    /// As [`Table::create`]; `Invalid` for store options that cannot be.
-    pub async fn create_with(url: &str, reached: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
-        TableWriter::create(Store::open_with(url, reached)?, schema, options).await
-    }
-
     /// Where the table lies.
     pub fn url(&self) -> &str {
         self.inner.store.url()
@@ -422,11 +362,6 @@ impl Table {
     /// How many rows.
     pub fn rows(&self) -> u64 {
         self.inner.manifest.rows()
-    }
-
-    /// A loader of the table's rows by row number, columns all.
-    pub fn row_loader(&self) -> RowLoader {
-        RowLoader::of_table(self)
     }
 
     /// The layout of a column group, loaded on first use.
@@ -573,7 +508,7 @@ impl Table {
     /// # Errors
     /// As [`Table::layout`].
     pub async fn index_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let (mut batches, seen) = (Vec::new(), seen_columns(self));
+        let (mut batches, seen) = (Vec::new(), seen_columns(self.manifest()));
         for (bytes, segment) in self.index_objects().await?.into_iter().zip(&self.inner.manifest.segments) {
             batches.push(index_columns_reader(bytes, &self.inner.manifest.schema, segment.rows, &seen)?);
         }

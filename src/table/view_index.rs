@@ -6,8 +6,9 @@ use polars::prelude::{Column, DataFrame, IdxCa, IdxSize, PolarsError};
 
 use super::{
     index::{Index, IndexSource, refused},
+    seen::seen_columns,
     version::Table,
-    view::{JoinMaps, seen_columns},
+    view::JoinMaps,
 };
 use crate::{
     error::{Error, Result},
@@ -19,7 +20,7 @@ use crate::{
 impl Table {
     /// The index of a view: the locators in its frame are those of its sources.
     pub(super) async fn index_of_view(&self, columns: Option<Vec<usize>>) -> Result<Index> {
-        let columns = columns.unwrap_or_else(|| seen_columns(self));
+        let columns = columns.unwrap_or_else(|| seen_columns(self.manifest()));
         let (objects, maps, tables) = try_join3(self.index_objects(), self.join_maps(), self.sources()).await?;
         let work = self.index_work(&objects, columns.len() + maps.len());
         let table = self.clone();

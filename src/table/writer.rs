@@ -13,8 +13,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    session::{Session, follow, lineage},
-    ticket,
+    session::{SESSION, Session, follow, lineage},
     version::{Table, split_name},
 };
 use crate::{
@@ -23,7 +22,7 @@ use crate::{
     format::{Manifest, SequenceTracker},
     id::ObjectRef,
     schema::Schema,
-    store::Store,
+    store::{Store, StoreOptions},
     write::{PartitionWriter, Receipt, Sharing, WriteOptions},
 };
 
@@ -61,6 +60,63 @@ pub(super) struct Extras {
     pub(super) lineage: BTreeMap<String, Value>,
     attachments: BTreeMap<String, ObjectRef>,
     abandoned: BTreeSet<u32>,
+}
+
+impl Table {
+    /// Starts a table at `url`; nothing is visible there before [`TableWriter::commit`].
+    ///
+    /// # Errors
+    /// `Exists` where there is a table already; `Invalid` for impossible options and a schema without index columns; errors of the store.
+    pub async fn create(url: &str, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
+        TableWriter::create(Store::open(url)?, schema, options).await
+    }
+
+    /// Starts a version with more rows, cut as this table's rows are. Blocks that some earlier version has are not stored again.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let rows = |from: i64| {
+    /// #     let column = || Arc::new(Int64Array::from_iter_values(from..from + 10)) as _;
+    /// #     RecordBatch::try_from_iter([("id", column()), ("square.side", column())])
+    /// # };
+    /// let schema = Schema::builder().index("id", "i64").group("square", [("square.side", "i64")]).build()?;
+    /// let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?; partition.write(&rows(0)?).await?;
+    /// let table = writer.commit([partition.finish().await?]).await?;
+    /// let writer = table.append(WriteOptions::default()).await?;
+    /// let mut partition = writer.partition()?;
+    /// partition.write(&rows(10)?).await?;
+    /// let longer = writer.commit([partition.finish().await?]).await?;
+    /// assert_eq!((longer.version(), longer.rows()), (2, 20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported` where this version needs a later writer; errors of the store.
+    pub async fn append(&self, options: WriteOptions) -> Result<TableWriter> {
+        TableWriter::append(self, options).await
+    }
+
+    /// Starts a version with other rows: all that this version has is left behind, but blocks that are the same are not stored
+    /// again. Properties, attachments and tags stay.
+    ///
+    /// # Errors
+    /// As [`Table::append`]; `Invalid` for impossible options and a schema without index columns.
+    pub async fn overwrite(&self, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
+        TableWriter::overwrite(self, schema, options).await
+    }
+
+    /// As [`Table::create`], the store being reached as `reached` says.
+    ///
+    /// # Errors
+    /// As [`Table::create`]; `Invalid` for store options that cannot be.
+    pub async fn create_with(url: &str, reached: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
+        TableWriter::create(Store::open_with(url, reached)?, schema, options).await
+    }
 }
 
 impl TableWriter {
@@ -259,7 +315,7 @@ impl TableWriter {
     pub async fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
         let Self { id, rows, options, .. } = self;
         let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
-        session.shared = extras.lineage.contains_key(ticket::SESSION).then_some(*id);
+        session.shared = extras.lineage.contains_key(SESSION).then_some(*id);
         let expected = self.partitions.load(Ordering::Relaxed);
         let in_order = || commit::in_order_without(*id, expected, &extras.abandoned, receipts);
         let receipts = if let Some(version) = self.joined {

@@ -477,6 +477,16 @@ fn text_comes_in_with_the_types_that_it_has() {
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).take(2).collect();
     assert_eq!(types, ["id u16", "zip categorical"]);
 
+    // The name says which character stands between the cells, unless the caller does.
+    fs::write(folder.join("a.TSV"), "id\tnote\n1\ta,b\n").unwrap();
+    let tabs = |delimiter| {
+        let text = TextSettings { delimiter, ..TextSettings::default() };
+        let frame = Frame::open(folder.join("a.TSV"), FrameFormat::Csv, &text).unwrap();
+        frame.column_types().map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(tabs(None), ["id", "note"]);
+    assert_eq!(tabs(Some(b'|')), ["id\tnote"]);
+
     let json = "{\"id\":1,\"agents\":[{\"x\":1.5},{\"x\":2}],\"pose\":[1,2]}\n\n{\"id\":2,\"agents\":[],\"tags\":{\"a\":null}}";
     let frame = Frame::read(json.as_bytes(), FrameFormat::Ndjson, &TextSettings::default()).unwrap();
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).collect();

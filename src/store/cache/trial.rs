@@ -14,8 +14,8 @@ use super::Cache;
 use super::disk::Found;
 use super::entry::{ObjectKey, key_of};
 use crate::Result;
+use crate::store::inner::{Inner, blocking};
 use crate::store::ranges::RangeRequest;
-use crate::store::store::{Inner, blocking};
 
 /// Look-ups on disk: so many in one go on a thread, so many threads at a time.
 const IN_ONE_GO: usize = 16;

@@ -1,0 +1,129 @@
+//! The inside of a store, which its handles, uploads and cached reads share.
+
+use std::sync::Arc;
+
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, RetryConfig};
+
+use super::allowed::Place;
+use super::cache::Cache;
+use super::failure::{self, Doing};
+use super::local::LocalFiles;
+use super::name;
+use super::options::{Service, StoreOptions};
+use super::remote::Machine;
+use super::wire::{Wire, reading};
+use crate::{Error, Result, once::Once};
+
+/// What became of a create-only write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// The object is new and durable.
+    Created,
+    /// An object of that name was there before; it was left as it is.
+    AlreadyThere,
+}
+
+/// A store: its objects, where they lie, and how they are reached.
+pub(super) struct Inner {
+    pub(super) objects: Arc<dyn ObjectStore>,
+    pub(super) prefix: Path,
+    pub(super) url: String,
+    /// Present where the objects are plain files of this machine.
+    pub(super) files: Option<LocalFiles>,
+    /// Present where a URL of a remote service was opened.
+    pub(super) remote: Option<Reached>,
+    /// Keeps what is read of a remote store, where that is asked for.
+    pub(super) cache: Option<Arc<Cache>>,
+    /// How other stores are reached from here; what was given for this one is not passed on to them.
+    pub(super) options: StoreOptions,
+    /// Where references of tables in this store may lead, beside neighbours.
+    pub(super) allowed: Arc<[Place]>,
+}
+
+/// How a remote store is reached.
+#[derive(Clone)]
+pub(super) struct Reached {
+    pub(super) service: Service,
+    /// How often, and how long, a request is tried again.
+    pub(super) retry: RetryConfig,
+    pub(super) wire: Wire,
+    pub(super) secrets: Arc<[String]>,
+    /// The bucket among all buckets.
+    pub(super) identity: Arc<str>,
+    /// The caller promises that nobody else writes.
+    pub(super) single_writer: bool,
+    /// Answers come over plain HTTP.
+    pub(super) plain: bool,
+    /// Set once the store was seen to keep create-only puts.
+    pub(super) keeps_conditions: Arc<Once<()>>,
+    /// Present where only this machine can say who we are.
+    pub(super) machine: Option<Machine>,
+}
+
+impl Inner {
+    pub(super) fn locate(&self, name: &str) -> Result<Path> {
+        name::locate(&self.prefix, name).map_err(|error| error.at(&self.url))
+    }
+
+    /// What tells this store's bucket from all others.
+    pub(super) fn identity(&self) -> Option<&str> {
+        self.remote.as_ref().map(|remote| &*remote.identity)
+    }
+
+    pub(super) fn fail(&self, error: object_store::Error, doing: Doing, name: &str) -> Error {
+        let refused = self.remote.as_ref().and_then(|remote| remote.machine.as_ref()?.refusal(&error));
+        if let Some(refused) = refused {
+            return refused.at(&self.url);
+        }
+        let secrets = self.remote.as_ref().map(|remote| &*remote.secrets).unwrap_or_default();
+        failure::backend(error, doing, name, &self.url, secrets)
+    }
+
+    pub(super) async fn size(self: &Arc<Self>, name: &str) -> Result<u64> {
+        let location = self.locate(name)?;
+        if let Some(files) = &self.files {
+            return files.size(name);
+        }
+        Ok(reading(self.objects.head(&location)).await.map_err(|error| self.fail(error, Doing::Reading, name))?.size)
+    }
+
+    /// Refuses what a web server cannot do.
+    pub(super) fn beyond_http(&self, doing: Doing) -> Result<()> {
+        match self.remote.as_ref().map(|remote| remote.service) {
+            Some(Service::Http) => Err(Error::unsupported(match doing {
+                Doing::Listing => format!("{}: a web server does not list its objects", self.url),
+                _ => format!("{}: tables on a web server are read only", self.url),
+            })),
+            _ => Ok(()),
+        }
+    }
+
+    /// An object another writer made: as durable as our own before we build on it.
+    pub(super) async fn already_there(self: &Arc<Self>, name: &str) -> Result<Put> {
+        if self.files.is_some() {
+            let (inner, name) = (Arc::clone(self), name.to_owned());
+            blocking(move || inner.files.as_ref().map_or(Ok(()), |files| files.sync(&name))).await?;
+        }
+        Ok(Put::AlreadyThere)
+    }
+
+    pub(super) fn same_size(&self, name: &str, expected: u64, found: u64) -> Result<()> {
+        match expected == found {
+            true => Ok(()),
+            false => Err(failure::length(name, &self.url, "another object has this name", expected, found)),
+        }
+    }
+}
+
+/// Runs `work` where blocking is allowed: a thread of the runtime's pool if there is a runtime, this thread if not.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => match runtime.spawn_blocking(work).await {
+            Ok(done) => done,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(error) => Err(Error::unavailable(format!("the runtime is shutting down: {error}"))),
+        },
+        Err(_) => work(),
+    }
+}
