@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use numpy::PyArray1;
 use pyo3::{prelude::*, types::PyDict};
 
-use crate::table::to_python;
+use crate::json::to_python;
 
 /// What differs between two tables, by `Table.diff`.
 ///

@@ -11,8 +11,9 @@ use tetrys::{Merge, Pick, StoreOptions};
 use crate::{
     capsule,
     error::{IntoPython, Invalid},
+    json::{from_python, to_python},
     runtime::{check_frames, wait_long, with_frames},
-    table::{Table, from_python, to_python},
+    table::Table,
 };
 
 /// A frame whose rows can be read; `tetrys.Index` is the face of it.

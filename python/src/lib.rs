@@ -9,6 +9,7 @@ mod diff;
 mod error;
 mod exact;
 mod index;
+mod json;
 mod loader;
 mod pickle;
 mod runtime;

@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use pyo3::{prelude::*, types::PyDict};
-use serde::Serialize;
 use tetrys::table::{GcSettings, now_ms};
 
 use crate::{
     diff::Diff,
-    error::{Internal, IntoPython, Invalid},
+    error::{IntoPython, Invalid},
     index::Index,
+    json::{from_python, to_python},
     runtime::{check_frames, wait_long},
 };
 
@@ -30,18 +30,6 @@ impl Table {
     fn like(&self, table: tetrys::Table) -> Self {
         Self::from(table).allowing(self.table.allowed().to_vec())
     }
-}
-
-/// A value as Python has it: dicts, lists, numbers, text.
-pub(crate) fn to_python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
-    let json = serde_json::to_string(value).map_err(|error| Internal::new_err(error.to_string()))?;
-    py.import("json")?.call_method1("loads", (json,))
-}
-
-/// A value of Python that JSON has too.
-pub(crate) fn from_python<T: serde::de::DeserializeOwned>(what: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
-    let json: String = value.py().import("json")?.call_method1("dumps", (value,))?.extract()?;
-    serde_json::from_str(&json).map_err(|error| Invalid::new_err(format!("{what}: {error}")))
 }
 
 /// Tells a function of Python how far something is. What a progress bar raises cannot stop the work; it is printed.

@@ -209,7 +209,7 @@ pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -
     let fits = if bytes.len() as u64 <= MAX_MANIFEST {
         Ok(())
     } else {
-        Err(Error::invalid(format!("{}", counted(bytes.len(), "byte"))))
+        Err(Error::invalid(counted(bytes.len(), "byte").to_string()))
     };
     fits.and(parsed).map_err(|error| {
         Error::invalid(format!("{}: no reader would take version {}: {error}", store.url(), manifest.version)).with_source(error)

@@ -103,7 +103,7 @@ impl View {
                 return here(format!("store {} of {stores}", source.store));
             }
             if source.rows > Locator::MAX_ROWS {
-                return here(format!("{}", counted(source.rows, "row")));
+                return here(counted(source.rows, "row").to_string());
             }
             let base = self.sources.get(source.base).map(|base| base.base);
             if source.base > number || base != Some(source.base) || source.join.is_some() != (source.base < number) {
