@@ -2,9 +2,12 @@
 //! drive that load to its end. So a reader that began the load and is never polled again holds up nobody.
 //!
 //! Only callers in one runtime share a load: a connection stands still with its runtime, and after a fork the threads of the parent
-//! are gone. Errors are not shared: the caller that began the load takes its error, and the others load alone.
+//! are gone. Errors and panics are not shared: the caller that began the load gets them, and
+//! the others share one more load.
 
 use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, resume_unwind},
     process,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError},
     thread,
@@ -41,7 +44,13 @@ pub(crate) fn lane() -> Lane {
     (process::id(), Handle::try_current().ok().map(|runtime| runtime.id()))
 }
 
-type Answer<T> = std::result::Result<T, Arc<Mutex<Option<Error>>>>;
+/// How a load ended without a value.
+enum Failure {
+    Error(Error),
+    Panic(Box<dyn Any + Send>),
+}
+
+type Answer<T> = std::result::Result<T, Arc<Mutex<Option<Failure>>>>;
 type Load<T> = Shared<BoxFuture<'static, Answer<T>>>;
 type WeakLoad<T> = WeakShared<BoxFuture<'static, Answer<T>>>;
 
@@ -71,17 +80,26 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
-        let value = match self.join() {
-            Some(shared) => match shared.await {
-                Ok(value) => value,
-                Err(_) => load().await?,
-            },
-            None => match self.begin(load()).await {
-                Ok(value) => value,
-                Err(failed) => {
-                    let error = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    return Err(error.unwrap_or_else(|| Error::internal("a load failed without its error")));
-                }
+        // After a load of another caller failed, the waiters share the next one. A second failure is the store's answer to all.
+        let joined = match self.join() {
+            Some(shared) => shared.await.ok(),
+            None => None,
+        };
+        let value = match joined {
+            Some(value) => value,
+            None => match self.join() {
+                Some(shared) => match shared.await {
+                    Ok(value) => value,
+                    Err(_) => load().await?,
+                },
+                None => match self.begin(load()).await {
+                    Ok(value) => value,
+                    Err(failed) => match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                        Some(Failure::Error(error)) => return Err(error),
+                        Some(Failure::Panic(panic)) => resume_unwind(panic),
+                        None => return Err(Error::internal("a load failed without its error")),
+                    },
+                },
             },
         };
         Ok(self.value.get_or_init(|| value).clone())
@@ -90,12 +108,23 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
     /// The load that another caller in this lane has begun.
     fn join(&self) -> Option<Load<T>> {
         let held = patiently(&self.load)?;
-        held.as_ref().filter(|(of, _)| *of == lane()).and_then(|(_, load)| load.upgrade())
+        let shared = held.as_ref().filter(|(of, _)| *of == lane()).and_then(|(_, load)| load.upgrade())?;
+        // A failed load is over; whoever still holds it only reads its outcome.
+        (!matches!(shared.peek(), Some(Err(_)))).then_some(shared)
     }
 
     /// Begins a load that others can join.
     fn begin(&self, load: BoxFuture<'static, Result<T>>) -> Load<T> {
-        let shared = load.map(|loaded| loaded.map_err(|error| Arc::new(Mutex::new(Some(error))))).boxed().shared();
+        // `Shared` wakes nobody after a panic, so a panic is an outcome like any other.
+        let outcome = |loaded| {
+            let failure = match loaded {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(error)) => Failure::Error(error),
+                Err(panic) => Failure::Panic(panic),
+            };
+            Err(Arc::new(Mutex::new(Some(failure))))
+        };
+        let shared = AssertUnwindSafe(load).catch_unwind().map(outcome).boxed().shared();
         if let Some((mut held, load)) = patiently(&self.load).zip(shared.downgrade()) {
             *held = Some((lane(), load));
         }
@@ -183,6 +212,53 @@ mod tests {
             let failed: Vec<bool> = found.iter().map(Result::is_err).collect();
             assert_eq!(failed, [true, false, false, false]);
             assert!(once.get().is_some());
+        });
+    }
+
+    #[test]
+    fn a_load_that_panics_holds_up_no_other_caller() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        runtime.block_on(async {
+            let (once, count) = (Arc::new(Once::<usize>::default()), Arc::new(AtomicUsize::new(0)));
+            let call = || {
+                let (once, count) = (Arc::clone(&once), Arc::clone(&count));
+                tokio::spawn(async move {
+                    let load = || {
+                        async move {
+                            let number = count.fetch_add(1, Ordering::SeqCst);
+                            for _ in 0..20 {
+                                tokio::task::yield_now().await;
+                            }
+                            assert!(number > 0, "the first load panics");
+                            Ok(number)
+                        }
+                        .boxed()
+                    };
+                    once.get_or_load(load).await
+                })
+            };
+            let calls: Vec<_> = (0..16).map(|_| call()).collect();
+            let mut panics = 0;
+            for call in calls {
+                match call.await {
+                    Ok(value) => assert!(value.unwrap() > 0),
+                    Err(error) => panics += usize::from(error.is_panic()),
+                }
+            }
+            assert_eq!(panics, 1);
+            assert!(call().await.unwrap().unwrap() > 0);
+        });
+    }
+
+    #[test]
+    fn callers_whose_load_failed_share_the_next_one() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let (once, count) = (Once::<usize>::default(), Arc::default());
+            let load = loads(&count, 1);
+            let answers = futures::future::join_all((0..8).map(|_| once.get_or_load(&load))).await;
+            assert_eq!(answers.iter().filter(|answer| answer.is_err()).count(), 1);
+            assert_eq!(count.load(Ordering::SeqCst), 2);
         });
     }
 }

@@ -47,7 +47,7 @@ pub async fn versions(store: &Store) -> Result<Vec<u64>> {
 /// # Errors
 /// Errors of the store.
 pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
-    // Newest versions have the names that sort first; a few strangers among them are looked over before all names are.
+    // Newest versions have the names that sort first; only if all of the first are unrecognised names, all names are listed.
     const LOOK: usize = 8;
     let first = store.list_expected("manifests", LOOK, |name| version_of_name(name).is_some()).await?;
     match first.iter().filter_map(|listed| version_of_name(&listed.name)).max() {
@@ -64,7 +64,7 @@ pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
 /// # Errors
 /// As [`newest_version`] and [`load`]; `Unavailable` where listings lack a version that is there.
 pub async fn load_newest(store: &Store) -> Result<Option<(Manifest, Hash)>> {
-    // The oldest version that the newest one can be.
+    // The newest version is at least this one.
     let mut at_least = 0;
     let mut missing = None;
     for _ in 0..LOOKS {
@@ -83,7 +83,7 @@ pub async fn load_newest(store: &Store) -> Result<Option<(Manifest, Hash)>> {
             loaded => match has_next? {
                 false if version >= at_least => return loaded.map(Some),
                 false => {}
-                true => at_least = at_least.max(version + 1),
+                true => at_least = at_least.max(version.saturating_add(1)),
             },
         }
     }
@@ -97,7 +97,8 @@ async fn has_successor(store: &Store, version: u64) -> Result<bool> {
     if !store.is_plain() {
         return Ok(false);
     }
-    match store.size(&manifest_name(version + 1)).await {
+    let Some(next) = version.checked_add(1) else { return Ok(false) };
+    match store.size(&manifest_name(next)).await {
         Ok(_) => Ok(true),
         // Who may list and not read what is not there is told so.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Denied) => Ok(false),
@@ -209,7 +210,7 @@ pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -
     let fits = if bytes.len() as u64 <= MAX_MANIFEST {
         Ok(())
     } else {
-        Err(Error::invalid(counted(bytes.len(), "byte").to_string()))
+        Err(Error::invalid(format!("{}, expected at most {MAX_MANIFEST}", counted(bytes.len(), "byte"))))
     };
     fits.and(parsed).map_err(|error| {
         Error::invalid(format!("{}: no reader would take version {}: {error}", store.url(), manifest.version)).with_source(error)

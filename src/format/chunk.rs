@@ -161,7 +161,8 @@ impl ChunkWriter {
         let stored = self.out.len() + block.stored_len() + (self.rows.len() + 1) * 8 + 8 + TRAILER_LEN;
         if stored > MAX_CHUNK {
             return Err(Error::invalid(format!(
-                "a chunk whose stored size is {stored}, at most {MAX_CHUNK}: write the table with a smaller chunk_max"
+                "a chunk of {}, at most {MAX_CHUNK}: write the table with a smaller chunk_max",
+                counted(stored, "stored byte")
             )));
         }
         let start = self.out.len();

@@ -103,7 +103,7 @@ impl View {
                 return here(format!("store {} of {stores}", source.store));
             }
             if source.rows > Locator::MAX_ROWS {
-                return here(counted(source.rows, "row").to_string());
+                return here(format!("{}, expected at most {}", counted(source.rows, "row"), Locator::MAX_ROWS));
             }
             let base = self.sources.get(source.base).map(|base| base.base);
             if source.base > number || base != Some(source.base) || source.join.is_some() != (source.base < number) {

@@ -47,8 +47,7 @@ impl Store {
         self.inner.remote.as_ref().is_none_or(|remote| remote.service != Service::Http)
     }
 
-    /// Whether answers come here over plain HTTP: a bit that flips on the way is noticed by nobody then but by whoever checks
-    /// what he got.
+    /// Whether answers come here over plain HTTP. There nothing detects a flipped bit; only content that is checked is safe.
     pub(crate) fn is_plain(&self) -> bool {
         self.inner.remote.as_ref().is_some_and(|remote| remote.plain)
     }
@@ -103,14 +102,18 @@ impl Store {
         let mut before = None;
         for _ in 0..LISTINGS {
             let (listed, sound) = self.list_once(folder, count).await?;
-            if sound && listed.iter().all(|listed| expected(&listed.name)) || before.as_ref() == Some(&listed) {
+            let strange: Vec<String> =
+                listed.iter().filter(|listed| !expected(&listed.name)).map(|listed| listed.name.clone()).collect();
+            if sound && (strange.is_empty() || before.as_ref().is_some_and(|(held, _)| *held == strange)) {
                 return Ok(listed);
             }
-            before = Some(listed);
+            if before.as_ref().is_some_and(|(_, held)| *held == listed) {
+                return Ok(listed);
+            }
+            before = Some((strange, listed));
         }
         Err(Error::unavailable(format!(
-            "{}: listing {folder}: {LISTINGS} times it had names out of order, or of other things than are there, and other ones \
-             each time; retry",
+            "{}: listed {folder} {LISTINGS} times: each listing had names that do not belong there, and no two listings agree; retry",
             self.url()
         )))
     }

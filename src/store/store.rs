@@ -26,6 +26,7 @@ use super::ranges::RangeRequest;
 use super::remote::{self, Remote};
 use super::upload::PART;
 use super::wire::reading;
+use crate::error::counted;
 use crate::{Error, ErrorKind, Result, threads};
 
 /// Bytes at names under one root: a local directory, memory, or any `object_store` backend. Clones share it.
@@ -261,7 +262,9 @@ impl Store {
         self.inner
             .whole(name, move |found| match found <= limit {
                 true => Ok(()),
-                false => Err(Error::corrupt(format!("{owned} in {url}: expected a size of at most {limit}, found {found}"))),
+                false => {
+                    Err(Error::corrupt(format!("{owned} in {url}: expected at most {}, found {found}", counted(limit, "byte"))))
+                }
             })
             .await
     }

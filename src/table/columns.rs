@@ -43,6 +43,8 @@ pub(super) struct GroupRows {
     /// The next row, and the sequence that starts at it or behind it.
     row: u64,
     sequence: usize,
+    /// Whether every write so far came to its end.
+    whole: bool,
     open: Option<GroupsWriter>,
     written: Vec<WrittenGroup>,
     sharing: Sharing,
@@ -164,7 +166,7 @@ impl GroupReplacer {
         self.check_columns(on, batch)?;
         let GroupRows { base, schema, group, row, .. } = &self.rows;
         if *row > 0 {
-            return Err(Error::invalid(format!("found {} written before; rows by key come all at once", counted(*row, "row"))));
+            return Err(Error::invalid(format!("{} written before: give all rows by key in one batch", counted(*row, "row"))));
         }
         let rows = base.aligned(on, batch).await?;
         // Rows that are not there are nulls, also where the batch has none.
@@ -270,6 +272,7 @@ impl GroupRows {
             sequences: base.sequences().await?,
             row: 0,
             sequence: 0,
+            whole: true,
             open: None,
             written,
             sharing,
@@ -278,6 +281,7 @@ impl GroupRows {
 
     /// As [`GroupReplacer::write`].
     pub(super) async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.check_whole()?;
         if self.row + batch.num_rows() as u64 > self.base.rows() {
             return Err(Error::invalid(format!(
                 "{} behind row {}, the table has {}",
@@ -286,6 +290,8 @@ impl GroupRows {
                 self.base.rows()
             )));
         }
+        // An error, or a future that is dropped, leaves rows out.
+        self.whole = false;
         let mut taken = 0;
         while taken < batch.num_rows() {
             // A block ends where a segment ends.
@@ -310,7 +316,15 @@ impl GroupRows {
                 self.open = Some(writer);
             }
         }
+        self.whole = true;
         Ok(())
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        match self.whole {
+            true => Ok(()),
+            false => Err(Error::invalid("an earlier write of this column group failed or was dropped: begin the change again")),
+        }
     }
 
     fn starts(&mut self, row: u64) -> bool {
@@ -325,6 +339,7 @@ impl GroupRows {
     /// # Errors
     /// `Invalid` where rows are missing.
     pub(super) fn finish(self) -> Result<(Vec<WrittenGroup>, Sharing)> {
+        self.check_whole()?;
         match self.row == self.base.rows() && self.open.is_none() {
             true => Ok((self.written, self.sharing)),
             false => {

@@ -143,7 +143,12 @@ impl Index {
             Error::invalid(format!(
                 "merge: the left frame has {} of {} of {}, and other values of {} than their table: the partners of the \
                  other rows, which windows reach, are not known; change the keys first, in a frame of all rows in their order, and \
-                 filter or sort then", partners.iter().filter(|partner| partner.is_some()).count(), counted(partners.len(), "row"), self.table().url(), keys.join(", ")))
+                 filter or sort then",
+                partners.iter().filter(|partner| partner.is_some()).count(),
+                counted(partners.len(), "row"),
+                self.table().url(),
+                keys.join(", ")
+            ))
         })?;
         Ok((of_frame, known))
     }

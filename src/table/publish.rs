@@ -1,4 +1,5 @@
-//! Publishes a version of a table. Writers, edits, saved views, rebinding and garbage collection all publish through here. Follows `format-spec/manifest.md#commit` and `format-spec/manifest.md#condemned-objects`.
+//! Publishes a version of a table. Writers, edits, saved views, rebinding and garbage collection all publish through here.
+//! Follows `format-spec/manifest.md#commit` and `format-spec/manifest.md#condemned-objects`.
 //!
 //! ```text
 //!   list the newest version <-------------------------------------------+

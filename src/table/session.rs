@@ -28,13 +28,13 @@ use crate::{
     write::{Known, KnownBuilder, Reuse, WriteOptions},
 };
 
-/// What a lineage calls the session of several processes that made the version.
+/// The key in a lineage that holds the id of the session of several processes that made the version.
 pub(super) const SESSION: &str = "session";
 
 /// The newest versions of the table whose blocks can be reused; older ones are not read.
 const OWN_VERSIONS: usize = 64;
 /// Layouts of known blocks that are read at the same time.
-const LAYOUTS_AT_ONCE: usize = 16;
+const LAYOUTS_AT_ONCE: usize = 4;
 
 /// A change that is not published yet.
 #[derive(Clone, Debug)]

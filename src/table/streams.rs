@@ -67,7 +67,7 @@ impl RowLoader {
     /// # Errors
     /// Each item as [`RowLoader::get_row`]: an error is that of one row, and the rows behind it come all the same. `Invalid`, as the
     /// only item, for 0 rows ahead.
-    pub fn rows<I>(&self, positions: I, ahead: usize) -> impl Stream<Item = Result<Row>> + use<I>
+    pub fn rows<I>(&self, positions: I, ahead: usize) -> impl Stream<Item = Result<Row>> + Unpin + use<I>
     where
         I: IntoIterator<Item = u64>,
     {
@@ -107,7 +107,7 @@ impl RowLoader {
                 });
                 stream::iter(failed).chain(rows)
             });
-        stream::iter(more_than_nothing(ahead, "0 rows ahead").err().map(Err)).chain(rows)
+        Box::pin(stream::iter(more_than_nothing(ahead, "0 rows ahead").err().map(Err)).chain(rows))
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Ticket {
     segment_rows: u64,
     /// The version whose rows stay, of a session that adds rows to a table.
     append_to: Option<u64>,
-    /// Whether to go on where a table whose chunks are used cannot be told so: the choice of whoever began the session.
+    /// Whether to continue if an owner cannot be pinned; chosen by the process that began the session.
     allow_unpinned: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::{
         decode_page, index_reader, logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash, ObjectRef},
-    offload::offload,
+    offload::{offload, yield_now},
     schema::ColumnType,
     store::Store,
 };
@@ -145,6 +145,7 @@ impl Table {
         let mut parts = BTreeMap::new();
         for (_, table) in &tables {
             parts.extend(table.parts());
+            yield_now().await;
         }
         let mut work = Work { done: 0, total: parts.into_values().sum(), tell: progress };
         for (prefix, table) in tables {
@@ -165,22 +166,22 @@ impl Table {
         let attachments = manifest.attachments.values().map(move |held| object("attachments", held));
         let joins = manifest.view.iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps);
         let joins = joins.map(move |held| object("joins", held));
-        let groups = manifest.segments.iter().flat_map(|segment| (0..).zip(&segment.groups));
-        let groups = groups.map(|(number, group)| (self.group_part(number, group), bytes_of(group)));
+        let groups =
+            manifest.segments.iter().flat_map(|segment| (0..).zip(&segment.groups).map(move |group| (segment.rows, group)));
+        let groups = groups.map(|(rows, (number, group))| (self.group_part(number, rows, group), bytes_of(group)));
         index.chain(attachments).chain(joins).chain(groups)
     }
 
-    /// What stands for an object of this table.
+    /// A hash that identifies an object of this table.
     fn part(&self, name: &str) -> Part {
         Hash::of(format!("{}/{name}", self.url()).as_bytes())
     }
 
-    /// What stands for all that is stored of a column group in a segment: whatever has the same name reads the same bytes in the
-    /// same way.
-    fn group_part(&self, number: usize, group: &GroupSegment) -> Part {
+    /// A hash that identifies all stored bytes of a column group in a segment, and how they are read.
+    fn group_part(&self, number: usize, rows: u64, group: &GroupSegment) -> Part {
         let stores = &self.manifest().stores;
         let (url, types) = (self.url(), self.types_of(number));
-        Hash::of(format!("{url} {types:?} {group:?} {stores:?}").as_bytes())
+        Hash::of(format!("{url} {types:?} {rows} {group:?} {stores:?}").as_bytes())
     }
 
     fn types_of(&self, number: usize) -> Vec<ColumnType> {
@@ -306,7 +307,7 @@ impl Table {
         let mut chunks: BTreeMap<(u32, ChunkId), Vec<CheckedRun>> = BTreeMap::new();
         for segment in &self.manifest().segments {
             let stored = &segment.groups[number];
-            if !seen.is_new(self.group_part(number, stored)) {
+            if !seen.is_new(self.group_part(number, segment.rows, stored)) {
                 continue;
             }
             let name = stored.hashes.name_in("hashes");
@@ -372,10 +373,10 @@ impl Table {
 /// A run of blocks in a chunk, and the hash of each block where it could be read.
 type CheckedRun = (LayoutRun, Vec<Option<Hash>>);
 
-/// Stands for something that is checked.
+/// A hash that identifies a part that is checked.
 type Part = Hash;
 
-/// What stands for a run; whose chunk it is makes no difference to what it holds.
+/// A hash that identifies a run and its hashes. The owner of the chunk is left out: it does not change the bytes.
 fn run_part(url: &str, types: &[ColumnType], (run, hashes): &CheckedRun) -> Part {
     let run = LayoutRun { owner: 0, ..run.clone() };
     Hash::of(format!("{url} {types:?} {run:?} {hashes:?}").as_bytes())

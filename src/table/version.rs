@@ -61,7 +61,7 @@ pub(super) struct Inner {
     schema: Schema,
     hash: Hash,
     layouts: Vec<Once<Arc<Layout>>>,
-    /// What is wrong with layouts that were loaded before they were needed, until somebody is told.
+    /// Errors of layouts that were loaded ahead. The next reader of the layout gets them.
     damaged_ahead: Mutex<BTreeMap<usize, Error>>,
     sequences: Once<Arc<Sequences>>,
     /// One for each index column that windows in time asked for.
@@ -386,7 +386,10 @@ impl Table {
                 let columns = segments.iter().flat_map(|segment| &segment.groups[group].columns);
                 let logical = columns.fold(0, |sum: u64, column| sum.saturating_add(column.logical));
                 let bytes = runs.iter().map(|runs| size_of_val(runs.as_slice())).sum();
-                offload_large(bytes, move |_| Ok(Arc::new(Layout::new(runs.concat()).with_logical_bytes(logical)))).await
+                offload_large(bytes, move |_| {
+                    Ok(Arc::new(Layout::new(runs.into_iter().flatten().collect()).with_logical_bytes(logical)))
+                })
+                .await
             }
             .boxed()
         };
@@ -479,6 +482,8 @@ impl Table {
     /// whoever needs it next; what fails otherwise is asked for again where it is needed.
     pub(super) async fn layouts_ahead(&self, groups: impl IntoIterator<Item = usize>) {
         let load = |group: usize| async move {
+            // Somebody may have put the object right since.
+            self.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
             if let Err(error) = self.layout(group).await
                 && error.kind() == ErrorKind::Corrupt
             {

@@ -32,6 +32,8 @@ pub(super) struct OpenChunk {
     /// Sampled pages of each column, for the second choice; none where the chains were given.
     samples: Vec<Sample>,
     pub(super) entries: Vec<Entry>,
+    /// Bytes of the values of the blocks encoded here, before encoding.
+    canonical: usize,
     /// Stored bytes of the blocks encoded here, of those in memory, and the file that holds the others.
     stored: usize,
     in_memory: usize,
@@ -119,6 +121,7 @@ impl OpenChunk {
                 .collect::<Result<Vec<_>>>()?;
             self.samples = types.iter().map(|_| Sample::new()).collect();
         }
+        self.canonical += pages.iter().map(|page| page.values.len()).sum::<usize>();
         self.samples.iter_mut().zip(pages).for_each(|(sample, page)| sample.push(&page.values));
         let pages =
             self.columns.iter().zip(pages).map(|((_, chain), page)| encode_page(chain, page)).collect::<Result<Vec<_>>>()?;
@@ -225,6 +228,11 @@ impl OpenChunk {
     /// Bytes held in memory.
     pub(super) fn in_memory(&self) -> usize {
         self.in_memory
+    }
+
+    /// Bytes of the values of the blocks encoded here, before encoding.
+    pub(super) fn canonical(&self) -> usize {
+        self.canonical
     }
 
     /// Bytes that it will be stored in, about, wherever they are now.

@@ -222,8 +222,8 @@ impl GroupsWriter {
         for mut chunk in std::mem::take(&mut self.groups[number].cut) {
             let GroupState { writer, adopter, .. } = &mut self.groups[number];
             let (types, presets) = writer.types();
-            let (stored, own) = (chunk.stored(), presets.to_vec());
-            chunk = offload_large(stored, move |stop| chunk.choose_again(&own, stop).map(|()| chunk)).await?;
+            let (work, own) = (chunk.stored().max(chunk.canonical()), presets.to_vec());
+            chunk = offload_large(work, move |stop| chunk.choose_again(&own, stop).map(|()| chunk)).await?;
             adopter.settle(self.known.as_deref(), &mut chunk, types, presets).await?;
             let (columns, bytes, store) = (types.len(), chunk.stored(), self.store.clone());
             while self.storing.len() >= AT_ONCE || (!self.storing.is_empty() && self.storing() + bytes > self.write_memory) {

@@ -27,10 +27,11 @@ use crate::{
 ///
 /// ```
 /// use tetrys::write::Locality;
-/// assert_eq!("11".parse(), Ok(Locality { window: 11, ..Locality::default() }));
-/// assert_eq!("32,2,120".parse(), Ok(Locality { window: 32, extra_ranges: 2, percent: 120 }));
-/// assert_eq!("none".parse(), Ok(Locality::NONE));
+/// assert_eq!("11".parse::<Locality>()?, Locality { window: 11, ..Locality::default() });
+/// assert_eq!("32,2,120".parse::<Locality>()?, Locality { window: 32, extra_ranges: 2, percent: 120 });
+/// assert_eq!("none".parse::<Locality>()?, Locality::NONE);
 /// assert_eq!(Locality::default().to_string(), "16,1,150");
+/// # Ok::<(), tetrys::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Locality {

@@ -107,6 +107,25 @@ fn a_table_that_is_overwritten_stores_what_is_new() {
 }
 
 #[test]
+fn a_group_is_not_replaced_after_a_write_that_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (first, rows) = table(folder.path(), 3).await;
+        let mut writer = first.replace_group("labels", options()).await.unwrap();
+        writer.write(&tables::of_group(&rows.slice(0, 3), "labels")).await.unwrap();
+        let counts: ArrayRef = Arc::new(LargeStringArray::from(vec!["many"; 2]));
+        let ill_typed = with_column(&rows.slice(3, 2), "labels.count", counts);
+        writer.write(&tables::of_group(&ill_typed, "labels")).await.unwrap_err();
+        for error in
+            [writer.write(&tables::of_group(&rows.slice(3, 17), "labels")).await.unwrap_err(), writer.commit().await.unwrap_err()]
+        {
+            assert!(error.to_string().contains("an earlier write of this column group failed"), "{error}");
+        }
+        assert_eq!(Table::open(first.url()).await.unwrap().version(), 1);
+    });
+}
+
+#[test]
 fn a_group_that_is_replaced_leaves_the_others_alone() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {

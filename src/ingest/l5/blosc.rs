@@ -191,7 +191,11 @@ impl Header {
             return Err(Error::corrupt(format!("blosc: expected {expected} decoded bytes, the header says {nbytes}")));
         }
         if cbytes as usize != stored.len() {
-            return Err(Error::corrupt(format!("blosc: the header says that {cbytes} are stored, found {}", stored.len())));
+            return Err(Error::corrupt(format!(
+                "blosc: the header says {}, found {}",
+                counted(cbytes, "stored byte"),
+                stored.len()
+            )));
         }
         if *typesize == 0 || (blocksize == 0 && nbytes > 0) {
             return Err(Error::corrupt(format!("blosc: typesize {typesize}, blocksize {blocksize}: expected at least 1")));
