@@ -113,9 +113,14 @@ fn a_group_is_not_replaced_after_a_write_that_failed() {
         let (first, rows) = table(folder.path(), 3).await;
         let mut writer = first.replace_group("labels", options()).await.unwrap();
         writer.write(&tables::of_group(&rows.slice(0, 3), "labels")).await.unwrap();
-        let counts: ArrayRef = Arc::new(LargeStringArray::from(vec!["many"; 2]));
-        let ill_typed = with_column(&rows.slice(3, 2), "labels.count", counts);
-        writer.write(&tables::of_group(&ill_typed, "labels")).await.unwrap_err();
+        let sound = tables::of_group(&rows.slice(3, 2), "labels");
+        let text: ArrayRef = Arc::new(LargeStringArray::from(vec!["many"; 2]));
+        let mut columns = Vec::new();
+        for (field, column) in sound.schema().fields().iter().zip(sound.columns()) {
+            columns.push((field.name().clone(), if field.name() == "labels.count" { text.clone() } else { column.clone() }));
+        }
+        let ill_typed = RecordBatch::try_from_iter(columns).unwrap();
+        writer.write(&ill_typed).await.unwrap_err();
         for error in
             [writer.write(&tables::of_group(&rows.slice(3, 17), "labels")).await.unwrap_err(), writer.commit().await.unwrap_err()]
         {
