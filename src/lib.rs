@@ -1,4 +1,44 @@
 //! Tetrys: an immutable, versioned table engine for machine-learning data whose rows are wide.
+//!
+//! A [`Table`] is one version of a table in a directory or an object store. Its index columns are a polars frame, the [`Index`]. Its
+//! other columns lie in column groups; a [`RowLoader`] reads single rows, and windows of neighbouring rows, with one byte range for
+//! each column group.
+//!
+//! ```
+//! # #[cfg(feature = "frame")] {
+//! use std::sync::Arc;
+//! use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+//! use tetrys::{RowLoader, Schema, Table, WriteOptions};
+//! # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+//! # let folder = tempfile::tempdir()?; let url = folder.path().join("drive").display().to_string();
+//!
+//! let schema = Schema::builder().index("time", "i64").group("wheel", [("wheel.ticks", "i64")]).build()?;
+//! let column = |values: std::ops::Range<i64>| Arc::new(Int64Array::from_iter_values(values)) as ArrayRef;
+//! let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+//! let mut partition = writer.partition()?;
+//! partition.write(&RecordBatch::try_from_iter([("time", column(0..50)), ("wheel.ticks", column(100..150))])?).await?;
+//! let table = writer.commit([partition.finish().await?]).await?;
+//!
+//! let late = table.index().await?.filter_sql("time >= 20")?;
+//! let loader = RowLoader::new(&late)?;
+//! assert_eq!(loader.get_row(0).await?.tensor::<i64>("wheel.ticks")?.values(), [120]);
+//! let window = loader.get_rows(0, -2..=0).await?;
+//! assert_eq!(window.mask(), [true; 3]);
+//! # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | what you find there |
+//! |---|---|
+//! | [`table`] | tables, loaders, writers, views, garbage collection |
+//! | [`blocking`] | the same calls without `async` |
+//! | [`store`] | directories, S3, Google Cloud Storage, Azure, HTTP; the local cache |
+//! | [`schema`], [`write`] | columns and groups; options of a writer |
+//! | [`ingest`] | Parquet, Arrow, CSV, JSON and Level 5 data in and out |
+//! | [`error`] | one error type: its kind says what to do next |
+//!
+//! The other modules follow the floors of `ARCHITECTURE.md`. They are public for tests and fuzz targets, and change without notice.
 
 mod ahead;
 pub mod blocking;
@@ -32,3 +72,8 @@ pub use store::{Store, StoreOptions};
 pub use table::{Index, Recipe, SavedView, ViewWriter};
 pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows};
 pub use write::{PartitionWriter, Receipt, WriteOptions};
+
+/// The Rust code of the README, which is compiled with the doctests.
+#[cfg(all(doctest, feature = "frame"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
