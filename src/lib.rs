@@ -34,7 +34,7 @@
 //! | [`table`] | tables, loaders, writers, views, garbage collection |
 //! | [`blocking`] | the same calls without `async` |
 //! | [`store`] | directories, S3, Google Cloud Storage, Azure, HTTP; the local cache |
-//! | [`schema`], [`write`] | columns and groups; options of a writer |
+//! | [`schema`], [`mod@write`] | columns and groups; options of a writer |
 //! | [`ingest`] | Parquet, Arrow, CSV, JSON and Level 5 data in and out |
 //! | [`error`] | one error type: its kind says what to do next |
 //!
