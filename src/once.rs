@@ -21,7 +21,7 @@ use tokio::runtime::{Handle, Id};
 
 use crate::error::{Error, Result};
 
-/// How often a thread lets others run before it goes on without a lock.
+/// Attempts to take a lock; the thread yields between them.
 const PATIENCE: usize = 1_000;
 
 /// Takes a lock that is never held for long. A forked child may find the lock held for ever, so nobody waits for long: `None` then.
@@ -44,7 +44,7 @@ pub(crate) fn lane() -> Lane {
     (process::id(), Handle::try_current().ok().map(|runtime| runtime.id()))
 }
 
-/// How a load ended without a value.
+/// The reason why a load gave no value.
 enum Failure {
     Error(Error),
     Panic(Box<dyn Any + Send>),
@@ -80,29 +80,30 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
-        // After a load of another caller failed, the waiters share the next one. A second failure is the store's answer to all.
-        let joined = match self.join() {
-            Some(shared) => shared.await.ok(),
-            None => None,
-        };
-        let value = match joined {
-            Some(value) => value,
-            None => match self.join() {
-                Some(shared) => match shared.await {
-                    Ok(value) => value,
-                    Err(_) => load().await?,
-                },
-                None => match self.begin(load()).await {
-                    Ok(value) => value,
-                    Err(failed) => match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                        Some(Failure::Error(error)) => return Err(error),
-                        Some(Failure::Panic(panic)) => resume_unwind(panic),
-                        None => return Err(Error::internal("a load failed without its error")),
-                    },
-                },
-            },
-        };
-        Ok(self.value.get_or_init(|| value).clone())
+        // Waiters whose shared load failed share one more. If that fails too, each loads alone and gets its own error.
+        for _ in 0..2 {
+            let Some(shared) = self.join() else {
+                let loaded = self.begin(load()).await;
+                let failed = match loaded {
+                    Ok(value) => return Ok(self.keep(value)),
+                    Err(failed) => failed.lock().unwrap_or_else(PoisonError::into_inner).take(),
+                };
+                return match failed {
+                    Some(Failure::Error(error)) => Err(error),
+                    Some(Failure::Panic(panic)) => resume_unwind(panic),
+                    None => Err(Error::internal("a load failed without its error")),
+                };
+            };
+            if let Ok(value) = shared.await {
+                return Ok(self.keep(value));
+            }
+        }
+        Ok(self.keep(load().await?))
+    }
+
+    /// Keeps a loaded value, unless another load has finished before; gives the value that is kept.
+    fn keep(&self, value: T) -> T {
+        self.value.get_or_init(|| value).clone()
     }
 
     /// The load that another caller in this lane has begun.
@@ -213,6 +214,58 @@ mod tests {
             assert_eq!(failed, [true, false, false, false]);
             assert!(once.get().is_some());
         });
+    }
+
+    #[test]
+    fn callers_that_stay_end_whatever_fails_panics_or_is_dropped() {
+        for seed in 0..150 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            let (once, begun) = (Arc::new(Once::<usize>::default()), Arc::new(AtomicUsize::new(0)));
+            // The first loads fail or panic, each after some turns; all later ones succeed.
+            let bad: Arc<[bool]> = (0..rng.usize(0..4)).map(|_| rng.bool()).collect();
+            let turns = rng.usize(0..12);
+            runtime.block_on(async {
+                let (mut calls, mut dropped) = (Vec::new(), 0);
+                for _ in 0..rng.usize(1..24) {
+                    let (once, begun, bad) = (Arc::clone(&once), Arc::clone(&begun), Arc::clone(&bad));
+                    calls.push(tokio::spawn(async move {
+                        let load = || {
+                            async move {
+                                let number = begun.fetch_add(1, Ordering::SeqCst);
+                                for _ in 0..turns {
+                                    tokio::task::yield_now().await;
+                                }
+                                match bad.get(number) {
+                                    Some(true) => panic!("load {number} panics"),
+                                    Some(false) => Err(Error::unavailable("not yet")),
+                                    None => Ok(number),
+                                }
+                            }
+                            .boxed()
+                        };
+                        once.get_or_load(load).await
+                    }));
+                    if rng.u8(0..4) == 0 {
+                        tokio::task::yield_now().await;
+                        let number = rng.usize(0..calls.len());
+                        calls.remove(number).abort();
+                        dropped += 1;
+                    }
+                }
+                let (mut values, mut failures) = (Vec::new(), 0);
+                for call in calls {
+                    let ended = tokio::time::timeout(std::time::Duration::from_secs(60), call).await;
+                    match ended.unwrap_or_else(|_| panic!("seed {seed}: a caller waits for ever")) {
+                        Ok(Ok(value)) => values.push(value),
+                        Ok(Err(_)) | Err(_) => failures += 1,
+                    }
+                }
+                assert!(failures <= bad.len(), "seed {seed}: {failures} callers failed, {} loads were bad", bad.len());
+                assert!(values.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: several values {values:?}");
+                assert!(values.iter().all(|value| *value >= bad.len()), "seed {seed}: {values:?}, {dropped} dropped");
+            });
+        }
     }
 
     #[test]
