@@ -572,7 +572,7 @@ fn a_long_write_leaves_the_executor_to_others_and_ends_when_it_is_dropped() {
     assert!(start.elapsed() < took / 2, "the write went on for {:?} of {took:?}", start.elapsed());
 }
 
-/// How often another task of the executor gets its turn while `work` is not done.
+/// Counts the turns of another task of the executor until `work` ends.
 async fn turns_during<T>(work: impl Future<Output = T>) -> (T, u64) {
     let turns = AtomicU64::new(0);
     let others = async {

@@ -22,7 +22,7 @@ const MAX_MANIFEST: u64 = 256 << 20;
 /// How often an absent manifest is put again after an error.
 const ATTEMPTS: usize = 3;
 
-/// How often the newest version is looked for, where what is there contradicts the listing.
+/// Attempts to find the newest version while listings lack a version that exists.
 const LOOKS: usize = 3;
 
 /// The manifests of the table at this root by their versions, and when they were written.
@@ -100,7 +100,7 @@ async fn has_successor(store: &Store, version: u64) -> Result<bool> {
     let Some(next) = version.checked_add(1) else { return Ok(false) };
     match store.size(&manifest_name(next)).await {
         Ok(_) => Ok(true),
-        // Who may list and not read what is not there is told so.
+        // Some stores answer `Denied` for an absent object if the caller may not list.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Denied) => Ok(false),
         Err(error) => Err(error),
     }

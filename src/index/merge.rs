@@ -27,7 +27,7 @@ pub struct Merge {
     suffix: String,
 }
 
-/// What a merge does with several right rows of equal keys (and equal times, in a merge by time).
+/// The choice among several right rows with equal keys (and equal times, in a merge by time).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Several {
     Refused,

@@ -42,7 +42,7 @@ const PARALLEL_ABOVE: u64 = 1 << 20;
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
 /// A thread reads, checks and copies so many stored bytes of a group at a time, so that they stay in its cache.
 const PIECE: u64 = 256 << 10;
-/// Where several threads share a group, each takes pieces of so many stored bytes: enough to be worth waking it.
+/// Stored bytes of a piece, where several threads share a group: enough to be worth waking a thread.
 const SHARED_PIECE: u64 = 512 << 10;
 
 /// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives

@@ -141,7 +141,7 @@ pub fn allow_flag(url: &str) -> String {
     if url.chars().all(is_plain) { format!("--allow {url}") } else { format!("--allow '{url}'") }
 }
 
-/// What to do about a URL that is not allowed.
+/// A hint with the flag that allows this URL.
 pub(crate) fn how_to_allow(url: &str) -> String {
     let flag = allow_flag(url);
     format!(

@@ -15,7 +15,7 @@ use super::remote::Machine;
 use super::wire::{Wire, reading};
 use crate::{Error, Result, once::Once};
 
-/// What became of a create-only write.
+/// The outcome of a create-only write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     /// The object is new and durable.
@@ -35,17 +35,17 @@ pub(super) struct Inner {
     pub(super) remote: Option<Reached>,
     /// Keeps what is read of a remote store, where that is asked for.
     pub(super) cache: Option<Arc<Cache>>,
-    /// How other stores are reached from here; what was given for this one is not passed on to them.
+    /// The options for opening other stores from here. The options that the caller gave for this store are not among them.
     pub(super) options: StoreOptions,
-    /// Where references of tables in this store may lead, beside neighbours.
+    /// The places that references of tables in this store may name, beside neighbours.
     pub(super) allowed: Arc<[Place]>,
 }
 
-/// How a remote store is reached.
+/// The connection to a remote store.
 #[derive(Clone)]
 pub(super) struct Reached {
     pub(super) service: Service,
-    /// How often, and how long, a request is tried again.
+    /// The number of retries of a request, their backoff, and the total time.
     pub(super) retry: RetryConfig,
     pub(super) wire: Wire,
     pub(super) secrets: Arc<[String]>,
@@ -57,7 +57,7 @@ pub(super) struct Reached {
     pub(super) plain: bool,
     /// Set once the store was seen to keep create-only puts.
     pub(super) keeps_conditions: Arc<Once<()>>,
-    /// Present where only this machine can say who we are.
+    /// Present where the credentials come from the metadata service of the machine.
     pub(super) machine: Option<Machine>,
 }
 
@@ -66,7 +66,7 @@ impl Inner {
         name::locate(&self.prefix, name).map_err(|error| error.at(&self.url))
     }
 
-    /// What tells this store's bucket from all others.
+    /// An identifier of this store's bucket, different for every bucket.
     pub(super) fn identity(&self) -> Option<&str> {
         self.remote.as_ref().map(|remote| &*remote.identity)
     }

@@ -20,7 +20,7 @@ use crate::{Error, Result};
 
 /// The longest wait before a listing is asked for again; the first is the backend's own, later ones double.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// How often a folder is listed whose names cannot be right.
+/// Attempts to list a folder whose names cannot be right.
 const LISTINGS: usize = 3;
 
 /// One object of a listing.

@@ -24,7 +24,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// Waits are drawn at random, and grow slowly where the draw is unlucky: these are enough for a burst of several seconds.
 const TRIES: usize = 15;
 
-/// A remote backend and what is known of it.
+/// A remote backend and its settings.
 pub(super) struct Remote {
     pub(super) objects: Arc<dyn ObjectStore>,
     /// The place of the root in the backend.
@@ -34,7 +34,7 @@ pub(super) struct Remote {
     pub(super) wire: Wire,
     /// Values that no message may hold, longest first.
     pub(super) secrets: Vec<String>,
-    /// What tells this bucket from all others; no secret.
+    /// An identifier of the bucket, different for every bucket; no secret.
     pub(super) identity: String,
     /// The caller promises that nobody else writes.
     pub(super) single_writer: bool,

@@ -28,9 +28,9 @@ use crate::{
     id::Hash,
 };
 
-/// How often a commit is rebased before it gives up.
+/// Rebases of one commit, at most.
 const REBASES: usize = 32;
-/// How many versions between the base and the newest one are searched for marks; with more of them, marks are assumed.
+/// Versions between the base and the newest one that are searched for marks, at most. Behind more versions, marks are assumed.
 const LOOKED_THROUGH: u64 = 64;
 
 impl Session {
@@ -321,7 +321,7 @@ fn not_pinned(manifest: &Manifest) -> BTreeSet<String> {
     urls.filter_map(|url| url.as_str().map(str::to_owned)).collect()
 }
 
-/// What to do after the preparation.
+/// The step that follows the preparation.
 enum Prepared {
     /// The manifest to claim with.
     Claim(Box<Manifest>),

@@ -8,7 +8,7 @@ use crate::{
     schema::{Column, ColumnGroup, ColumnId, Schema},
 };
 
-/// What a view says of the rows of its sources, one entry a source.
+/// The rows of the sources that a view refers to. Each list has one entry for each source.
 #[derive(Debug)]
 pub(super) struct ViewRows {
     /// The row for each row of the view.

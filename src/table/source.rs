@@ -275,7 +275,7 @@ impl Source {
         found
     }
 
-    /// What a plan costs; that of many rows is added up off the executor.
+    /// The cost of a plan. A plan of many rows is added up off the executor.
     pub(super) async fn explain(&self, plan: ReadPlan) -> Result<Explain> {
         if plan.groups.iter().map(|group| group.rows.len()).sum::<usize>() <= FEW {
             return Ok(self.explain_here(&plan));

@@ -158,7 +158,7 @@ impl Table {
         Ok(found)
     }
 
-    /// What there is to be read of this version as its manifest says, and how many bytes each part has.
+    /// The parts of this version that its manifest names, and the bytes of each.
     fn parts(&self) -> impl Iterator<Item = (Part, u64)> {
         let manifest = self.manifest();
         let object = |folder: &str, object: &ObjectRef| (self.part(&object.name_in(folder)), object.bytes);
@@ -387,7 +387,7 @@ fn bytes_of(group: &GroupSegment) -> u64 {
     group.layout.bytes.saturating_add(group.hashes.bytes).saturating_add(group.stored_bytes)
 }
 
-/// How much is done of what there is to do, in bytes as the manifests count them.
+/// The progress of a verification, in bytes as the manifests count them.
 struct Work<F> {
     done: u64,
     total: u64,
@@ -401,8 +401,8 @@ impl<F: FnMut(u64, u64)> Work<F> {
     }
 }
 
-/// What was checked before: versions of a table have most parts in common. It remembers [`Seen::MOST`] parts, which take a few
-/// tens of MiB; behind them parts may be checked again.
+/// The parts that were checked before; versions of a table share most parts. `Seen` remembers at most [`Seen::MOST`] parts, which take
+/// a few tens of MiB. A part that it does not remember is checked again.
 #[derive(Default)]
 struct Seen(BTreeSet<Part>);
 

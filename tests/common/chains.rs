@@ -1,4 +1,4 @@
-//! How far the codec chains of a table are from the best ones that its preset allows: every page is encoded by every candidate.
+//! Compares the codec chains of a table with the best chains that its preset allows. It encodes every page by every candidate.
 
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each suite uses its part")]
 
@@ -20,7 +20,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// How many percent more than the best it takes.
+    /// The size beyond that of the best chain, in percent.
     pub fn more(&self) -> f64 {
         100.0 * (self.stored as f64 / self.best as f64 - 1.0)
     }

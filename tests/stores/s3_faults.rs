@@ -220,7 +220,7 @@ fn a_listing_cut_again_and_again_goes_on_where_it_was_cut() {
 /// A fault of listings, and whether all of them have it.
 type Garbling = (Fault, bool);
 
-/// What the server answers to a request for a listing.
+/// The answer of the server to a request for a listing.
 fn listing(server: &Server, prefix: &str) -> String {
     let address = server.endpoint();
     let address = address.trim_start_matches("http://");
@@ -243,7 +243,7 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
     let batches = [rows_of(&schema, &mut rng, &[("a", 3)], Taste::NOISE)];
     let (options, hasty) = (s3::options(&server), s3::options_and(&server, &[("max_retries", "1")]));
     server.let_anybody_read();
-    // What becomes of the listings of a lane: the first one, or all of them, have this fault.
+    // The fault that the first listing of a lane has, or all of its listings.
     let faults: Arc<Mutex<Vec<Option<Garbling>>>> = Arc::new(Mutex::new(vec![None; LANES]));
     let tables: Vec<(&str, &[u64])> =
         vec![("few", &[10, 11, 12]), ("gaps", &[5, 8, 12]), ("one", &[12]), ("many", &[1, 2, 3, 4])];

@@ -21,7 +21,7 @@ Locality = int | Sequence[int] | str | None
 
 @dataclass(frozen=True)
 class Options:
-    """How payload is written, which tables' chunks may be used, and what is said of the version."""
+    """The settings of a write: codecs and memory, the tables whose chunks it may share, and the properties of the version."""
 
     preset: str
     reuse: str
@@ -59,7 +59,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Layout:
-    """The use of each column, as the caller said it; None is what nobody said."""
+    """The use of each column, as the caller gave it; None stands for an option that the caller did not give."""
 
     index: str | Sequence[str] | None
     groups: Mapping[str, Sequence[str]] | None

@@ -104,7 +104,7 @@ fn fits(ty: &ColumnType, text: &str) -> bool {
         TimeUnit::Microsecond => 6,
         TimeUnit::Nanosecond => 9,
     };
-    // What is behind the date and the character after it.
+    // The text behind the date and the one character after it.
     let text = text.trim();
     let Some(time) = text.get(11..) else { return text.is_empty() || zone.is_none() };
     let end = time.find(|part: char| !part.is_ascii_digit() && !matches!(part, ':' | '.' | ',')).unwrap_or(time.len());

@@ -1,4 +1,4 @@
-//! What a garbage collection has to do: which versions are kept, what they name, and what becomes of everything else.
+//! The plan of a garbage collection: the versions that it keeps, the objects that they name, and the fate of all other objects.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,14 +23,15 @@ use crate::{
     store::{Listed, Store},
 };
 
-/// What a garbage collection keeps.
+/// The settings of a garbage collection: what it keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct GcSettings {
     /// So many versions, newest first, and every one that has a tag or is pinned; 0 keeps all. Versions that a garbage collection
     /// made do not count.
     pub keep_versions: usize,
-    /// What is younger is left alone: objects of commits that are on their way, and condemnations that readers of old versions
-    /// have not seen. Beside writers and readers it is an hour at least; 0 is for tables that nobody else uses.
+    /// The collection leaves younger objects and younger condemnations alone: commits in progress need the objects, and readers of
+    /// old versions have not seen the condemnations. Use at least an hour beside writers and readers, and 0 only if nobody else uses
+    /// the table.
     pub age: Duration,
 }
 
@@ -40,7 +41,7 @@ impl Default for GcSettings {
     }
 }
 
-/// What a garbage collection would do, or did.
+/// The work of a garbage collection, planned or done.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GcPlan {
     /// The newest version when it was made; 0 where no version was ever committed.
@@ -59,12 +60,12 @@ pub struct GcPlan {
     pub waiting: u64,
     /// Whether it was done.
     pub done: bool,
-    /// What the next version condemns and marks, where that is not what the newest one does.
+    /// The lists of condemned and marked objects for the next version. `None` if they equal those of the newest version.
     #[serde(skip)]
     pub(super) lists: Option<Lists>,
 }
 
-/// What a version gives up.
+/// The objects that a version condemns, and those that it marks for deletion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Lists {
     pub(super) condemned: Vec<Condemned>,
@@ -78,7 +79,7 @@ impl GcPlan {
     }
 }
 
-/// What was written then, or earlier, is old enough.
+/// The latest time, in milliseconds since 1970, at which an object was written that is old enough to be collected.
 pub(super) fn before(settings: GcSettings, now: i64) -> i64 {
     now.saturating_sub(i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX))
 }
@@ -196,7 +197,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
     Ok(Some(Survey { plan, newest, expired }))
 }
 
-/// What a writer left that never committed a first version, where nothing of it is young.
+/// The objects of a writer that never committed a first version, if none of them is younger than the age.
 ///
 /// # Errors
 /// `NotFound` where there is nothing.

@@ -81,11 +81,11 @@ pub(crate) struct Text {
     delimiter: Option<u8>,
 }
 
-/// What kind of file holds a frame.
+/// The format of a file that holds a frame.
 #[derive(Args, Debug)]
 pub(crate) struct Kind {
-    /// What kind of file the frame is [default: as its first bytes or the ending of its name say; else, and of standard input,
-    /// Parquet]
+    /// The format of the frame [default: by its first bytes or the ending of its name; if these do not tell, and for standard
+    /// input, Parquet]
     #[arg(long, value_parser = kind())]
     format: Option<FrameFormat>,
 }

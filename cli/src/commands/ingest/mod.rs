@@ -220,7 +220,7 @@ fn sharing(table: &Table) -> Option<Sharing> {
     serde_json::from_value(table.manifest().lineage.get("shared")?.clone()).ok()
 }
 
-/// What was not stored again.
+/// The lines that an ingest prints about shared blocks; none where it had no tables to share with.
 fn said_of_sharing(table: &Table) -> Option<String> {
     let sharing = sharing(table)?;
     let worst = sharing.worst;
