@@ -120,9 +120,7 @@ impl TableWriter {
             ));
         }
         let append_to = self.session.base.as_ref().map(Table::version).or(self.joined);
-        if append_to.is_some() {
-            self.is_shared();
-        }
+        self.share(append_to);
         let plan = Manifest {
             table: self.session.table,
             version: 1,
@@ -167,16 +165,17 @@ impl TableWriter {
         let rows = if ticket.append_to.is_some() { Rows::Appended } else { Rows::Created };
         let writer = Self::of(session, rows, ticket.plan.schema.clone(), options)?;
         let writer = Self { id: ticket.session, joined: ticket.append_to, ..writer };
-        if writer.joined.is_some() {
-            writer.is_shared();
-        }
+        writer.share(writer.joined);
         Ok(writer)
     }
 
-    /// Notes in the lineage which session makes the version: a commit that was put on top of another one has another `commit_id`, and
-    /// every process of the session has to find it.
-    fn is_shared(&self) {
-        self.extras().lineage.insert(SESSION.to_owned(), self.id.to_string().into());
+    /// Notes that other processes take part in the session. A session that appends puts its id into the lineage of the version that
+    /// it makes: a rebased commit has another `commit_id`, and every process of the session must find that version.
+    fn share(&self, append_to: Option<u64>) {
+        self.has_ticket.store(true, Ordering::Relaxed);
+        if append_to.is_some() {
+            self.extras().lineage.insert(SESSION.to_owned(), self.id.to_string().into());
+        }
     }
 
     /// Says how many partitions there are: a commit without a receipt for each of them then names the missing one.

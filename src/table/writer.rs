@@ -42,6 +42,8 @@ pub struct TableWriter {
     pub(super) extras: Mutex<Extras>,
     /// A commit was tried that had all receipts.
     pub(super) ended: AtomicBool,
+    /// Other processes may write partitions: this writer has given a ticket, or joined with one.
+    pub(super) has_ticket: AtomicBool,
     /// Of a session that another process began on a table that is there: the version that it found.
     pub(super) joined: Option<u64>,
 }
@@ -141,9 +143,9 @@ impl TableWriter {
 
     pub(super) fn of(session: Session, rows: Rows, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
-        let (partitions, extras, ended) = Default::default();
+        let (partitions, extras, ended, has_ticket) = Default::default();
         let (id, schema, joined) = (Uuid::new_v4(), Arc::new(schema), None);
-        Ok(Self { session, id, rows, schema, options, partitions, extras, ended, joined })
+        Ok(Self { session, id, rows, schema, options, partitions, extras, ended, has_ticket, joined })
     }
 
     /// Starts a version with more rows than this one.
@@ -284,10 +286,16 @@ impl TableWriter {
     /// # Errors
     /// `Corrupt` for a receipt that cannot be read; errors of the store.
     pub async fn receipts(&self) -> Result<Vec<Receipt>> {
+        self.receipts_beside(&[]).await
+    }
+
+    /// The receipts in the store, without those that are given.
+    async fn receipts_beside(&self, given: &[Receipt]) -> Result<Vec<Receipt>> {
+        let given: BTreeSet<String> = given.iter().map(|receipt| Ok(receipt.stored()?.0)).collect::<Result<_>>()?;
         let mut found = Vec::new();
         let store = &self.session.store;
         for (name, bytes) in store.list(&format!("sessions/{}", self.id)).await? {
-            if name.ends_with(".receipt") {
+            if name.ends_with(".receipt") && !given.contains(&name) {
                 let text = store.get_exact(&name, bytes).await?;
                 let receipt: Receipt = serde_json::from_slice(&text)
                     .map_err(|error| Error::corrupt(format!("{}: {name}: no receipt: {error}", store.url())))?;
@@ -298,13 +306,25 @@ impl TableWriter {
         Ok(found)
     }
 
+    /// One receipt for each partition, in order. Other processes may have finished partitions that this writer does not know of:
+    /// they left their receipts in the store, and the commit expects those partitions too.
+    async fn in_order(&self, given: Vec<Receipt>, abandoned: &BTreeSet<u32>) -> Result<Vec<Receipt>> {
+        if self.has_ticket.load(Ordering::Relaxed) {
+            for receipt in self.receipts_beside(&given).await? {
+                self.expect_partitions(receipt.partition.saturating_add(1));
+            }
+        }
+        commit::in_order_without(self.id, self.partitions.load(Ordering::Relaxed), abandoned, given)
+    }
+
     /// Leaves the rows of a partition out: the commit asks for no receipt of it any more.
     pub fn abandon(&self, partition: u32) {
         self.extras().abandoned.insert(partition);
     }
 
     /// Makes the version exist with the rows of these receipts, one for every partition that was not abandoned, in any order.
-    /// Where receipts are missing, nothing has happened and the commit can be called again.
+    /// Where receipts are missing, nothing has happened and the commit can be called again. A partition that another process has
+    /// finished is expected too: its receipt lies in the store ([`TableWriter::receipts`]).
     ///
     /// Where another writer committed a version since, this one is put on top of it if they changed different things.
     ///
@@ -316,14 +336,13 @@ impl TableWriter {
         let Self { id, rows, options, .. } = self;
         let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
         session.shared = extras.lineage.contains_key(SESSION).then_some(*id);
-        let expected = self.partitions.load(Ordering::Relaxed);
-        let in_order = || commit::in_order_without(*id, expected, &extras.abandoned, receipts);
+        let given: Vec<Receipt> = receipts.into_iter().collect();
         let receipts = if let Some(version) = self.joined {
             if let Some(table) = session.committed_after(version).await? {
                 return Ok(table);
             }
             // Receipts are looked at before owners are pinned.
-            let receipts = in_order()?;
+            let receipts = self.in_order(given, &extras.abandoned).await?;
             let first = session.clone();
             session = session.on_newest(&schema, options.cuts).await?;
             // Another process may have committed between the look and the opening of the newest version.
@@ -332,7 +351,7 @@ impl TableWriter {
             }
             receipts
         } else {
-            in_order()?
+            self.in_order(given, &extras.abandoned).await?
         };
         if self.ended.swap(true, Ordering::Relaxed) {
             return Err(Error::invalid(format!("{}: the session was committed, or its commit failed", session.store.url())));

@@ -210,8 +210,8 @@ impl IndexPart {
 
 /// The receipt, after it was left in the store as well.
 async fn kept(store: &Store, receipt: Receipt) -> Result<Receipt> {
-    let text = serde_json::to_vec(&receipt).map_err(|error| Error::internal(error.to_string()))?;
-    store.put_content(&Receipt::name(receipt.session, &text), text.into()).await?;
+    let (name, text) = receipt.stored()?;
+    store.put_content(&name, text.into()).await?;
     Ok(receipt)
 }
 

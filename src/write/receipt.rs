@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::locality::Worst;
 use crate::{
+    error::{Error, Result},
     format::ColumnBytes,
     id::{Hash, ObjectRef},
 };
@@ -100,8 +101,9 @@ impl Receipt {
         format!("sessions/{session}/{hash}.parquet")
     }
 
-    /// Where the receipt itself lies while its session is open, for whoever lost it.
-    pub(crate) fn name(session: Uuid, text: &[u8]) -> String {
-        format!("sessions/{session}/{}.receipt", Hash::of(text))
+    /// The name and the text of the object that holds this receipt in the store while its session is open.
+    pub(crate) fn stored(&self) -> Result<(String, Vec<u8>)> {
+        let text = serde_json::to_vec(self).map_err(|error| Error::internal(error.to_string()))?;
+        Ok((format!("sessions/{}/{}.receipt", self.session, Hash::of(&text)), text))
     }
 }

@@ -427,6 +427,40 @@ fn a_session_whose_receipts_were_lost_is_committed_with_those_in_the_store() {
 }
 
 #[test]
+fn a_commit_never_leaves_out_a_partition_that_another_process_finished() {
+    let (_, store) = memory();
+    block_on(async {
+        let mut rows = 0;
+        for appends in [false, true] {
+            let began = match appends {
+                false => TableWriter::create(store.clone(), small(), WriteOptions::default()).await.unwrap(),
+                true => Table::open_store(store.clone()).await.unwrap().append(WriteOptions::default()).await.unwrap(),
+            };
+            let ticket = began.ticket().unwrap();
+            let worker = TableWriter::join(store.clone(), &ticket).unwrap();
+            let mut receipts = Vec::new();
+            for number in 0..3 {
+                let mut partition = worker.partition_at(number).unwrap();
+                partition.write(&small_rows(&format!("{appends} {number}"), &[1, 2])).await.unwrap();
+                receipts.push(partition.finish().await.unwrap());
+            }
+            // The last receipts are lost on their way, whoever commits.
+            let joined = TableWriter::join(store.clone(), &ticket).unwrap();
+            for committer in [&began, &joined] {
+                for (given, missing) in [(2, "2"), (1, "1, 2"), (0, "0, 1, 2")] {
+                    let error = committer.commit(receipts[..given].to_vec()).await.unwrap_err();
+                    assert!(error.to_string().starts_with(&no_receipt(missing, 3)), "{error}");
+                }
+            }
+            // Whoever means it says so.
+            joined.abandon(2);
+            rows += 4;
+            assert_eq!(joined.commit(receipts[..2].to_vec()).await.unwrap().rows(), rows);
+        }
+    });
+}
+
+#[test]
 fn a_session_of_several_processes_adds_its_rows_once_whoever_commits_it_and_whatever_came_before() {
     let (_, store) = memory();
     block_on(async {

@@ -101,7 +101,7 @@ pub(crate) struct Commit {
     /// Leave the rows of this partition out; repeatable
     #[arg(long, value_name = "NUMBER")]
     abandon: Vec<u32>,
-    /// How many partitions there are; without it a missing last one is not noticed
+    /// How many partitions there are; without it, a last one that never finished is not noticed
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
     /// Print JSON
