@@ -45,6 +45,7 @@ pub mod blocking;
 pub mod codec;
 pub mod commit;
 pub mod error;
+mod flight;
 pub mod format;
 pub mod id;
 #[cfg(feature = "frame")]

@@ -1,64 +1,20 @@
-//! A value that is loaded once, by whoever polls: readers that ask for it at the same time share one load, and each of them can
-//! drive that load to its end. So a reader that began the load and is never polled again holds up nobody.
-//!
-//! Only callers in one runtime share a load: a connection stands still with its runtime, and after a fork the threads of the parent
-//! are gone. Errors and panics are not shared: the caller that began the load gets them, and
-//! the others share one more load.
+//! A value that is loaded once: callers that ask for it at the same time share one load ([`Flight`]). The caller that began a load
+//! that failed gets the error or the panic; the others share one more load.
 
-use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, resume_unwind},
-    process,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError},
-    thread,
+use std::sync::{Mutex, OnceLock};
+
+use futures::future::BoxFuture;
+
+use crate::{
+    error::{Error, Result},
+    flight::{Flight, Lane, WeakFlight, lane, patiently},
 };
-
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared, WeakShared},
-};
-use tokio::runtime::{Handle, Id};
-
-use crate::error::{Error, Result};
-
-/// Attempts to take a lock; the thread yields between them.
-const PATIENCE: usize = 1_000;
-
-/// Takes a lock that is never held for long. A forked child may find the lock held for ever, so nobody waits for long: `None` then.
-pub(crate) fn patiently<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    for _ in 0..PATIENCE {
-        match lock.try_lock() {
-            Ok(held) => return Some(held),
-            Err(TryLockError::Poisoned(held)) => return Some(held.into_inner()),
-            Err(TryLockError::WouldBlock) => thread::yield_now(),
-        }
-    }
-    None
-}
-
-/// The process and the runtime that drive a future.
-pub(crate) type Lane = (u32, Option<Id>);
-
-/// The lane of the caller.
-pub(crate) fn lane() -> Lane {
-    (process::id(), Handle::try_current().ok().map(|runtime| runtime.id()))
-}
-
-/// The reason why a load gave no value.
-enum Failure {
-    Error(Error),
-    Panic(Box<dyn Any + Send>),
-}
-
-type Answer<T> = std::result::Result<T, Arc<Mutex<Option<Failure>>>>;
-type Load<T> = Shared<BoxFuture<'static, Answer<T>>>;
-type WeakLoad<T> = WeakShared<BoxFuture<'static, Answer<T>>>;
 
 /// A value that is loaded when it is first asked for.
 pub(crate) struct Once<T> {
     value: OnceLock<T>,
     /// The load on its way. It ends when the last caller that waits for it is dropped.
-    load: Mutex<Option<(Lane, WeakLoad<T>)>>,
+    load: Mutex<Option<(Lane, WeakFlight<T>)>>,
 }
 
 impl<T: Clone + Send + Sync + 'static> Once<T> {
@@ -83,15 +39,9 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
         // Waiters whose shared load failed share one more. If that fails too, each loads alone and gets its own error.
         for _ in 0..2 {
             let Some(shared) = self.join() else {
-                let loaded = self.begin(load()).await;
-                let failed = match loaded {
-                    Ok(value) => return Ok(self.keep(value)),
-                    Err(failed) => failed.lock().unwrap_or_else(PoisonError::into_inner).take(),
-                };
-                return match failed {
-                    Some(Failure::Error(error)) => Err(error),
-                    Some(Failure::Panic(panic)) => resume_unwind(panic),
-                    None => Err(Error::internal("a load failed without its error")),
+                return match self.begin(load()).await {
+                    Ok(value) => Ok(self.keep(value)),
+                    Err(failed) => Err(failed.take().unwrap_or_else(|| Error::internal("a load failed without its error"))),
                 };
             };
             if let Ok(value) = shared.await {
@@ -107,29 +57,20 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
     }
 
     /// The load that another caller in this lane has begun.
-    fn join(&self) -> Option<Load<T>> {
+    fn join(&self) -> Option<Flight<T>> {
         let held = patiently(&self.load)?;
-        let shared = held.as_ref().filter(|(of, _)| *of == lane()).and_then(|(_, load)| load.upgrade())?;
+        let flight = held.as_ref().filter(|(of, _)| *of == lane()).and_then(|(_, load)| load.upgrade())?;
         // A failed load is over; whoever still holds it only reads its outcome.
-        (!matches!(shared.peek(), Some(Err(_)))).then_some(shared)
+        (!flight.has_failed()).then_some(flight)
     }
 
     /// Begins a load that others can join.
-    fn begin(&self, load: BoxFuture<'static, Result<T>>) -> Load<T> {
-        // `Shared` wakes nobody after a panic, so a panic is an outcome like any other.
-        let outcome = |loaded| {
-            let failure = match loaded {
-                Ok(Ok(value)) => return Ok(value),
-                Ok(Err(error)) => Failure::Error(error),
-                Err(panic) => Failure::Panic(panic),
-            };
-            Err(Arc::new(Mutex::new(Some(failure))))
-        };
-        let shared = AssertUnwindSafe(load).catch_unwind().map(outcome).boxed().shared();
-        if let Some((mut held, load)) = patiently(&self.load).zip(shared.downgrade()) {
+    fn begin(&self, load: BoxFuture<'static, Result<T>>) -> Flight<T> {
+        let flight = Flight::new(load);
+        if let Some((mut held, load)) = patiently(&self.load).zip(flight.downgrade()) {
             *held = Some((lane(), load));
         }
-        shared
+        flight
     }
 }
 
@@ -153,9 +94,12 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Once<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
 
-    use futures::{executor::block_on, poll};
+    use futures::{FutureExt, executor::block_on, poll};
 
     use super::*;
 

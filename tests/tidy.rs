@@ -14,7 +14,7 @@ use std::{
 /// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module uses lower floors and itself.
 const FLOORS: &[&[&str]] = &[
     &["error"],
-    &["ahead", "id", "offload", "once", "panics", "threads"],
+    &["ahead", "flight", "id", "offload", "once", "panics", "threads"],
     &["schema"],
     &["codec"],
     &["format"],

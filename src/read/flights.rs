@@ -1,14 +1,10 @@
 //! Ranges on their way from remote stores, shared by all reads of one loader: a read whose bytes another read has asked for waits
-//! for that answer and sends no request of its own.
-//!
-//! An answer is a shared future that everybody who waits for it polls. So the answer comes also where the read that sent the request
-//! was dropped, or is polled by nobody. Only reads in one runtime share answers: a connection stands still with its runtime, and
-//! after a fork the threads of the parent are gone. Errors are not shared: a read that waited in vain reads alone.
+//! for that answer and sends no request of its own ([`crate::flight::Flight`]). Errors are not shared: a read that waited in vain reads alone.
 
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -20,24 +16,19 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    flight::{self, Lane, lane, patiently},
     id::ChunkId,
-    once::{Lane, lane, patiently},
     store::{SPLIT_ABOVE, Store, range_parts},
 };
 use bytes::Bytes;
-use futures::{
-    FutureExt, StreamExt,
-    future::{BoxFuture, Shared, WeakShared},
-    stream,
-};
+use futures::{FutureExt, StreamExt, stream};
 
 /// Requests of one read on their way at a time.
 const CONCURRENT: usize = 64;
 
-/// The bytes of each range of a flight. The read that began the flight takes its error.
-type Answer = std::result::Result<Arc<[Bytes]>, Arc<Mutex<Option<Error>>>>;
-type Flight = Shared<BoxFuture<'static, Answer>>;
-type WeakFlight = WeakShared<BoxFuture<'static, Answer>>;
+/// The bytes of some ranges on their way. The read that began the flight takes its error.
+type Flight = flight::Flight<Arc<[Bytes]>>;
+type WeakFlight = flight::WeakFlight<Arc<[Bytes]>>;
 
 /// The ranges on their way.
 #[derive(Default)]
@@ -166,7 +157,7 @@ impl Boarded<'_> {
             let is_own = answers.len() < self.own;
             answers.push(answer.map_err(|failed| {
                 self.others_failed.fetch_or(!is_own, Ordering::Relaxed);
-                let error = if is_own { failed.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
+                let error = if is_own { failed.take() } else { None };
                 error.unwrap_or_else(|| Error::unavailable("a read that this one waited for failed"))
             })?);
         }
@@ -283,9 +274,5 @@ fn batches(ranges: Vec<(usize, &RangeRead)>) -> (Vec<Vec<(usize, &RangeRead)>>, 
 fn fetch(stores: &BTreeMap<u32, Store>, ranges: &[(usize, &RangeRead)]) -> Result<Flight> {
     let store = store_of(stores, ranges.first().map_or(0, |(_, range)| range.owner))?.clone();
     let requests: Vec<_> = ranges.iter().map(|(_, range)| range.request()).collect();
-    let read = async move {
-        let read = store.read(&requests).await;
-        read.map(Arc::from).map_err(|error| Arc::new(Mutex::new(Some(lost(error)))))
-    };
-    Ok(read.boxed().shared())
+    Ok(Flight::new(async move { store.read(&requests).await.map(Arc::from).map_err(lost) }.boxed()))
 }

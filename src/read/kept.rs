@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use quick_cache::{Weighter, unsync::Cache};
 
 use super::{decode::Page, flights::Flights, gather::Gather, layout::BlockPlace};
-use crate::{error::Result, once::patiently};
+use crate::{error::Result, flight::patiently};
 
 /// Bytes that a page takes beside its values, about.
 const BESIDE: usize = 256;
