@@ -47,6 +47,8 @@ pub mod commit;
 pub mod error;
 mod flight;
 pub mod format;
+#[cfg(feature = "frame")]
+pub mod hints;
 pub mod id;
 #[cfg(feature = "frame")]
 pub mod index;
@@ -55,6 +57,8 @@ mod offload;
 mod once;
 mod panics;
 pub mod read;
+#[cfg(feature = "frame")]
+pub mod recipe;
 pub mod schema;
 pub mod store;
 pub mod table;
@@ -67,10 +71,12 @@ pub use format::Cuts;
 #[cfg(feature = "frame")]
 pub use index::Merge;
 pub use read::{Coalesce, Edge, Explain, Offsets, Pick, TimeOffsets, Window};
+#[cfg(feature = "frame")]
+pub use recipe::Recipe;
 pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};
 pub use store::{Store, StoreOptions};
 #[cfg(feature = "frame")]
-pub use table::{Index, Recipe, SavedView, ViewWriter};
+pub use table::{Index, SavedView, ViewWriter};
 pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows};
 pub use write::{PartitionWriter, Receipt, WriteOptions};
 

@@ -14,21 +14,21 @@ use std::{
 /// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module uses lower floors and itself.
 const FLOORS: &[&[&str]] = &[
     &["error"],
-    &["ahead", "flight", "id", "offload", "once", "panics", "threads"],
+    &["ahead", "flight", "hints", "id", "offload", "once", "panics", "threads"],
     &["schema"],
     &["codec"],
     &["format"],
     &["store"],
     &["write", "commit", "index", "read"],
     &["table"],
-    &["ingest", "blocking"],
+    &["ingest", "blocking", "recipe"],
 ];
 
 /// Modules that use another of their own floor, `(user, used)`; each stands in `ARCHITECTURE.md` as "`user` uses `used`".
-const SIDEWAYS: &[(&str, &str)] = &[("commit", "write"), ("index", "read")];
+const SIDEWAYS: &[(&str, &str)] = &[("commit", "write"), ("index", "read"), ("once", "flight")];
 
 /// The modules that may name polars.
-const POLARS: &[&str] = &["index", "table"];
+const POLARS: &[&str] = &["index", "recipe", "table"];
 
 /// Files that still use each other in a circle. Taking a circle apart takes its line away; no line is added.
 const CIRCLES: &[&str] = &[
@@ -95,7 +95,7 @@ fn versions_are_claimed_in_one_place() {
                 || ["commit::claim(", "commit::publish("].iter().any(|call| code.contains(call))
         })
         .collect();
-    assert_eq!(found, [PathBuf::from("src/table/publish.rs")], "every other change goes through `Session::publish`");
+    assert_eq!(found, [PathBuf::from("src/table/changing/publish.rs")], "every other change goes through `Session::publish`");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn every_source_file_opens_by_saying_what_it_is() {
 }
 
 #[test]
-fn polars_is_named_by_the_index_and_the_table_alone() {
+fn polars_is_named_where_frames_are_made_alone() {
     let names_it = |file: &PathBuf| code_of(&read(file)).contains("polars");
     let allowed = |file: &PathBuf| module_of(file).is_some_and(|module| POLARS.contains(&module.as_str()));
     let strangers = sources("src").into_iter().filter(|file| names_it(file) && !allowed(file));

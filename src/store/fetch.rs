@@ -8,11 +8,13 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, GetResultPayload};
 
-use super::failure::{self, Doing};
-use super::inner::{Inner, blocking};
-use super::ranges::{RangeRequest, SPLIT_ABOVE};
-use super::store::Store;
-use super::wire::reading;
+use super::{
+    failure::{self, Doing},
+    inner::{Inner, blocking},
+    ranges::{RangeRequest, SPLIT_ABOVE},
+    remote::wire::reading,
+    store::Store,
+};
 use crate::{Error, ErrorKind, Result};
 
 /// Requests to the backend at a time, per call.

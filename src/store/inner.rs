@@ -5,14 +5,18 @@ use std::sync::Arc;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, RetryConfig};
 
-use super::allowed::Place;
-use super::cache::Cache;
-use super::failure::{self, Doing};
-use super::local::LocalFiles;
-use super::name;
-use super::options::{Service, StoreOptions};
-use super::remote::Machine;
-use super::wire::{Wire, reading};
+use super::{
+    allowed::Place,
+    cache::Cache,
+    failure::{self, Doing},
+    local::LocalFiles,
+    name,
+    options::{Service, StoreOptions},
+    remote::{
+        backend::Machine,
+        wire::{Wire, reading},
+    },
+};
 use crate::{Error, Result, once::Once};
 
 /// The outcome of a create-only write.

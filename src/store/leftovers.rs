@@ -5,10 +5,12 @@ use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::failure::{self, Doing};
-use super::inner::blocking;
-use super::listing::Listed;
-use super::store::Store;
+use super::{
+    failure::{self, Doing},
+    inner::blocking,
+    remote::listing::Listed,
+    store::Store,
+};
 use crate::{Error, Result};
 
 /// Folders of objects are no deeper than this below the root.

@@ -13,10 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::buffers::{self, Lent};
-use super::failure::{self, Doing};
-use super::name;
-use super::ranges::RangeRequest;
+use super::{
+    buffers::{self, Lent},
+    failure::{self, Doing},
+    name,
+    ranges::RangeRequest,
+};
 use crate::{Error, Result, error::counted};
 
 /// How many handles are kept open.

@@ -7,11 +7,9 @@
 //! between it and a backend, to measure and to break things.
 
 mod allowed;
-mod credentials;
 mod failure;
 mod name;
 mod options;
-mod profile;
 mod ranges;
 
 mod buffers;
@@ -19,32 +17,25 @@ mod cache;
 mod fetch;
 mod inner;
 mod leftovers;
-mod listing;
 mod local;
 mod remote;
 #[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
 mod store;
 mod upload;
 mod urls;
-mod wire;
 
-mod body;
-mod counting;
-mod faulty;
-mod latency;
 mod selftest;
+mod testing;
 
 pub use allowed::allow_flag;
 pub(crate) use allowed::{Place, how_to_allow};
 pub(crate) use buffers::Lent;
 pub use buffers::release_buffers;
 pub use cache::{CacheFolder, CacheStats};
-pub use counting::{CountingStore, Counts, Get};
-pub use faulty::{Fault, Faults, FaultyStore};
 pub use inner::Put;
-pub use latency::{Latency, LatencyStore};
-pub use listing::Listed;
 pub use options::StoreOptions;
 pub use ranges::{MAX_RANGE, READ_LIMITS, RangeRequest, SPLIT_ABOVE, range_parts};
+pub use remote::Listed;
 pub use selftest::{Verdict, selftest};
 pub use store::Store;
+pub use testing::{CountingStore, Counts, Fault, Faults, FaultyStore, Get, Latency, LatencyStore};

@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 use futures::future::try_join_all;
 use uuid::Uuid;
 
-use super::inner::Put;
-use super::ranges::RangeRequest;
-use super::store::Store;
+use super::{inner::Put, ranges::RangeRequest, store::Store};
 use crate::{Error, Result, error::counted};
 
 /// The answer to one question.

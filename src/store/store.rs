@@ -16,18 +16,21 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 
-use super::allowed::Place;
-use super::cache::{Cache, Trial};
-use super::failure::{self, Doing};
-use super::inner::{Inner, Put, Reached};
-use super::local::{self, LocalFiles};
-use super::options::StoreOptions;
-use super::ranges::RangeRequest;
-use super::remote::{self, Remote};
-use super::upload::PART;
-use super::wire::reading;
-use crate::error::counted;
-use crate::{Error, ErrorKind, Result, threads};
+use super::{
+    allowed::Place,
+    cache::{Cache, Trial},
+    failure::{self, Doing},
+    inner::{Inner, Put, Reached},
+    local::{self, LocalFiles},
+    options::StoreOptions,
+    ranges::RangeRequest,
+    remote::{
+        backend::{self, Remote},
+        wire::reading,
+    },
+    upload::PART,
+};
+use crate::{Error, ErrorKind, Result, error::counted, threads};
 
 /// Bytes at names under one root: a local directory, memory, or any `object_store` backend. Clones share it.
 ///
@@ -109,8 +112,8 @@ impl Store {
                 let (objects, prefix, url, options) = (memory(rest), Path::default(), url.to_owned(), options.ambient());
                 Ok(Self::of(Inner { objects, prefix, url, files: None, remote: None, cache: None, options, allowed }))
             }
-            _ => match remote::service(scheme) {
-                Some(service) => Self::of_remote(remote::open(url, service, options)?, url, options),
+            _ => match backend::service(scheme) {
+                Some(service) => Self::of_remote(backend::open(url, service, options)?, url, options),
                 None => Err(Error::unsupported(format!(
                     "scheme `{}`: expected a path, or a URL that begins with file://, s3://, gs://, az://, abfss://, http://, \
                      https:// or memory://",

@@ -9,9 +9,11 @@ use futures::stream::{FuturesUnordered, TryStreamExt};
 use object_store::ObjectStoreExt;
 use object_store::path::Path;
 
-use super::failure::Doing;
-use super::inner::{Inner, blocking};
-use super::local;
+use super::{
+    failure::Doing,
+    inner::{Inner, blocking},
+    local,
+};
 use crate::Result;
 
 /// What one put may hold; more goes up in parts of this size.

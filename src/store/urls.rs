@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use object_store::path::Path;
 
-use super::failure;
-use super::inner::Inner;
-use super::store::Store;
+use super::{failure, inner::Inner, store::Store};
 use crate::{Error, Result};
 
 impl Store {

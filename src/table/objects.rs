@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::version::Table;
+use super::table::Table;
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
 use serde_json::{Map, Value};
-use tetrys::{Error, Index, Table, index::is_locator, table::hints};
+use tetrys::{Error, Index, Table, hints, index::is_locator};
 
 use crate::{
     cells,

@@ -13,10 +13,12 @@ use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 
-use super::entry::{FrameKey, HEADER, ObjectKey, cost_of, parse_file};
-use super::folder;
-use super::space::Space;
-use super::warn;
+use super::{
+    entry::{FrameKey, HEADER, ObjectKey, cost_of, parse_file},
+    folder,
+    space::Space,
+    warn,
+};
 
 /// The time of an entry's last use is written at most so often.
 const TOUCH: Duration = Duration::from_secs(10);

@@ -18,9 +18,9 @@ mod trial;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::options::StoreOptions;
 use crate::Result;
 
-use super::options::StoreOptions;
 use disk::Disk;
 pub use folder::CacheStats;
 use memory::Memory;

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::store::options::StoreOptions;
-use crate::{Error, Result};
+use crate::{Error, Result, store::options::StoreOptions};
 
 /// What a cache on disk holds at most where nobody says anything, and the least that can be said.
 const DISK: u64 = 10 << 30;

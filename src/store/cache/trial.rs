@@ -10,12 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::Cache;
-use super::disk::Found;
-use super::entry::{ObjectKey, key_of};
-use crate::Result;
-use crate::store::inner::{Inner, blocking};
-use crate::store::ranges::RangeRequest;
+use super::{
+    Cache,
+    disk::Found,
+    entry::{ObjectKey, key_of},
+};
+use crate::{
+    Result,
+    store::{
+        inner::{Inner, blocking},
+        ranges::RangeRequest,
+    },
+};
 
 /// Look-ups on disk: so many in one go on a thread, so many threads at a time.
 const IN_ONE_GO: usize = 16;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::table::recipe::{Recipe, Source};
+use tetrys::recipe::{Recipe, Source};
 
 use super::{Target, make};
 use crate::failure::{Failure, Outcome};

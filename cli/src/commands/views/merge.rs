@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::table::recipe::{Join, Recipe, Several, Source};
+use tetrys::recipe::{Join, Recipe, Several, Source};
 
 use super::{Target, make};
 use crate::failure::{Failure, Outcome};

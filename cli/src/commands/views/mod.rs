@@ -8,7 +8,7 @@ mod select;
 use std::io::Write;
 
 use clap::Args;
-use tetrys::{Recipe, table::recipe::Output};
+use tetrys::{Recipe, recipe::Output};
 
 use super::write_json;
 use crate::{

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io::Write};
 
 use clap::Args;
-use tetrys::table::recipe::{Recipe, Several, Source, Split};
+use tetrys::recipe::{Recipe, Several, Source, Split};
 
 use super::{Target, make};
 use crate::failure::{Failure, Outcome};

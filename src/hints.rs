@@ -1,0 +1,42 @@
+//! Words that help on: the name that was probably meant.
+
+/// The nearest of some names, if any is near enough to have been meant.
+///
+/// ```
+/// use tetrys::hints::nearest;
+/// assert_eq!(nearest("agent_count", ["log_id", "agents_count"]), Some("agents_count"));
+/// ```
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
+    let named = names.into_iter().map(|name| (likeness(name), name));
+    named.filter(|(likeness, _)| *likeness > 0.7).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+}
+
+/// Some names, and how many more there are.
+///
+/// ```
+/// assert_eq!(tetrys::hints::listed(["log_id", "timestamp"]), "log_id, timestamp");
+/// ```
+pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 20;
+    let names: Vec<&str> = names.into_iter().collect();
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant_is_near() {
+        let names = ["log_id", "timestamp", "agents_count"];
+        assert_eq!(nearest("agent_count", names), Some("agents_count"));
+        assert_eq!(nearest("TimeStamp", names), Some("timestamp"));
+        assert_eq!(nearest("xyz", names), None);
+        assert_eq!(listed(names), "log_id, timestamp, agents_count");
+    }
+}

@@ -1,0 +1,207 @@
+//! What a recipe makes: an index, and a view of it.
+
+use std::collections::BTreeMap;
+
+use polars::prelude::{Column, DataType};
+use serde::Serialize;
+
+use super::{Recipe, Several, Source, listed, nearest, unknown};
+use crate::{
+    commit::Unpinned,
+    error::{Error, Result},
+    schema::ColumnPattern,
+    store::{Store, StoreOptions},
+    table::{Index, Table, ViewSize, split_name},
+};
+
+/// A view that a recipe made, or would make.
+#[derive(Clone, Debug, Serialize)]
+pub struct MadeView {
+    /// Its URL.
+    pub view: String,
+    /// The part of the split that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// What it has, and what it takes.
+    #[serde(flatten)]
+    pub size: ViewSize,
+    /// Whether it was saved.
+    pub written: bool,
+    /// Its version, where it was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Its UUID, where it was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// Columns of the frame that its index does not have, being lists of rows: they are read from the tables.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// URLs in other stores that its readers have to allow: [`Table::must_allow`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub must_allow: Vec<String>,
+    /// Sources that could not be told that their rows are used.
+    #[serde(skip)]
+    pub unpinned: Vec<Unpinned>,
+}
+
+impl Recipe {
+    /// Saves the views of the recipe, which keep it in their lineage; of a dry run says what they would be, and writes nothing.
+    /// Tables and views are reached as `reached` says.
+    ///
+    /// # Errors
+    /// `Invalid` without an output; `Exists` where a view is there and is not to be updated; as [`Recipe::execute`] and
+    /// [`Index::save`].
+    pub async fn run(&self, reached: &StoreOptions, dry_run: bool) -> Result<Vec<MadeView>> {
+        self.run_allowing(reached, dry_run, false).await
+    }
+
+    /// As [`Recipe::run`], also where a table cannot be told that its rows are used, if `allow_unpinned`: see
+    /// [`ViewWriter::allow_unpinned`](crate::table::ViewWriter::allow_unpinned).
+    ///
+    /// # Errors
+    /// As [`Recipe::run`].
+    pub async fn run_allowing(&self, reached: &StoreOptions, dry_run: bool, allow_unpinned: bool) -> Result<Vec<MadeView>> {
+        let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output] with a `view`"))?;
+        let reached = &self.allowing(reached);
+        let mut made = Vec::new();
+        for (part, index) in self.execute(reached).await? {
+            let view = part.as_ref().map_or_else(|| output.view.clone(), |part| format!("{}/{part}", output.view));
+            let (index, left_out) = storable(index)?;
+            let mut writer = index.view_writer().allow_unpinned(allow_unpinned).lineage("recipe", self.lineage());
+            if let Some(part) = &part {
+                writer = writer.lineage("part", part.as_str());
+            }
+            let size = writer.size().await?;
+            let (version, uuid, unpinned) = Default::default();
+            let must_allow = Vec::new();
+            let mut one = MadeView { view, part, size, written: !dry_run, version, uuid, left_out, unpinned, must_allow };
+            if !dry_run {
+                let saved = match output.update {
+                    true => writer.save_over(&Table::open_with(&one.view, reached).await?).await?,
+                    false => writer.save_in(Store::open_with(&one.view, reached)?).await?,
+                };
+                one.version = Some(saved.table.version());
+                one.uuid = Some(saved.table.manifest().table.to_string());
+                one.must_allow = saved.table.must_allow().await;
+                one.unpinned = saved.unpinned;
+            }
+            made.push(one);
+        }
+        Ok(made)
+    }
+
+    /// The index that the recipe makes: one, or one for each part of its split, with its name. Nothing is saved.
+    ///
+    /// # Errors
+    /// Those of opening the sources, of [`Index::merge`], [`Index::sql`], [`Index::sample`] and [`Index::split`], naming the source
+    /// or the join.
+    pub async fn execute(&self, reached: &StoreOptions) -> Result<Vec<(Option<String>, Index)>> {
+        let reached = &self.allowing(reached);
+        let mut opened: BTreeMap<&str, Index> = BTreeMap::new();
+        for name in self.from.iter().chain(&self.concat).chain(self.join.iter().map(|join| &join.with)) {
+            if !opened.contains_key(name.as_str()) {
+                opened.insert(name, self.open(name, reached).await.map_err(|error| error.at(format!("source `{name}`")))?);
+            }
+        }
+        let source = |name: &str| opened.get(name).ok_or_else(|| Error::internal(format!("source `{name}` is not open")));
+        let mut index = match &self.from {
+            Some(name) => source(name)?.clone(),
+            None => {
+                let all = self.concat.iter().map(|name| source(name)).collect::<Result<Vec<_>>>()?;
+                if self.fill { Index::concat_filling(all)? } else { Index::concat(all)? }
+            }
+        };
+        if !self.join.is_empty() {
+            index = index.with_sources().await?;
+        }
+        for join in &self.join {
+            index = index
+                .merge(source(&join.with)?, &join.merge()?)
+                .map_err(|error| error.at(format!("join with `{}`", join.with)))?;
+        }
+        if !self.columns.is_empty() {
+            index = index.with_columns_sql(&self.columns).map_err(|error| hinted(&error, &index))?;
+        }
+        index = filtered(index, &self.filter)?;
+        if !self.sort.is_empty() {
+            index = index.sort(self.sort.0.iter().map(String::as_str), self.descending)?;
+        }
+        if let Some(rows) = self.sample {
+            index = index.sample(rows, self.seed)?;
+        }
+        if !self.keep.is_empty() {
+            index = keep(&index, &self.keep.0)?;
+        }
+        match &self.split {
+            None => Ok(vec![(None, index)]),
+            Some(split) => {
+                let parts = index.split(&split.by.0, split.ordered(), &split.salt)?;
+                Ok(parts.into_iter().map(|(name, part)| (Some(name), part)).collect())
+            }
+        }
+    }
+
+    /// With these options tables may refer to the sources: whoever names them has allowed them.
+    fn allowing(&self, reached: &StoreOptions) -> StoreOptions {
+        reached.clone().allow(self.sources.values().map(|source| match source {
+            Source::Table(table) | Source::Some { table, .. } => split_name(table).map_or(table.as_str(), |(root, _)| root),
+        }))
+    }
+
+    async fn open(&self, name: &str, reached: &StoreOptions) -> Result<Index> {
+        let source = self.sources.get(name).ok_or_else(|| unknown("source", name, "[sources]", []))?;
+        match source {
+            Source::Table(table) => Table::open_with(table, reached).await?.index().await,
+            Source::Some { table, filter } => filtered(Table::open_with(table, reached).await?.index().await?, filter),
+        }
+    }
+}
+
+/// The index without lists, which an index of a table cannot hold: they stay where they are, in the tables.
+fn storable(index: Index) -> Result<(Index, Vec<String>)> {
+    let frame = index.frame();
+    let is_list = |column: &&Column| matches!(column.dtype(), DataType::List(_));
+    let lists: Vec<String> = frame.columns().iter().filter(is_list).map(|column| column.name().to_string()).collect();
+    if lists.is_empty() {
+        return Ok((index, lists));
+    }
+    let kept: Vec<&str> = index.column_names().filter(|name| !lists.iter().any(|list| list == name)).collect();
+    let index = index.only(&kept)?;
+    Ok((index, lists))
+}
+
+fn filtered(index: Index, filters: &Several) -> Result<Index> {
+    filters.0.iter().try_fold(index, |index, filter| index.filter_sql(filter).map_err(|error| hinted(&error, &index)))
+}
+
+/// What polars says of an expression, and what was probably meant.
+fn hinted(error: &Error, index: &Index) -> Error {
+    let said = error.to_string();
+    // Behind it come the columns, with locators among them, and the plan.
+    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
+    let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
+    let near = missing.and_then(|column| nearest(column, index.column_names()));
+    let hint = match near {
+        Some(near) => format!("nearest: `{near}`"),
+        None => format!("index columns: {}", listed(index.column_names())),
+    };
+    Error::new(error.kind(), format!("{said}\n  hint: {hint}"))
+}
+
+/// The index columns that match any of the patterns.
+fn keep(index: &Index, patterns: &[String]) -> Result<Index> {
+    let mut kept: Vec<String> = Vec::new();
+    for text in patterns {
+        let pattern: ColumnPattern = text.parse()?;
+        let found: Vec<&str> = index.column_names().filter(|name| pattern.matches(name)).collect();
+        if found.is_empty() {
+            return Err(unknown("column", text, "the index", index.column_names()));
+        }
+        for name in found {
+            if !kept.iter().any(|held| held == name) {
+                kept.push(name.to_owned());
+            }
+        }
+    }
+    index.only(&kept.iter().map(String::as_str).collect::<Vec<_>>())
+}

@@ -1,0 +1,353 @@
+//! From a URL and options to a remote backend: S3, Google Cloud Storage, Azure and plain HTTP. Which scheme is which service,
+//! which options it gets from where, and what is refused before a request is sent.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+use url::Url;
+
+use super::{
+    credentials, profile,
+    wire::{Patience, Wire},
+};
+use crate::{
+    Error, Result,
+    store::{
+        failure,
+        options::{Resolved, Service, StoreOptions, secrets},
+    },
+};
+
+/// The wait before a request is sent again for the first time; later ones double, up to 15 s.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// Waits are drawn at random, and grow slowly where the draw is unlucky: these are enough for a burst of several seconds.
+const TRIES: usize = 15;
+
+/// A remote backend and its settings.
+pub(in crate::store) struct Remote {
+    pub(in crate::store) objects: Arc<dyn ObjectStore>,
+    /// The place of the root in the backend.
+    pub(in crate::store) prefix: Path,
+    pub(in crate::store) service: Service,
+    pub(in crate::store) retry: RetryConfig,
+    pub(in crate::store) wire: Wire,
+    /// Values that no message may hold, longest first.
+    pub(in crate::store) secrets: Vec<String>,
+    /// An identifier of the bucket, different for every bucket; no secret.
+    pub(in crate::store) identity: String,
+    /// The caller promises that nobody else writes.
+    pub(in crate::store) single_writer: bool,
+    /// Answers come over plain HTTP, where nothing notices a bit that flips on the way.
+    pub(in crate::store) plain: bool,
+    /// Present where only this machine can say who we are.
+    pub(in crate::store) machine: Option<Machine>,
+}
+
+/// The service that hands this machine its credentials, asked because there are none elsewhere.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Machine {
+    looked: &'static str,
+    /// Where that service is, beside the usual places.
+    endpoints: Vec<String>,
+}
+
+impl Machine {
+    fn of(looked: &'static str, values: &BTreeMap<String, String>) -> Self {
+        let options = ["aws_metadata_endpoint", "azure_msi_endpoint"].iter().filter_map(|name| values.get(*name).cloned());
+        let of_google = ["GCE_METADATA_HOST", "GCE_METADATA_ROOT", "GCE_METADATA_IP"];
+        let of_google = of_google.iter().filter_map(|name| Some(format!("http://{}", std::env::var(name).ok()?)));
+        Self { looked, endpoints: options.chain(of_google).filter(|url| url.len() > "http://".len()).collect() }
+    }
+
+    /// The error of a request that got no credentials, of one to that service.
+    pub(in crate::store) fn refusal(&self, error: &object_store::Error) -> Option<Error> {
+        let text = failure::chain(error);
+        let usual = ["http://169.254.", "http://metadata.google.internal"];
+        let place = usual.iter().copied().chain(self.endpoints.iter().map(String::as_str)).find(|place| text.contains(place))?;
+        let (_, after) = text.split_once(place)?;
+        let status = ["400 Bad Request", "401 Unauthorized", "403 Forbidden", "404 Not Found"];
+        let said = status.iter().find(|status| after.contains(**status)).copied().unwrap_or("no answer");
+        Some(credentials::none_found(self.looked, Some(said)))
+    }
+}
+
+/// The service of a URL's scheme.
+pub(in crate::store) fn service(scheme: &str) -> Option<Service> {
+    match scheme {
+        "s3" | "s3a" => Some(Service::S3),
+        "gs" | "gcs" => Some(Service::Gcs),
+        "az" | "azure" | "adl" | "abfs" | "abfss" => Some(Service::Azure),
+        "http" | "https" => Some(Service::Http),
+        _ => None,
+    }
+}
+
+/// The backend of a URL. Sends nothing.
+///
+/// # Errors
+/// `Invalid` for a URL that holds a user, a password or a query, and for options that cannot be; `Denied` where there are no
+/// credentials anywhere and asking the machine for them was forbidden.
+pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions) -> Result<Remote> {
+    let public = failure::public_url(url);
+    let invalid = |why: &str| Error::invalid(format!("URL {public}: {why}"));
+    let parsed = Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
+    let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(|| invalid("no bucket or host in it"))?;
+    // `abfss://container@account.host/path` has a container where others have a user.
+    let container = matches!(parsed.scheme(), "abfs" | "abfss") && !parsed.username().is_empty();
+    if parsed.password().is_some() || (!parsed.username().is_empty() && !container) {
+        return Err(invalid("users and passwords do not belong into it; give them as store options or in the environment"));
+    }
+    if parsed.query().is_some() || parsed.fragment().is_some() {
+        return Err(invalid(
+            "a query or fragment does not belong into it; give store options beside it, write `?` as %3F and `#` as %23",
+        ));
+    }
+    let prefix = Path::from_url_path(parsed.path()).map_err(|error| invalid(&error.to_string()))?;
+    let resolved = options.of(service)?;
+    let values = match service {
+        Service::S3 => s3_values(&resolved).map_err(|error| error.at(&public))?,
+        Service::Gcs => credentials::google(&resolved),
+        Service::Azure => credentials::azure(&resolved).map_err(|error| error.at(&public))?,
+        Service::Http => resolved.merged(),
+    };
+    let secrets = secrets(&values);
+    let looked = credentials::looked_in_vain(service, &values);
+    if let (Some(_), true, Service::Gcs | Service::Azure) = (looked, resolved.alone, service) {
+        return Err(credentials::none_found("the store options", None).at(&public));
+    }
+    // What the builders say of a value they cannot read may repeat it.
+    let clean = |error: object_store::Error| {
+        let text = failure::without_secrets(&failure::without_queries(&error.to_string()), &secrets);
+        Error::invalid(format!("{public}: store options: {text}"))
+    };
+    let wire = Wire::new(patience(&values)?);
+    let (retry, identity) = (retry(&values)?, identity(service, &parsed, &values));
+    // Deadlines that cover a whole body cut off large ones on slow lines; `timeout` brings one back.
+    let client = ClientOptions::new().with_timeout_disabled();
+    let allow_http = ["aws_endpoint", "aws_endpoint_url_s3", "azure_storage_endpoint", "google_base_url"];
+    let plain = |name: &&str| values.get(*name).is_some_and(|endpoint| endpoint.starts_with("http://"));
+    let emulator = values.get("azure_storage_use_emulator").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    // An endpoint that begins so was chosen so.
+    let allow_http = allow_http.iter().any(plain) || parsed.scheme() == "http";
+    let plain = allow_http || emulator;
+    let client = if allow_http { client.with_allow_http(true) } else { client };
+    let for_backend = values.iter().filter(|(name, _)| name.as_str() != "read_timeout");
+    let objects: Arc<dyn ObjectStore> = match service {
+        Service::S3 => {
+            let builder = AmazonS3Builder::new().with_client_options(client);
+            let known = for_backend.filter_map(|(name, value)| Some((AmazonS3ConfigKey::from_str(name).ok()?, value)));
+            let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
+            let builder = builder.with_bucket_name(host).with_retry(retry.clone()).with_http_connector(wire.clone());
+            Arc::new(builder.build().map_err(clean)?)
+        }
+        Service::Gcs => {
+            let builder = GoogleCloudStorageBuilder::new().with_client_options(client);
+            let known = for_backend.filter_map(|(name, value)| Some((GoogleConfigKey::from_str(name).ok()?, value)));
+            let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
+            let builder = builder.with_bucket_name(host).with_retry(retry.clone()).with_http_connector(wire.clone());
+            Arc::new(builder.build().map_err(clean)?)
+        }
+        Service::Azure => {
+            let builder = MicrosoftAzureBuilder::new().with_client_options(client);
+            let known = for_backend.filter_map(|(name, value)| Some((AzureConfigKey::from_str(name).ok()?, value)));
+            let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value)).with_url(url);
+            Arc::new(builder.with_retry(retry.clone()).with_http_connector(wire.clone()).build().map_err(clean)?)
+        }
+        Service::Http => {
+            let mut origin = parsed.clone();
+            origin.set_path("/");
+            let builder = HttpBuilder::new().with_url(origin).with_client_options(client);
+            let known = for_backend.filter_map(|(name, value)| Some((ClientConfigKey::from_str(name).ok()?, value)));
+            let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
+            Arc::new(builder.with_retry(retry.clone()).with_http_connector(wire.clone()).build().map_err(clean)?)
+        }
+    };
+    let single_writer = values.get("single_writer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    // Where this machine hands out credentials, and what else was looked at before.
+    let machine = looked.map(|looked| Machine::of(looked, &values));
+    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine })
+}
+
+/// What tells a bucket from all others, whoever reads it: the service, where it is reached, and the bucket.
+fn identity(service: Service, url: &Url, values: &BTreeMap<String, String>) -> String {
+    const PLACES: [&str; 4] =
+        ["azure_storage_account_name", "azure_storage_endpoint", "azure_storage_use_emulator", "google_base_url"];
+    // Buckets of Amazon have names of their own in each of its partitions, whatever the region; others are where their endpoint is.
+    let value = |names: [&str; 2]| names.iter().find_map(|name| values.get(*name)).map(String::as_str);
+    let endpoint = value(["aws_endpoint_url_s3", "aws_endpoint"]).map(|url| url.trim_end_matches('/'));
+    let endpoint = endpoint.filter(|url| !url.ends_with(".amazonaws.com")).map(failure::public_url);
+    let region = value(["aws_region", "aws_default_region"]).unwrap_or_default();
+    let partition = ["cn-", "us-gov-", "us-iso"].into_iter().find(|partition| region.starts_with(partition));
+    let amazon = endpoint.or_else(|| partition.map(str::to_owned)).filter(|_| service == Service::S3);
+    let own = match service {
+        Service::S3 => "aws_",
+        Service::Gcs => "google_",
+        Service::Azure => "azure_",
+        Service::Http => "http",
+    };
+    let places = PLACES.iter().filter(|name| name.starts_with(own));
+    let said =
+        places.filter_map(|name| Some(format!("{name}={}", failure::public_url(values.get(*name)?).trim_end_matches('/'))));
+    // Schemes may be aliases of one service; a web server's is a place of its own.
+    let scheme = if service == Service::Http { url.scheme() } else { "" };
+    let port = url.port().map(|port| port.to_string()).unwrap_or_default();
+    let bucket = [scheme, url.username(), url.host_str().unwrap_or_default(), &port].map(str::to_owned);
+    [format!("{service:?}")].into_iter().chain(bucket).chain(amazon).chain(said).collect::<Vec<_>>().join("\n")
+}
+
+/// The options of S3: given ones, then the environment, then a profile. Keys, secret and token come from one source, never mixed.
+fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
+    const KEYS: [&str; 3] = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
+    const MACHINE: [&str; 3] =
+        ["aws_web_identity_token_file", "aws_container_credentials_relative_uri", "aws_container_credentials_full_uri"];
+    const DISABLED: &str = "aws_ec2_metadata_disabled";
+    let has_keys = |options: &BTreeMap<String, String>| KEYS.iter().any(|key| options.contains_key(*key));
+    for (whose, options) in [("store options", &resolved.given), ("the environment", &resolved.env)] {
+        if has_keys(options)
+            && let Some(missing) = KEYS.iter().take(2).find(|key| !options.contains_key(**key))
+        {
+            return Err(Error::invalid(format!(
+                "{whose}: no {missing}; key, secret and token of S3 come from one place together"
+            )));
+        }
+    }
+    let mut env = resolved.env.clone();
+    let given = &resolved.given;
+    let asked_for_profile = given.contains_key("aws_profile");
+    if has_keys(given) || asked_for_profile {
+        KEYS.iter().for_each(|key| drop(env.remove(*key)));
+    }
+    if given.contains_key("aws_endpoint") {
+        env.remove("aws_endpoint_url_s3");
+    }
+    let from_files = asked_for_profile || !resolved.alone;
+    let anonymous = resolved.get("aws_skip_signature").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let mut values = if from_files && (asked_for_profile || !(anonymous || has_keys(given)) || !given.contains_key("aws_region"))
+    {
+        match profile::load(resolved) {
+            Ok(values) => values,
+            // A default profile that cannot be used hinders nobody who has keys.
+            Err(_) if !asked_for_profile && (anonymous || has_keys(given) || has_keys(&env)) => BTreeMap::new(),
+            Err(error) => return Err(error),
+        }
+    } else {
+        BTreeMap::new()
+    };
+    let by_machine = MACHINE.iter().any(|name| env.contains_key(*name)) && resolved.get("aws_profile").is_none();
+    if has_keys(given) || has_keys(&env) || by_machine {
+        KEYS.iter().for_each(|key| drop(values.remove(*key)));
+    }
+    if env.contains_key("aws_endpoint_url_s3") || env.contains_key("aws_endpoint") || given.contains_key("aws_endpoint") {
+        values.remove("aws_endpoint");
+    }
+    if env.contains_key("aws_region") || env.contains_key("aws_default_region") || given.contains_key("aws_default_region") {
+        values.remove("aws_region");
+    }
+    values.extend(env);
+    values.extend(given.clone());
+    let by_machine = MACHINE.iter().any(|name| values.contains_key(*name)) || values.contains_key("aws_metadata_endpoint");
+    let machine_asked = !resolved.alone && !values.get(DISABLED).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    if !(anonymous || has_keys(&values) || by_machine || machine_asked) {
+        let looked = credentials::looked_in_vain(Service::S3, &values).unwrap_or_default();
+        return Err(credentials::none_found(if resolved.alone { "the store options" } else { looked }, None));
+    }
+    Ok(values)
+}
+
+/// How often and how long a request is tried again.
+fn retry(values: &BTreeMap<String, String>) -> Result<RetryConfig> {
+    let mut retry = RetryConfig::default();
+    retry.backoff.init_backoff = FIRST_WAIT;
+    retry.max_retries = TRIES;
+    if let Some(text) = values.get("max_retries") {
+        retry.max_retries = text.parse().map_err(|_| Error::invalid("store option max_retries: expected a number"))?;
+    }
+    if let Some(text) = values.get("retry_timeout") {
+        retry.retry_timeout = span("retry_timeout", text)?;
+    }
+    Ok(retry)
+}
+
+/// How long answers are waited for.
+fn patience(values: &BTreeMap<String, String>) -> Result<Patience> {
+    let mut patience = Patience::DEFAULT;
+    if let Some(text) = values.get("read_timeout") {
+        let each = span("read_timeout", text)?;
+        (patience.read, patience.write) = (each, each);
+    }
+    if let Some(text) = values.get("retry_timeout") {
+        patience.read_again = span("retry_timeout", text)?;
+    }
+    Ok(patience)
+}
+
+/// A span of time such as `30s`, `500ms` or `2m`; a bare number counts seconds.
+fn span(name: &str, text: &str) -> Result<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit.trim() {
+        "ms" => 1,
+        "" | "s" | "sec" | "seconds" => 1000,
+        "m" | "min" | "minutes" => 60_000,
+        _ => return Err(Error::invalid(format!("store option {name}: expected a span such as 30s, 500ms or 2m"))),
+    };
+    match number.parse::<u64>() {
+        Ok(number) if number > 0 => Ok(Duration::from_millis(number.saturating_mul(unit))),
+        _ => Err(Error::invalid(format!("store option {name}: expected a span such as 30s, 500ms or 2m"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn refused(url: &str, options: &StoreOptions) -> Error {
+        let scheme = url.split_once("://").unwrap().0;
+        open(url, service(scheme).unwrap(), options).err().expect(url)
+    }
+
+    #[test]
+    fn secrets_in_urls_are_refused_and_not_repeated() {
+        let none = StoreOptions::only([("region", "r")]);
+        for url in ["s3://AKID:hunter2@bucket/a", "s3://hunter2@bucket/a", "https://host/a?sig=hunter2", "gs://bucket/a#hunter2"]
+        {
+            let error = refused(url, &none);
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_not_repeated() {
+        let options = StoreOptions::only([("region", "r"), ("skip_signature", "true"), ("allow_http", "hunter2hunter2")]);
+        let error = refused("s3://bucket/a", &options);
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn keys_and_tokens_of_two_sources_are_never_mixed() {
+        let env = [("aws_access_key_id", "E"), ("aws_secret_access_key", "S"), ("aws_session_token", "T")];
+        let given = [("aws_access_key_id", "G"), ("aws_secret_access_key", "H"), ("aws_region", "r")];
+        let map = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        let values = s3_values(&Resolved { given: map(&given), env: map(&env), alone: true }).unwrap();
+        assert_eq!(values.get("aws_access_key_id").map(String::as_str), Some("G"));
+        assert_eq!(values.get("aws_session_token"), None);
+    }
+
+    #[test]
+    fn spans_have_units() {
+        assert_eq!(span("timeout", "500ms").unwrap(), Duration::from_millis(500));
+        assert_eq!(span("timeout", "2m").unwrap(), Duration::from_secs(120));
+        assert_eq!(span("timeout", "30").unwrap(), Duration::from_secs(30));
+        assert!(span("timeout", "soon").is_err() && span("timeout", "0").is_err());
+    }
+}

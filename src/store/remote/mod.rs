@@ -1,0 +1,9 @@
+//! Stores on the network: from a URL to a backend of `object_store`, its credentials, its requests, and its listings.
+
+pub(in crate::store) mod backend;
+pub(in crate::store) mod credentials;
+pub(in crate::store) mod listing;
+pub(in crate::store) mod profile;
+pub(in crate::store) mod wire;
+
+pub use listing::Listed;

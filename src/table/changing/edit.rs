@@ -1,0 +1,250 @@
+//! A version that says other things of the same rows: names, properties, tags, fewer columns. No payload is written, but for
+//! groups that lose some of their columns and keep others.
+
+use std::collections::BTreeMap;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use futures::StreamExt;
+use serde_json::Value;
+
+use super::{
+    columns::GroupRows,
+    session::{Session, lineage},
+};
+use crate::{
+    commit::{self, SegmentIndex},
+    error::{Error, Result},
+    format::{Manifest, SequenceTracker, index_arrow_schema, index_reader, is_tag},
+    schema::{ColumnId, Schema},
+    table::table::Table,
+    write::{WriteOptions, WrittenGroup},
+};
+
+/// Changes that are committed together by [`Edit::commit`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is changed before it is committed"]
+pub struct Edit {
+    base: Table,
+    manifest: Manifest,
+    /// What was done, for people.
+    done: Vec<String>,
+    /// The first thing that cannot be done.
+    failed: Option<(crate::ErrorKind, String)>,
+}
+
+impl Table {
+    /// Starts a version with the same rows, of which other things are said.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
+    /// # let schema = Schema::builder().index("id", "i64").group("square", [("square.side", "i64")]).build()?;
+    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?;
+    /// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("square.side", column())])?).await?;
+    /// # let table = writer.commit([partition.finish().await?]).await?;
+    /// let table = table.edit().rename_column("square.side", "square.width").set_property("license", "CC0").tag("gold", 1).commit().await?;
+    /// assert_eq!(table.version(), 2);
+    /// assert_eq!(Table::open(&format!("{url}@gold")).await?.version(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn edit(&self) -> Edit {
+        Edit { base: self.clone(), manifest: self.manifest().clone(), done: Vec::new(), failed: None }
+    }
+}
+
+impl Edit {
+    /// Whether nothing would change.
+    pub fn is_empty(&self) -> bool {
+        self.done.is_empty() && self.failed.is_none()
+    }
+
+    fn change(mut self, what: String, change: impl FnOnce(&mut Manifest) -> Result<()>) -> Self {
+        if self.failed.is_none() {
+            match change(&mut self.manifest) {
+                Ok(()) => self.done.push(what),
+                Err(error) => self.failed = Some((error.kind(), error.to_string())),
+            }
+        }
+        self
+    }
+
+    /// Gives a column another name; what is stored of it stays as it is.
+    pub fn rename_column(self, column: &str, name: &str) -> Self {
+        self.change(format!("rename {column} to {name}"), |manifest| {
+            manifest.schema = manifest.schema.with_name(column, name)?;
+            Ok(())
+        })
+    }
+
+    /// Leaves columns out. A column group goes with its last column, and nothing is written. A group that keeps other columns is
+    /// read and **written anew** without these, since its blocks hold all of them: that takes the time and the bytes of what is
+    /// left of this group, in bounded memory (batches of about 16 MiB, and chunks as any writer); other groups are not touched.
+    /// Versions before keep the columns.
+    pub fn drop_columns(self, columns: &[&str]) -> Self {
+        self.change(format!("drop {}", columns.join(", ")), |manifest| {
+            let (schema, kept) = manifest.schema.without(columns)?;
+            let index: Vec<_> = schema.index().map(|column| column.id).collect();
+            manifest.schema = schema;
+            for segment in &mut manifest.segments {
+                segment.groups = kept.iter().filter_map(|group| segment.groups.get(*group).cloned()).collect();
+                segment.statistics.retain(|statistics| index.contains(&statistics.column));
+            }
+            Ok(())
+        })
+    }
+
+    /// Says something of the table.
+    pub fn set_property(self, key: &str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        self.change(format!("set {key}"), |manifest| {
+            manifest.properties.insert(key.to_owned(), value);
+            Ok(())
+        })
+    }
+
+    /// Does not say something of the table any more.
+    pub fn remove_property(self, key: &str) -> Self {
+        self.change(format!("unset {key}"), |manifest| match manifest.properties.remove(key) {
+            Some(_) => Ok(()),
+            None => Err(Error::not_found(format!("no property `{key}`"))),
+        })
+    }
+
+    /// Says something of a column, e.g. its unit; `None` takes it back.
+    pub fn set_column_property(self, column: &str, key: &str, value: Option<Value>) -> Self {
+        self.change(format!("set {key} of {column}"), |manifest| {
+            manifest.schema = manifest.schema.with_property(column, key, value)?;
+            Ok(())
+        })
+    }
+
+    /// Gives a version a name, by which `URL@NAME` opens it; a name that is there moves.
+    pub fn tag(self, name: &str, version: u64) -> Self {
+        let newest = self.base.version();
+        self.change(format!("tag {version} as {name}"), |manifest| {
+            if !is_tag(name) {
+                return Err(Error::invalid(format!(
+                    "tag `{name}`: expected 1 to 64 letters, digits, `.`, `_` and `-`, not digits alone"
+                )));
+            }
+            if !(1..=newest).contains(&version) {
+                return Err(Error::invalid(format!("tag `{name}`: version {version}, the table has 1 to {newest}")));
+            }
+            manifest.tags.insert(name.to_owned(), version);
+            Ok(())
+        })
+    }
+
+    /// Takes the name of a version back.
+    pub fn untag(self, name: &str) -> Self {
+        self.change(format!("untag {name}"), |manifest| match manifest.tags.remove(name) {
+            Some(_) => Ok(()),
+            None => Err(Error::not_found(format!("no tag `{name}`"))),
+        })
+    }
+
+    /// Makes the version exist. Only where index columns were renamed or dropped, the index is written anew; only column groups
+    /// that lost some of their columns are.
+    ///
+    /// # Errors
+    /// `Invalid`, `NotFound`, `Unsupported` for the first change that cannot be made; `Conflict` where another writer changed
+    /// the same; errors of the store.
+    pub async fn commit(self) -> Result<Table> {
+        let Self { base, mut manifest, done, failed } = self;
+        if let Some((kind, message)) = failed {
+            return Err(Error::new(kind, message).at(base.url()));
+        }
+        let mut session = Session::change(&base, true, false).await?;
+        let names = |schema: &Schema| schema.index().map(|column| column.name.clone()).collect::<Vec<_>>();
+        let mut bytes = shrink_groups(&mut session, &base, &mut manifest).await?;
+        if names(&manifest.schema) != names(base.schema()) {
+            bytes += rewrite_index(&base, &mut manifest).await?;
+        }
+        let said = BTreeMap::from([("changes".to_owned(), Value::from(done)), ("bytes_added".to_owned(), bytes.into())]);
+        let child = session.child()?;
+        let Manifest { schema, segments, properties, tags, .. } = manifest;
+        let manifest = Manifest { schema, segments, properties, tags, lineage: lineage("edit", said)?, ..child };
+        session.publish(manifest).await
+    }
+}
+
+/// Logical bytes of the rows that are copied at a time.
+const COPIED: u64 = 16 << 20;
+
+/// Writes the groups anew that have fewer columns than in the version before. Gives their bytes.
+async fn shrink_groups(session: &mut Session, base: &Table, manifest: &mut Manifest) -> Result<u64> {
+    let before = |name: &str| base.schema().groups().iter().position(|group| group.name == name);
+    let mut written = Vec::new();
+    for (number, group) in manifest.schema.groups().iter().enumerate() {
+        let held = before(&group.name).ok_or_else(|| Error::internal(format!("column group `{}` from nowhere", group.name)))?;
+        if base.schema().groups()[held].columns == group.columns {
+            continue;
+        }
+        let preset = base.manifest().preset.parse().unwrap_or_default();
+        let options = WriteOptions { preset, ..WriteOptions::default() };
+        let mut rows = GroupRows::new(session, base, manifest.schema.clone(), number, options).await?;
+        let columns = base.manifest().segments.iter().flat_map(|segment| &segment.groups[held].columns);
+        let row_bytes = columns.map(|column| column.logical).sum::<u64>() / base.rows().max(1);
+        let batch_rows = usize::try_from((COPIED / row_bytes.max(1)).clamp(1, 1 << 14)).unwrap_or(1);
+        let mut batches = std::pin::pin!(base.row_loader().only(&group.columns).scan(batch_rows));
+        while let Some(batch) = batches.next().await {
+            rows.write(&under_new_names(batch?.batch(), &group.columns, base.schema(), &manifest.schema)?).await?;
+        }
+        let (groups, sharing) = rows.finish()?;
+        written.push((number, groups, sharing.new_bytes));
+    }
+    if written.is_empty() {
+        return Ok(0);
+    }
+    let used: Vec<u32> = written.iter().flat_map(|(_, groups, _)| groups).flat_map(WrittenGroup::owners).collect();
+    let owners = session.settle_owners(used, true).await;
+    let mut bytes = 0;
+    for (number, groups, new_bytes) in written {
+        bytes += new_bytes;
+        for (segment, group) in manifest.segments.iter_mut().zip(groups) {
+            let stored = commit::put_group(&session.store, group, &owners).await?;
+            bytes += stored.layout.bytes + stored.hashes.bytes;
+            segment.groups[number] = stored;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Some columns of a batch by the names that they have in the new schema.
+fn under_new_names(batch: &RecordBatch, ids: &[ColumnId], before: &Schema, now: &Schema) -> Result<RecordBatch> {
+    let columns = ids.iter().map(|id| {
+        let found = before
+            .column(*id)
+            .zip(now.column(*id))
+            .and_then(|(before, now)| Some((&now.name, batch.column_by_name(&before.name)?)));
+        found.map(|(name, array)| (name, ArrayRef::clone(array))).ok_or_else(|| Error::internal(format!("no column {}", id.0)))
+    });
+    let columns: Vec<_> = columns.collect::<Result<_>>()?;
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
+        .map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Writes the index segments anew, with the columns and names that the new schema has. Gives their bytes.
+async fn rewrite_index(base: &Table, manifest: &mut Manifest) -> Result<u64> {
+    let mut tracker = SequenceTracker::new(&manifest.schema);
+    let places: Vec<usize> =
+        manifest.schema.index().filter_map(|column| base.schema().index().position(|before| before.id == column.id)).collect();
+    let mut bytes = 0;
+    for segment in &mut manifest.segments {
+        let mut index = SegmentIndex::new(&manifest.schema)?;
+        for batch in index_reader(base.object("index", &segment.index).await?, base.schema(), segment.rows)? {
+            let columns = batch?.project(&places).map_err(|error| Error::internal(error.to_string()))?.columns().to_vec();
+            let batch = RecordBatch::try_new(index_arrow_schema(&manifest.schema), columns);
+            index.push(&batch.map_err(|error| Error::internal(error.to_string()))?, &mut tracker)?;
+        }
+        let groups = std::mem::take(&mut segment.groups);
+        *segment = index.finish(base.store(), segment.first_row, groups).await?;
+        bytes += segment.index.bytes;
+    }
+    Ok(bytes)
+}

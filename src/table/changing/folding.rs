@@ -1,0 +1,156 @@
+//! Neighbouring segments as one: what compaction does to all of a table, and an append to the small segments at its end.
+//!
+//! An append puts the last segments together where at least [`FAN`] of them are not larger than the last one, by order of magnitude. So
+//! a table of n rows that came a few at a time has fewer than [`FAN`] segments of each order of magnitude, and a row is put
+//! into another segment once an order: appends stay short, and what all their manifests take grows with their number and not with
+//! its square. Payload is not touched.
+
+use crate::{
+    commit::{self, SegmentIndex},
+    error::{ErrorKind, Result},
+    format::{
+        ColumnBytes, GroupSegment, MAX_SEGMENT_ROWS, Manifest, Segment, SequenceTracker, index_reader, read_hashes, read_layout,
+    },
+    id::Hash,
+    store::Store,
+    table::table::Table,
+    write::WrittenGroup,
+};
+
+/// So many segments of one order of magnitude become one.
+const FAN: usize = 8;
+/// Bytes of index, layouts and hashes that an append reads for it, at most.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The segments of this version, the small ones at its end put together. Says where there is nothing to put together.
+///
+/// # Errors
+/// `Corrupt`; errors of the store.
+pub(in crate::table) async fn fold_tail(store: &Store, manifest: Manifest) -> Result<Manifest> {
+    let Some(start) = small_tail(&manifest.segments) else { return Ok(manifest) };
+    let table = Table::of(store.clone(), manifest, Hash::of(b""), Vec::new());
+    let part: Vec<&Segment> = table.manifest().segments[start..].iter().collect();
+    let folded = table.as_one(&part).await;
+    let mut manifest = table.manifest().clone();
+    match folded {
+        Ok(folded) => {
+            manifest.segments.truncate(start);
+            manifest.segments.push(folded);
+            Ok(manifest)
+        }
+        // More text than one segment holds: they stay apart.
+        Err(error) if error.kind() == ErrorKind::Invalid => Ok(manifest),
+        Err(error) => Err(error),
+    }
+}
+
+/// The first of the segments at the end that are to be one.
+fn small_tail(segments: &[Segment]) -> Option<usize> {
+    let order = |rows: u64| rows.max(1).ilog2() / FAN.ilog2();
+    let bytes = |segment: &Segment| {
+        let groups = segment.groups.iter().map(|group| group.layout.bytes + group.hashes.bytes);
+        groups.sum::<u64>() + segment.index.bytes
+    };
+    let mut found = None;
+    let mut last = order(segments.last()?.rows);
+    loop {
+        let before = segments.iter().rposition(|segment| order(segment.rows) > last).map_or(0, |place| place + 1);
+        // What was found before counts as one segment.
+        let many = segments.len() - before - found.map_or(0, |found| segments.len() - found - 1);
+        let tail = &segments[before..];
+        let rows = tail.iter().map(|segment| segment.rows).sum::<u64>();
+        if many < FAN || rows > MAX_SEGMENT_ROWS || tail.iter().map(bytes).sum::<u64>() > MAX_BYTES {
+            return found;
+        }
+        (found, last) = (Some(before), order(rows));
+    }
+}
+
+impl Table {
+    /// Neighbouring segments as one, its objects stored: the same rows, and the same blocks where they lie.
+    pub(in crate::table) async fn as_one(&self, part: &[&Segment]) -> Result<Segment> {
+        let first = part.first().copied();
+        // Whether the first row goes on with a sequence is known; sequences before it were looked at when it was written.
+        let mut tracker = SequenceTracker::new(&self.manifest().schema);
+        let mut index = SegmentIndex::new(&self.manifest().schema)?;
+        for segment in part {
+            for batch in index_reader(self.object("index", &segment.index).await?, &self.manifest().schema, segment.rows)? {
+                index.push(&batch?, &mut tracker)?;
+            }
+        }
+        let mut groups = Vec::new();
+        for number in 0..self.manifest().schema.groups().len() {
+            groups.push(self.put_group(self.joined(part, number).await?).await?);
+        }
+        let one = index.finish(self.store(), first.map_or(0, |first| first.first_row), groups).await?;
+        Ok(Segment { continues: first.is_some_and(|first| first.continues), ..one })
+    }
+
+    /// Stores a column group whose owners have the numbers of this version.
+    pub(in crate::table) async fn put_group(&self, group: WrittenGroup) -> Result<GroupSegment> {
+        let identity = (1..=self.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
+        commit::put_group(self.store(), group, &identity).await
+    }
+
+    /// A column group of neighbouring segments as one.
+    pub(in crate::table) async fn joined(&self, part: &[&Segment], number: usize) -> Result<WrittenGroup> {
+        let mut joined = WrittenGroup::default();
+        for segment in part {
+            let stored = &segment.groups[number];
+            let layout = self.object("layout", &stored.layout).await?;
+            joined.runs.extend(read_layout(layout, stored.columns.len(), segment.rows, self.manifest().stores.len())?);
+            joined.hashes.extend(read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks)?);
+            joined.columns.resize(stored.columns.len(), ColumnBytes::default());
+            for (sum, column) in joined.columns.iter_mut().zip(&stored.columns) {
+                (sum.stored, sum.logical) = (sum.stored + column.stored, sum.logical + column.logical);
+            }
+        }
+        Ok(joined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::ObjectRef;
+
+    fn segment(rows: u64, bytes: u64) -> Segment {
+        let index = ObjectRef { blake3: Hash::of(b""), bytes };
+        Segment { first_row: 0, rows, sequences: 1, continues: false, index, statistics: Vec::new(), groups: Vec::new() }
+    }
+
+    #[test]
+    fn any_sequence_of_appends_leaves_few_segments_and_moves_a_row_seldom() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        for case in 0..40 {
+            let (mut segments, mut moved, mut appended) = (Vec::new(), 0, 0);
+            for _ in 0..2_000 {
+                let most = rng.u32(1..14);
+                let rows = if case == 0 { 10 } else { 1 << rng.u32(0..most) };
+                appended += rows;
+                segments.push(segment(rows, 100));
+                if let Some(start) = small_tail(&segments) {
+                    let rows = segments[start..].iter().map(|segment| segment.rows).sum();
+                    moved += rows;
+                    segments.truncate(start);
+                    segments.push(segment(rows, 100));
+                    assert!(small_tail(&segments).is_none(), "one step is enough");
+                }
+                let orders = appended.ilog2() as usize / 3 + 1;
+                assert!(segments.len() <= (FAN - 1) * orders, "{} segments of {appended} rows", segments.len());
+            }
+            assert_eq!(segments.iter().map(|segment| segment.rows).sum::<u64>(), appended);
+            assert!(moved <= appended * (u64::from(appended.ilog2()) / 3 + 1), "{moved} rows moved of {appended}");
+        }
+    }
+
+    #[test]
+    fn large_segments_stay_as_they_are() {
+        let many = |rows, bytes| vec![segment(rows, bytes); FAN];
+        assert_eq!(small_tail(&many(10, 100)), Some(0));
+        assert_eq!(small_tail(&many(10, MAX_BYTES / 4)), None);
+        assert_eq!(small_tail(&many(MAX_SEGMENT_ROWS / 4, 100)), None);
+        assert_eq!(small_tail(&many(10, 100)[1..]), None);
+        assert_eq!(small_tail(&[]), None);
+    }
+}

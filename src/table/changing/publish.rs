@@ -1,0 +1,332 @@
+//! Publishes a version of a table. Writers, edits, saved views, rebinding and garbage collection all publish through here.
+//! Follows `format-spec/manifest.md#commit` and `format-spec/manifest.md#condemned-objects`.
+//!
+//! ```text
+//!   list the newest version <-------------------------------------------+
+//!    -> rebase our change onto it, merge small segments (fold)          |
+//!    -> withdraw condemnations of objects that we name; marks: Conflict |
+//!    -> pin the owners, then check what they delete                     |
+//!    -> listing recent enough? -> claim newest + 1 -- number is taken --+
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{
+    folding::fold_tail,
+    rebasing,
+    session::{Session, join_sequences},
+};
+use crate::{
+    commit::{self, Borrower, Look, Owners, Unpinned},
+    error::{Error, ErrorKind, Result},
+    format::{Manifest, Parent},
+    id::Hash,
+    table::{
+        objects::{is_missing, named, new_objects, open_versions, together},
+        table::Table,
+    },
+};
+
+/// Rebases of one commit, at most.
+const REBASES: usize = 32;
+/// Versions between the base and the newest one that are searched for marks, at most. Behind more versions, marks are assumed.
+const LOOKED_THROUGH: u64 = 64;
+
+impl Session {
+    /// Publishes `ours`, rebased onto what others published since the base version.
+    ///
+    /// # Errors
+    /// `Conflict` where both changed one thing, where an owner collected what is used, and where `ours` needs an object that is
+    /// being deleted; `Denied` where an owner cannot be pinned; else as [`commit::publish`].
+    pub(in crate::table) async fn publish(mut self, ours: Manifest) -> Result<Table> {
+        self.publish_with(&ours, true).await
+    }
+
+    /// Publishes `ours` if nobody committed since the base version.
+    ///
+    /// # Errors
+    /// `Conflict` where somebody did; else as [`Session::publish`].
+    pub(in crate::table) async fn publish_alone(mut self, ours: Manifest) -> Result<Table> {
+        self.publish_with(&ours, false).await
+    }
+
+    /// As [`Session::publish`], or without `rebases` as [`Session::publish_alone`]. The caller keeps the session.
+    pub(in crate::table) async fn publish_with(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
+        let published = self.claim(ours, rebases).await;
+        // With an unknown outcome the version may exist, so its pins stay.
+        if published.as_ref().is_err_and(|error| error.kind() != ErrorKind::OutcomeUnknown) {
+            self.owners.unpin(|_| false).await;
+        }
+        published
+    }
+
+    async fn claim(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
+        for _ in 0..REBASES {
+            let mut look = Look::take(&self.store).await?;
+            let manifest = match self.prepared(look, ours, rebases).await {
+                Ok(Prepared::Claim(manifest)) => *manifest,
+                Ok(Prepared::Done(table)) => return Ok(table),
+                Err(error) => {
+                    // A garbage collection may have deleted what was read: if there is a newer version, start again from it.
+                    if self.base.is_some() && is_missing(&error) && Look::take(&self.store).await?.newest != look.newest {
+                        continue;
+                    }
+                    return Err(error);
+                }
+            };
+            if look.is_stale() {
+                let again = Look::take(&self.store).await?;
+                if again.newest != look.newest {
+                    continue;
+                }
+                look = again;
+            }
+            match commit::claim(&self.store, &manifest, Some(look)).await {
+                Ok(hash) => return Ok(self.made(manifest, hash)),
+                Err(error) if error.kind() == ErrorKind::Conflict && rebases && self.base.is_some() => {
+                    self.commit_id = Uuid::new_v4();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::conflict(format!("{}: {REBASES} other writers were quicker; retry", self.store.url())))
+    }
+
+    fn allowed(&self) -> Vec<String> {
+        self.base.as_ref().map(|base| base.inner.allowed.clone()).unwrap_or_default()
+    }
+
+    /// The manifest to claim the next version with.
+    async fn prepared(&mut self, look: Look, ours: &Manifest, rebases: bool) -> Result<Prepared> {
+        let by_another = |version: u64| {
+            let url = self.store.url();
+            Error::conflict(format!("{url}: version {version} was committed by another writer; reload and retry"))
+        };
+        let Some(base) = self.base.clone() else {
+            return match look.newest {
+                None => self.ready(Manifest { commit_id: self.commit_id, ..ours.clone() }).await,
+                Some(newest) => self.committed().await?.map(Prepared::Done).ok_or_else(|| by_another(newest)),
+            };
+        };
+        // On some stores a listing lags behind; the base is known to exist.
+        let newest = look.newest.unwrap_or(0).max(base.version());
+        if newest > base.version()
+            && self.shared.is_some()
+            && let Some(table) = self.committed_after(base.version()).await?
+        {
+            return Ok(Prepared::Done(table));
+        }
+        let theirs = if newest == base.version() {
+            base.clone()
+        } else if rebases {
+            let (theirs, hash) = commit::load(&self.store, newest).await?;
+            Table::of(self.store.clone(), theirs, hash, self.allowed())
+        } else {
+            return Err(by_another(newest));
+        };
+        let mut manifest = match newest == base.version() {
+            true => ours.clone(),
+            false => self.rebased(&base, ours, &theirs).await?,
+        };
+        if self.folds {
+            // After an append, small segments at the end are merged.
+            manifest = fold_tail(&self.store, manifest).await?;
+        }
+        if self.pinned.is_some_and(|(version, _)| version != newest + 1) {
+            // A pin names its version and is never rewritten, so another version needs another commit id and new pins.
+            self.commit_id = Uuid::new_v4();
+        }
+        manifest.version = newest + 1;
+        manifest.parent = Some(Parent { version: newest, blake3: theirs.manifest_hash() });
+        manifest.commit_id = self.commit_id;
+        self.spare(&mut manifest, base.manifest(), theirs.manifest()).await?;
+        if manifest.stores != self.owners.stores() {
+            // The other writer changed the owners. This version uses the same chunks, so it takes over its list.
+            self.owners.unpin(|_| false).await;
+            (self.owners, self.pinned) = (Owners::new(self.store.clone()), None);
+            for (number, foreign) in (1..).zip(&manifest.stores) {
+                self.owners.inherit(foreign.clone(), theirs.store_of(number).await);
+            }
+        }
+        self.ready(manifest).await
+    }
+
+    /// Pins the owners for this manifest, then checks that they keep what it uses.
+    async fn ready(&mut self, mut manifest: Manifest) -> Result<Prepared> {
+        let borrower = Borrower { table: manifest.table, version: manifest.version, commit_id: manifest.commit_id };
+        if self.pinned != Some((borrower.version, borrower.commit_id)) {
+            self.pin(borrower).await?;
+        }
+        if !self.unpinned.is_empty()
+            && let Value::Object(lineage) = &mut manifest.lineage
+        {
+            let urls: Vec<Value> = self.unpinned.iter().map(|owner| owner.url.clone().into()).collect();
+            lineage.insert(NOT_PINNED.to_owned(), urls.into());
+        }
+        self.check_owners(&manifest).await?;
+        Ok(Prepared::Claim(Box::new(manifest)))
+    }
+
+    /// Puts a pin at every owner.
+    ///
+    /// # Errors
+    /// `Denied` where that cannot be done and nobody allowed to go on without; as [`Owners::pin`].
+    pub(in crate::table) async fn pin(&mut self, borrower: Borrower) -> Result<()> {
+        self.unpinned = self.owners.pin(borrower).await?;
+        self.pinned = Some((borrower.version, borrower.commit_id));
+        let accepted = self.base.as_ref().map(|base| not_pinned(base.manifest())).unwrap_or_default();
+        match self.unpinned.iter().find(|owner| !self.allow_unpinned && !accepted.contains(&owner.url)) {
+            None => Ok(()),
+            Some(Unpinned { url, why }) => {
+                let error = Error::denied(format!(
+                    "{url} cannot be told that its chunks or rows are used ({why}): a garbage collection there could delete them; \
+                     make it writable, or accept that with --allow-unpinned (`allow_unpinned=True` in Python, `allow_unpinned` in \
+                     Rust, or TETRYS_ALLOW_UNPINNED=1)"
+                ));
+                self.owners.unpin(|_| false).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Rebases `ours` onto `theirs`.
+    async fn rebased(&self, base: &Table, ours: &Manifest, theirs: &Table) -> Result<Manifest> {
+        let (before, theirs) = (base.manifest(), theirs.manifest());
+        let place = |error: Error| error.at(format!("{}: version {}", self.store.url(), theirs.version));
+        if theirs.table != before.table || !theirs.write_features.is_empty() {
+            return Err(place(Error::conflict("it was written by what this build does not know; reload and retry")));
+        }
+        let mut rebased = rebasing::rebased(&self.store, before, ours, theirs).await.map_err(|error| match error.kind() {
+            ErrorKind::Conflict => place(error),
+            _ => error,
+        })?;
+        if ours.segments != before.segments && theirs.segments != before.segments {
+            join_sequences(&self.store, &mut rebased).await.map_err(|error| match error.kind() {
+                ErrorKind::Invalid => place(Error::conflict(format!("{error}; reload and retry"))),
+                _ => error,
+            })?;
+        }
+        Ok(rebased)
+    }
+
+    /// Withdraws the condemnations of objects that `manifest` names and `theirs`, the newest version, does not.
+    ///
+    /// # Errors
+    /// `Conflict` where `manifest` names what is being deleted, or was deleted since the base version was read.
+    async fn spare(&self, manifest: &mut Manifest, base: &Manifest, theirs: &Manifest) -> Result<()> {
+        let marked: BTreeSet<String> = theirs.marked().map(|object| object.name()).collect();
+        let collected = !marked.is_empty() || self.were_marks(base, theirs).await?;
+        if !collected && theirs.condemned.is_empty() {
+            return Ok(());
+        }
+        let mut needed = new_objects(&self.store, manifest, theirs).await?;
+        // A tag keeps a version, so the objects of newly tagged versions are needed too.
+        let held: BTreeSet<&u64> = theirs.tags.values().chain([&theirs.version]).collect();
+        let tagged: BTreeSet<u64> = manifest.tags.values().filter(|version| !held.contains(version)).copied().collect();
+        let tagged: Vec<Table> = open_versions(&self.store, tagged).await?.into_iter().map(|(table, _)| table).collect();
+        for objects in named(&tagged).await? {
+            needed.extend(objects.objects().map(|(name, bytes)| (name.clone(), bytes)));
+        }
+        let url = self.store.url();
+        if let Some(name) = needed.keys().find(|name| marked.contains(*name)) {
+            return Err(Error::conflict(format!(
+                "{url}: {name} is needed again and is being deleted, as version {} says; the next garbage collection finishes that, \
+                 and one an age later takes the mark back: retry then",
+                theirs.version
+            )));
+        }
+        if manifest.deleting.is_some() {
+            manifest.condemned.retain(|object| !needed.contains_key(&object.name()));
+            let gives_up = !manifest.condemned.is_empty();
+            manifest.deleting = manifest.deleting.take().filter(|marks| gives_up || !marks.is_empty());
+        }
+        if collected {
+            let look = |name: String| async move {
+                self.store.size(&name).await.map_err(|error| match error.kind() {
+                    ErrorKind::NotFound => Error::conflict(format!(
+                        "{url}: {name} was deleted by a garbage collection while this change was on its way; reload and retry"
+                    )),
+                    _ => error,
+                })
+            };
+            let looks: Vec<_> = needed.into_keys().map(look).collect();
+            together(looks).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether objects may have been deleted since `base` was read: a version from `base` to `theirs` marks objects, or is gone.
+    async fn were_marks(&self, base: &Manifest, theirs: &Manifest) -> Result<bool> {
+        if base.marked().next().is_some() || theirs.version - base.version > LOOKED_THROUGH {
+            return Ok(true);
+        }
+        let between = base.version + 1..theirs.version;
+        let count = between.clone().count();
+        let found = open_versions(&self.store, between).await?;
+        Ok(found.len() < count || found.iter().any(|(table, _)| table.manifest().marked().next().is_some()))
+    }
+
+    /// Checks that the pinned versions still exist, and that nothing which `manifest` uses of them is being deleted.
+    async fn check_owners(&self, manifest: &Manifest) -> Result<()> {
+        let marked = self.owners.marked().await?;
+        if marked.iter().all(Vec::is_empty) {
+            return Ok(());
+        }
+        let marked: Vec<BTreeSet<String>> =
+            marked.into_iter().map(|objects| objects.iter().map(|object| object.name()).collect()).collect();
+        let of = |owner: u32| (owner as usize).checked_sub(1).and_then(|place| marked.get(place));
+        let used = Table::of(self.store.clone(), manifest.clone(), Hash::of(b""), self.allowed());
+        for group in 0..manifest.schema.groups().len() {
+            let layout = used.layout(group).await?;
+            let runs = layout.runs().iter().filter(|run| run.owner > 0);
+            let mut gone = runs.filter(|run| of(run.owner).is_some_and(|marked| marked.contains(&run.chunk.object_name())));
+            if let Some(run) = gone.next() {
+                let url = self.owners.store(run.owner).map_or("another table", |store| store.url());
+                return Err(Error::conflict(format!(
+                    "{url}: chunk {} is being deleted by a garbage collection; refer to a newer version, or write it anew",
+                    run.chunk
+                )));
+            }
+        }
+        let sources: BTreeMap<u32, u64> = (manifest.view.iter().flat_map(|view| &view.sources))
+            .filter_map(|source| {
+                let foreign = manifest.stores.get((source.store as usize).checked_sub(1)?)?;
+                Some((source.store, foreign.version))
+            })
+            .collect();
+        for (number, version) in sources {
+            let (Some(marked), Some(store)) = (of(number).filter(|marked| !marked.is_empty()), self.owners.store(number)) else {
+                continue;
+            };
+            let source = Table::open_version(store.clone(), version).await?;
+            let objects = named(&[source]).await?;
+            if objects.iter().any(|named| named.is_missing_layouts || named.objects().any(|(name, _)| marked.contains(name))) {
+                let url = store.url();
+                return Err(Error::conflict(format!(
+                    "{url}: version {version} is being collected; save a view of a newer version"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lineage member that lists the owners that could not be pinned.
+const NOT_PINNED: &str = "not_pinned";
+
+/// The owners that an earlier commit was allowed to use without a pin.
+fn not_pinned(manifest: &Manifest) -> BTreeSet<String> {
+    let urls = manifest.lineage.get(NOT_PINNED).and_then(Value::as_array).into_iter().flatten();
+    urls.filter_map(|url| url.as_str().map(str::to_owned)).collect()
+}
+
+/// The step that follows the preparation.
+enum Prepared {
+    /// The manifest to claim with.
+    Claim(Box<Manifest>),
+    /// Another process has committed this session already.
+    Done(Table),
+}

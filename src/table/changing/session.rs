@@ -1,0 +1,357 @@
+//! The state of a change before it is published: the version that it starts from, the other tables (owners) whose chunks it
+//! may use, and the blocks that it can reuse.
+//!
+//! ```text
+//! base version -> pin owners -> read what owners delete -> collect known blocks -> (write) -> publish (publish.rs)
+//! ```
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{
+    commit::{self, Borrower, Owners, Unpinned},
+    error::{Error, ErrorKind, Result},
+    format::{GroupSegment, LayoutRun, Manifest, Parent, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
+    id::{ChunkId, Hash},
+    schema::ColumnType,
+    store::Store,
+    table::{
+        objects::{is_missing, together},
+        table::Table,
+    },
+    write::{Known, KnownBuilder, Reuse, WriteOptions},
+};
+
+/// The key in a lineage that holds the id of the session of several processes that made the version.
+pub(in crate::table) const SESSION: &str = "session";
+
+/// The newest versions of the table whose blocks can be reused; older ones are not read.
+const OWN_VERSIONS: usize = 64;
+/// Layouts of known blocks that are read at the same time.
+const LAYOUTS_AT_ONCE: usize = 4;
+
+/// A change that is not published yet.
+#[derive(Clone, Debug)]
+pub(in crate::table) struct Session {
+    pub(in crate::table) store: Store,
+    /// The version it is made from; `None` for a new table.
+    pub(in crate::table) base: Option<Table>,
+    pub(in crate::table) table: Uuid,
+    pub(in crate::table) commit_id: Uuid,
+    pub(in crate::table) owners: Owners,
+    /// Owners that could not be pinned.
+    pub(in crate::table) unpinned: Vec<Unpinned>,
+    /// Whether the change may go on where an owner cannot be pinned.
+    pub(in crate::table) allow_unpinned: bool,
+    /// The version and the commit that the pins name.
+    pub(in crate::table) pinned: Option<(u64, Uuid)>,
+    pub(in crate::table) known: Option<Arc<Known>>,
+    /// Whether the commit merges small segments at the end of the table (folding.rs).
+    pub(in crate::table) folds: bool,
+    /// The session of several processes to which this commit belongs; any of them may have committed it already.
+    pub(in crate::table) shared: Option<Uuid>,
+}
+
+impl Session {
+    /// Starts a new table.
+    pub(in crate::table) fn create(store: Store) -> Self {
+        Self {
+            owners: Owners::new(store.clone()),
+            store,
+            base: None,
+            table: Uuid::new_v4(),
+            commit_id: Uuid::new_v4(),
+            unpinned: Vec::new(),
+            allow_unpinned: false,
+            pinned: None,
+            known: None,
+            folds: false,
+            shared: None,
+        }
+    }
+
+    /// Starts a change of this version. With `keeps_rows`, the new version keeps using the chunks of other tables that this one
+    /// uses, so their owners are pinned.
+    ///
+    /// # Errors
+    /// `Unsupported` for a view, and where the version needs a later writer; `Denied` where an owner cannot be pinned, unless
+    /// `allow_unpinned`; errors of the stores.
+    pub(in crate::table) async fn change(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
+        Self::change_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
+    }
+
+    /// As [`Session::change`], with this commit id.
+    pub(in crate::table) async fn change_as(
+        base: &Table,
+        keeps_rows: bool,
+        allow_unpinned: bool,
+        commit_id: Uuid,
+    ) -> Result<Self> {
+        if base.manifest().view.is_some() {
+            return Err(Error::unsupported(format!(
+                "{} version {} is a view: its rows are those of other tables; change those, or save another version of the view",
+                base.url(),
+                base.version()
+            )));
+        }
+        Self::child_as(base, keeps_rows, allow_unpinned, commit_id).await
+    }
+
+    /// As [`Session::change`], and views are allowed: for changes that do not touch rows.
+    pub(in crate::table) async fn child_of(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
+        Self::child_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
+    }
+
+    async fn child_as(base: &Table, keeps_rows: bool, allow_unpinned: bool, commit_id: Uuid) -> Result<Self> {
+        base.next_version_may_be_written()?;
+        let mut session = Self::create(base.store().clone());
+        (session.table, session.commit_id) = (base.manifest().table, commit_id);
+        session.allow_unpinned = allow_unpinned || base.inner.allow_unpinned;
+        if keeps_rows {
+            for (number, foreign) in (1..).zip(&base.manifest().stores) {
+                session.owners.inherit(foreign.clone(), base.store_of(number).await);
+            }
+        }
+        session.base = Some(base.clone());
+        if keeps_rows {
+            session.pin(session.borrower()).await?;
+        }
+        Ok(session)
+    }
+
+    /// The version that is being made.
+    pub(in crate::table) fn version(&self) -> u64 {
+        self.base.as_ref().map_or(1, |base| base.version() + 1)
+    }
+
+    fn borrower(&self) -> Borrower {
+        Borrower { table: self.table, version: self.version(), commit_id: self.commit_id }
+    }
+
+    /// Collects the blocks that the change can reuse: those of the references and of the table's own newest versions. Owners
+    /// are pinned before their layouts are read, so that no block found there can be deleted.
+    ///
+    /// # Errors
+    /// `Invalid` for a reference that is a copy of this table; `Conflict` where a referenced version is not there any more;
+    /// errors of the stores.
+    pub(in crate::table) async fn know(&mut self, references: &[Table], options: &WriteOptions) -> Result<()> {
+        if options.reuse == Reuse::None {
+            return Ok(());
+        }
+        let mut sources = Vec::new();
+        if let Some(base) = &self.base {
+            let mut versions = commit::versions(&self.store).await?;
+            versions.sort_unstable_by_key(|version| std::cmp::Reverse(*version));
+            versions.retain(|version| *version < base.version());
+            sources.push(base.clone());
+            let store = &self.store;
+            let open = |version: u64| async move {
+                match Table::open_version(store.clone(), version).await {
+                    Ok(table) => Ok(Some(table)),
+                    // A collected version, or one of a later build, has nothing to reuse.
+                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            };
+            let opened: Vec<_> = versions.into_iter().take(OWN_VERSIONS - 1).map(open).collect();
+            sources.extend(together(opened).await?.into_iter().flatten());
+        }
+        for reference in references {
+            if self.is_here(reference) {
+                continue;
+            }
+            if reference.manifest().table == self.table {
+                return Err(Error::invalid(format!(
+                    "{} is a copy of {}: the same table in another place cannot be its reference",
+                    reference.url(),
+                    self.store.url()
+                )));
+            }
+            sources.push(reference.clone());
+        }
+        let mut numbered = Vec::new();
+        for source in sources {
+            let numbers = self.owners_of(&source).await?;
+            numbered.push((source, numbers));
+        }
+        self.allow_unpinned |= options.allow_unpinned;
+        self.pin(self.borrower()).await?;
+        let condemned = self.owners.condemned().await?;
+        let mut builder = KnownBuilder::new(options.reuse, options.preset, options.known_memory);
+        let own = self.base.iter().flat_map(|base| base.manifest().marked()).filter(|object| object.folder == "chunks");
+        builder.owner(0, self.store.clone(), own.map(|object| ChunkId(object.object.blake3)));
+        for (number, condemned) in (1..).zip(condemned) {
+            if let Some(store) = self.owners.store(number) {
+                builder.owner(number, store.clone(), condemned);
+            }
+        }
+        let mut seen = BTreeSet::new();
+        let mut wanted = Vec::new();
+        for (source, numbers) in &numbered {
+            wanted.extend(new_groups(source, numbers, &mut seen));
+        }
+        // Layouts are read concurrently and added in order, so that the result does not depend on timing.
+        let this = &*self;
+        let reads = wanted.into_iter().map(|wanted| async move {
+            match wanted.read().await {
+                Ok(blocks) => Ok(Some((wanted, blocks))),
+                // A version that is being collected has nothing to reuse.
+                Err(error) if this.is_here(wanted.source) && is_missing(&error) => Ok(None),
+                Err(error) => Err(error),
+            }
+        });
+        let mut reads = stream::iter(reads.collect::<Vec<_>>()).buffered(LAYOUTS_AT_ONCE);
+        while let Some(read) = reads.try_next().await? {
+            let Some((StoredGroup { source, numbers, types, .. }, (runs, hashes))) = read else { continue };
+            let (mut kept, mut kept_hashes, mut block) = (Vec::new(), Vec::new(), 0);
+            for run in runs {
+                let end = block + run.lengths.len();
+                if let (Some(Some(owner)), Some(of_run)) = (numbers.get(run.owner as usize), hashes.get(block..end)) {
+                    kept.push(LayoutRun { owner: *owner, ..run });
+                    kept_hashes.extend_from_slice(of_run);
+                }
+                block = end;
+            }
+            builder.add(&types, kept, &kept_hashes, this.is_here(source))?;
+        }
+        drop(reads);
+        self.known = builder.finish()?;
+        Ok(())
+    }
+
+    fn is_here(&self, table: &Table) -> bool {
+        table.manifest().table == self.table && table.url() == self.store.url()
+    }
+
+    /// Maps the owner numbers of `source` (0 is `source` itself) to the owner numbers of this change. `None` where an owner cannot
+    /// be reached.
+    async fn owners_of(&mut self, source: &Table) -> Result<Vec<Option<u32>>> {
+        let manifest = source.manifest();
+        let own = match self.is_here(source) {
+            true => 0,
+            false => self.owners.add(source.store(), manifest.table, manifest.version, source.manifest_hash())?,
+        };
+        let mut numbers = vec![Some(own)];
+        for (number, foreign) in (1..).zip(&manifest.stores) {
+            numbers.push(match source.store_of(number).await {
+                Ok(store) if foreign.table == self.table && store.url() == self.store.url() => Some(0),
+                Ok(store) => Some(self.owners.add(&store, foreign.table, foreign.version, foreign.blake3)?),
+                Err(_) => None,
+            });
+        }
+        Ok(numbers)
+    }
+
+    /// Drops the owners that are not used, except those that the base version names. Gives the number of each kept owner in the
+    /// new manifest.
+    pub(in crate::table) async fn settle_owners(
+        &mut self,
+        used: impl IntoIterator<Item = u32>,
+        keeps_rows: bool,
+    ) -> BTreeMap<u32, u32> {
+        let inherited = self.base.iter().filter(|_| keeps_rows).map(|base| base.manifest().stores.len() as u32).sum::<u32>();
+        let mut kept: Vec<u32> = (1..=inherited).collect();
+        let used: BTreeSet<u32> = used.into_iter().filter(|owner| *owner > inherited).collect();
+        kept.extend(used);
+        self.owners.keep(&kept).await;
+        kept.into_iter().zip(1..).collect()
+    }
+
+    /// The published version. It may follow the URLs that its base may follow, and those of the change's owners.
+    pub(in crate::table) fn made(&self, manifest: Manifest, hash: Hash) -> Table {
+        let owners = (1..=self.owners.len() as u32).filter_map(|number| self.owners.store(number));
+        let base = self.base.iter().flat_map(Table::allowed).cloned();
+        Table::of(self.store.clone(), manifest, hash, base.chain(owners.map(|store| store.url().to_owned())).collect())
+    }
+
+    /// The manifest of the next version, still with the content of the base.
+    pub(in crate::table) fn child(&self) -> Result<Manifest> {
+        let base = self.base.as_ref().ok_or_else(|| Error::internal("a child of no version"))?;
+        Ok(Manifest {
+            version: base.version() + 1,
+            parent: Some(Parent { version: base.version(), blake3: base.manifest_hash() }),
+            commit_id: self.commit_id,
+            stores: self.owners.stores(),
+            ..base.manifest().clone()
+        })
+    }
+}
+
+/// A column group of a segment whose blocks can be reused.
+struct StoredGroup<'a> {
+    source: &'a Table,
+    /// The number of each of the source's owners among those of the change.
+    numbers: &'a [Option<u32>],
+    types: Vec<ColumnType>,
+    segment: &'a Segment,
+    group: &'a GroupSegment,
+}
+
+/// The column groups of a version whose layouts were not seen in other versions.
+fn new_groups<'a>(
+    source: &'a Table,
+    numbers: &'a [Option<u32>],
+    seen: &mut BTreeSet<(Hash, Hash, &'a [Option<u32>])>,
+) -> Vec<StoredGroup<'a>> {
+    let mut new = Vec::new();
+    for segment in &source.manifest().segments {
+        for (described, group) in source.schema().groups().iter().zip(&segment.groups) {
+            if seen.insert((group.layout.blake3, group.hashes.blake3, numbers)) {
+                let columns = described.columns.iter().filter_map(|id| source.schema().column(*id));
+                let types = columns.map(|column| column.ty.clone()).collect();
+                new.push(StoredGroup { source, numbers, types, segment, group });
+            }
+        }
+    }
+    new
+}
+
+impl StoredGroup<'_> {
+    async fn read(&self) -> Result<(Vec<LayoutRun>, Vec<Hash>)> {
+        let layout = self.source.object("layout", &self.group.layout).await?;
+        let stores = self.source.manifest().stores.len();
+        let runs = read_layout(layout, self.types.len(), self.segment.rows, stores)?;
+        Ok((runs, read_hashes(self.source.object("hashes", &self.group.hashes).await?, self.group.blocks)?))
+    }
+}
+
+/// Sets `continues` of each segment: whether its first row continues the last sequence of the segment before. Needed where the
+/// segments come from different writers.
+///
+/// # Errors
+/// `Invalid` where a sequence comes back.
+pub(in crate::table) async fn join_sequences(store: &Store, manifest: &mut Manifest) -> Result<()> {
+    let mut tracker = SequenceTracker::new(&manifest.schema);
+    let table = Table::of(store.clone(), manifest.clone(), Hash::of(b""), Vec::new());
+    for number in 0..manifest.segments.len() {
+        let starts = follow(&table, number, &mut tracker).await?;
+        manifest.segments[number].continues = !starts;
+    }
+    Ok(())
+}
+
+/// Feeds the rows of a segment to the tracker; gives whether the first row starts a sequence.
+pub(in crate::table) async fn follow(table: &Table, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
+    let manifest = table.manifest();
+    let segment: &Segment = &manifest.segments[number];
+    let bytes = table.object("index", &segment.index).await?;
+    let mut first = None;
+    for batch in index_reader(bytes, &manifest.schema, segment.rows)? {
+        let starts = tracker.push(&batch?)?;
+        first.get_or_insert(starts.first() == Some(&0));
+    }
+    Ok(first.unwrap_or(true))
+}
+
+/// The lineage of a version: what made it.
+pub(in crate::table) fn lineage(operation: &str, mut more: BTreeMap<String, Value>) -> Result<Value> {
+    more.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
+    more.insert("operation".to_owned(), operation.into());
+    serde_json::to_value(more).map_err(|error| Error::internal(error.to_string()))
+}

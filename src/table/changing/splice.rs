@@ -1,0 +1,386 @@
+//! A version without some rows, or with other values in some rows of one column group. Blocks without such rows stay where they
+//! are; of those with some, the rows that stay are cut into blocks again, until a block ends where one ended before.
+//!
+//! Wide rows have a block each: deleting them writes layouts and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema as ArrowSchema};
+use arrow_select::{filter::filter_record_batch, interleave::interleave};
+use serde_json::Value;
+
+use super::session::{Session, lineage};
+use crate::{
+    commit::{self, SegmentIndex},
+    error::{Error, Result, counted},
+    format::{ColumnBytes, GroupSegment, LayoutRun, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
+    id::Hash,
+    schema::ColumnId,
+    table::table::Table,
+    write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
+};
+
+/// What becomes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Row {
+    Deleted,
+    /// Has the values of this row of the patch.
+    Patched(usize),
+}
+
+/// A block of a segment as it was, or one that was written.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    Kept(usize, usize),
+    Written(usize, usize),
+}
+
+impl Table {
+    /// A version without these rows. Wide rows, which have a block each, vanish from the layouts; of blocks of several rows the
+    /// others are written anew. The chunks stay as they are.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
+    /// # let schema = Schema::builder().index("id", "i64").group("square", [("square.side", "i64")]).build()?;
+    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?;
+    /// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("square.side", column())])?).await?;
+    /// # let table = writer.commit([partition.finish().await?]).await?;
+    /// let rest = table.delete([0, 1, 2], WriteOptions::default()).await?;
+    /// assert_eq!((rest.version(), rest.rows(), table.rows()), (2, 7, 10));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Invalid` for a row outside the table; `Conflict` where another writer changed these rows; `Corrupt`; errors of the
+    /// store.
+    pub async fn delete(&self, rows: impl IntoIterator<Item = u64>, options: WriteOptions) -> Result<Self> {
+        let edits: BTreeMap<u64, Row> = rows.into_iter().map(|row| (row, Row::Deleted)).collect();
+        self.check_rows(&edits)?;
+        let said = BTreeMap::from([("rows_deleted".to_owned(), Value::from(edits.len()))]);
+        let groups: Vec<usize> = (0..self.schema().groups().len()).collect();
+        Splice { base: self, edits, patch: None, groups, options }.commit("delete", said).await
+    }
+
+    /// A version in which some rows have other values in columns of one group: `patch` has those columns and the key, index
+    /// columns `on` that find the rows.
+    ///
+    /// # Errors
+    /// `Invalid` for keys that the table does not have, or has twice, and columns that are in several groups or none;
+    /// `Conflict` where another writer changed this group; `Corrupt`; errors of the store.
+    pub async fn patch(&self, on: &[&str], patch: &RecordBatch, options: WriteOptions) -> Result<Self> {
+        let found = self.rows_by_key(on, patch).await?;
+        let mut edits = BTreeMap::new();
+        for (number, row) in found.into_iter().enumerate() {
+            let row =
+                row.ok_or_else(|| Error::invalid(format!("row {number} of the patch: its key {on:?} is not in the table")))?;
+            if edits.insert(row, Row::Patched(number)).is_some() {
+                return Err(Error::invalid(format!("row {number} of the patch: its key {on:?} is there twice")));
+            }
+        }
+        let schema = self.schema();
+        let (mut columns, mut groups) = (Vec::new(), BTreeSet::new());
+        for (field, array) in
+            patch.schema().fields().iter().zip(patch.columns()).filter(|(field, _)| !on.contains(&field.name().as_str()))
+        {
+            let column =
+                schema.column_named(field.name()).ok_or_else(|| Error::not_found(format!("no column `{}`", field.name())))?;
+            let place = |error: Error| error.at(format!("column `{}`", column.name));
+            let valid = schema.groups().iter().enumerate();
+            let valid = valid.filter(|(_, group)| group.columns.contains(&column.id) && !group.masked.contains(&column.id));
+            let valid: Vec<usize> = valid.map(|(number, _)| number).collect();
+            match valid.as_slice() {
+                [one] => groups.extend([*one]),
+                [] => return Err(place(Error::invalid("an index column cannot be patched; write the rows anew"))),
+                _ => return Err(place(Error::invalid("it is in several column groups; replace one of them instead"))),
+            }
+            columns.push((column.id, canonical_array(&column.ty, array).map_err(place)?));
+        }
+        let groups: Vec<usize> = groups.into_iter().collect();
+        let [group] = groups.as_slice() else {
+            return Err(Error::invalid(format!("a patch of {} column groups, expected one", groups.len())));
+        };
+        let said = BTreeMap::from([
+            ("group".to_owned(), Value::from(schema.groups()[*group].name.clone())),
+            ("rows_patched".to_owned(), edits.len().into()),
+        ]);
+        Splice { base: self, edits, patch: Some(columns), groups, options }.commit("patch", said).await
+    }
+
+    fn check_rows(&self, edits: &BTreeMap<u64, Row>) -> Result<()> {
+        match edits.last_key_value() {
+            Some((row, _)) if *row >= self.rows() => Err(Error::invalid(format!("row {row} is outside 0..{}", self.rows()))),
+            _ => Ok(()),
+        }
+    }
+}
+
+struct Splice<'a> {
+    base: &'a Table,
+    edits: BTreeMap<u64, Row>,
+    patch: Option<Vec<(ColumnId, ArrayRef)>>,
+    groups: Vec<usize>,
+    options: WriteOptions,
+}
+
+impl Splice<'_> {
+    async fn commit(self, operation: &str, mut said: BTreeMap<String, Value>) -> Result<Table> {
+        let session = Session::change(self.base, true, self.options.allow_unpinned).await?;
+        let mut manifest = session.child()?;
+        let (mut segments, mut bytes): (Vec<Segment>, u64) = Default::default();
+        let mut tracker = SequenceTracker::new(self.base.schema());
+        let is_delete = self.patch.is_none();
+        for segment in &self.base.manifest().segments {
+            let range = segment.first_row..segment.first_row + segment.rows;
+            let edits: BTreeMap<u64, Row> =
+                self.edits.range(range.clone()).map(|(row, edit)| (row - segment.first_row, *edit)).collect();
+            let mut groups = segment.groups.clone();
+            if !edits.is_empty() && (!is_delete || (edits.len() as u64) < segment.rows) {
+                for number in &self.groups {
+                    let (written, new_bytes) = self.group(segment, *number, &edits).await?;
+                    let identity = (1..=self.base.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
+                    groups[*number] = commit::put_group(&session.store, written, &identity).await?;
+                    bytes += new_bytes + groups[*number].layout.bytes + groups[*number].hashes.bytes;
+                }
+            }
+            if !is_delete {
+                segments.push(Segment { groups, ..segment.clone() });
+                continue;
+            }
+            // The index of the rows that stay; segments behind one that lost rows may begin another sequence than before.
+            let first_row = segments.last().map_or(0, |last| last.first_row + last.rows);
+            let index = self.base.object("index", &segment.index).await?;
+            let mut writer = SegmentIndex::new(self.base.schema())?;
+            let mut row = 0;
+            for batch in index_reader(index, self.base.schema(), segment.rows)? {
+                let batch = batch?;
+                let stays = |place: usize| !edits.contains_key(&(row + place as u64));
+                let mask: BooleanArray = (0..batch.num_rows()).map(|place| Some(stays(place))).collect();
+                row += batch.num_rows() as u64;
+                let kept = filter_record_batch(&batch, &mask).map_err(|error| Error::internal(error.to_string()))?;
+                if kept.num_rows() > 0 {
+                    writer.push(&kept, &mut tracker)?;
+                }
+            }
+            if writer.rows() > 0 {
+                let kept = writer.finish(&session.store, first_row, groups).await?;
+                bytes += if kept.index == segment.index { 0 } else { kept.index.bytes };
+                segments.push(kept);
+            }
+        }
+        said.insert("bytes_added".to_owned(), bytes.into());
+        manifest.segments = segments;
+        manifest.lineage = lineage(operation, said)?;
+        session.publish(manifest).await
+    }
+
+    /// A column group of a segment with its edits, and the bytes of new chunks.
+    async fn group(&self, segment: &Segment, number: usize, edits: &BTreeMap<u64, Row>) -> Result<(WrittenGroup, u64)> {
+        let base = self.base;
+        let group = &base.schema().groups()[number];
+        let stored = &segment.groups[number];
+        let layout = base.object("layout", &stored.layout).await?;
+        let runs = read_layout(layout, group.columns.len(), segment.rows, base.manifest().stores.len())?;
+        let hashes = read_hashes(base.object("hashes", &stored.hashes).await?, stored.blocks)?;
+        // Every block: its run, its number there, its rows.
+        let mut blocks: Vec<(usize, usize, std::ops::Range<u64>)> = Vec::new();
+        let mut row = 0;
+        for (run_number, run) in runs.iter().enumerate() {
+            for (block, rows) in run.block_rows.iter().enumerate() {
+                blocks.push((run_number, block, row..row + u64::from(rows)));
+                row += u64::from(rows);
+            }
+        }
+        if blocks.len() != hashes.len() {
+            return Err(Error::corrupt(format!(
+                "column group `{}`: {} of {}",
+                group.name,
+                counted(hashes.len(), "hash"),
+                counted(blocks.len(), "block")
+            )));
+        }
+        let sequences = base.sequences().await?;
+        let starts_at =
+            |row: u64| sequences.around(segment.first_row + row).is_some_and(|rows| rows.start == segment.first_row + row);
+        // What is written of the rows between kept blocks: (position in `pieces`, rows).
+        let mut writer = GroupsWriter::new(base.store().clone(), base.schema(), [number], &self.options_of_base(), None)?;
+        let (mut pieces, mut written_rows): (Vec<Option<Piece>>, Vec<(usize, u64)>) = Default::default();
+        let mut next = 0;
+        let mut gone = Gone::default();
+        while let Some((run, block, rows)) = blocks.get(next) {
+            if edits.range(rows.clone()).next().is_none() {
+                pieces.push(Some(Piece::Kept(*run, *block)));
+                next += 1;
+                continue;
+            }
+            let mut count = 0;
+            // To the end of a block that both have: where the next one starts a sequence, every block ends.
+            while let Some((run, block, rows)) = blocks.get(next) {
+                gone.add(&runs[*run], *block);
+                let stay: Vec<u64> = rows.clone().filter(|row| edits.get(row) != Some(&Row::Deleted)).collect();
+                if !stay.is_empty() {
+                    let batch = self.rows_of(segment, number, &stay, edits).await?;
+                    // A block never crosses a sequence, and what is open ends before the next one.
+                    let starts = vec![false; stay.len()];
+                    count += stay.len() as u64;
+                    writer.append(&batch, &starts).await?;
+                }
+                next += 1;
+                let ends = blocks.get(next).is_none_or(|(_, _, rows)| starts_at(rows.start));
+                if writer.is_between_blocks() || ends {
+                    break;
+                }
+            }
+            if count > 0 {
+                writer.end_block()?;
+                written_rows.push((pieces.len(), count));
+                pieces.push(None);
+            }
+        }
+        let (written, sharing) = writer.finish().await?;
+        let written = written.into_iter().next().ok_or_else(|| Error::internal("nothing was written"))?;
+        let columns = gone.out_of(stored, &written.columns);
+        let kept_blocks: BTreeMap<(usize, usize), Hash> =
+            blocks.iter().zip(&hashes).map(|((run, block, _), hash)| ((*run, *block), *hash)).collect();
+        let spliced = spliced(&runs, &kept_blocks, &written, &pieces, &written_rows)?;
+        Ok((WrittenGroup { columns, ..spliced }, sharing.new_bytes))
+    }
+
+    /// Cut as the table is; nothing is looked up, since what is written is known to be new.
+    fn options_of_base(&self) -> WriteOptions {
+        WriteOptions { cuts: self.base.manifest().cuts, ..self.options.clone() }
+    }
+
+    /// Some rows of a group with their edits, in every column of it.
+    async fn rows_of(&self, segment: &Segment, number: usize, rows: &[u64], edits: &BTreeMap<u64, Row>) -> Result<RecordBatch> {
+        let schema = self.base.schema();
+        let ids = &schema.groups()[number].columns;
+        let positions: Vec<u64> = rows.iter().map(|row| segment.first_row + row).collect();
+        let found = self.base.row_loader().only(ids).take(&positions).await?;
+        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+        for id in ids {
+            let column = schema.column(*id).ok_or_else(|| Error::internal(format!("no column {}", id.0)))?;
+            let held = found.column(&column.name)?;
+            let patched = self.patch.iter().flatten().find(|(patched, _)| patched == id);
+            let array = match patched {
+                None => ArrayRef::clone(held),
+                Some((_, patch)) => {
+                    let from = rows.iter().enumerate().map(|(place, row)| match edits.get(row) {
+                        Some(Row::Patched(number)) => (1, *number),
+                        _ => (0, place),
+                    });
+                    let from: Vec<(usize, usize)> = from.collect();
+                    let mixed = interleave(&[held.as_ref() as &dyn Array, patch.as_ref()], &from);
+                    mixed.map_err(|error| Error::invalid(format!("column `{}`: {error}", column.name)))?
+                }
+            };
+            fields.push(Field::new(&column.name, array.data_type().clone(), true));
+            arrays.push(array);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let batch = RecordBatch::try_new_with_options(ArrowSchema::new(fields).into(), arrays, &options);
+        batch.map_err(|error| Error::internal(error.to_string()))
+    }
+}
+
+/// What the blocks that are not kept took.
+#[derive(Debug, Default)]
+struct Gone {
+    rows: u64,
+    bytes: u64,
+    /// Stored bytes of each page, as far as layouts tell them.
+    pages: Vec<u64>,
+    untold: u64,
+}
+
+impl Gone {
+    fn add(&mut self, run: &LayoutRun, block: usize) {
+        self.rows += u64::from(run.block_rows.get(block));
+        let bytes = 8 * u64::from(run.lengths.get(block));
+        self.bytes += bytes;
+        self.pages.resize(run.chains.len(), 0);
+        let lengths: Option<Vec<u64>> =
+            (0..run.chains.len()).map(|page| run.page_range(block, page).map(|range| range.end - range.start)).collect();
+        match lengths {
+            Some(lengths) => self.pages.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += length),
+            None => self.untold += bytes,
+        }
+    }
+
+    /// What the columns take without them and with what was written. Where layouts do not tell page lengths, and for the
+    /// canonical form, the blocks are taken for average ones.
+    fn out_of(&self, stored: &GroupSegment, written: &[ColumnBytes]) -> Vec<ColumnBytes> {
+        let share = |sum: u64, part: u64, whole: u64| (u128::from(sum) * u128::from(part) / u128::from(whole.max(1))) as u64;
+        let columns = stored.columns.iter().enumerate().map(|(page, before)| {
+            let untold = share(before.stored, self.untold, stored.stored_bytes);
+            let told = self.pages.get(page).copied().unwrap_or(0);
+            let new = written.get(page).copied().unwrap_or_default();
+            ColumnBytes {
+                stored: before.stored.saturating_sub(told + untold) + new.stored,
+                logical: before.logical.saturating_sub(share(before.logical, self.bytes, stored.stored_bytes)) + new.logical,
+            }
+        });
+        columns.collect()
+    }
+}
+
+/// The runs and hashes of kept and written blocks in row order.
+fn spliced(
+    runs: &[LayoutRun],
+    hashes: &BTreeMap<(usize, usize), Hash>,
+    written: &WrittenGroup,
+    pieces: &[Option<Piece>],
+    written_rows: &[(usize, u64)],
+) -> Result<WrittenGroup> {
+    let mut new_blocks = written
+        .runs
+        .iter()
+        .enumerate()
+        .flat_map(|(number, run)| (0..run.lengths.len()).map(move |block| (number, block, run.block_rows.get(block))))
+        .zip(&written.hashes);
+    let rows_at: BTreeMap<usize, u64> = written_rows.iter().copied().collect();
+    let (mut all, mut out): (Vec<Piece>, WrittenGroup) = Default::default();
+    for (place, piece) in pieces.iter().enumerate() {
+        match piece {
+            Some(Piece::Kept(run, block)) => {
+                all.push(Piece::Kept(*run, *block));
+                out.hashes.push(*hashes.get(&(*run, *block)).ok_or_else(|| Error::internal("a block without a hash"))?);
+            }
+            _ => {
+                let mut left = rows_at.get(&place).copied().unwrap_or(0);
+                while left > 0 {
+                    let ((run, block, rows), hash) =
+                        new_blocks.next().ok_or_else(|| Error::internal("fewer blocks than rows"))?;
+                    left = left.checked_sub(u64::from(rows)).ok_or_else(|| Error::internal("a block across a kept one"))?;
+                    all.push(Piece::Written(run, block));
+                    out.hashes.push(*hash);
+                }
+            }
+        }
+    }
+    let mut next = 0;
+    while let Some(first) = all.get(next) {
+        let start = next;
+        next += 1;
+        while all.get(next).is_some_and(|piece| match (first, piece) {
+            (Piece::Kept(run, block), Piece::Kept(other, here)) | (Piece::Written(run, block), Piece::Written(other, here)) => {
+                run == other && *here == block + (next - start)
+            }
+            _ => false,
+        }) {
+            next += 1;
+        }
+        let (run, block) = match first {
+            Piece::Kept(run, block) => (&runs[*run], *block),
+            Piece::Written(run, block) => (&written.runs[*run], *block),
+        };
+        out.runs.push(run.slice(block..block + (next - start))?);
+    }
+    Ok(out)
+}

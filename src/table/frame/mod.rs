@@ -1,0 +1,7 @@
+//! The index of a table as a frame: selections, merges with the indexes of other tables, and splits.
+
+pub(in crate::table) mod index;
+pub(in crate::table) mod merge;
+pub(in crate::table) mod splits;
+
+pub use index::Index;

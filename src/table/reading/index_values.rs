@@ -1,0 +1,93 @@
+//! Index columns beside the columns of groups: a loader gives the values that a table has for the rows that it reads.
+//!
+//! The values come from the table, not from a frame: windows reach rows that a filter took out of the frame.
+
+use std::sync::{Arc, PoisonError};
+
+use arrow_array::{ArrayRef, UInt64Array, new_empty_array};
+use arrow_select::{concat::concat, take::take};
+use bytes::Bytes;
+use futures::FutureExt;
+
+use super::source::Source;
+use crate::{
+    error::{Error, Result},
+    format::index_columns_reader,
+    offload::{Stop, offload_large},
+    schema::{self, ColumnId, ColumnPattern, ColumnType},
+    table::table::Table,
+};
+
+impl Table {
+    /// The values of an index column in every row, kept once a read asked for them.
+    async fn index_values(&self, id: ColumnId) -> Result<ArrayRef> {
+        let held = Arc::clone(self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default());
+        let table = self.clone();
+        let load = || {
+            async move {
+                let objects = table.index_objects().await?;
+                offload_large(table.index_work(&objects, 1), move |stop| table.index_column(objects, id, stop)).await
+            }
+            .boxed()
+        };
+        held.get_or_load(load).await
+    }
+
+    /// Decodes one index column of all segments.
+    pub(in crate::table) fn index_column(&self, objects: Vec<Bytes>, id: ColumnId, stop: &Stop) -> Result<ArrayRef> {
+        let schema = &self.manifest().schema;
+        let found = schema.index().enumerate().find(|(_, column)| column.id == id);
+        let (place, column) = found.ok_or_else(|| Error::internal(format!("no index column {}", id.0)))?;
+        let mut arrays = Vec::new();
+        for (object, segment) in objects.into_iter().zip(&self.manifest().segments) {
+            for batch in index_columns_reader(object, schema, segment.rows, &[place])? {
+                stop.check()?;
+                arrays.extend(batch?.columns().first().cloned());
+            }
+        }
+        if arrays.is_empty() {
+            return Ok(new_empty_array(&column.ty.arrow()));
+        }
+        let arrays: Vec<&dyn arrow_array::Array> = arrays.iter().map(AsRef::as_ref).collect();
+        concat(&arrays).map_err(|error| Error::unsupported(format!("index column `{}`: {error}", column.name)))
+    }
+}
+
+impl Source {
+    /// An index column at rows of the table; null where there is none.
+    pub(in crate::table) async fn index_at(&self, id: ColumnId, rows: &[Option<u64>]) -> Result<ArrayRef> {
+        let values = self.table.index_values(id).await?;
+        let rows = UInt64Array::from(rows.to_vec());
+        let failed = |error| Error::internal(format!("index rows: {error}"));
+        offload_large(8 * rows.len(), move |_| take(&values, &rows, None).map_err(failed)).await
+    }
+
+    /// The type of an index column.
+    pub(in crate::table) fn index_type(&self, id: ColumnId) -> Option<ColumnType> {
+        self.table.schema().column(id).map(|column| column.ty.clone())
+    }
+}
+
+/// The places of the group columns, and those of the index columns, that any of the patterns matches. A pattern means index
+/// columns only where no group column matches it: `*` stays what it is for loaders, all that is stored in groups.
+///
+/// # Errors
+/// `NotFound` for a pattern that matches nothing, naming the nearest column; `Invalid` for a malformed one.
+pub(in crate::table) fn select<P: AsRef<str>>(
+    names: &[&str],
+    index: &[&str],
+    patterns: impl IntoIterator<Item = P>,
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    let (mut of_groups, mut of_index) = (Vec::new(), Vec::new());
+    for text in patterns {
+        let text = text.as_ref();
+        let pattern: ColumnPattern = text.parse()?;
+        let is_among = |names: &[&str]| names.iter().any(|name| pattern.matches(name));
+        match (is_among(names), is_among(index)) {
+            (true, _) => of_groups.push(text.to_owned()),
+            (false, true) => of_index.push(text.to_owned()),
+            (false, false) => return Err(Error::not_found(schema::no_match(text, names.iter().chain(index).copied()))),
+        }
+    }
+    Ok((schema::select(names, index, of_groups)?, schema::select(index, &[], of_index)?))
+}

@@ -1,0 +1,693 @@
+//! Loads rows and windows: positions and columns in, Arrow out.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, OnceLock},
+};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
+use arrow_select::interleave::interleave;
+use futures::future::{join, join_all, try_join_all};
+
+use super::{
+    index_values,
+    rows::{Row, Rows},
+    source::{GroupPages, Slots, Source, SourcePart},
+    windows::Windows,
+};
+use crate::{
+    error::{Error, Result},
+    offload::{Stop, offload, yield_now},
+    once::Once,
+    read::{Coalesce, Edge, Explain, Kept, KeptBlocks, Window, window},
+    schema::{self, ColumnId, ColumnType},
+    table::table::Table,
+};
+
+/// Reads rows of a table, or of several that were merged: by position in a frame, or by table row.
+///
+/// A loader is a plain value: cheap to clone, shared by threads, and free of polars once it is made.
+///
+/// Reads of one loader and its clones help each other, also where they run at the same time: what a remote store is asked for by one
+/// of them is not asked for again by another.
+///
+/// A call of about a millisecond of work or less on local files, or on blocks that were kept, is done on the thread that polls it.
+/// More work is done by other threads, and the executor goes on meanwhile. Dropping a future ends its read: no more requests are
+/// sent for it, and other threads stop at the next block. No read needs a tokio runtime, unless its store does.
+#[derive(Clone, Debug)]
+pub struct RowLoader {
+    /// Set from the beginning, but for the loader of a view, whose first read sets it.
+    sources: Arc<Once<Arc<[Source]>>>,
+    view: Option<Table>,
+    len: u64,
+    columns: Vec<Wanted>,
+    /// Those that [`RowLoader::columns`] chooses from: the columns of groups, and those of the index.
+    every: Arc<[Wanted]>,
+    every_index: Arc<[Wanted]>,
+    edge: Edge,
+    coalesce: Option<Coalesce>,
+    kept: Arc<KeptBlocks>,
+    /// Made by the first read, and again where columns or costs change: small rows are read in less time.
+    prepared: Arc<OnceLock<Prepared>>,
+}
+
+/// What every read of all wanted columns has in common.
+#[derive(Clone, Debug)]
+struct Prepared {
+    /// For each source the groups read, and the wanted pages of each.
+    groups: Vec<Vec<GroupPages>>,
+    /// The columns that come out.
+    schema: SchemaRef,
+    types: Arc<[ColumnType]>,
+}
+
+/// A column to be read, and where it is: in one source, or, where tables stand one below the other, in one of several.
+#[derive(Clone, Debug)]
+struct Wanted {
+    name: String,
+    ty: ColumnType,
+    origins: Vec<(usize, ColumnId)>,
+    /// Whether it is an index column.
+    of_index: bool,
+    /// Whether it has another type in a further source, as an index column of concatenated tables may.
+    is_mixed: bool,
+}
+
+impl Wanted {
+    /// Whether it is a group column of a source.
+    fn is_stored_in(&self, source: usize) -> bool {
+        !self.of_index && self.origins.iter().any(|(origin, _)| *origin == source)
+    }
+}
+
+/// Columns (numbers in [`RowLoader::columns`]) at rows.
+struct Part<'a> {
+    columns: Vec<usize>,
+    slots: &'a Slots,
+}
+
+/// What was read of a source: of a part (its number) a column.
+type Found = BTreeMap<(usize, ColumnId), ArrayRef>;
+
+/// Bytes of decoded blocks that a loader keeps by default.
+const KEEP: usize = 64 << 20;
+/// Positions that are looked up, or values that are assembled, on the calling thread at most: about a millisecond of work.
+const FEW: usize = 16 << 10;
+/// After so many windows, `get_windows` and `explain_windows` let other futures of the executor run.
+const WINDOWS_AT_ONCE: usize = 256;
+
+impl Table {
+    /// A loader of the table's rows by row number, columns all.
+    pub fn row_loader(&self) -> RowLoader {
+        RowLoader::of_table(self)
+    }
+}
+
+impl RowLoader {
+    pub(in crate::table) fn of_table(table: &Table) -> Self {
+        let Some(view) = table.view() else {
+            return Self::of_sources([Source::of_table(table, None)].into(), table.rows());
+        };
+        let columns = view.sources.iter().enumerate().flat_map(|(number, source)| {
+            source.columns.iter().map(move |column| (number, column.name.as_str(), column.id, source.type_of(column)))
+        });
+        // The tables behind the view are not open yet: their index columns have the types of the view's.
+        let types: HashMap<&str, &ColumnType> = table.schema().index().map(|column| (column.name.as_str(), &column.ty)).collect();
+        let index = view.sources.iter().enumerate().flat_map(|(number, source)| {
+            let typed = source.index.iter().filter_map(|column| Some((column, *types.get(column.name.as_str())?)));
+            typed.map(move |(column, ty)| (number, column.name.as_str(), column.id, ty.clone()))
+        });
+        let mut loader = Self::of_columns(columns, index, table.rows());
+        loader.view = Some(table.clone());
+        loader
+    }
+
+    /// The tables behind it; of a view only once [`RowLoader::bind`] has opened them.
+    fn sources(&self) -> &[Source] {
+        self.sources.get().map(|sources| &**sources).unwrap_or_default()
+    }
+
+    /// Opens the tables behind a view. Every read calls this first.
+    async fn bind(&self) -> Result<()> {
+        if let Some(view) = &self.view {
+            let view = view.clone();
+            self.sources.get_or_load(|| view.bound_sources()).await?;
+        }
+        Ok(())
+    }
+
+    /// A loader of `len` positions in these sources; their columns of one name have one type.
+    pub(in crate::table) fn of_sources(sources: Arc<[Source]>, len: u64) -> Self {
+        let columns = sources.iter().enumerate().flat_map(|(number, source)| {
+            let typed = source.columns.iter().filter_map(|(name, id)| source.type_of(*id).map(|ty| (name.as_str(), *id, ty)));
+            typed.map(move |(name, id, ty)| (number, name, id, ty))
+        });
+        let index = sources.iter().enumerate().flat_map(|(number, source)| {
+            let typed = source.index.iter().filter_map(|(name, id)| source.index_type(*id).map(|ty| (name.as_str(), *id, ty)));
+            typed.map(move |(name, id, ty)| (number, name, id, ty))
+        });
+        let loader = Self::of_columns(columns, index, len);
+        Self { sources: Arc::new(Once::from(sources)), ..loader }
+    }
+
+    /// A loader that has no sources yet: of the source, the name, the id and the type of each group column, and of each index
+    /// column.
+    fn of_columns<'a>(
+        groups: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>,
+        index: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>,
+        len: u64,
+    ) -> Self {
+        let columns = named(groups, false);
+        let (every, every_index) = (columns.clone().into(), named(index, true).into());
+        let (edge, coalesce, prepared) = (Edge::default(), None, Arc::default());
+        let kept = Arc::new(KeptBlocks::new(KEEP));
+        Self { sources: Arc::default(), view: None, len, columns, every, every_index, edge, coalesce, kept, prepared }
+    }
+
+    /// Reads only the columns that match any of the patterns: `lidar.*`, `*.jpeg`, `re:...`.
+    ///
+    /// A pattern that matches no group column chooses index columns: `timestamp`. They come before the others, with the values
+    /// that the tables have, also for rows of a window that a filter took out of the index.
+    ///
+    /// # Errors
+    /// `NotFound` for a pattern that matches nothing, naming the nearest column.
+    pub fn columns<P: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
+        let [names, index] = [&self.every, &self.every_index].map(|columns| columns.iter().map(|column| column.name.as_str()));
+        let (chosen, of_index) = index_values::select(&names.collect::<Vec<_>>(), &index.collect::<Vec<_>>(), patterns)?;
+        let of_index: Vec<Wanted> = of_index.into_iter().filter_map(|place| self.every_index.get(place).cloned()).collect();
+        if let Some(column) = of_index.iter().find(|column| column.is_mixed) {
+            return Err(Error::invalid(format!(
+                "index column `{}` has different types in the tables that were put together: read it from the frame",
+                column.name
+            )));
+        }
+        self.columns =
+            of_index.into_iter().chain(chosen.into_iter().filter_map(|place| self.every.get(place).cloned())).collect();
+        self.prepared = Arc::default();
+        Ok(self)
+    }
+
+    /// Reads only these columns of its one table.
+    pub(in crate::table) fn only(mut self, ids: &[ColumnId]) -> Self {
+        self.columns.retain(|column| column.origins.iter().any(|(_, id)| ids.contains(id)));
+        self.prepared = Arc::default();
+        self
+    }
+
+    /// What windows do where a sequence ends.
+    pub fn edge(mut self, edge: Edge) -> Self {
+        self.edge = edge;
+        self
+    }
+
+    /// When neighbouring ranges become one request; by default as each store is local or remote.
+    pub fn coalesce(mut self, coalesce: Coalesce) -> Self {
+        self.coalesce = Some(coalesce);
+        self.prepared = Arc::default();
+        self
+    }
+
+    /// How many bytes of decoded blocks are kept for later reads of this loader and its clones: 64 MiB unless said here, nothing
+    /// with 0. Small rows share a block; one of which a read gave some rows and not all is kept, checked and decoded, so that the
+    /// others cost neither. What is kept counts as read: [`RowLoader::explain`] leaves it out.
+    pub fn keep(mut self, bytes: usize) -> Self {
+        self.kept = Arc::new(KeptBlocks::new(bytes));
+        self
+    }
+
+    /// How many positions.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The names of the columns that are read, in their order.
+    pub fn column_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// The row at a position.
+    ///
+    /// # Errors
+    /// `Invalid` for a position outside, `Corrupt`, errors of the store.
+    pub async fn get_row(&self, position: u64) -> Result<Row> {
+        self.bind().await?;
+        Ok(Row::new(self.read(self.slots(&[position])?).await?))
+    }
+
+    /// The window around a position, inside its sequence of the unfiltered table, with a mask of the rows that exist: row
+    /// offsets (`-10..=0`, [`Offsets`](crate::Offsets)) or times ([`TimeOffsets`](crate::TimeOffsets)).
+    ///
+    /// # Errors
+    /// `Invalid` for a position outside, impossible offsets, a missing row under [`Edge::Error`], or columns of a table that was
+    /// joined by hand; `Corrupt`; errors of the store.
+    pub async fn get_rows<W>(&self, position: u64, window: W) -> Result<Rows>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.bind().await?;
+        let everything = self.every_column();
+        self.read(self.window_slots(position, &Window::try_from(window)?, &everything).await?).await
+    }
+
+    /// The windows around several positions, one behind the other. One plan: a block that many windows share is read and
+    /// decoded once.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_rows`].
+    pub async fn get_windows<W>(&self, positions: &[u64], window: W) -> Result<Windows>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.bind().await?;
+        let (slots, starts) = self.windows_slots(positions, &Window::try_from(window)?).await?;
+        Ok(Windows::new(self.read(slots).await?, starts))
+    }
+
+    /// The rows of the window around a position, by their numbers in the unfiltered table that the position is of; none where
+    /// the sequence has no row. No payload is read.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_rows`].
+    pub async fn window_rows<W>(&self, position: u64, window: W) -> Result<Vec<Option<u64>>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.bind().await?;
+        Ok(self.window_of(position, &Window::try_from(window)?, &[]).await?.1)
+    }
+
+    /// Windows of different columns around one position, such as ten lidar sweeps and one label: for each pair of pattern and
+    /// window its rows. One plan.
+    ///
+    /// ```no_run
+    /// # async fn example(loader: tetrys::RowLoader) -> tetrys::Result<()> {
+    /// use tetrys::Offsets;
+    /// let parts = [("lidar.*", Offsets::try_from(-9..=0)?), ("labels.*", Offsets::new([0])?)];
+    /// let [lidar, labels] = loader.get_parts(120, parts).await?.try_into().expect("one for each part");
+    /// assert_eq!((lidar.len(), labels.len()), (10, 1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_rows`] and [`RowLoader::columns`].
+    pub async fn get_parts<P: AsRef<str>, W>(&self, position: u64, parts: impl IntoIterator<Item = (P, W)>) -> Result<Vec<Rows>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.bind().await?;
+        let parts = self.part_slots(position, parts).await?;
+        self.read_parts(parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect()).await
+    }
+
+    /// The rows at these positions, in this order; they may repeat. One plan: each block is read and decoded once.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_row`].
+    pub async fn take(&self, positions: &[u64]) -> Result<Rows> {
+        self.bind().await?;
+        self.read(self.slots_of(positions).await?).await
+    }
+
+    /// What reading the window around a position costs; `0..=0` for the row alone.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_rows`].
+    pub async fn explain<W>(&self, position: u64, window: W) -> Result<Explain>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.explain_windows(&[position], window).await
+    }
+
+    /// What [`RowLoader::get_windows`] of these positions costs.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_windows`].
+    pub async fn explain_windows<W>(&self, positions: &[u64], window: W) -> Result<Explain>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.bind().await?;
+        let (slots, _) = self.windows_slots(positions, &Window::try_from(window)?).await?;
+        self.explain_parts(&[Part { columns: self.every_column(), slots: &slots }]).await
+    }
+
+    /// What [`RowLoader::get_parts`] costs.
+    ///
+    /// # Errors
+    /// As [`RowLoader::get_parts`].
+    pub async fn explain_of_parts<P: AsRef<str>, W>(
+        &self,
+        position: u64,
+        parts: impl IntoIterator<Item = (P, W)>,
+    ) -> Result<Explain>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.bind().await?;
+        let parts = self.part_slots(position, parts).await?;
+        let parts: Vec<Part<'_>> = parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect();
+        self.explain_parts(&parts).await
+    }
+
+    /// What [`RowLoader::take`] of these positions costs.
+    ///
+    /// # Errors
+    /// As [`RowLoader::take`].
+    pub async fn explain_take(&self, positions: &[u64]) -> Result<Explain> {
+        self.bind().await?;
+        self.explain_parts(&[Part { columns: self.every_column(), slots: &self.slots_of(positions).await? }]).await
+    }
+
+    async fn explain_parts(&self, parts: &[Part<'_>]) -> Result<Explain> {
+        let mut total = Explain::default();
+        for (number, source) in self.sources().iter().enumerate() {
+            let wanted = self.source_parts(number, parts);
+            if !wanted.is_empty() {
+                let groups = self.groups(number, parts)?;
+                let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
+                let plan = source.plan(wanted, &groups, self.coalesce, self.kept(number)).await?;
+                total = total.and(source.explain(plan.plan).await?);
+            }
+        }
+        Ok(total)
+    }
+
+    /// The columns that match any of the patterns.
+    fn select<P: AsRef<str>>(&self, columns: &[Wanted], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let tables = self.sources().iter().map(|source| &source.table).chain(&self.view);
+        let index: Vec<&str> = tables.flat_map(|table| table.schema().index()).map(|column| column.name.as_str()).collect();
+        schema::select(&names, &index, patterns)
+    }
+
+    fn every_column(&self) -> Vec<usize> {
+        (0..self.columns.len()).collect()
+    }
+
+    /// The rows at positions; those of many positions are found off the executor.
+    async fn slots_of(&self, positions: &[u64]) -> Result<Slots> {
+        if positions.len() <= FEW {
+            return self.slots(positions);
+        }
+        let (loader, positions) = (self.clone(), positions.to_vec());
+        offload(move |_| loader.slots(&positions)).await
+    }
+
+    fn slots(&self, positions: &[u64]) -> Result<Slots> {
+        for position in positions {
+            self.check(*position)?;
+        }
+        let rows = |source: &Source| positions.iter().map(|position| source.row_at(*position)).collect();
+        Ok(Slots { of: self.sources().iter().map(rows).collect() })
+    }
+
+    pub(in crate::table) fn check(&self, position: u64) -> Result<()> {
+        match position < self.len {
+            true => Ok(()),
+            false => Err(Error::invalid(format!("row {position} is outside 0..{}", self.len()))),
+        }
+    }
+
+    /// The first source that has a row at a position, and the rows of the window around it there; `columns` are read next.
+    async fn window_of(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<(usize, Vec<Option<u64>>)> {
+        self.check(position)?;
+        let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
+        let there = bases.filter_map(|(number, source)| source.row_at(position).map(|row| (number, source, row))).next();
+        let (base, source, row) =
+            there.ok_or_else(|| Error::invalid(format!("row {position} of the frame is in no table: a window needs a row")))?;
+        let sequences = match source.table.sequences_now() {
+            Some(sequences) => sequences,
+            // The layouts that the read will ask for come at the same time: one wait less.
+            None => {
+                let ahead = self.sources().iter().enumerate().map(|(number, source)| {
+                    let groups = self.choose_groups(number, columns).unwrap_or_default();
+                    source.table.layouts_ahead(groups.into_iter().map(|pages| pages.group()).collect::<Vec<_>>())
+                });
+                join(source.table.sequences(), join_all(ahead)).await.0?
+            }
+        };
+        let rows = match wanted {
+            Window::Rows(offsets) => window(&sequences, row, offsets, self.edge)?,
+            Window::Times(times) => {
+                let values = source.table.times(times.column()).await?;
+                let sequence = sequences.around(row).ok_or_else(|| Error::internal(format!("row {row} in no sequence")))?;
+                self.edge.apply(times.rows(&values, sequence.clone(), row)?, row, sequence)?
+            }
+        };
+        Ok((base, rows))
+    }
+
+    /// The rows of the window around a position, for these columns.
+    async fn window_slots(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<Slots> {
+        let (base, rows) = self.window_of(position, wanted, columns).await?;
+        let mut of = Vec::with_capacity(self.sources().len());
+        for (number, source) in self.sources().iter().enumerate() {
+            let merged = source.base == base;
+            if !merged && source.row_at(position).is_some() {
+                let reads = |column: &&Wanted| column.is_stored_in(number);
+                if let Some(column) = columns.iter().filter_map(|column| self.columns.get(*column)).find(reads) {
+                    return Err(source.no_join_map(&column.name));
+                }
+            }
+            of.push(match merged {
+                true => rows.iter().map(|row| row.and_then(|row| source.partner(row))).collect(),
+                false => vec![None; rows.len()],
+            });
+        }
+        Ok(Slots { of })
+    }
+
+    /// The windows around several positions, and where each of them starts.
+    async fn windows_slots(&self, positions: &[u64], window: &Window) -> Result<(Slots, Vec<usize>)> {
+        let (mut starts, columns) = (vec![0], self.every_column());
+        let mut all = Slots { of: vec![Vec::new(); self.sources().len()] };
+        for (number, position) in positions.iter().enumerate() {
+            if number % WINDOWS_AT_ONCE == WINDOWS_AT_ONCE - 1 {
+                yield_now().await;
+            }
+            all.extend(self.window_slots(*position, window, &columns).await?);
+            starts.push(all.len());
+        }
+        Ok((all, starts))
+    }
+
+    async fn part_slots<P: AsRef<str>, W>(
+        &self,
+        position: u64,
+        parts: impl IntoIterator<Item = (P, W)>,
+    ) -> Result<Vec<(Vec<usize>, Slots)>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        let mut found = Vec::new();
+        for (pattern, window) in parts {
+            let columns = self.select(&self.columns, [pattern])?;
+            let slots = self.window_slots(position, &Window::try_from(window)?, &columns).await?;
+            found.push((columns, slots));
+        }
+        Ok(found)
+    }
+
+    /// What each part wants of a source, with the number of the part; parts that want nothing of it are left out.
+    fn source_parts<'a>(&self, number: usize, parts: &[Part<'a>]) -> Vec<(usize, SourcePart<'a>)> {
+        let mut found = Vec::new();
+        for (place, part) in parts.iter().enumerate() {
+            let slots: &'a Slots = part.slots;
+            let lists = self.sources().get(number).and_then(|source| source.lists.as_ref());
+            let Some(rows) = slots.of.get(number).filter(|rows| rows.iter().any(Option::is_some)) else { continue };
+            let wanted = part.columns.iter().filter_map(|column| self.columns.get(*column)).filter(|column| !column.of_index);
+            let columns: Vec<ColumnId> =
+                wanted.flat_map(|column| &column.origins).filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
+            if !columns.is_empty() {
+                let rows = lists.map_or(Cow::Borrowed(rows.as_slice()), |lists| Cow::Owned(lists.rows_of(rows)));
+                found.push((place, SourcePart { columns, rows }));
+            }
+        }
+        found
+    }
+
+    /// The index columns that the parts want of a source: the number of the part, the column, and the rows.
+    fn index_parts<'a>(&self, number: usize, parts: &[Part<'a>]) -> Vec<(usize, ColumnId, &'a [Option<u64>])> {
+        let mut found = Vec::new();
+        for (place, part) in parts.iter().enumerate() {
+            let slots: &'a Slots = part.slots;
+            let Some(rows) = slots.of.get(number).filter(|rows| rows.iter().any(Option::is_some)) else { continue };
+            let wanted = part.columns.iter().filter_map(|column| self.columns.get(*column)).filter(|column| column.of_index);
+            let ids = wanted.flat_map(|column| &column.origins).filter(|(origin, _)| *origin == number).map(|(_, id)| *id);
+            found.extend(ids.map(|id| (place, id, rows.as_slice())));
+        }
+        found
+    }
+
+    /// What is kept of a source.
+    fn kept(&self, source: usize) -> Kept {
+        Kept { blocks: Arc::clone(&self.kept), source }
+    }
+
+    fn prepared(&self) -> Result<&Prepared> {
+        match self.prepared.get() {
+            Some(prepared) => Ok(prepared),
+            None => {
+                let groups = (0..self.sources().len()).map(|number| self.choose_groups(number, &self.every_column()));
+                let groups = groups.collect::<Result<Vec<_>>>()?;
+                let fields: Vec<_> = self.columns.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
+                let types = self.columns.iter().map(|column| column.ty.clone()).collect();
+                let prepared = Prepared { groups, schema: Arc::new(ArrowSchema::new(fields)), types };
+                Ok(self.prepared.get_or_init(|| prepared))
+            }
+        }
+    }
+
+    /// The groups of a source that hold what the parts want of it.
+    fn groups(&self, number: usize, parts: &[Part<'_>]) -> Result<Cow<'_, [GroupPages]>> {
+        if parts.iter().any(|part| part.columns.len() == self.columns.len()) {
+            return Ok(self.prepared()?.groups.get(number).map_or(Cow::Borrowed(&[]), |groups| Cow::Borrowed(groups)));
+        }
+        let columns: Vec<usize> = parts.iter().flat_map(|part| part.columns.iter().copied()).collect();
+        self.choose_groups(number, &columns).map(Cow::Owned)
+    }
+
+    fn choose_groups(&self, number: usize, columns: &[usize]) -> Result<Vec<GroupPages>> {
+        let wanted = columns.iter().filter_map(|column| self.columns.get(*column)).filter(|column| !column.of_index);
+        let wanted = wanted.flat_map(|column| &column.origins);
+        let ids: Vec<ColumnId> = wanted.filter(|(origin, _)| *origin == number).map(|(_, id)| *id).collect();
+        self.sources()[number].choose_groups(&ids, self.coalesce)
+    }
+
+    async fn read(&self, slots: Slots) -> Result<Rows> {
+        let mut rows = self.read_parts(vec![Part { columns: self.every_column(), slots: &slots }]).await?;
+        rows.pop().ok_or_else(|| Error::internal("a read without rows"))
+    }
+
+    async fn read_parts(&self, parts: Vec<Part<'_>>) -> Result<Vec<Rows>> {
+        let reads = self.sources().iter().enumerate().map(|(number, source)| {
+            let wanted = self.source_parts(number, &parts);
+            let groups = self.groups(number, &parts);
+            let of_index = self.index_parts(number, &parts);
+            async move {
+                let mut all = BTreeMap::new();
+                for (place, id, rows) in of_index {
+                    all.insert((place, id), source.index_at(id, rows).await?);
+                }
+                if wanted.is_empty() {
+                    return Ok(all);
+                }
+                let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
+                let found = source.read(source.plan(wanted, &groups?, self.coalesce, self.kept(number)).await?).await?;
+                all.extend(found.into_iter().map(|((part, id), array)| ((places[part], id), array)));
+                Ok::<_, Error>(all)
+            }
+        });
+        let found: Vec<Found> = try_join_all(reads).await?;
+        let values: usize = parts.iter().map(|part| part.slots.len().saturating_mul(part.columns.len())).sum();
+        if found.len() <= 1 || values <= FEW {
+            return self.all_rows(&parts, found, &Stop::default());
+        }
+        let loader = self.clone();
+        let parts: Vec<_> = parts.into_iter().map(|part| (part.columns, part.slots.clone())).collect();
+        offload(move |stop| {
+            let parts: Vec<_> = parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect();
+            loader.all_rows(&parts, found, stop)
+        })
+        .await
+    }
+
+    fn all_rows(&self, parts: &[Part<'_>], mut found: Vec<Found>, stop: &Stop) -> Result<Vec<Rows>> {
+        let rows = parts.iter().enumerate().map(|(place, part)| {
+            stop.check()?;
+            self.rows_of(place, part, &mut found)
+        });
+        rows.collect()
+    }
+
+    /// The rows of a part, from the arrays of all sources.
+    fn rows_of(&self, place: usize, part: &Part<'_>, found: &mut [Found]) -> Result<Rows> {
+        let len = part.slots.len();
+        let wanted: Vec<&Wanted> = part.columns.iter().filter_map(|column| self.columns.get(*column)).collect();
+        let mut arrays = Vec::with_capacity(wanted.len());
+        for column in &wanted {
+            let mut origins = Vec::with_capacity(column.origins.len());
+            for (source, id) in &column.origins {
+                if let Some(array) = found.get_mut(*source).and_then(|found| found.remove(&(place, *id))) {
+                    let lists = self.sources().get(*source).and_then(|source| source.lists.as_ref());
+                    let array = match (lists, part.slots.of.get(*source)) {
+                        (Some(lists), Some(slots)) => lists.arrays(slots, array)?,
+                        _ => array,
+                    };
+                    origins.push((*source, array));
+                }
+            }
+            let array = match origins.as_slice() {
+                [] => new_null_array(&column.ty.arrow(), len),
+                [(_, array)] => ArrayRef::clone(array),
+                several => one_below_the_other(several, part.slots)?,
+            };
+            debug_assert_eq!(array.len(), len);
+            arrays.push(array);
+        }
+        let (schema, types) = match wanted.len() == self.columns.len() {
+            true => self.prepared().map(|prepared| (Arc::clone(&prepared.schema), Arc::clone(&prepared.types)))?,
+            false => {
+                let fields: Vec<_> = wanted.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
+                (Arc::new(ArrowSchema::new(fields)), wanted.iter().map(|column| column.ty.clone()).collect())
+            }
+        };
+        let options = RecordBatchOptions::new().with_row_count(Some(len));
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
+        let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
+        if let [only] = part.slots.of.as_slice() {
+            return Ok(Rows::new(batch, types, only.clone()));
+        }
+        let there = |source: usize, row: usize| part.slots.of.get(source).and_then(|rows| rows.get(row)).copied().flatten();
+        let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
+        let bases: Vec<usize> = bases.map(|(number, _)| number).collect();
+        let rows = (0..len).map(|row| bases.iter().find_map(|base| there(*base, row))).collect();
+        let partners = wanted
+            .iter()
+            .map(|column| (0..len).map(|row| column.origins.iter().any(|(source, _)| there(*source, row).is_some())).collect());
+        Ok(Rows::new(batch, types, rows).with_partners(partners.collect()))
+    }
+}
+
+/// Columns by name, each with all of its origins; an origin of another type than the first is left out.
+fn named<'a>(columns: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>, of_index: bool) -> Vec<Wanted> {
+    let mut found: Vec<Wanted> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (number, name, id, ty) in columns {
+        if let Some(column) = places.get(name).and_then(|place| found.get_mut(*place)) {
+            match !of_index || column.ty == ty {
+                true => column.origins.push((number, id)),
+                false => column.is_mixed = true,
+            }
+        } else {
+            places.insert(name, found.len());
+            found.push(Wanted { name: name.to_owned(), ty, origins: vec![(number, id)], of_index, is_mixed: false });
+        }
+    }
+    found
+}
+
+/// A column of which each row is in one of several sources.
+fn one_below_the_other(origins: &[(usize, ArrayRef)], slots: &Slots) -> Result<ArrayRef> {
+    let there = |source: usize, row: usize| slots.of.get(source).and_then(|rows| rows.get(row)).is_some_and(Option::is_some);
+    let rows: Vec<(usize, usize)> =
+        (0..slots.len()).map(|row| (origins.iter().position(|(source, _)| there(*source, row)).unwrap_or(0), row)).collect();
+    let arrays: Vec<&dyn arrow_array::Array> = origins.iter().map(|(_, array)| array.as_ref()).collect();
+    interleave(&arrays, &rows).map_err(|error| Error::unsupported(format!("rows of several tables in one array: {error}")))
+}

@@ -1,0 +1,14 @@
+//! Rows and windows of a table: the loader, what it reads from, and what it gives.
+
+pub(in crate::table) mod index_values;
+pub(in crate::table) mod loader;
+pub(in crate::table) mod rows;
+pub(in crate::table) mod source;
+pub(in crate::table) mod streams;
+pub(in crate::table) mod times;
+pub(in crate::table) mod windows;
+
+pub use loader::RowLoader;
+pub use rows::{Element, Row, Rows, Tensor};
+pub(crate) use streams::more_than_nothing;
+pub use windows::Windows;

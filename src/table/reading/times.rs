@@ -1,0 +1,97 @@
+//! The times of a table's rows: one index column, kept once a window asked for it.
+
+use std::sync::{Arc, PoisonError};
+
+use arrow_array::{Array, ArrayRef, cast::AsArray, types};
+use arrow_schema::{DataType, TimeUnit};
+
+use crate::{
+    error::{Error, Result},
+    offload::offload_large,
+    read::Times,
+    schema::Column,
+    table::table::Table,
+};
+
+impl Table {
+    /// The values of an index column as times.
+    ///
+    /// # Errors
+    /// `NotFound` for no such index column, `Invalid` for one that has no times; as [`Table::layout`].
+    pub(in crate::table) async fn times(&self, name: &str) -> Result<Arc<Times>> {
+        let column = self.schema().index().find(|column| column.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
+            Error::not_found(format!("no index column `{name}`; there are: {}", names.join(", ")))
+        })?;
+        let held = self.inner.times.lock().unwrap_or_else(PoisonError::into_inner).get(&column.id).cloned();
+        if let Some(times) = held {
+            return Ok(times);
+        }
+        let objects = self.index_objects().await?;
+        let (table, of) = (self.clone(), column.clone());
+        let values =
+            offload_large(self.index_work(&objects, 1), move |stop| ticks(&of, &table.index_column(objects, of.id, stop)?));
+        let values = values.await?;
+        let sorted = self.schema().order_by().next().is_some_and(|first| first.id == column.id);
+        let times = Arc::new(Times::new(values, nanoseconds_per_tick(column), sorted));
+        self.inner.times.lock().unwrap_or_else(PoisonError::into_inner).insert(column.id, Arc::clone(&times));
+        Ok(times)
+    }
+}
+
+/// Of timestamps, durations and dates; of integers whose column says its `unit`.
+pub(in crate::table) fn nanoseconds_per_tick(column: &Column) -> Option<i64> {
+    let of_unit = |unit: &TimeUnit| match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    };
+    match column.ty.arrow() {
+        DataType::Timestamp(unit, _) | DataType::Duration(unit) => Some(of_unit(&unit)),
+        DataType::Date32 => Some(86_400_000_000_000),
+        _ => match column.properties.get("unit").and_then(serde_json::Value::as_str)? {
+            "s" => Some(1_000_000_000),
+            "ms" => Some(1_000_000),
+            "us" => Some(1_000),
+            "ns" => Some(1),
+            _ => None,
+        },
+    }
+}
+
+fn ticks(column: &Column, array: &ArrayRef) -> Result<Vec<Option<i64>>> {
+    macro_rules! integers {
+        ($($arrow:ty),*) => {$(
+            if let Some(array) = array.as_primitive_opt::<$arrow>() {
+                let value = |value| i64::try_from(value).map_err(|_| {
+                    Error::unsupported(format!("index column `{}`: {value} as a time, at most 2^63 - 1", column.name))
+                });
+                return array.iter().map(|found| found.map(value).transpose()).collect();
+            }
+        )*};
+    }
+    match array.data_type() {
+        DataType::Timestamp(..) | DataType::Duration(_) => {
+            let data = array.to_data();
+            let values = data.buffer::<i64>(0);
+            return Ok((0..array.len()).map(|row| values.get(row).copied().filter(|_| array.is_valid(row))).collect());
+        }
+        DataType::Date32 => {
+            let days = array.as_primitive::<types::Date32Type>();
+            return Ok(days.iter().map(|day| day.map(i64::from)).collect());
+        }
+        _ => {}
+    }
+    integers!(
+        types::Int8Type,
+        types::Int16Type,
+        types::Int32Type,
+        types::Int64Type,
+        types::UInt8Type,
+        types::UInt16Type,
+        types::UInt32Type,
+        types::UInt64Type
+    );
+    Err(Error::invalid(format!("index column `{}` is {}: it has no times", column.name, column.ty)))
+}

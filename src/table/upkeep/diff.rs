@@ -1,0 +1,487 @@
+//! What differs between two tables or versions: rows added, removed and changed, told by index columns and logical block hashes.
+//! No payload is read: a row's blocks are known by their hashes (`format-spec/canonical.md#logical-block-hash`), whatever codec,
+//! chunk or table they are stored in. Where rows share blocks, `diff_rows.rs` reads them when it is asked to.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fmt,
+    sync::Arc,
+};
+
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
+use futures::future::{try_join, try_join_all};
+use serde::Serialize;
+use twox_hash::XxHash3_64;
+
+use super::diff_rows::{self, Doubts, Origin};
+use crate::{
+    error::{Error, Result, counted},
+    format::read_hashes,
+    offload::{Stop, offload},
+    schema::{Column, Schema},
+    table::{lists::Lists, reading::source::NO_ROW, table::Table},
+};
+
+/// What differs between two tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Diff {
+    /// The columns by which rows are told apart; none where they are by their number.
+    pub keys: Vec<String>,
+    /// Rows of the first and of the second table.
+    pub rows: [u64; 2],
+    /// Rows of the second whose key the first does not have.
+    pub added: Vec<u64>,
+    /// Rows of the first whose key the second does not have.
+    pub removed: Vec<u64>,
+    /// Rows of the second whose key the first has, and that differ in the index or in some group; where [`Diff::is_exact`] is
+    /// false, some of them may be the same.
+    pub changed: Vec<u64>,
+    /// Rows that are the same in both.
+    pub unchanged: u64,
+    /// Index columns of both: in how many of the rows with equal keys they differ. Keys are left out.
+    pub index: Vec<ColumnDiff>,
+    /// Column groups of both.
+    pub groups: Vec<GroupDiff>,
+    /// Columns of the second alone, with their types.
+    pub columns_added: Vec<(String, String)>,
+    /// Columns of the first alone, with their types; one whose type changed is here and among the added.
+    pub columns_removed: Vec<(String, String)>,
+    /// Columns of both that were not compared, since the groups that they are in have other columns, or other names.
+    pub not_compared: Vec<String>,
+    /// Bytes of index, layout and hashes that were looked at.
+    pub bytes_read: u64,
+    /// Bytes of payload that were read; none but by [`Table::diff_exact`].
+    pub payload_bytes: u64,
+}
+
+impl Diff {
+    /// Whether the changed rows are known to differ, and the others to be the same. Rows that share a block with others are known
+    /// to differ together only: [`Table::diff_exact`] reads them.
+    pub fn is_exact(&self) -> bool {
+        self.not_compared.is_empty() && self.groups.iter().all(|group| group.exact || group.changed.is_none())
+    }
+
+    /// Whether nothing differs, for all that is known.
+    pub fn is_empty(&self) -> bool {
+        let Self { added, removed, changed, columns_added, columns_removed, not_compared, .. } = self;
+        added.is_empty()
+            && removed.is_empty()
+            && changed.is_empty()
+            && columns_added.is_empty()
+            && columns_removed.is_empty()
+            && not_compared.is_empty()
+    }
+}
+
+/// How an index column differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ColumnDiff {
+    /// Its name.
+    pub name: String,
+    /// Rows with equal keys in which it differs.
+    pub changed: u64,
+}
+
+impl fmt::Display for Diff {
+    /// A line on rows, and one for each column and group that differs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [before, now] = self.rows;
+        let Self { added, removed, changed, unchanged, .. } = self;
+        let (added, removed, changed) = (added.len(), removed.len(), changed.len());
+        write!(
+            f,
+            "{} -> {now}: {added} added, {removed} removed, {changed} changed, {unchanged} unchanged",
+            counted(before, "row")
+        )?;
+        for column in self.index.iter().filter(|column| column.changed > 0) {
+            write!(f, "\nindex column {}: {} changed", column.name, column.changed)?;
+        }
+        for group in &self.groups {
+            match group.changed {
+                Some(0) => {}
+                Some(changed) => {
+                    write!(f, "\ncolumn group {}: {}{changed} changed", group.name, if group.exact { "" } else { "at most " })?;
+                }
+                None => write!(f, "\ncolumn group {}: other columns", group.name)?,
+            }
+        }
+        for (what, columns) in [("new column", &self.columns_added), ("column gone", &self.columns_removed)] {
+            for (name, ty) in columns {
+                write!(f, "\n{what} {name}: {ty}")?;
+            }
+        }
+        for name in &self.not_compared {
+            write!(f, "\nnot compared, its column group being another: {name}")?;
+        }
+        Ok(())
+    }
+}
+
+/// How a column group differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupDiff {
+    /// Its name.
+    pub name: String,
+    /// Rows with equal keys whose blocks differ. `None` where the group has other columns in the two tables.
+    pub changed: Option<u64>,
+    /// Whether each of these rows differs for sure. Rows that share a block with others are known to differ together only.
+    pub exact: bool,
+}
+
+/// The name of each column, and a hash for each row.
+type Hashes = Vec<(String, Vec<u64>)>;
+
+/// The rows of a table as they are compared.
+struct Rows {
+    keys: Vec<u128>,
+    /// Name, and a hash for each row.
+    index: Hashes,
+    groups: BTreeMap<String, Prints>,
+    bytes: u64,
+}
+
+/// A column group as it is compared.
+struct Prints {
+    /// Names and types of its columns.
+    columns: Vec<(String, String)>,
+    /// One for each row: equal where the row's block and its place in it are.
+    rows: Vec<u64>,
+    /// Whether each row has a block of its own.
+    alone: Vec<bool>,
+    /// Where its rows can be read; `None` where several stand for one.
+    origin: Option<Origin>,
+}
+
+impl Table {
+    /// What differs between this table and another one, or another version: `new.diff(&old, keys)` says what is new in `new`.
+    ///
+    /// Rows are matched by the columns of `on`; without any by those of `sequence_by` and `order_by`, and in tables without
+    /// these by their numbers. Where several rows have the same key, the first of one is compared with the first of the other.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::Table;
+    /// let (old, new) = (Table::open("/data/sensors@6").await?, Table::open("/data/sensors@7").await?);
+    /// let found = new.diff(&old, ["log_id", "timestamp"]).await?;
+    /// println!("{} rows added, {} removed, {} changed", found.added.len(), found.removed.len(), found.changed.len());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` for a key that is no index column of both, `Invalid` for one of different types; `Corrupt`; errors of the store.
+    pub async fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
+        self.diff_of(before, on.into_iter().map(|key| key.as_ref().to_owned()).collect(), false).await
+    }
+
+    /// As [`Table::diff`], exact also where rows share blocks: those that may differ are read from both tables and compared by
+    /// their values. Rows with a block of their own are not read.
+    ///
+    /// # Errors
+    /// As [`Table::diff`].
+    pub async fn diff_exact<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
+        self.diff_of(before, on.into_iter().map(|key| key.as_ref().to_owned()).collect(), true).await
+    }
+
+    async fn diff_of(&self, before: &Self, mut keys: Vec<String>, exact: bool) -> Result<Diff> {
+        if keys.is_empty() {
+            let ordered = self.schema().sequence_by().chain(self.schema().order_by());
+            keys = ordered.map(|column| column.name.clone()).collect();
+            let mut seen = HashSet::new();
+            keys.retain(|key| seen.insert(key.clone()));
+            keys.retain(|key| before.schema().index().any(|column| column.name == *key));
+        }
+        for key in &keys {
+            let (new, old) = (self.key(key)?, before.key(key)?);
+            if new.ty != old.ty {
+                return Err(Error::invalid(format!(
+                    "diff: key `{key}` is {} in {} and {} in {}",
+                    new.ty,
+                    self.url(),
+                    old.ty,
+                    before.url()
+                )));
+            }
+        }
+        let (new, old) = try_join(self.rows_to_compare(&keys), before.rows_to_compare(&keys)).await?;
+        let (mut found, doubts) = compare(&old, &new, &BTreeMap::new());
+        if exact && !doubts.is_empty() {
+            let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
+            found = compare(&old, &new, &same).0;
+            found.payload_bytes = bytes;
+        }
+        (found.columns_added, found.columns_removed) = columns(before.schema(), self.schema());
+        found.keys = keys;
+        Ok(found)
+    }
+
+    fn key(&self, name: &str) -> Result<&Column> {
+        let found = self.schema().column_named(name).filter(|found| self.schema().index().any(|column| column.id == found.id));
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
+            Error::not_found(format!("diff: no index column `{name}` in {}; there are: {}", self.url(), names.join(", ")))
+        })
+    }
+
+    async fn rows_to_compare(&self, keys: &[String]) -> Result<Rows> {
+        let (batches, groups) = try_join(self.index_batches(), self.prints()).await?;
+        let rows = usize::try_from(self.rows()).map_err(|_| Error::unsupported("too many rows to compare"))?;
+        let index = self.schema().index().map(|column| (column.name.clone(), Vec::with_capacity(rows))).collect();
+        let read = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
+        let keys = keys.to_vec();
+        // Both tables are hashed at a time, each on a thread.
+        let (keys, index) = offload(move |stop| hash_rows(batches, index, &keys, rows, stop)).await?;
+        Ok(Rows { keys, index, groups: groups.0, bytes: read })
+    }
+
+    /// Every column group by its name, and the bytes that were read. The groups of a view are those of its sources.
+    async fn prints(&self) -> Result<(BTreeMap<String, Prints>, u64)> {
+        if self.view().is_none() {
+            return self.own_prints().await;
+        }
+        let (tables, rows) = try_join(self.sources(), self.view_rows()).await?;
+        let found = try_join_all(tables.iter().map(Self::own_prints)).await?;
+        let (mut groups, mut bytes) = (BTreeMap::new(), 0);
+        for (number, (of_source, read)) in found.into_iter().enumerate() {
+            bytes += read;
+            let Some(at) = rows.at.get(number) else { continue };
+            for (name, prints) in of_source {
+                let mut name = name;
+                while groups.contains_key(&name) {
+                    name.push('\'');
+                }
+                let lists = rows.lists.get(number).and_then(Option::as_ref);
+                groups.insert(name, prints.at(at, lists.map(|lists| &**lists)));
+            }
+        }
+        Ok((groups, bytes))
+    }
+
+    async fn own_prints(&self) -> Result<(BTreeMap<String, Prints>, u64)> {
+        let schema = &self.manifest().schema;
+        let groups = schema.groups().iter().enumerate().map(|(number, group)| async move {
+            let (layout, hashes) = try_join(self.layout(number), self.hashes_of(number)).await?;
+            let rows = usize::try_from(self.rows()).unwrap_or_default();
+            let (mut prints, mut alone) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+            let mut hashes = hashes.iter();
+            for run in layout.runs() {
+                for block_rows in run.block_rows.iter() {
+                    let hash = hashes
+                        .next()
+                        .ok_or_else(|| Error::corrupt(format!("group `{}`: more blocks than hashes", group.name)))?;
+                    for place in 0..u64::from(block_rows) {
+                        prints.push(hash.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+                        alone.push(block_rows == 1);
+                    }
+                }
+            }
+            let columns = group.columns.iter().filter_map(|id| schema.column(*id));
+            let columns = columns.map(|column| (column.name.clone(), column.ty.to_string())).collect();
+            let origin = Some(Origin { table: self.clone(), group: number, at: None });
+            Ok::<_, Error>((group.name.clone(), Prints { columns, rows: prints, alone, origin }))
+        });
+        let groups = try_join_all(groups).await?.into_iter().collect();
+        let stored = self.manifest().segments.iter().flat_map(|segment| &segment.groups);
+        Ok((groups, stored.map(|group| group.layout.bytes + group.hashes.bytes).sum()))
+    }
+
+    /// The first 8 bytes of the logical hash of each block of a group.
+    async fn hashes_of(&self, group: usize) -> Result<Vec<u64>> {
+        let read = self
+            .manifest()
+            .segments
+            .iter()
+            .filter_map(|segment| segment.groups.get(group))
+            .map(|stored| async move { read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks) });
+        Ok(try_join_all(read).await?.into_iter().flatten().map(|hash| hash.first_u64()).collect())
+    }
+}
+
+impl Rows {
+    fn origins(&self) -> BTreeMap<String, Origin> {
+        self.groups.iter().filter_map(|(name, prints)| Some((name.clone(), prints.origin.clone()?))).collect()
+    }
+}
+
+impl Prints {
+    /// Those of a view, whose rows are these of the table; with lists, each row stands for all of its list.
+    fn at(self, at: &Arc<[i64]>, lists: Option<&Lists>) -> Self {
+        let taken = |row: i64| usize::try_from(row).ok();
+        let print = |row: i64| taken(row).and_then(|row| self.rows.get(row)).copied().unwrap_or_default();
+        let is_alone = |row: i64| row == NO_ROW || taken(row).is_some_and(|row| self.alone.get(row) == Some(&true));
+        let members = |row: &i64| -> Vec<i64> {
+            match (lists, u64::try_from(*row)) {
+                (Some(lists), Ok(first)) => lists.rows(first).map(u64::cast_signed).collect(),
+                _ => vec![*row],
+            }
+        };
+        let together = |row: &i64| match lists {
+            None => print(*row),
+            Some(_) => {
+                XxHash3_64::oneshot(&members(row).into_iter().flat_map(|row| print(row).to_le_bytes()).collect::<Vec<_>>())
+            }
+        };
+        let rows = at.iter().map(together).collect();
+        let alone = at.iter().map(|row| members(row).into_iter().all(is_alone)).collect();
+        let origin = self.origin.filter(|_| lists.is_none()).map(|origin| Origin { at: Some(Arc::clone(at)), ..origin });
+        Self { columns: self.columns, rows, alone, origin }
+    }
+}
+
+/// The key of each row, and the hashes of the other columns: `index` has the names of all.
+fn hash_rows(
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    mut index: Hashes,
+    keys: &[String],
+    rows: usize,
+    stop: &Stop,
+) -> Result<(Vec<u128>, Hashes)> {
+    for batch in batches {
+        stop.check()?;
+        for ((_, hashes), array) in index.iter_mut().zip(batch?.columns()) {
+            hash_values(array, hashes);
+        }
+    }
+    let of_key = |key: &String| index.iter().find(|(name, _)| name == key).map(|(_, hashes)| hashes.as_slice());
+    let columns: Vec<&[u64]> = keys.iter().filter_map(of_key).collect();
+    let mut bytes = Vec::with_capacity(8 * columns.len());
+    let mut key = |row: usize| -> u128 {
+        if columns.is_empty() {
+            return row as u128;
+        }
+        bytes.clear();
+        columns.iter().for_each(|hashes| bytes.extend(hashes.get(row).copied().unwrap_or_default().to_le_bytes()));
+        let half = |seed| u128::from(XxHash3_64::oneshot_with_seed(seed, &bytes));
+        half(0) << 64 | half(1)
+    };
+    let of_rows = (0..rows).map(&mut key).collect();
+    Ok((of_rows, index.into_iter().filter(|(name, _)| !keys.contains(name)).collect()))
+}
+
+/// Appends a hash for each value: equal for equal values of one type. Null is a value; floats go by their bits.
+fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
+    const NULL: u64 = 0x6e75_6c6c;
+    if let Some(text) = array.as_string_opt::<i64>() {
+        hashes.extend(text.iter().map(|value| value.map_or(NULL, |value| XxHash3_64::oneshot(value.as_bytes()))));
+    } else if let Some(values) = array.as_boolean_opt() {
+        hashes.extend(values.iter().map(|value| value.map_or(NULL, |value| XxHash3_64::oneshot(&[u8::from(value)]))));
+    } else {
+        // All other index columns are numbers of a fixed width.
+        let data = array.to_data();
+        let width = data.data_type().primitive_width().unwrap_or_default();
+        let values = data.buffers().first().map(|buffer| buffer.as_slice()).unwrap_or_default();
+        hashes.extend((0..array.len()).map(|row| {
+            let start = (data.offset() + row) * width;
+            let value = values.get(start..start + width).filter(|_| array.is_valid(row));
+            value.map_or(NULL, XxHash3_64::oneshot)
+        }));
+    }
+}
+
+/// For each of the new keys the place of the same old one; of several equal ones the first belongs to the first, and so on.
+fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
+    let sorted = |keys: &[u128]| {
+        let mut places: Vec<(u128, usize)> = keys.iter().copied().zip(0..).collect();
+        places.sort_unstable();
+        places
+    };
+    let (old, sorted_new) = (sorted(old), sorted(new));
+    let (mut partners, mut rest) = (vec![None; new.len()], old.iter().peekable());
+    for (key, row) in sorted_new {
+        while rest.next_if(|(before, _)| *before < key).is_some() {}
+        if let Some((_, before)) = rest.next_if(|(before, _)| *before == key) {
+            partners.get_mut(row).into_iter().for_each(|partner| *partner = Some(*before));
+        }
+    }
+    partners
+}
+
+/// Compares rows; the names of keys and columns are filled in by the caller. `same` are rows of groups that are known to be equal,
+/// and the others of these groups to differ; where a group is not in it, the rows that nobody knows of are given beside.
+fn compare(old: &Rows, new: &Rows, same: &BTreeMap<String, BTreeSet<usize>>) -> (Diff, Doubts) {
+    let partners = partners(&old.keys, &new.keys);
+    let (mut added, mut pairs, mut kept) = (Vec::new(), Vec::with_capacity(new.keys.len()), vec![false; old.keys.len()]);
+    for (row, before) in partners.into_iter().enumerate() {
+        match before {
+            Some(before) => {
+                kept.get_mut(before).into_iter().for_each(|kept| *kept = true);
+                pairs.push((before, row));
+            }
+            None => added.push(row as u64),
+        }
+    }
+    let removed = (0..).zip(&kept).filter(|(_, kept)| !**kept).map(|(row, _)| row).collect();
+    let mut differs = vec![false; new.keys.len()];
+    let mut mark = |olds: &[u64], news: &[u64], same: Option<&BTreeSet<usize>>| {
+        let mut changed = Vec::new();
+        for (before, row) in &pairs {
+            if olds.get(*before) != news.get(*row) && !same.is_some_and(|same| same.contains(row)) {
+                changed.push((*before, *row));
+                differs.get_mut(*row).into_iter().for_each(|differs| *differs = true);
+            }
+        }
+        changed
+    };
+    let mut index = Vec::new();
+    for (name, news) in &new.index {
+        if let Some((_, olds)) = old.index.iter().find(|(held, _)| held == name) {
+            index.push(ColumnDiff { name: name.clone(), changed: mark(olds, news, None).len() as u64 });
+        }
+    }
+    let (mut groups, mut doubts, mut compared) = (Vec::new(), Doubts::new(), HashSet::new());
+    for (name, news) in &new.groups {
+        let Some(olds) = old.groups.get(name) else { continue };
+        if !olds.columns.iter().map(|(_, ty)| ty).eq(news.columns.iter().map(|(_, ty)| ty)) {
+            groups.push(GroupDiff { name: name.clone(), changed: None, exact: false });
+            continue;
+        }
+        compared.extend(olds.columns.iter().chain(&news.columns));
+        let known = same.get(name);
+        let changed = mark(&olds.rows, &news.rows, known);
+        let is_open =
+            |(before, row): &&(usize, usize)| olds.alone.get(*before) != Some(&true) || news.alone.get(*row) != Some(&true);
+        let open: Vec<(usize, usize)> = match known {
+            Some(_) => Vec::new(),
+            None => changed.iter().filter(is_open).copied().collect(),
+        };
+        groups.push(GroupDiff { name: name.clone(), changed: Some(changed.len() as u64), exact: open.is_empty() });
+        if !open.is_empty() && olds.origin.is_some() && news.origin.is_some() {
+            doubts.insert(name.clone(), open);
+        }
+    }
+    let of = |rows: &Rows| -> BTreeSet<Typed> {
+        rows.groups.values().flat_map(|prints| &prints.columns).filter(|column| !compared.contains(column)).cloned().collect()
+    };
+    let not_compared = of(old).intersection(&of(new)).map(|(name, _)| name.clone()).collect();
+    let changed: Vec<u64> = (0..).zip(&differs).filter(|(_, differs)| **differs).map(|(row, _)| row).collect();
+    let diff = Diff {
+        keys: Vec::new(),
+        rows: [old.keys.len() as u64, new.keys.len() as u64],
+        unchanged: (pairs.len() - changed.len()) as u64,
+        added,
+        removed,
+        changed,
+        index,
+        groups,
+        columns_added: Vec::new(),
+        columns_removed: Vec::new(),
+        not_compared,
+        bytes_read: old.bytes + new.bytes,
+        payload_bytes: 0,
+    };
+    (diff, doubts)
+}
+
+/// The name of a column and its type.
+type Typed = (String, String);
+
+/// The columns of the second schema alone, and of the first alone.
+fn columns(old: &Schema, new: &Schema) -> (Vec<Typed>, Vec<Typed>) {
+    let typed = |schema: &Schema| -> Vec<Typed> {
+        schema.columns().iter().map(|column| (column.name.clone(), column.ty.to_string())).collect()
+    };
+    let (old, new) = (typed(old), typed(new));
+    let (in_old, in_new): (HashSet<_>, HashSet<_>) = (old.iter().cloned().collect(), new.iter().cloned().collect());
+    let without = |columns: Vec<_>, others: &HashSet<_>| columns.into_iter().filter(|column| !others.contains(column)).collect();
+    (without(new, &in_old), without(old, &in_new))
+}

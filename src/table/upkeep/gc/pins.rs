@@ -1,0 +1,57 @@
+//! Pins: which versions other tables use, and which pins nobody stands behind. Follows `format-spec/pins.md#pin`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    commit,
+    error::{ErrorKind, Result},
+    format::{MAX_PIN, Pin},
+    store::{Listed, Store},
+    table::{objects::together, table::Table},
+};
+
+/// The versions that other tables use, and the pins behind which no version stands any more, with their bytes.
+///
+/// # Errors
+/// `Corrupt` for a pin that cannot be read, since it keeps everything; errors of the store.
+pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(BTreeSet<u64>, BTreeMap<String, u64>)> {
+    let look = |listed: Listed| async move {
+        let content = match store.get(&listed.name, MAX_PIN).await {
+            Ok(content) => content,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let pin = Pin::parse(&content, &listed.name).map_err(|error| error.at(format!("{}: {}", store.url(), listed.name)))?;
+        if pin.owner.table != newest.manifest().table {
+            return Ok(None);
+        }
+        // Of a commit that is on its way, nothing is known yet.
+        let is_dead = listed.modified_ms <= before && is_gone(store, &pin).await;
+        Ok(Some((listed, pin.owner.version, is_dead)))
+    };
+    let looks: Vec<_> = store.list_all("pins").await?.into_iter().map(look).collect();
+    let (mut versions, mut dead) = (BTreeSet::new(), BTreeMap::new());
+    for (listed, version, is_dead) in together(looks).await?.into_iter().flatten() {
+        match is_dead {
+            true => drop(dead.insert(listed.name, listed.bytes)),
+            false => drop(versions.insert(version)),
+        }
+    }
+    Ok((versions, dead))
+}
+
+/// Whether the pinning version is known not to exist: its commit failed, or it was deleted. What cannot be reached exists.
+async fn is_gone(store: &Store, pin: &Pin) -> bool {
+    for url in pin.urls.iter().filter(|url| !url.contains("://")) {
+        let Ok(other) = store.neighbour(url).and_then(|url| store.open_other(&url)) else { continue };
+        let newest = match commit::load_newest(&other).await {
+            Ok(Some((manifest, _))) if manifest.table == pin.table => manifest.version,
+            _ => continue,
+        };
+        return match commit::load(&other, pin.version).await {
+            Ok((manifest, _)) => manifest.commit_id != pin.commit(),
+            Err(error) => error.kind() == ErrorKind::NotFound && newest >= pin.version,
+        };
+    }
+    false
+}

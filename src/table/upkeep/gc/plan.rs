@@ -1,0 +1,315 @@
+//! The plan of a garbage collection: the versions that it keeps, the objects that they name, and the fate of all other objects.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::pins::pins;
+use crate::{
+    commit,
+    error::{Error, Result},
+    format::{Condemned, Manifest, manifest_name},
+    id::{Hash, ObjectRef},
+    store::{Listed, Store},
+    table::{
+        objects::{Named, named, open_versions, together},
+        table::Table,
+    },
+};
+
+/// The settings of a garbage collection: what it keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct GcSettings {
+    /// So many versions, newest first, and every one that has a tag or is pinned; 0 keeps all. Versions that a garbage collection
+    /// made do not count.
+    pub keep_versions: usize,
+    /// The collection leaves younger objects and younger condemnations alone: commits in progress need the objects, and readers of
+    /// old versions have not seen the condemnations. Use at least an hour beside writers and readers, and 0 only if nobody else uses
+    /// the table.
+    pub age: Duration,
+}
+
+impl Default for GcSettings {
+    fn default() -> Self {
+        Self { keep_versions: 0, age: Duration::from_secs(7 * 24 * 3600) }
+    }
+}
+
+/// The work of a garbage collection, planned or done.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GcPlan {
+    /// The newest version when it was made; 0 where no version was ever committed.
+    pub version: u64,
+    /// Versions that are given up, newest first.
+    pub expired: Vec<u64>,
+    /// Versions that are kept because other tables use their chunks.
+    pub pinned: Vec<u64>,
+    /// Objects that nothing kept names, to be condemned: names and bytes.
+    pub condemn: BTreeMap<String, u64>,
+    /// Objects condemned long enough ago, to be marked and deleted: names and bytes.
+    pub delete: BTreeMap<String, u64>,
+    /// Manifests of expired versions, leftovers of writers, and pins that nobody stands behind: to be deleted with those.
+    pub sweep: BTreeMap<String, u64>,
+    /// Condemned objects and others that are too young.
+    pub waiting: u64,
+    /// Whether it was done.
+    pub done: bool,
+    /// The lists of condemned and marked objects for the next version. `None` if they equal those of the newest version.
+    #[serde(skip)]
+    pub(super) lists: Option<Lists>,
+}
+
+/// The objects that a version condemns, and those that it marks for deletion.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Lists {
+    pub(super) condemned: Vec<Condemned>,
+    pub(super) deleting: Vec<Condemned>,
+}
+
+impl GcPlan {
+    /// Whether nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.condemn.is_empty() && self.delete.is_empty() && self.sweep.is_empty() && self.lists.is_none()
+    }
+}
+
+/// The latest time, in milliseconds since 1970, at which an object was written that is old enough to be collected.
+pub(super) fn before(settings: GcSettings, now: i64) -> i64 {
+    now.saturating_sub(i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The folders of what versions name.
+const FOLDERS: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
+/// The folders in which a killed writer may leave a file that it began.
+const WRITTEN: [&str; 9] = ["attachments", "chunks", "hashes", "index", "joins", "layout", "manifests", "pins", "sessions"];
+
+/// A plan, and what it stands on.
+pub(super) struct Survey {
+    pub(super) plan: GcPlan,
+    pub(super) newest: Table,
+    /// Versions that are not kept, with the bytes of their manifests.
+    pub(super) expired: Vec<(Table, Bytes)>,
+}
+
+/// A version that is there.
+struct Version {
+    table: Table,
+    bytes: Bytes,
+    written: i64,
+    is_kept: bool,
+}
+
+/// Looks at everything; `None` where there is no version.
+pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Result<Option<Survey>> {
+    let before = before(settings, now);
+    let Some((mut versions, newest)) = versions(store).await? else { return Ok(None) };
+    newest.next_version_may_be_written()?;
+    let (listed, (pinned, dead_pins)) = futures::future::try_join(listed(store, &FOLDERS), pins(store, &newest, before)).await?;
+    let mut plan = GcPlan { version: newest.version(), ..GcPlan::default() };
+    plan.sweep.extend(dead_pins);
+    plan.pinned = choose(&mut versions, &newest, settings.keep_versions, &pinned);
+    let tables: Vec<Table> = versions.iter().map(|version| version.table.clone()).collect();
+    let names: Vec<Named> = named(&tables).await?;
+    let mut needed: BTreeSet<&str> = BTreeSet::new();
+    for (version, names) in versions.iter().zip(&names).filter(|(version, _)| version.is_kept) {
+        if names.is_missing_layouts {
+            // Says which one, unless somebody else has collected the version just now.
+            version.table.objects().await?;
+        }
+        needed.extend(names.objects().map(|(name, _)| name.as_str()));
+    }
+    let manifest = newest.manifest();
+    let condemned_since = since(&versions, |manifest| manifest.condemned.iter().map(Condemned::name).collect());
+    let marked_since = since(&versions, |manifest| manifest.deleting.iter().flatten().map(Condemned::name).collect());
+    let mut lists = Lists::default();
+    let present: BTreeSet<&str> = listed.iter().map(|listed| listed.name.as_str()).collect();
+    let unneeded = |name: &str| present.contains(name) && !needed.contains(name);
+    let old_enough = condemned_since.iter().filter(|(name, since)| **since <= before && unneeded(name));
+    let mut marks: BTreeSet<&str> = old_enough.map(|(name, _)| name.as_str()).collect();
+    // A version goes when its successor is old, and nothing waits that it alone has. What a version names that stays is not deleted.
+    let successors: Vec<i64> = versions.iter().skip(1).map(|version| version.written).collect();
+    let expired: Vec<(&Version, &Named, i64)> = (versions.iter().zip(&names).zip(successors))
+        .filter(|((version, _), _)| !version.is_kept)
+        .map(|((version, names), successor)| (version, names, successor))
+        .collect();
+    let held = loop {
+        let goes = |name: &str| !unneeded(name) || marks.contains(name) || marked_since.contains_key(name);
+        let stays =
+            |(_, names, successor): &(&Version, &Named, i64)| *successor > before || !names.objects().all(|(name, _)| goes(name));
+        let stay: Vec<bool> = expired.iter().map(stays).collect();
+        let staying = expired.iter().zip(&stay).filter(|(_, stays)| **stays);
+        let held: BTreeSet<&str> =
+            staying.flat_map(|((_, names, _), _)| names.objects().map(|(name, _)| name.as_str())).collect();
+        let count = marks.len();
+        marks.retain(|name| !held.contains(name));
+        if marks.len() == count {
+            for ((version, _, _), stays) in expired.iter().zip(stay) {
+                plan.expired.push(version.table.version());
+                if !stays {
+                    plan.sweep.insert(manifest_name(version.table.version()), version.bytes.len() as u64);
+                }
+            }
+            break held;
+        }
+    };
+    for Listed { name, bytes, modified_ms, .. } in &listed {
+        let Some(object) = condemned_of(name, *bytes).filter(|_| unneeded(name)) else { continue };
+        if marked_since.contains_key(name) {
+            // Its mark stays on the list: a crash left the object, or a writer wrote it again in vain.
+            if !held.contains(name.as_str()) {
+                plan.delete.insert(name.clone(), *bytes);
+            }
+        } else if marks.contains(name.as_str()) {
+            plan.delete.insert(name.clone(), *bytes);
+            lists.deleting.push(object);
+        } else if condemned_since.contains_key(name) {
+            plan.waiting += 1;
+            lists.condemned.push(object);
+        } else if *modified_ms <= before {
+            plan.condemn.insert(name.clone(), *bytes);
+            lists.condemned.push(object);
+        } else {
+            plan.waiting += 1;
+        }
+    }
+    // A mark stays for an age: who deletes what it marks has come to an end then.
+    for object in manifest.deleting.iter().flatten() {
+        let name = object.name();
+        let is_over = marked_since.get(&name).is_some_and(|since| *since <= before) && !unneeded(&name);
+        if !is_over {
+            lists.deleting.push(object.clone());
+        }
+    }
+    lists.condemned.sort_by_key(Condemned::name);
+    lists.deleting.sort_by_key(Condemned::name);
+    let old = Lists { condemned: manifest.condemned.clone(), deleting: manifest.deleting.clone().unwrap_or_default() };
+    plan.lists = Some(lists).filter(|lists| *lists != old);
+    plan.expired.reverse();
+    plan.sweep.extend(leftovers(store, before).await?);
+    let expired = versions.into_iter().filter(|version| !version.is_kept);
+    let expired = expired.map(|version| (version.table, version.bytes)).collect();
+    Ok(Some(Survey { plan, newest, expired }))
+}
+
+/// The objects of a writer that never committed a first version, if none of them is younger than the age.
+///
+/// # Errors
+/// `NotFound` where there is nothing.
+pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
+    let mut all = listed(store, &FOLDERS).await?;
+    all.retain(|listed| condemned_of(&listed.name, listed.bytes).is_some());
+    all.extend(store.list_all("sessions").await?);
+    all.extend(store.list_unfinished(&WRITTEN).await?);
+    if all.is_empty() {
+        return Err(Error::not_found(format!("{}: no table there (no manifest)", store.url())));
+    }
+    let mut plan = GcPlan::default();
+    match all.iter().all(|listed| listed.modified_ms <= before) {
+        true => plan.sweep.extend(all.into_iter().map(|listed| (listed.name, listed.bytes))),
+        false => plan.waiting = all.len() as u64,
+    }
+    Ok(plan)
+}
+
+/// The versions that are there, oldest first, and the newest.
+async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
+    let listed = commit::manifests(store).await?.into_iter();
+    let written: BTreeMap<u64, i64> = listed.map(|(version, listed)| (version, listed.modified_ms)).collect();
+    let Some(newest) = written.keys().next_back() else { return Ok(None) };
+    let opened = open_versions(store, written.keys().copied()).await?;
+    let Some((table, _)) = opened.last().filter(|(table, _)| table.version() == *newest) else {
+        return Err(Error::conflict(format!("{}: version {newest} is gone again; retry", store.url())));
+    };
+    let newest = table.clone();
+    let versions = opened.into_iter().map(|(table, bytes)| {
+        let written = written.get(&table.version()).copied().unwrap_or(i64::MAX);
+        Version { table, bytes, written, is_kept: false }
+    });
+    Ok(Some((versions.collect(), newest)))
+}
+
+/// Says of each version whether it is kept; gives those that are kept for other tables alone.
+fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeSet<u64>) -> Vec<u64> {
+    let keep = if keep == 0 { usize::MAX } else { keep };
+    let tags: BTreeSet<u64> = newest.manifest().tags.values().copied().collect();
+    let is_collection: Vec<bool> = (0..versions.len())
+        .map(|place| {
+            let before = place.checked_sub(1).map(|before| versions[before].table.manifest());
+            before.is_some_and(|before| only_gives_up(before, versions[place].table.manifest()))
+        })
+        .collect();
+    let (mut kept, mut contents) = (Vec::new(), 0);
+    for (version, is_collection) in versions.iter_mut().zip(is_collection).rev() {
+        let number = version.table.version();
+        let wanted = number == newest.version() || (!is_collection && contents < keep);
+        contents += usize::from(!is_collection);
+        version.is_kept = wanted || tags.contains(&number) || pinned.contains(&number);
+        if !wanted && pinned.contains(&number) {
+            kept.push(number);
+        }
+    }
+    kept
+}
+
+/// Whether a garbage collection made a version: it changes nothing of the one before but what it gives up.
+fn only_gives_up(before: &Manifest, now: &Manifest) -> bool {
+    let says = |manifest: &Manifest| (manifest.condemned.clone(), manifest.deleting.clone());
+    let is_said = now.lineage.get("operation").is_some_and(|operation| operation == "gc");
+    let neutral = Manifest {
+        version: before.version,
+        parent: before.parent.clone(),
+        commit_id: before.commit_id,
+        lineage: before.lineage.clone(),
+        condemned: before.condemned.clone(),
+        deleting: before.deleting.clone(),
+        ..now.clone()
+    };
+    (is_said || says(before) != says(now)) && neutral == *before
+}
+
+/// Since when names have been on a list of every version: when the oldest of these was written.
+fn since(versions: &[Version], list: impl Fn(&Manifest) -> BTreeSet<String>) -> BTreeMap<String, i64> {
+    let mut since = BTreeMap::new();
+    let mut still: Option<BTreeSet<String>> = None;
+    for version in versions.iter().rev() {
+        let mut here = list(version.table.manifest());
+        if let Some(still) = &still {
+            here.retain(|name| still.contains(name));
+        }
+        since.extend(here.iter().map(|name| (name.clone(), version.written)));
+        if here.is_empty() {
+            break;
+        }
+        still = Some(here);
+    }
+    since
+}
+
+async fn listed(store: &Store, folders: &[&str]) -> Result<Vec<Listed>> {
+    let lists: Vec<_> = folders.iter().map(|folder| store.list_all(folder)).collect();
+    Ok(together(lists).await?.into_iter().flatten().collect())
+}
+
+/// Sessions in which nothing was written lately, and files that were begun long ago.
+async fn leftovers(store: &Store, before: i64) -> Result<Vec<(String, u64)>> {
+    let session = |name: &str| name.split('/').nth(1).unwrap_or_default().to_owned();
+    let (listed, begun) = futures::future::try_join(store.list_all("sessions"), store.list_unfinished(&WRITTEN)).await?;
+    let live: BTreeSet<String> =
+        listed.iter().filter(|listed| listed.modified_ms > before).map(|listed| session(&listed.name)).collect();
+    let old = listed.into_iter().filter(|listed| !live.contains(&session(&listed.name)));
+    let old = old.chain(begun.into_iter().filter(|listed| listed.modified_ms <= before));
+    Ok(old.map(|listed| (listed.name, listed.bytes)).collect())
+}
+
+fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {
+    let (folder, rest) = name.split_once('/')?;
+    let hash = rest.rsplit('/').next()?.trim_end_matches(".parquet");
+    let blake3: Hash = hash.parse().ok()?;
+    let condemned = Condemned { folder: folder.to_owned(), object: ObjectRef { blake3, bytes } };
+    // A file that only looks like an object of ours is nobody's to delete.
+    (condemned.name() == name).then_some(condemned)
+}

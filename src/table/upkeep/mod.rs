@@ -1,0 +1,16 @@
+//! What an operator asks of a table: its history, its size, whether it is whole, what has changed, and garbage collection.
+
+pub(in crate::table) mod diff;
+pub(in crate::table) mod diff_rows;
+pub(in crate::table) mod gc;
+pub(in crate::table) mod history;
+pub(in crate::table) mod info;
+pub(in crate::table) mod usage;
+pub(in crate::table) mod verify;
+
+pub use diff::{ColumnDiff, Diff, GroupDiff};
+pub use gc::{GcPlan, GcSettings, now_ms};
+pub use history::VersionInfo;
+pub use info::{GroupInfo, SourceInfo, TableInfo};
+pub use usage::{Usage, VersionUsage};
+pub use verify::{Damage, Verification, VerifyReach};

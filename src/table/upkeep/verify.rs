@@ -1,0 +1,510 @@
+//! Deep verification: every object of a version, every byte of it, against the hashes that name it and against each other; and,
+//! when asked to, of all versions and of the tables behind a view. What was not looked at is said.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::{
+    commit,
+    error::{Error, ErrorKind, Result, counted},
+    format::{
+        BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PagePlace, SequenceTracker, ViewSource,
+        decode_page, index_reader, logical_block_hash, page_range, read_hashes,
+    },
+    id::{ChunkId, Hash, ObjectRef},
+    offload::{offload, yield_now},
+    schema::ColumnType,
+    store::Store,
+    table::table::Table,
+};
+
+/// What a verification found.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Verification {
+    /// Objects read, manifests included.
+    pub objects: u64,
+    /// Chunks among them.
+    pub chunks: u64,
+    /// Blocks decoded and compared with their logical hashes.
+    pub blocks: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Everything that is not as it was written; empty for a sound table.
+    pub damage: Vec<Damage>,
+    /// What was not looked at: other versions, and the rows of the tables behind a view.
+    pub not_checked: Vec<String>,
+}
+
+/// How far a verification goes beyond one version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifyReach {
+    /// Every version that is there. What several versions have is read once.
+    pub all_versions: bool,
+    /// Of a view, the versions of the tables behind it.
+    pub sources: bool,
+}
+
+/// Something that is not as it was written.
+#[derive(Clone, Debug, Serialize)]
+pub struct Damage {
+    /// The object.
+    pub object: String,
+    /// The place in it, the expected and the found.
+    pub problem: String,
+}
+
+impl Verification {
+    /// Damage is noted; an error that says nothing about the stored bytes (no answer, no rights) ends the verification.
+    fn note<T>(&mut self, object: &str, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound | ErrorKind::Unsupported) => {
+                self.damage.push(Damage { object: object.to_owned(), problem: error.to_string() });
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Table {
+    /// Reads and checks everything this version consists of; `progress` is told (bytes done, bytes in all). Of a view these are
+    /// its own objects, and the manifests of the tables behind it.
+    ///
+    /// # Errors
+    /// Errors of the store that say nothing about the bytes; damage is not an error but listed.
+    pub async fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<Verification> {
+        self.verify_more(VerifyReach::default(), progress).await
+    }
+
+    /// As [`Table::verify`], and other versions or the tables behind a view too. Damage there is listed with its version, or
+    /// with its table.
+    ///
+    /// ```no_run
+    /// # async fn example(view: tetrys::Table) -> tetrys::Result<()> {
+    /// use tetrys::table::VerifyReach;
+    /// let found = view.verify_more(VerifyReach { all_versions: true, sources: true }, |_, _| {}).await?;
+    /// assert!(found.damage.is_empty() && found.not_checked.is_empty());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Table::verify`]; of all versions, those of a store that does not list its objects.
+    pub async fn verify_more(&self, reach: VerifyReach, progress: impl FnMut(u64, u64)) -> Result<Verification> {
+        // What is asked about is the store, so what was read before and what is kept near do not count.
+        let this = if self.store().is_cached() { self.uncached() } else { self.clone() };
+        let mut found = Verification::default();
+        let mut seen = Seen::default();
+        let mut tables = vec![(String::new(), this.clone())];
+        match commit::versions(this.store()).await {
+            Ok(versions) => {
+                let mut others: Vec<u64> = versions.into_iter().filter(|version| *version != this.version()).collect();
+                others.sort_unstable();
+                if reach.all_versions {
+                    for version in others {
+                        let place = format!("version {version}: ");
+                        let opened = Self::open_version(this.store().clone(), version).await;
+                        let opened = opened.map(|table| table.allow(this.inner.allowed.iter().cloned()));
+                        if let Some(table) = found.note(&format!("{place}manifest"), opened)? {
+                            tables.push((place, table));
+                        }
+                    }
+                } else if !others.is_empty() {
+                    found.not_checked.push(format!("versions: {}", ranges(&others)));
+                }
+            }
+            Err(error) if reach.all_versions => return Err(error),
+            Err(_) => found.not_checked.push("other versions, which this store does not list".to_owned()),
+        }
+        let mut place = 0;
+        while let Some((_, table)) = tables.get(place).cloned() {
+            place += 1;
+            // Sources that cannot be opened are noted below.
+            for source in table.sources().await.iter().flat_map(|sources| sources.iter()) {
+                let prefix = format!("{} version {}: ", source.url(), source.version());
+                match reach.sources {
+                    true if tables.iter().any(|(held, _)| *held == prefix) => {}
+                    true => {
+                        let source = if source.store().is_cached() { source.uncached() } else { source.clone() };
+                        tables.push((prefix, source));
+                    }
+                    false => {
+                        let rows = format!("rows of {} version {}", source.url(), source.version());
+                        if !found.not_checked.contains(&rows) {
+                            found.not_checked.push(rows);
+                        }
+                    }
+                }
+            }
+        }
+        let mut parts = BTreeMap::new();
+        for (_, table) in &tables {
+            parts.extend(table.parts());
+            yield_now().await;
+        }
+        let mut work = Work { done: 0, total: parts.into_values().sum(), tell: progress };
+        for (prefix, table) in tables {
+            let before = found.damage.len();
+            table.verify_stored(&mut found, &mut seen, &mut work).await?;
+            for damage in found.damage.iter_mut().skip(before) {
+                damage.object.insert_str(0, &prefix);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The parts of this version that its manifest names, and the bytes of each.
+    fn parts(&self) -> impl Iterator<Item = (Part, u64)> {
+        let manifest = self.manifest();
+        let object = |folder: &str, object: &ObjectRef| (self.part(&object.name_in(folder)), object.bytes);
+        let index = manifest.segments.iter().map(move |segment| object("index", &segment.index));
+        let attachments = manifest.attachments.values().map(move |held| object("attachments", held));
+        let joins = manifest.view.iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps);
+        let joins = joins.map(move |held| object("joins", held));
+        let groups =
+            manifest.segments.iter().flat_map(|segment| (0..).zip(&segment.groups).map(move |group| (segment.rows, group)));
+        let groups = groups.map(|(rows, (number, group))| (self.group_part(number, rows, group), bytes_of(group)));
+        index.chain(attachments).chain(joins).chain(groups)
+    }
+
+    /// A hash that identifies an object of this table.
+    fn part(&self, name: &str) -> Part {
+        Hash::of(format!("{}/{name}", self.url()).as_bytes())
+    }
+
+    /// A hash that identifies all stored bytes of a column group in a segment, and how they are read.
+    fn group_part(&self, number: usize, rows: u64, group: &GroupSegment) -> Part {
+        let stores = &self.manifest().stores;
+        let (url, types) = (self.url(), self.types_of(number));
+        Hash::of(format!("{url} {types:?} {rows} {group:?} {stores:?}").as_bytes())
+    }
+
+    fn types_of(&self, number: usize) -> Vec<ColumnType> {
+        let columns = self.schema().groups().get(number).into_iter().flat_map(|group| &group.columns);
+        columns.filter_map(|id| self.schema().column(*id)).map(|column| column.ty.clone()).collect()
+    }
+
+    fn uncached(&self) -> Self {
+        let fresh = Self::of(self.store().uncached(), self.manifest().clone(), self.manifest_hash(), self.inner.allowed.clone());
+        if let Some(sources) = self.inner.sources.get() {
+            fresh.inner.sources.set(Arc::clone(sources));
+        }
+        fresh
+    }
+
+    async fn verify_stored(
+        &self,
+        found: &mut Verification,
+        seen: &mut Seen,
+        work: &mut Work<impl FnMut(u64, u64)>,
+    ) -> Result<()> {
+        let manifest = self.manifest();
+        found.objects += 1;
+        let before = found.damage.len();
+        for segment in &manifest.segments {
+            let name = segment.index.name_in("index");
+            if !seen.is_new(self.part(&name)) {
+                continue;
+            }
+            let index = self.object("index", &segment.index).await;
+            if let Some(bytes) = found.note(&name, index)? {
+                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
+                let rows = index_rows(bytes, &manifest.schema, segment.rows);
+                found.note(&name, rows)?;
+            }
+            work.add(segment.index.bytes);
+        }
+        // An index that is damaged has been noted, and would be again.
+        if found.damage.len() == before {
+            let sequences = self.verify_sequences().await;
+            found.note("index", sequences)?;
+        }
+        for (name, object) in &manifest.attachments {
+            if !seen.is_new(self.part(&object.name_in("attachments"))) {
+                continue;
+            }
+            let bytes = self.object("attachments", object).await;
+            if let Some(bytes) = found.note(&format!("attachment `{name}`"), bytes)? {
+                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
+            }
+            work.add(object.bytes);
+        }
+        if manifest.view.is_some() {
+            self.verify_view(found, seen, work).await?;
+        }
+        for number in 0..manifest.schema.groups().len() {
+            self.verify_group(number, found, seen, work).await?;
+        }
+        Ok(())
+    }
+
+    /// Join maps, and the sources as far as their manifests: each is a table that can be verified by itself.
+    async fn verify_view(&self, found: &mut Verification, seen: &mut Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
+        let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
+        let before = found.damage.len();
+        // Collected: a future that holds this iterator could not be sent to another thread.
+        let joins: Vec<_> = sources.iter().flat_map(ViewSource::maps).collect();
+        for object in joins {
+            let name = object.name_in("joins");
+            if !seen.is_new(self.part(&name)) {
+                continue;
+            }
+            let bytes = self.object("joins", object).await;
+            if let Some(bytes) = found.note(&name, bytes)? {
+                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
+            }
+            work.add(object.bytes);
+        }
+        if found.damage.len() == before {
+            let rows = self.view_rows().await;
+            found.note("rows of the view", rows)?;
+        }
+        let sources = self.sources().await;
+        found.note("sources of the view", sources)?;
+        Ok(())
+    }
+
+    /// Windows believe the recorded sequences; here they are compared with the values that make them.
+    async fn verify_sequences(&self) -> Result<()> {
+        let sequences = self.sequences().await?;
+        let mut tracker = SequenceTracker::new(self.schema());
+        let (mut number, mut row) = (0, 0);
+        for batch in self.index_batches().await? {
+            let batch = batch?;
+            for start in tracker.push(&batch).map_err(|error| Error::corrupt(error.to_string()))? {
+                let (start, recorded) = (row + start as u64, sequences.rows(number));
+                if recorded.as_ref().map(|rows| rows.start) != Some(start) {
+                    return Err(Error::corrupt(format!(
+                        "sequence {number} starts at row {start}, recorded are its rows {recorded:?}"
+                    )));
+                }
+                number += 1;
+            }
+            row += batch.num_rows() as u64;
+        }
+        if number != sequences.len() {
+            return Err(Error::corrupt(format!("{}, recorded are {}", counted(number, "sequence"), sequences.len())));
+        }
+        Ok(())
+    }
+
+    /// Checks what is stored of a column group, but for segments that another version had and that were checked there.
+    async fn verify_group(
+        &self,
+        number: usize,
+        found: &mut Verification,
+        seen: &mut Seen,
+        work: &mut Work<impl FnMut(u64, u64)>,
+    ) -> Result<()> {
+        let types = self.types_of(number);
+        let place = format!("layout of column group `{}`", self.schema().groups()[number].name);
+        // A chunk may serve several runs: it is read once.
+        let mut chunks: BTreeMap<(u32, ChunkId), Vec<CheckedRun>> = BTreeMap::new();
+        for segment in &self.manifest().segments {
+            let stored = &segment.groups[number];
+            if !seen.is_new(self.group_part(number, segment.rows, stored)) {
+                continue;
+            }
+            let name = stored.hashes.name_in("hashes");
+            let read = self.object("hashes", &stored.hashes).await.and_then(|bytes| read_hashes(bytes, stored.blocks));
+            let hashes = found.note(&name, read)?;
+            found.objects += 2;
+            found.bytes += stored.layout.bytes + stored.hashes.bytes;
+            work.add(stored.layout.bytes + stored.hashes.bytes);
+            let runs = self.segment_layout(segment, number).await;
+            let Some(runs) = found.note(&place, runs)? else {
+                work.add(stored.stored_bytes);
+                continue;
+            };
+            let mut block = 0;
+            for run in runs {
+                let end = block + run.lengths.len();
+                let of_run = (block..end).map(|block| hashes.as_ref().and_then(|hashes| hashes.get(block).copied())).collect();
+                block = end;
+                chunks.entry((run.owner, run.chunk)).or_default().push((run, of_run));
+            }
+        }
+        for ((owner, chunk), runs) in chunks {
+            let name = chunk.object_name();
+            let bytes = runs.iter().map(|(run, _)| run.stored_bytes()).sum();
+            if let Some(store) = found.note(&name, self.store_of(owner).await)? {
+                let new = runs.into_iter().filter(|run| seen.is_new(run_part(store.url(), &types, run))).collect();
+                self.verify_runs(&store, chunk, &types, new, found).await?;
+            }
+            work.add(bytes);
+        }
+        Ok(())
+    }
+
+    /// Checks a chunk against these runs, if there are any.
+    async fn verify_runs(
+        &self,
+        store: &Store,
+        chunk: ChunkId,
+        types: &[ColumnType],
+        runs: Vec<CheckedRun>,
+        found: &mut Verification,
+    ) -> Result<()> {
+        let Some((first, _)) = runs.first() else { return Ok(()) };
+        let (name, size) = (chunk.object_name(), first.chunk_bytes);
+        let read = || async {
+            let bytes = store.get_exact(&name, size).await?;
+            let hash = if store.is_local() { chunk.0 } else { Hash::of(&bytes) };
+            match hash == chunk.0 {
+                true => Ok(bytes),
+                false => Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}"))),
+            }
+        };
+        let bytes = store.twice_where_damaged(read).await;
+        let Some(bytes) = found.note(&name, bytes)? else { return Ok(()) };
+        (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
+        let types = types.to_vec();
+        let checked = offload(move |_| verify_chunk(chunk, &bytes, &types, runs)).await;
+        found.blocks += found.note(&name, checked)?.unwrap_or(0);
+        Ok(())
+    }
+}
+
+/// A run of blocks in a chunk, and the hash of each block where it could be read.
+type CheckedRun = (LayoutRun, Vec<Option<Hash>>);
+
+/// A hash that identifies a part that is checked.
+type Part = Hash;
+
+/// A hash that identifies a run and its hashes. The owner of the chunk is left out: it does not change the bytes.
+fn run_part(url: &str, types: &[ColumnType], (run, hashes): &CheckedRun) -> Part {
+    let run = LayoutRun { owner: 0, ..run.clone() };
+    Hash::of(format!("{url} {types:?} {run:?} {hashes:?}").as_bytes())
+}
+
+/// Bytes to be read for a column group of a segment.
+fn bytes_of(group: &GroupSegment) -> u64 {
+    group.layout.bytes.saturating_add(group.hashes.bytes).saturating_add(group.stored_bytes)
+}
+
+/// The progress of a verification, in bytes as the manifests count them.
+struct Work<F> {
+    done: u64,
+    total: u64,
+    tell: F,
+}
+
+impl<F: FnMut(u64, u64)> Work<F> {
+    fn add(&mut self, bytes: u64) {
+        self.done = self.done.saturating_add(bytes).min(self.total);
+        (self.tell)(self.done, self.total);
+    }
+}
+
+/// The parts that were checked before; versions of a table share most parts. `Seen` remembers at most [`Seen::MOST`] parts, which take
+/// a few tens of MiB. A part that it does not remember is checked again.
+#[derive(Default)]
+struct Seen(BTreeSet<Part>);
+
+impl Seen {
+    const MOST: usize = 1 << 20;
+
+    fn is_new(&mut self, part: Part) -> bool {
+        match self.0.len() < Self::MOST {
+            true => self.0.insert(part),
+            false => !self.0.contains(&part),
+        }
+    }
+}
+
+/// `1..=4, 7` for rising numbers.
+fn ranges(numbers: &[u64]) -> String {
+    let mut parts: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*number) => *last = *number,
+            _ => parts.push((*number, *number)),
+        }
+    }
+    let part = |(first, last): &(u64, u64)| if first == last { first.to_string() } else { format!("{first}..={last}") };
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result<()> {
+    let mut found = 0;
+    for batch in index_reader(bytes, schema, rows)? {
+        found += batch?.num_rows() as u64;
+    }
+    if found == rows { Ok(()) } else { Err(Error::corrupt(format!("{}, the manifest says {rows}", counted(found, "row")))) }
+}
+
+/// Checks a whole chunk against the runs that point into it; gives the number of blocks checked.
+fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<CheckedRun>) -> Result<u64> {
+    let hash = Hash::of(bytes);
+    if hash != chunk.0 {
+        return Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}")));
+    }
+    let header = ChunkHeader::parse(bytes)?;
+    let directory = ChunkDirectory::parse(bytes, &header)?;
+    if !header.columns.iter().map(|(ty, _)| ty).eq(types) {
+        return Err(Error::corrupt("chunk header: its column types are not those of the column group"));
+    }
+    let mut checked = 0;
+    for (run, hashes) in runs {
+        if header.seed != run.seed || !header.columns.iter().map(|(_, chain)| chain).eq(run.chains.iter()) {
+            return Err(Error::corrupt("chunk header: seed or codec chains are not those of the layout"));
+        }
+        for (number, hash) in hashes.into_iter().enumerate() {
+            let ordinal = run.first_block as usize + number;
+            let start = run.first_offset + 8 * run.lengths.sum_of_first(number);
+            let end = start + 8 * u64::from(run.lengths.get(number));
+            let place = format!("block {ordinal} at {start}..{end}");
+            let expected = (start as usize..end as usize, run.block_rows.get(number));
+            if directory.blocks.get(ordinal) != Some(&expected) {
+                return Err(Error::corrupt(format!("{place}: the chunk's directory has {:?}", directory.blocks.get(ordinal))));
+            }
+            let block = bytes.slice(expected.0);
+            verify_page_lengths(&header, &run, number, &block).map_err(|error| error.at(&place))?;
+            verify_block(&header, ordinal as u32, expected.1, block, hash).map_err(|error| error.at(place))?;
+            checked += 1;
+        }
+    }
+    Ok(checked)
+}
+
+/// Where the layout says the pages lie, they lie.
+fn verify_page_lengths(header: &ChunkHeader, run: &LayoutRun, number: usize, block: &Bytes) -> Result<()> {
+    if run.pages.is_none() {
+        return Ok(());
+    }
+    let directory = BlockDirectory::parse(block, header.seed, run.first_block + number as u32, header.columns.len())?;
+    let start = run.first_offset + 8 * run.lengths.sum_of_first(number);
+    for page in 0..header.columns.len() {
+        let found = page_range(&directory, page)?;
+        let said = run.page_range(number, page);
+        if said != Some(start + found.start as u64..start + found.end as u64) {
+            return Err(Error::corrupt(format!("page {page} at {found:?} in its block, the layout says {said:?} in the chunk")));
+        }
+    }
+    Ok(())
+}
+
+fn verify_block(header: &ChunkHeader, ordinal: u32, rows: u32, block: Bytes, hash: Option<Hash>) -> Result<()> {
+    let directory = BlockDirectory::parse(&block, header.seed, ordinal, header.columns.len())?;
+    if directory.rows != rows {
+        return Err(Error::corrupt(format!("{}, the layout says {rows}", counted(directory.rows, "row"))));
+    }
+    let mut pages = Vec::new();
+    for (page, (ty, chain)) in header.columns.iter().enumerate() {
+        let stored = block.slice(page_range(&directory, page)?);
+        let place = PagePlace { seed: header.seed, ordinal, page: page as u16, rows, ty, chain };
+        let decoded = decode_page(stored, place)?;
+        decoded.to_array(ty)?;
+        pages.push((ty.to_string(), decoded.to_canonical()));
+    }
+    let found = logical_block_hash(rows, pages.iter().map(|(ty, page)| (ty.as_str(), page)));
+    match hash {
+        Some(hash) if hash != found => Err(Error::corrupt(format!("logical hash {found}, the hashes object says {hash}"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,111 @@
+//! The index of a view: a frame whose locators are those of its sources, and their join maps. What was saved comes back as it was.
+
+use bytes::Bytes;
+use futures::future::try_join3;
+use polars::prelude::{Column, DataFrame, IdxCa, IdxSize, PolarsError};
+
+use super::view::JoinMaps;
+use crate::{
+    error::{Error, Result},
+    format::Locator,
+    index::with_locators,
+    offload::offload_large,
+    table::{
+        frame::index::{Index, IndexSource, refused},
+        seen::seen_columns,
+        table::Table,
+    },
+};
+
+impl Table {
+    /// The index of a view: the locators in its frame are those of its sources.
+    pub(in crate::table) async fn index_of_view(&self, columns: Option<Vec<usize>>) -> Result<Index> {
+        let columns = columns.unwrap_or_else(|| seen_columns(self.manifest()));
+        let (objects, maps, tables) = try_join3(self.index_objects(), self.join_maps(), self.sources()).await?;
+        let work = self.index_work(&objects, columns.len() + maps.len());
+        let table = self.clone();
+        offload_large(work, move |_| table.view_index(&objects, maps, &tables, &columns)).await
+    }
+
+    /// The index of a view from its objects, its join maps and the tables of its sources.
+    fn view_index(&self, objects: &[Bytes], maps: Vec<JoinMaps>, tables: &[Self], columns: &[usize]) -> Result<Index> {
+        let view = self.view().ok_or_else(|| Error::internal("the index of a view that is none"))?;
+        let rows = self.view_rows_of(objects, maps)?;
+        let mut frame = self.frame_of(objects, columns)?;
+        let whole = frame.clone();
+        let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
+        for (number, (source, table)) in view.sources.iter().zip(tables.iter()).enumerate() {
+            let tag = Locator::tag(table.manifest().table, table.version());
+            let taken = |tag: &u16| sources.iter().any(|source| source.tag == *tag);
+            let tag = (0..1 << 15).map(|step| tag.wrapping_add(step) & 0x7fff).find(|tag| !taken(tag));
+            let tag = tag.ok_or_else(|| Error::invalid("more tables in one index than there are tags"))?;
+            let at = &rows.at[number];
+            frame = with_locators(&frame, tag, at.iter().copied())?;
+            // With all rows of its one base, in their order, the view is what a merge goes on from.
+            let every = view.sources.iter().all(|source| source.base == 0)
+                && source.base == number
+                && at.len() as u64 == source.rows
+                && at.iter().zip(0..).all(|(row, place)| *row == place);
+            sources.push(IndexSource {
+                table: table.clone(),
+                tag,
+                base: source.base,
+                columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
+                index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
+                partners: rows.partners[number].clone(),
+                lists: rows.lists[number].clone(),
+                whole: every.then(|| whole.clone()),
+            });
+        }
+        Ok(Index { frame, sources: sources.into() })
+    }
+}
+
+impl Index {
+    /// The same index, which may be merged again: one with all rows of its tables always may, that of a view with some of them
+    /// once the indexes of those tables are loaded, which this does.
+    ///
+    /// A merge goes through all rows of the left table, so that windows find partners of rows that a filter took out. The keys of
+    /// those rows come from the tables; columns that were computed before the view was saved are known for its own rows alone.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{Merge, Table};
+    /// let busy = Table::open("/data/busy").await?.index().await?.with_sources().await?;
+    /// let labels = Table::open("/data/labels").await?.index().await?;
+    /// let merged = busy.merge(&labels, &Merge::on(["log_id", "timestamp"]))?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Table::index`].
+    pub async fn with_sources(&self) -> Result<Self> {
+        let mut sources = self.sources.to_vec();
+        for base in 0..sources.len() {
+            if sources[base].base != base || sources[base].whole.is_some() {
+                continue;
+            }
+            let mut columns: Vec<Column> = Vec::new();
+            for source in sources.iter().filter(|source| source.base == base && !source.index.is_empty()) {
+                let loaded = source.table.index().await?.frame;
+                let rows = source.partners.as_ref();
+                let rows = rows.map(|rows| rows.iter().map(|row| IdxSize::try_from(*row).ok()).collect::<IdxCa>());
+                for (name, id) in source.index.iter() {
+                    let stored = source.table.schema().column(*id).map(|column| column.name.as_str()).unwrap_or_default();
+                    let failed = |error: PolarsError| refused(stored, &error);
+                    let column = loaded.column(stored).map_err(failed)?;
+                    let column = match &rows {
+                        Some(rows) => column.take(rows).map_err(failed)?,
+                        None => column.clone(),
+                    };
+                    if columns.iter().all(|held| held.name() != name.as_str()) {
+                        columns.push(column.with_name(name.into()));
+                    }
+                }
+            }
+            let height = usize::try_from(sources[base].table.rows()).map_err(|_| Error::unsupported("rows in a frame"))?;
+            sources[base].whole = Some(DataFrame::new(height, columns).map_err(|error| refused("with_sources", &error))?);
+        }
+        Ok(Self { frame: self.frame.clone(), sources: sources.into() })
+    }
+}
