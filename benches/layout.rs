@@ -13,7 +13,7 @@ use std::{process::Command, sync::Arc, time::Instant};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use tetrys::{
-    Cuts, Preset, Schema, Store, Table,
+    Preset, Schema, Store, Table,
     codec::Chain,
     commit,
     format::{
@@ -21,6 +21,7 @@ use tetrys::{
         MAX_SEGMENT_ROWS, Manifest, PackedLengths, PageBuilder, Segment, encode_page, logical_block_hash,
     },
     id::{ChunkId, Hash, ObjectRef},
+    table::Cuts,
 };
 use uuid::Uuid;
 

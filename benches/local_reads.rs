@@ -11,9 +11,10 @@ use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int6
 use arrow_schema::{DataType, Field};
 use futures::StreamExt;
 use tetrys::{
-    Coalesce, Preset, RowLoader, Schema, Table, WriteOptions,
+    Preset, RowLoader, Schema, Table, WriteOptions,
     format::{BlockDirectory, PagePlace, decode_page, page_range},
     read::{Layout, RowPlace},
+    table::Coalesce,
 };
 
 const POINTS: usize = 20_000;

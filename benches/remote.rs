@@ -15,9 +15,9 @@ use arrow_array::{ArrayRef, FixedSizeListArray, Float64Array, Int64Array, LargeB
 use arrow_schema::{DataType, Field};
 use futures::{StreamExt, TryStreamExt, stream};
 use tetrys::{
-    Cuts, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions,
+    Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions,
     store::CacheFolder,
-    table::{GcSettings, now_ms},
+    table::{Cuts, GcSettings, now_ms},
 };
 use tetrys_s3_server::{Latency, Server, dependent};
 

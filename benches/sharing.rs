@@ -13,7 +13,8 @@ use std::{
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use arrow_schema::{DataType, Field};
 use tetrys::{
-    Cuts, Preset, Schema, Store, Table, TableWriter, WriteOptions,
+    Preset, Schema, Store, Table, TableWriter, WriteOptions,
+    table::Cuts,
     write::{Locality, Sharing, worst_windows},
 };
 

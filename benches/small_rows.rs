@@ -9,7 +9,10 @@ use std::{sync::Arc, time::Instant};
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_schema::Field;
 use futures::StreamExt;
-use tetrys::{Coalesce, Cuts, Preset, RowLoader, Schema, Table, WriteOptions};
+use tetrys::{
+    Preset, RowLoader, Schema, Table, WriteOptions,
+    table::{Coalesce, Cuts},
+};
 
 const ROUNDS: usize = 3;
 const BATCH: usize = 1000;

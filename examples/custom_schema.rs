@@ -8,7 +8,7 @@ use arrow_array::{
     cast::AsArray,
 };
 use serde_json::json;
-use tetrys::{Cuts, ErrorKind, Preset, Schema, Table, WriteOptions};
+use tetrys::{ErrorKind, Preset, Schema, Table, WriteOptions, table::Cuts};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     writer.commit([partition.finish().await?]).await?;
 
     let table = Table::open(&url).await?;
-    assert_eq!(table.manifest().properties["provenance"]["labels"], "v7");
+    assert_eq!(table.properties()["provenance"]["labels"], "v7");
     assert_eq!(table.attachment("map").await?, "roads and lanes");
     let points = table.schema().column_named("lidar.points").ok_or("no such column")?;
     assert_eq!(points.properties["unit"], "metre");

@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((Table::open(&format!("{url}@1")).await?.rows(), Table::open(&format!("{url}@gold")).await?.rows()), (60, 70));
     seventh.edit().set_property("license", "CC0").commit().await?;
     let ninth = seventh.edit().set_property("owner", "perception").commit().await?;
-    assert_eq!(ninth.manifest().properties.len(), 2);
+    assert_eq!(ninth.properties().len(), 2);
     let error = seventh.edit().set_property("owner", "planning").commit().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     println!("{error}");

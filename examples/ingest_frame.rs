@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     ingest(&frame, Store::open(&url)?, &settings, |_| {}).await?;
 
     let table = Table::open(&url).await?;
-    assert_eq!((table.rows(), table.manifest().sequences()), (60, 3));
+    assert_eq!((table.rows(), table.sequence_count()), (60, 3));
     let index: Vec<&str> = table.schema().index().map(|column| column.name.as_str()).collect();
     assert_eq!(index, ["scene", "timestamp", "camera", "sweep"]);
     let row = table.row_loader().get_row(42).await?;

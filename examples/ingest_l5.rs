@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // One row a frame, one sequence a scene.
     let table = ingest(&dataset, Store::open(&url)?, &IngestSettings::default(), |_| {}).await?;
-    assert_eq!((table.rows(), table.manifest().sequences()), (150, 3));
+    assert_eq!((table.rows(), table.sequence_count()), (150, 3));
 
     // All four columns of the poses lie in one range.
     let loader = table.row_loader().columns(["agents.pose.*"])?;

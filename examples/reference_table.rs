@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, RecordBatch};
-use tetrys::{Schema, Table, WriteOptions, write::Sharing};
+use tetrys::{Schema, Table, WriteOptions, table::Sharing};
 
 const ROWS: u64 = 400;
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field};
 use futures::future::try_join_all;
-use tetrys::{Cuts, ErrorKind, Preset, Receipt, Schema, Table, WriteOptions};
+use tetrys::{ErrorKind, Preset, Receipt, Schema, Table, WriteOptions, table::Cuts};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     receipts.reverse();
     assert_eq!(Table::open(&url).await.unwrap_err().kind(), ErrorKind::NotFound, "nothing is visible before the commit");
     let table = writer.commit(receipts).await?;
-    assert_eq!((table.version(), table.rows(), table.manifest().sequences()), (1, 300, 3));
+    assert_eq!((table.version(), table.rows(), table.sequence_count()), (1, 300, 3));
 
     // A table is never overwritten.
     let again = Table::create(&url, schema()?, options.clone()).await;

@@ -32,8 +32,8 @@ use tokio::runtime::{Handle, Runtime};
 #[cfg(feature = "frame")]
 use crate::table::{Index, SavedView, ViewWriter};
 use crate::{
-    Coalesce, Edge, Error, Explain, Result, Row, Rows, Schema, Window, Windows, WriteOptions,
-    table::{self, Diff, Verification, VerifyReach},
+    Edge, Error, Explain, Result, Row, Rows, Schema, Window, Windows, WriteOptions,
+    table::{self, Coalesce, Diff, Verification, VerifyReach},
     threads::elsewhere,
 };
 

@@ -1,11 +1,6 @@
 //! Words that help on: the name that was probably meant.
 
 /// The nearest of some names, if any is near enough to have been meant.
-///
-/// ```
-/// use tetrys::hints::nearest;
-/// assert_eq!(nearest("agent_count", ["log_id", "agents_count"]), Some("agents_count"));
-/// ```
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
     let named = names.into_iter().map(|name| (likeness(name), name));
@@ -13,10 +8,6 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Op
 }
 
 /// Some names, and how many more there are.
-///
-/// ```
-/// assert_eq!(tetrys::hints::listed(["log_id", "timestamp"]), "log_id, timestamp");
-/// ```
 pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 20;
     let names: Vec<&str> = names.into_iter().collect();

@@ -31,53 +31,88 @@
 //!
 //! | module | what you find there |
 //! |---|---|
-//! | [`table`] | tables, loaders, writers, views, garbage collection |
+//! | [`table`] | what the methods of a table take and return: write options, differences, history, usage, garbage collection, layouts |
+//! | [`schema`] | columns, types, column groups, column patterns |
 //! | [`blocking`] | the same calls without `async` |
 //! | [`store`] | directories, S3, Google Cloud Storage, Azure, HTTP; the local cache |
-//! | [`schema`], [`mod@write`] | columns and groups; options of a writer |
 //! | [`ingest`] | Parquet, Arrow, CSV, JSON and Level 5 data in and out |
+//! | `recipe` | merges and views described in a TOML file |
 //! | [`error`] | one error type: its kind says what to do next |
+//! | [`arrow`], [`polars`], [`ndarray`], [`half`], [`object_store`] | the crates whose types these calls use |
 //!
-//! The other modules follow the floors of `ARCHITECTURE.md`. They are public for tests and fuzz targets, and change without notice.
+//! The feature `unstable` makes the internal modules public (`codec`, `commit`, `format`, ..), for tests and fuzz targets. They change
+//! without notice.
+#![cfg_attr(
+    not(feature = "unstable"),
+    allow(dead_code, unreachable_pub, unused_imports, reason = "public with the feature `unstable`")
+)]
 
 mod ahead;
+pub mod arrow;
 pub mod blocking;
-pub mod codec;
-pub mod commit;
 pub mod error;
 mod flight;
-pub mod format;
 #[cfg(feature = "frame")]
-pub mod hints;
-pub mod id;
-#[cfg(feature = "frame")]
-pub mod index;
+mod hints;
 pub mod ingest;
 mod offload;
 mod once;
 mod panics;
-pub mod read;
 #[cfg(feature = "frame")]
 pub mod recipe;
 pub mod schema;
 pub mod store;
 pub mod table;
 mod threads;
+
+#[cfg(not(feature = "unstable"))]
+mod codec;
+#[cfg(not(feature = "unstable"))]
+mod commit;
+#[cfg(not(feature = "unstable"))]
+mod format;
+#[cfg(not(feature = "unstable"))]
+mod id;
+#[cfg(all(feature = "frame", not(feature = "unstable")))]
+mod index;
+#[cfg(not(feature = "unstable"))]
+mod read;
+#[cfg(not(feature = "unstable"))]
+mod write;
+
+#[cfg(feature = "unstable")]
+pub mod codec;
+#[cfg(feature = "unstable")]
+pub mod commit;
+#[cfg(feature = "unstable")]
+pub mod format;
+#[cfg(feature = "unstable")]
+pub mod id;
+#[cfg(all(feature = "frame", feature = "unstable"))]
+pub mod index;
+#[cfg(feature = "unstable")]
+pub mod read;
+#[cfg(feature = "unstable")]
 pub mod write;
+
+pub use half;
+pub use ndarray;
+pub use object_store;
+#[cfg(feature = "frame")]
+pub use polars;
 
 pub use codec::Preset;
 pub use error::{Error, ErrorKind, Result};
-pub use format::Cuts;
 #[cfg(feature = "frame")]
 pub use index::Merge;
-pub use read::{Coalesce, Edge, Explain, Offsets, Pick, TimeOffsets, Window};
+pub use read::{Edge, Explain, Offsets, Pick, TimeOffsets, Window};
 #[cfg(feature = "frame")]
 pub use recipe::Recipe;
-pub use schema::{Column, ColumnGroup, ColumnId, ColumnPattern, ColumnType, Primitive, Schema, SchemaBuilder, TimeUnit};
+pub use schema::{ColumnType, Schema, SchemaBuilder, TimeUnit};
 pub use store::{Store, StoreOptions};
+pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows};
 #[cfg(feature = "frame")]
 pub use table::{Index, SavedView, ViewWriter};
-pub use table::{Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows};
 pub use write::{PartitionWriter, Receipt, WriteOptions};
 
 /// The Rust code of the README, which is compiled with the doctests.

@@ -28,9 +28,10 @@ use common::{
 use futures::{FutureExt, StreamExt, TryStreamExt, future::try_join_all};
 use peak_alloc::PeakAlloc;
 use tetrys::{
-    Coalesce, Cuts, Edge, ErrorKind, Offsets, Preset, Result, Rows, Schema, Table, WriteOptions, blocking,
+    Edge, ErrorKind, Offsets, Preset, Result, Rows, Schema, Table, WriteOptions, blocking,
     ingest::frame::{Frame, FrameSettings, ingest},
     store::{CountingStore, Latency, LatencyStore, release_buffers},
+    table::{Coalesce, Cuts},
 };
 use tokio::{runtime::Builder, task::LocalSet, time::timeout};
 

@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use arrow_array::{Array, ArrayRef, cast::AsArray, types};
-use tetrys::{ColumnType, Error, Primitive, Result, TimeUnit, table::Rows};
+use tetrys::{ColumnType, Error, Result, TimeUnit, schema::Primitive, table::Rows};
 
 use crate::npy::Npy;
 

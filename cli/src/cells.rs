@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, ArrayRef, cast::AsArray, types};
 use serde_json::{Map, Value};
-use tetrys::{ColumnType, Primitive};
+use tetrys::{ColumnType, schema::Primitive};
 
 use crate::{
     text::{counted, printable},

@@ -4,7 +4,7 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use tetrys::{Column, ColumnType, Edge, Error, Offsets, Pick, Result, RowLoader, Table, TimeOffsets, Window};
+use tetrys::{ColumnType, Edge, Error, Offsets, Pick, Result, RowLoader, Table, TimeOffsets, Window, schema::Column};
 
 use crate::text;
 

@@ -2,7 +2,7 @@
 
 use std::{io::IsTerminal, sync::OnceLock, time::Duration};
 
-use tetrys::Column;
+use tetrys::schema::Column;
 
 /// `1,234,567`.
 pub(crate) fn count(number: u64) -> String {

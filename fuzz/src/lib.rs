@@ -9,7 +9,7 @@
 use arrow_array::{Array, RecordBatch};
 use bytes::Bytes;
 use tetrys::{
-    ColumnPattern, ColumnType, Error, ErrorKind, Offsets, Preset, Schema,
+    ColumnType, Error, ErrorKind, Offsets, Preset, Schema,
     codec::Chain,
     format::{
         BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, DecodedPage, EncodedBlock,
@@ -23,6 +23,7 @@ use tetrys::{
         blosc::{self, Decoder},
     },
     read::Layout,
+    schema::ColumnPattern,
 };
 use twox_hash::XxHash3_64;
 

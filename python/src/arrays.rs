@@ -14,7 +14,7 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple},
 };
-use tetrys::{ColumnType, Primitive, TimeUnit};
+use tetrys::{ColumnType, TimeUnit, schema::Primitive};
 
 use crate::{
     capsule,

@@ -17,7 +17,7 @@ use pyo3::{
     prelude::*,
     pybacked::{PyBackedBytes, PyBackedStr},
 };
-use tetrys::{ColumnType, Primitive};
+use tetrys::{ColumnType, schema::Primitive};
 
 use crate::{
     arrays, capsule,

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, cast::AsArray, types};
 use arrow_schema::{DataType, TimeUnit};
 use half::{bf16, f16};
 use pyo3::PyErr;
-use tetrys::{ColumnType, Primitive};
+use tetrys::{ColumnType, schema::Primitive};
 
 use crate::error::Invalid;
 

@@ -33,7 +33,7 @@ impl Index {
     /// The names of the locator columns, one for each table.
     fn locators(&self) -> Vec<String> {
         let names = self.0.frame().columns().iter().map(|column| column.name().to_string());
-        names.filter(|name| tetrys::index::is_locator(name)).collect()
+        names.filter(|name| tetrys::Index::is_locator(name)).collect()
     }
 
     fn with_frame(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Self> {

@@ -74,31 +74,31 @@ impl Table {
     /// The table, the same in all versions.
     #[getter]
     fn uuid(&self) -> String {
-        self.table.manifest().table.to_string()
+        self.table.id().to_string()
     }
 
     /// The tags, as this version says: {name: version}.
     #[getter]
     fn tags(&self) -> BTreeMap<String, u64> {
-        self.table.manifest().tags.clone()
+        self.table.tags().clone()
     }
 
     /// What made this version: writer, operation, and what the operation says.
     #[getter]
     fn lineage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.table.manifest().lineage)
+        to_python(py, self.table.lineage())
     }
 
     /// The preset that it was written with: `fast`, `balanced` or `compact`.
     #[getter]
     fn preset(&self) -> &str {
-        &self.table.manifest().preset
+        self.table.preset()
     }
 
     /// Whether the table is a view: a saved merge, filter or split, with rows of other tables.
     #[getter]
     fn is_view(&self) -> bool {
-        self.table.view().is_some()
+        self.table.is_view()
     }
 
     /// The index columns and their types.
@@ -124,18 +124,16 @@ impl Table {
     fn groups(&self) -> Vec<(String, Vec<(String, String)>)> {
         let schema = self.table.schema();
         let column = |id| schema.column(id).map(|column| (column.name.clone(), column.ty.to_string()));
-        let columns = |group: &tetrys::ColumnGroup| group.columns.iter().filter_map(|id| column(*id)).collect();
+        let columns = |group: &tetrys::schema::ColumnGroup| group.columns.iter().filter_map(|id| column(*id)).collect();
         schema.groups().iter().map(|group| (group.name.clone(), columns(group))).collect()
     }
 
     /// Stored bytes, and bytes of the values, of each column group: {group: (stored, decoded)}.
     #[getter]
     fn group_sizes(&self) -> BTreeMap<String, (u64, u64)> {
-        let segments = &self.table.manifest().segments;
-        let sizes = |(number, group): (usize, &tetrys::ColumnGroup)| {
-            let of = segments.iter().filter_map(|segment| segment.groups.get(number));
-            let logical = of.clone().flat_map(|group| &group.columns).map(|column| column.logical).sum();
-            (group.name.clone(), (of.map(|group| group.stored_bytes).sum(), logical))
+        let sizes = |(number, group): (usize, &tetrys::schema::ColumnGroup)| {
+            let bytes = self.table.group_bytes(number);
+            (group.name.clone(), (bytes.stored, bytes.logical))
         };
         self.table.schema().groups().iter().enumerate().map(sizes).collect()
     }
@@ -143,7 +141,7 @@ impl Table {
     /// What the table says of itself.
     #[getter]
     fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.table.manifest().properties)
+        to_python(py, self.table.properties())
     }
 
     /// What is said of a column: its unit, and what else was set.

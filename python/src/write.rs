@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
 use pyo3::prelude::*;
-use tetrys::{Preset, Schema, WriteOptions, write::Reuse};
+use tetrys::{Preset, Schema, WriteOptions, table::Reuse};
 
 use crate::{
     column::{Column, malformed},

@@ -17,7 +17,7 @@ use crate::error::{Error, Result, counted};
 /// The numbers that pco knows, with its own codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-#[expect(missing_docs, reason = "the names are the types")]
+#[allow(missing_docs, reason = "the names are the types")]
 pub enum NumberType {
     U32 = 1,
     U64,

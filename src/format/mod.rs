@@ -36,7 +36,7 @@ pub use cuts::Cuts;
 pub use join::{read_join, write_join};
 pub use layout::{LayoutRun, LayoutWriter, PageLengths, read_layout};
 pub use lengths::PackedLengths;
-pub use limits::limits;
+pub use limits::LIMITS;
 pub use locator::Locator;
 pub use manifest::{
     ColumnBytes, Condemned, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment,

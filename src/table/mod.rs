@@ -13,11 +13,20 @@ mod upkeep;
 mod frame;
 mod views;
 
+mod described;
 mod lists;
 mod objects;
 mod seen;
 
+pub use crate::{
+    commit::Unpinned,
+    format::{Cuts, ForeignTable, LIMITS},
+    id::{ChunkId, Hash},
+    read::{BlockPlace, Coalesce, ExplainGroup, Layout, RowPlace, Sequences},
+    write::{Gathered, Locality, Reuse, Sharing, Worst},
+};
 pub use changing::{Edit, GroupReplacer, TableWriter, Ticket};
+pub use described::GroupBytes;
 #[cfg(feature = "frame")]
 pub use frame::Index;
 pub(crate) use reading::more_than_nothing;

@@ -343,8 +343,14 @@ impl Table {
         self.inner.manifest.version
     }
 
-    /// Everything the manifest says.
+    /// The manifest.
+    #[cfg(feature = "unstable")]
     pub fn manifest(&self) -> &Manifest {
+        &self.inner.manifest
+    }
+
+    #[cfg(not(feature = "unstable"))]
+    pub(crate) fn manifest(&self) -> &Manifest {
         &self.inner.manifest
     }
 

@@ -14,8 +14,9 @@ use bytes::Bytes;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tetrys::{
-    ColumnType, Primitive, Schema, Store, Table, WriteOptions,
+    ColumnType, Schema, Store, Table, WriteOptions,
     format::{BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, PagePlace, Parent, decode_page},
+    schema::Primitive,
 };
 
 use crate::common;
@@ -86,7 +87,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// The columns of a table with these rows, in schema order.
 pub(crate) fn columns(schema: &Schema, rows: &RecordBatch) -> Value {
-    let column = |described: &tetrys::Column| {
+    let column = |described: &tetrys::schema::Column| {
         let values = values(&described.ty, rows.column_by_name(&described.name).unwrap());
         json!({"id": described.id.0, "name": described.name, "type": described.ty.to_string(), "values": values})
     };
@@ -164,7 +165,7 @@ pub(crate) fn append_segment(path: &Path, schema: &Schema, options: &WriteOption
 pub(crate) async fn contents(table: &Table) -> Value {
     let scanned: Vec<_> = table.row_loader().scan(7).map(|rows| rows.unwrap().batch().clone()).collect().await;
     let index: Vec<RecordBatch> = table.index_batches().await.unwrap().collect::<Result<_, _>>().unwrap();
-    let column = |described: &tetrys::Column| {
+    let column = |described: &tetrys::schema::Column| {
         let holds = |batch: &&RecordBatch| batch.column_by_name(&described.name).is_some();
         let parts = if table.schema().index().any(|column| column.id == described.id) { &index } else { &scanned };
         let found = parts.iter().filter(holds);

@@ -12,7 +12,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use arrow_select::{concat::concat_batches, take::take};
 use object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path};
-use tetrys::{ColumnType, Cuts, Edge, Primitive, Result, Rows, Schema, Store, Table, TableWriter, WriteOptions};
+use tetrys::{ColumnType, Edge, Result, Rows, Schema, Store, Table, TableWriter, WriteOptions, schema::Primitive, table::Cuts};
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]

@@ -13,10 +13,11 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use arrow_select::{concat::concat_batches, take::take};
 use tetrys::{
-    Cuts, Preset, Schema, Store, Table, TableWriter, WriteOptions,
+    Preset, Schema, Store, Table, TableWriter, WriteOptions,
     format::read_hashes,
     id::Hash,
     ingest::l5::{self, Dataset, GeneratorSettings, IngestSettings},
+    table::Cuts,
 };
 
 /// Everything that is stored except the manifest, whose table, commit and session are drawn anew each time.

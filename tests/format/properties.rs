@@ -14,8 +14,9 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 use tetrys::{
-    ColumnType, Cuts, Preset, Schema, Store, Table, TableWriter, WriteOptions,
+    ColumnType, Preset, Schema, Store, Table, TableWriter, WriteOptions,
     codec::{Chain, NumberType, Step},
+    table::Cuts,
 };
 
 const PRESETS: [Preset; 3] = [Preset::Fast, Preset::Balanced, Preset::Compact];

@@ -10,10 +10,12 @@ use crate::common::tables::{self, Rng, Taste, block_on, cut_by, joined, rows_of,
 use arrow_array::{ArrayRef, Float32Array, Float64Array, LargeStringArray, RecordBatch};
 use serde_json::{Value, json};
 use tetrys::{
-    ColumnType, Cuts, Preset, Primitive, Schema, Store, Table, WriteOptions,
+    ColumnType, Preset, Schema, Store, Table, WriteOptions,
     codec::{Chain, NumberType, Step},
     format::{CanonicalPage, Manifest, Pin, Structure, page_to_array},
     id::Hash,
+    schema::Primitive,
+    table::Cuts,
 };
 
 const PRESETS: [Preset; 3] = [Preset::Fast, Preset::Balanced, Preset::Compact];

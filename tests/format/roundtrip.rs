@@ -12,7 +12,7 @@ use proptest::{
     prelude::*,
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
-use tetrys::{ColumnType, Cuts, Edge, Preset, Primitive, Schema, Table, TableWriter, TimeUnit, WriteOptions};
+use tetrys::{ColumnType, Edge, Preset, Schema, Table, TableWriter, TimeUnit, WriteOptions, schema::Primitive, table::Cuts};
 
 fn units() -> impl Strategy<Value = TimeUnit> {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};

@@ -20,7 +20,7 @@ use arrow_buffer::BooleanBuffer;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tetrys::{
-    ColumnType, Cuts, Schema,
+    ColumnType, Schema,
     codec::Chain,
     format::{
         BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage,
@@ -29,6 +29,7 @@ use tetrys::{
         read_layout, read_lists, read_sequences,
     },
     id::Hash,
+    table::Cuts,
 };
 
 /// Reads files of a folder and asserts that they hold what they say.

@@ -9,7 +9,7 @@ use crate::common::{
     s3,
     tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions},
 };
-use tetrys::{Cuts, ErrorKind, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions};
+use tetrys::{ErrorKind, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions, table::Cuts};
 use tetrys_s3_server::{Latency, Server, dependent};
 
 const FAR: Latency = Latency { per_request: Duration::from_millis(40), bytes_per_second: None };

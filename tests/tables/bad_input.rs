@@ -14,7 +14,7 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use object_store::memory::InMemory;
-use tetrys::{Cuts, Error, ErrorKind, Receipt, Schema, Store, Table, TableWriter, WriteOptions};
+use tetrys::{Error, ErrorKind, Receipt, Schema, Store, Table, TableWriter, WriteOptions, table::Cuts};
 
 #[track_caller]
 fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {

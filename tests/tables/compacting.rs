@@ -9,10 +9,10 @@ use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, Reco
 use arrow_select::{concat::concat_batches, take::take_record_batch};
 use object_store::{ObjectStore, memory::InMemory};
 use tetrys::{
-    Cuts, ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
+    ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
     id::ChunkId,
     store::CountingStore,
-    table::VerifyReach,
+    table::{Cuts, VerifyReach},
     write::{Gathered, Locality},
 };
 

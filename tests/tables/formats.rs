@@ -638,8 +638,9 @@ fn other_rows_of_a_table_keep_what_it_says_of_its_columns() {
     let over = FrameSettings { target: Target::Overwrite, ..FrameSettings::default() };
     let again = taken(&frame, &over, &folder.join("left")).unwrap();
     let shape = |table: &Table| {
-        let names =
-            |columns: &mut dyn Iterator<Item = &tetrys::Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
+        let names = |columns: &mut dyn Iterator<Item = &tetrys::schema::Column>| {
+            columns.map(|column| column.name.clone()).collect::<Vec<_>>()
+        };
         let schema = table.schema();
         let groups: Vec<String> = schema.groups().iter().map(|group| group.name.clone()).collect();
         (names(&mut schema.index()), names(&mut schema.sequence_by()), names(&mut schema.order_by()), groups)

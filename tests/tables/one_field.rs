@@ -7,7 +7,7 @@ use crate::common::tables::{Rng, Taste, assert_rows, block_on, cut_by, joined, m
 use arrow_array::{
     ArrayRef, DictionaryArray, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray, types::Int32Type,
 };
-use tetrys::{Coalesce, ErrorKind, Schema, Store, Table, WriteOptions, format::Manifest, store::CountingStore};
+use tetrys::{ErrorKind, Schema, Store, Table, WriteOptions, format::Manifest, store::CountingStore, table::Coalesce};
 
 const IMAGE: usize = 80 << 10;
 
@@ -123,7 +123,8 @@ fn a_column_in_two_groups_is_read_from_the_cheaper_and_never_from_a_masked_copy(
         let mut manifest = table.manifest().clone();
         let mut parts = manifest.schema.groups().to_vec();
         parts[1].masked = parts[1].columns.clone();
-        let ids = |columns: &mut dyn Iterator<Item = &tetrys::Column>| columns.map(|column| column.id).collect::<Vec<_>>();
+        let ids =
+            |columns: &mut dyn Iterator<Item = &tetrys::schema::Column>| columns.map(|column| column.id).collect::<Vec<_>>();
         let schema = manifest.schema.clone();
         let again = |parts| Schema::from_parts(schema.columns().to_vec(), parts, ids(&mut schema.index()), vec![], vec![]);
         manifest.schema = again(parts.clone()).unwrap();

@@ -8,9 +8,11 @@ use std::{collections::BTreeSet, sync::Arc};
 use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, memory, over, rows_of};
 use arrow_array::{Array, LargeBinaryArray, RecordBatch};
 use tetrys::{
-    Coalesce, ColumnId, ColumnType, Cuts, Edge, Explain, Offsets, Preset, RowLoader, Rows, Schema, Table, WriteOptions,
+    ColumnType, Edge, Explain, Offsets, Preset, RowLoader, Rows, Schema, Table, WriteOptions,
     read::{BlockBytes, GroupCost, GroupPlan, GroupRequest, Kept, Layout, Stretch, cover, plan},
+    schema::ColumnId,
     store::{CountingStore, Counts},
+    table::{Coalesce, Cuts},
 };
 
 /// A table, the rows it was written from, the end of each sequence, and the store that counts.

@@ -72,7 +72,7 @@ fn repainted(batch: &RecordBatch, seed: u64, changed: impl Fn(usize) -> bool) ->
 }
 
 fn wide_cuts() -> WriteOptions {
-    let cuts = tetrys::Cuts {
+    let cuts = tetrys::table::Cuts {
         block_min: 200,
         block_target: 400,
         block_max: 4_000,

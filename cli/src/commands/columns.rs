@@ -111,7 +111,7 @@ impl Taken {
 
     /// Says what came of it.
     fn said(&self, out: &mut dyn Write, next: &Table) -> Result<Outcome, Failure> {
-        let lineage = &next.manifest().lineage;
+        let lineage = &next.lineage();
         if self.json {
             let (url, version, rows) = (next.url(), next.version(), next.rows());
             write_json(out, &json!({"url": url, "version": version, "rows": rows, "lineage": lineage}))?;

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use tetrys::{
     Table,
-    write::{Locality, Worst},
+    table::{Locality, Worst},
 };
 
 use super::write_json;
@@ -68,10 +68,10 @@ impl Compact {
             }
             false => (table.compact(self.segment_rows).await?, None),
         };
-        let count = |table: &Table| table.manifest().segments.len() as u64;
+        let count = |table: &Table| table.segment_count() as u64;
         if self.json {
             let segments = json!({"before": count(&table), "after": count(&next)});
-            let added = (next.version() != table.version()).then(|| next.manifest().lineage["bytes_added"].clone());
+            let added = (next.version() != table.version()).then(|| next.lineage()["bytes_added"].clone());
             let said =
                 json!({"url": next.url(), "version": next.version(), "segments": segments, "runs": moved, "bytes_added": added});
             write_json(out, &said)?;

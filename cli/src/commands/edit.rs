@@ -81,9 +81,8 @@ impl EditCommand {
         }
         let next = edit.commit().await?;
         if self.json {
-            let manifest = next.manifest();
             let said = serde_json::json!({
-                "url": next.url(), "version": next.version(), "properties": manifest.properties, "tags": manifest.tags,
+                "url": next.url(), "version": next.version(), "properties": next.properties(), "tags": next.tags(),
             });
             super::write_json(out, &said)?;
             return Ok(Outcome::Done);

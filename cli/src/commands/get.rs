@@ -112,7 +112,7 @@ impl Numbers {
     fn of(table: &Table, rows: &Rows, single: Option<u64>) -> Self {
         match single {
             Some(row) => Self { rows: vec![Some(row)], of_source: false },
-            None => Self { rows: rows.table_rows().to_vec(), of_source: table.view().is_some() },
+            None => Self { rows: rows.table_rows().to_vec(), of_source: table.is_view() },
         }
     }
 }

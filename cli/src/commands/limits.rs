@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::{format::limits, store::READ_LIMITS};
+use tetrys::{store::READ_LIMITS, table::LIMITS};
 
 use super::write_json;
 use crate::{
@@ -21,23 +21,17 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        // Links and code marks are for the page.
-        let plain = |text: &str| text.split(", see [").next().unwrap_or(text).replace('`', "");
-        let of_tables: Vec<(String, String)> = limits().into_iter().map(|(what, most)| (plain(what), plain(most))).collect();
         if self.json {
-            let of_reads: Vec<(String, String)> = READ_LIMITS.iter().map(|(what, most)| (plain(what), plain(most))).collect();
-            let lists = [("tables", of_tables), ("reads", of_reads)];
-            let objects = lists.map(|(name, list)| {
-                let list = list.into_iter().map(|(what, most)| serde_json::json!({"what": what, "at_most": most}));
-                (name.to_owned(), list.collect::<Vec<_>>().into())
-            });
-            write_json(out, &serde_json::Value::Object(objects.into_iter().collect()))?;
+            let objects = |list: &[(&str, &str)]| -> serde_json::Value {
+                list.iter().map(|(what, most)| serde_json::json!({"what": what, "at_most": most})).collect()
+            };
+            write_json(out, &serde_json::json!({"tables": objects(LIMITS), "reads": objects(&READ_LIMITS)}))?;
             return Ok(Outcome::Done);
         }
-        let lines = |list: Vec<(String, String)>| list.into_iter().map(|(what, most)| vec![what, most]).collect::<Vec<_>>();
-        writeln!(out, "{}", text::table(&["of a table", "at most"], &lines(of_tables)))?;
-        let of_reads = READ_LIMITS.iter().map(|(what, most)| ((*what).to_owned(), (*most).to_owned())).collect();
-        write!(out, "{}", text::table(&["of a read", "at most"], &lines(of_reads)))?;
+        let lines =
+            |list: &[(&str, &str)]| list.iter().map(|(what, most)| vec![(*what).into(), (*most).into()]).collect::<Vec<_>>();
+        writeln!(out, "{}", text::table(&["of a table", "at most"], &lines(LIMITS)))?;
+        write!(out, "{}", text::table(&["of a read", "at most"], &lines(&READ_LIMITS)))?;
         Ok(Outcome::Done)
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
 use serde_json::{Map, Value};
-use tetrys::{Error, Index, Table, hints, index::is_locator};
+use tetrys::{Error, Index, Table};
 
 use crate::{
     cells,
@@ -48,7 +48,7 @@ impl Query {
         }
         index = numbered(&index, &row)?;
         let answer = index.query(&self.sql).map_err(|error| explained(&error.to_string(), &self.sql, &table, &index))?;
-        let hidden = |column: &&Column| !self.locators && is_locator(column.name());
+        let hidden = |column: &&Column| !self.locators && Index::is_locator(column.name());
         let columns: Vec<&Column> = answer.columns().iter().filter(|column| !hidden(column)).collect();
         let names: Vec<String> = columns.iter().map(|column| column.name().to_string()).collect();
         let shown = if self.format.is_text() { answer.height().min(self.shown) } else { answer.height() };
@@ -98,8 +98,10 @@ fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
         Some(column) if table.schema().column_named(column).is_some() => {
             format!("`{column}` is a column of a group, which SQL does not read; see it with `tetrys get`")
         }
-        Some(column) if let Some(near) = hints::nearest(column, index.column_names()) => format!("nearest: `{near}`"),
-        _ => format!("the index is called t; its columns: {}", hints::listed(index.column_names())),
+        _ => match index.hint(missing.unwrap_or_default()) {
+            near if near.starts_with("nearest") => near,
+            columns => format!("the index is called t; {columns}"),
+        },
     };
     Error::invalid(format!("query: {said}\n  hint: {hint}"))
 }

@@ -32,7 +32,7 @@ impl Rebind {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         opening::named(&self.moved);
         let table = opening::table(&self.table).await?.rebind_with(&self.moved, &opening::options()).await?;
-        let stores = &table.manifest().stores;
+        let stores = table.owners();
         opening::say_what_to_allow(table.url(), &table.must_allow().await);
         if self.json {
             let said = serde_json::json!({"url": table.url(), "version": table.version(), "stores": stores});

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::Write};
 
 use clap::Args;
 use serde_json::{Value, json};
-use tetrys::Column;
+use tetrys::schema::Column;
 
 use super::write_json;
 use crate::{
@@ -37,8 +37,8 @@ impl SchemaCommand {
             .collect();
         let names = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
         let (sequence_by, order_by) = (names(&mut schema.sequence_by()), names(&mut schema.order_by()));
-        let attachments: Vec<&String> = table.manifest().attachments.keys().collect();
-        let properties = &table.manifest().properties;
+        let attachments: Vec<&str> = table.attachments().map(|(name, _)| name).collect();
+        let properties = table.properties();
         if self.json {
             let described = |columns: &[&Column]| -> Vec<Value> {
                 let describe = |column: &&Column| json!({"name": column.name, "type": column.ty.to_string(), "properties": column.properties});
@@ -67,7 +67,7 @@ impl SchemaCommand {
         }
         write!(out, "{}", text::table(&["", "", ""], &lines))?;
         let listed = [("sequence by", sequence_by), ("order by", order_by)];
-        let attachments = ("attachments", attachments.into_iter().cloned().collect());
+        let attachments = ("attachments", attachments.into_iter().map(str::to_owned).collect());
         for (what, names) in listed.into_iter().chain([attachments]).filter(|(_, names)| !names.is_empty()) {
             writeln!(out, "{what} {}", text::printable(&names.join(", ")))?;
         }

@@ -63,12 +63,7 @@ impl Stats {
         }
         let mut names = ["column", "type", "unit", "nulls", "distinct", "min", "max", "histogram"].map(str::to_owned).to_vec();
         if self.format.is_text() {
-            writeln!(
-                out,
-                "{} in {}\n",
-                text::counted(table.rows(), "row"),
-                text::counted(table.manifest().sequences(), "sequence")
-            )?;
+            writeln!(out, "{} in {}\n", text::counted(table.rows(), "row"), text::counted(table.sequence_count(), "sequence"))?;
             if rows.iter().all(|row| row[2].is_null()) {
                 names.remove(2);
                 rows.iter_mut().for_each(|row| drop(row.remove(2)));

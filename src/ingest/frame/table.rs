@@ -153,7 +153,8 @@ fn tracked(frame: &Frame, schema: &Schema) -> Result<(Schema, Vec<FrameColumn>)>
     for column in &columns {
         builder = builder.index(&column.name, column.ty.as_ref().unwrap_or(&ColumnType::Utf8));
     }
-    let names = |columns: &mut dyn Iterator<Item = &crate::Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
+    let names =
+        |columns: &mut dyn Iterator<Item = &crate::schema::Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
     let builder = builder.sequence_by(names(&mut schema.sequence_by())).order_by(names(&mut schema.order_by()));
     Ok((builder.build()?, columns))
 }

@@ -10,6 +10,7 @@ use polars::prelude::{
 use crate::{
     error::{Error, Result, short},
     format::{Locator, index_columns_reader},
+    hints::{listed, nearest},
     index::{self, is_locator, locate, locator_column, with_locators},
     offload::offload_large,
     schema::ColumnId,
@@ -330,6 +331,19 @@ impl Index {
             .ok_or_else(|| Error::not_found(format!("the index has no rows of {} version {}", table.url(), table.version())))?;
         let rows = self.located()?.swap_remove(place);
         Ok(rows.into_iter().filter_map(|row| u64::try_from(row).ok()).collect())
+    }
+
+    /// Whether a column of a frame is a locator, which names a row of a table. The engine makes and reads locators.
+    pub fn is_locator(column: &str) -> bool {
+        is_locator(column)
+    }
+
+    /// A hint for a column that the index does not have: the nearest name, or the names that there are.
+    pub fn hint(&self, column: &str) -> String {
+        match nearest(column, self.column_names()) {
+            Some(near) => format!("nearest: `{near}`"),
+            None => format!("its columns: {}", listed(self.column_names())),
+        }
     }
 
     /// The names of the columns that are not locators.

@@ -28,8 +28,14 @@ use crate::{
 pub(in crate::table) type JoinMaps = (Option<Arc<[i64]>>, Option<Arc<Lists>>);
 
 impl Table {
-    /// Where its rows are, of a view: a saved merge, filter or split. `None` of a table with rows of its own.
+    /// The member `view` of the manifest; `None` for a table with rows of its own.
+    #[cfg(feature = "unstable")]
     pub fn view(&self) -> Option<&View> {
+        self.manifest().view.as_ref()
+    }
+
+    #[cfg(not(feature = "unstable"))]
+    pub(crate) fn view(&self) -> Option<&View> {
         self.manifest().view.as_ref()
     }
 

@@ -15,13 +15,14 @@ use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use serde_json::json;
 use tetrys::{
-    Cuts, Preset, Schema, Store, Table, WriteOptions,
+    Preset, Schema, Store, Table, WriteOptions,
     codec::Chain,
     format::{
         Condemned, ForeignTable, LayoutWriter, Manifest, Parent, View, ViewColumn, ViewIndexColumn, ViewSource,
         index_arrow_schema, read_layout, write_join,
     },
     id::{Hash, ObjectRef},
+    table::Cuts,
 };
 use uuid::Uuid;
 
@@ -381,7 +382,7 @@ fn masked_copy(path: &Path) -> (Schema, RecordBatch) {
     }
     let (mut groups, pose) = (schema.groups().to_vec(), schema.groups()[1].columns[0]);
     groups[0].masked = vec![pose];
-    let ids = |columns: &mut dyn Iterator<Item = &tetrys::Column>| columns.map(|column| column.id).collect::<Vec<_>>();
+    let ids = |columns: &mut dyn Iterator<Item = &tetrys::schema::Column>| columns.map(|column| column.id).collect::<Vec<_>>();
     let (index, sequence_by) = (ids(&mut schema.index()), ids(&mut schema.sequence_by()));
     let masked = Schema::from_parts(schema.columns().to_vec(), groups, index, sequence_by, vec![]).unwrap();
     next_version(&table, |manifest| {
@@ -456,7 +457,7 @@ fn view(path: &Path) -> (Schema, RecordBatch) {
     let tables = [&sensors, &labels, &tracks];
     let said = |number: usize, join: Option<ObjectRef>, lists: Option<ObjectRef>| {
         let from = tables[number].schema();
-        let column = |id: &tetrys::ColumnId| {
+        let column = |id: &tetrys::schema::ColumnId| {
             let column = from.column(*id).unwrap();
             ViewColumn { id: *id, name: column.name.clone(), ty: column.ty.clone() }
         };

@@ -8,7 +8,7 @@ use arrow_buffer::{BooleanBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use tetrys::{
-    ColumnId, ColumnType, Cuts, Primitive, Schema,
+    ColumnType, Schema,
     codec::{Chain, NumberType, Step},
     format::{
         CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, IndexStatistics, LayoutRun,
@@ -17,6 +17,8 @@ use tetrys::{
         read_hashes, read_layout, read_sequences, write_join,
     },
     id::{ChunkId, Hash, ObjectRef},
+    schema::{ColumnId, Primitive},
+    table::Cuts,
 };
 use twox_hash::XxHash3_64;
 

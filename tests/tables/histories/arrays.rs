@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{Array, ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
-use tetrys::{ColumnType, Primitive, Schema};
+use tetrys::{ColumnType, Schema, schema::Primitive};
 
 use super::model::{Column, Kind, Row, State, Value};
 

@@ -80,8 +80,9 @@ fn schema(dataset: &Dataset) -> Result<Schema> {
         let columns = group.columns.iter().filter_map(|id| given.column(*id));
         builder = builder.group(&group.name, columns.map(|column| (column.name.as_str(), &column.ty)));
     }
-    let names =
-        |columns: &mut dyn Iterator<Item = &tetrys::Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
+    let names = |columns: &mut dyn Iterator<Item = &tetrys::schema::Column>| {
+        columns.map(|column| column.name.clone()).collect::<Vec<_>>()
+    };
     builder.sequence_by(names(&mut given.sequence_by())).order_by(names(&mut given.order_by())).build()
 }
 

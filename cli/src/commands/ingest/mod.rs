@@ -12,9 +12,9 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use tetrys::{
-    Cuts, Error, Preset, Table, WriteOptions,
+    Error, Preset, Table, WriteOptions,
     ingest::{Target, frame::FrameFormat},
-    write::{Locality, Reuse, Sharing},
+    table::{Cuts, Locality, Reuse, Sharing},
 };
 
 use crate::{
@@ -51,7 +51,7 @@ pub(crate) struct Storing {
 impl Storing {
     /// The same, for the library: to change `table`, or to write a new one.
     pub(crate) fn options(&self, table: Option<&Table>) -> WriteOptions {
-        let own = table.and_then(|table| table.manifest().preset.parse().ok());
+        let own = table.and_then(|table| table.preset().parse().ok());
         let preset = self.preset.or(own).unwrap_or_default();
         let allow_unpinned = crate::opening::allow_unpinned();
         WriteOptions { preset, locality: self.locality, allow_unpinned, ..WriteOptions::default() }
@@ -185,22 +185,21 @@ impl Writing {
 
 /// `file:///home/me/table: 248 rows, 1 sequence`.
 pub(crate) fn said_of(table: &Table) -> String {
-    let sequences = text::counted(table.manifest().sequences(), "sequence");
+    let sequences = text::counted(table.sequence_count(), "sequence");
     format!("{}: {}, {sequences}", table.url(), text::counted(table.rows(), "row"))
 }
 
 /// The same as JSON, with what was made of it.
 pub(crate) fn json_of(table: &Table) -> serde_json::Value {
-    let manifest = table.manifest();
     serde_json::json!({
-        "url": table.url(), "version": table.version(), "rows": table.rows(), "sequences": manifest.sequences(),
-        "preset": manifest.preset, "lineage": manifest.lineage,
+        "url": table.url(), "version": table.version(), "rows": table.rows(), "sequences": table.sequence_count(),
+        "preset": table.preset(), "lineage": table.lineage(),
     })
 }
 
 /// Warns of owners that could not be told that their chunks are used, and of blocks that were damaged there.
 fn say_warnings(table: &Table) {
-    let lineage = &table.manifest().lineage;
+    let lineage = &table.lineage();
     for url in lineage.get("not_pinned").and_then(|urls| urls.as_array()).into_iter().flatten() {
         let url = text::printable(url.as_str().unwrap_or_default());
         say(format_args!(
@@ -217,7 +216,7 @@ fn say_warnings(table: &Table) {
 }
 
 fn sharing(table: &Table) -> Option<Sharing> {
-    serde_json::from_value(table.manifest().lineage.get("shared")?.clone()).ok()
+    serde_json::from_value(table.lineage().get("shared")?.clone()).ok()
 }
 
 /// The lines that an ingest prints about shared blocks; none where it had no tables to share with.

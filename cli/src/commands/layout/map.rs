@@ -4,8 +4,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use tetrys::{
     Result,
-    id::ChunkId,
-    read::{BlockPlace, Layout},
+    table::{BlockPlace, ChunkId, Layout},
 };
 
 /// The blocks of one column group.

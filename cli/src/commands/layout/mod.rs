@@ -130,7 +130,7 @@ impl Lit {
 
 /// The blocks of every group in some rows.
 pub(crate) async fn maps(table: &Table, lit: Option<&Lit>, rows: &Range<u64>) -> Result<Vec<GroupMap>, Error> {
-    if table.view().is_some() {
+    if table.is_view() {
         let tables = "a view has no chunks of its own: draw one of the tables behind it, which `tetrys info` names";
         return Err(Error::invalid(format!("{}: {tables}", table.url())));
     }
@@ -154,7 +154,7 @@ pub(crate) fn draw(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u
 pub(crate) async fn draw_owners(file: &Path, table: &Table, versions: &[u64]) -> Result<Owners, Error> {
     let rows = 0..table.rows();
     let maps = maps(table, None, &rows).await?;
-    let urls: Vec<String> = table.manifest().stores.iter().map(|store| store.urls.first().cloned().unwrap_or_default()).collect();
+    let urls: Vec<String> = table.owners().iter().map(|store| store.urls.first().cloned().unwrap_or_default()).collect();
     let owners = Owners::of(&maps, &urls, &owners::shared(&maps, table, versions).await?);
     draw_tinted(file, table, &maps, &rows, Tint::Owners(&owners))?;
     Ok(owners)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tetrys::{Error, Table, id::ChunkId};
+use tetrys::{Error, Table, table::ChunkId};
 
 use super::{
     canvas::Colour,

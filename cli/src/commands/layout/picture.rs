@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn blocks_have_the_colour_of_their_owner_and_the_legend_has_it_too() {
         let block = |row: u64, owner| Block { rows: row..row + 1, bytes: 100, chunk: 0, owner, lit: false };
-        let names = vec![tetrys::id::ChunkId(tetrys::id::Hash([1; 32]))];
+        let names = vec![tetrys::table::ChunkId(tetrys::table::Hash([1; 32]))];
         let map = GroupMap { name: "lidar".to_owned(), blocks: vec![block(0, 0), block(1, 2)], chunks: 1, names };
         let maps = [map];
         let owners = Owners::of(&maps, &["../first".to_owned(), "../second".to_owned()], &Default::default());

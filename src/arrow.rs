@@ -1,0 +1,11 @@
+//! The Arrow crates whose types Tetrys takes and returns, in the versions that it is built with.
+//!
+//! ```
+//! use tetrys::arrow::{array::Int64Array, schema::DataType};
+//!
+//! assert_eq!(tetrys::arrow::array::Array::data_type(&Int64Array::from(vec![1, 2])), &DataType::Int64);
+//! ```
+
+pub use arrow_array as array;
+pub use arrow_buffer as buffer;
+pub use arrow_schema as schema;
