@@ -14,7 +14,7 @@ pub(crate) struct Format {
     /// Print JSON: a list of objects
     #[arg(long, group = "format")]
     pub(crate) json: bool,
-    /// Print NDJSON: one object per line, for each row
+    /// Print NDJSON: one line with an object for each row
     #[arg(long, group = "format")]
     pub(crate) ndjson: bool,
     /// Print CSV with a header line; values that are not a single number or text are JSON in their cell

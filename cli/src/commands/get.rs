@@ -42,7 +42,7 @@ pub(crate) struct Get {
     /// Print JSON: the columns, and the rows with all values; bytes are hexadecimal digits
     #[arg(long, group = "format")]
     json: bool,
-    /// Print NDJSON: one object per line, for each row
+    /// Print NDJSON: one line with an object for each row
     #[arg(long, group = "format")]
     ndjson: bool,
     /// Print CSV with a header line; tensors and lists are JSON in their cell

@@ -185,7 +185,7 @@ fn scattered_rows_are_put_together_and_a_picture_shows_who_owns_them() {
     assert_eq!((&said["version"], &said["segments"]), (&json!(8), &json!({"before": 7, "after": 1})));
     assert!(said["runs"]["before"]["extra_ranges"].as_u64() > said["runs"]["after"]["extra_ranges"].as_u64(), "{said}");
     let told = tetrys(folder, "compact drives --runs --extra-ranges 0").ok();
-    assert!(told.contains("nothing to put together") && told.contains("\ncopied  0 blocks, "), "{told}");
+    assert!(told.contains("nothing to compact") && told.contains("\ncopied  0 blocks, "), "{told}");
     assert!(tetrys(folder, "compact drives --window 8").fails(2).contains("--runs"));
     assert_eq!(tetrys(folder, "verify drives --json").json()["damage"], json!([]));
 

@@ -165,12 +165,12 @@ fn files_that_are_not_there_are_counted() {
     fs::remove_file(folder.join("pictures/7.png")).unwrap();
     fs::remove_file(folder.join("pictures/8.png")).unwrap();
     let ran = tetrys(folder, "ingest parquet frame.parquet t --blob png=path --sequence-by log_id --missing null --json");
-    assert_eq!(ran.err, "note: 2 files of `png` not there, null instead\n");
+    assert_eq!(ran.err, "note: 2 files of `png` missing, stored as null\n");
     let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(said["lineage"]["missing_files"], json!({"png": 2}));
     let drop = "log_id,time,vehicle,path,ego.speed";
     let ran = tetrys(folder, &format!("add-group t again frame.parquet --blob again=path --drop {drop} --missing null"));
-    assert_eq!((ran.code, ran.err.as_str()), (0, "note: 2 files of `again` not there, null instead\n"));
+    assert_eq!((ran.code, ran.err.as_str()), (0, "note: 2 files of `again` missing, stored as null\n"));
     let said = tetrys(folder, "ingest parquet frame.parquet small --blob png=path --max-blob 1000 --missing null").fails(1);
     assert!(said.contains("1024 bytes, at most 1000"), "{said}");
 }

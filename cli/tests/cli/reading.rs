@@ -149,7 +149,7 @@ fn the_demo_tells_its_story_and_cleans_up() {
         "camera and lidar are what was written",
         "█",
         "without frame 17, the first table as reference",
-        " are referred to where they lie, ",
+        " are references to the first table, ",
         "1 damaged object",
         "demo keep",
     ] {

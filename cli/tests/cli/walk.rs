@@ -108,7 +108,7 @@ fn the_walk_on_recorded_data() {
 
 fn walk(folder: &Path, zarr: &Path, row: u64) {
     let told = tetrys(folder, &format!("ingest l5 {} scene", zarr.display())).ok();
-    assert!(told.contains("rows") && told.contains("of what came in"), "{told}");
+    assert!(told.contains("rows") && told.contains("of the input"), "{told}");
 
     let info = tetrys(folder, "info scene --json").json();
     assert_eq!(info["version"], 1);

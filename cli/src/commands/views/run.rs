@@ -13,7 +13,7 @@ use crate::failure::{Failure, Outcome};
     after_help = "Use a recipe to make the same view again, for example with newer versions of its sources. It is a TOML file. Whatever the order in the file, the steps run in this order: open and join the sources, compute columns, filter, sort and sample rows, keep columns, split, and save the views. Everything is optional except `from` (or `concat`), [sources] and [output]:
 
   from = 'sensors'                  # or: concat = ['monday', 'tuesday'], with fill = true
-  filter = 'speed < 1'              # SQL over index columns, as in `tetrys query`; or a list of conditions that must all be true
+  filter = 'speed < 1'              # SQL over index columns, as in `tetrys query`; of a list, all must be true
   sort = 'timestamp'                # descending = true
   sample = 1000                     # seed = 7
   keep = ['log_id', 'timestamp']    # index columns, as patterns
