@@ -1,6 +1,6 @@
 //! Escapes control characters, so that names and values from files of others cannot control the terminal.
 //!
-//! A control character is printed as `\\u001b`, as JSON writes it. Line feeds and tabs stay.
+//! A control character is printed as `\u001b`, as JSON writes it. Line feeds and tabs stay.
 
 use std::io::{self, Write};
 

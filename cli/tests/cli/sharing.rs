@@ -1,4 +1,4 @@
-//! Tables that share and change, from the command line.
+//! Tests shared blocks, edits, deletes and garbage collection from the command line.
 
 use crate::binary::{small_table, tetrys, tetrys_with};
 use serde_json::json;
@@ -49,7 +49,7 @@ fn a_table_is_edited_shortened_and_collected() {
     assert_eq!(du["versions"][0]["rows"], json!(40));
     assert!(tetrys(folder, "du table").ok().contains("of which 0 B in no version"));
 
-    // Nothing is old enough; and nothing happens without --yes.
+    // Nothing is old enough to collect, and nothing changes without `--yes`.
     let plan = tetrys(folder, "gc table --keep 1 --json").json();
     assert_eq!((&plan["done"], &plan["condemn"]), (&json!(false), &json!({})));
     let told = tetrys(folder, "gc table --keep 1 --age 0").ok();
