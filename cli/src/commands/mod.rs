@@ -40,13 +40,35 @@ pub(crate) enum Command {
     /// Run a tour of Tetrys on generated data: offline, in under a minute
     Demo(demo::Demo),
     /// Create a table from a data set (Parquet, Arrow, CSV, NDJSON, L5), or add rows to a table
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Each subcommand creates a new table. With --append or --overwrite it makes a new version of an existing table instead. To write one table from several processes use `tetrys session`.
+
+Examples:
+  tetrys ingest parquet frames.parquet drives --sequence-by log_id --order-by timestamp
+  tetrys ingest csv more.csv drives --append"
+    )]
     Ingest(ingest::Ingest),
     /// Write one table from several processes: begin, write-partition, commit
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "One process begins a session and gets a ticket. Each writing process joins with the ticket, writes a partition and gets a receipt. One process commits all receipts as one version of the table. The table, or its new version, exists only after the commit. For one process use `tetrys ingest`.
+
+Example:
+  tetrys session begin week monday.csv --index log,time --sequence-by log --out ticket
+  tetrys session write-partition week ticket 0 monday.csv --index log,time --sequence-by log --out receipt-0
+  tetrys session write-partition week ticket 1 tuesday.csv --index log,time --sequence-by log --out receipt-1
+  tetrys session commit week ticket receipt-0 receipt-1 --partitions 2"
+    )]
     Session(session::Session),
     /// Write a table or view as Parquet or Arrow, or an L5 table back as its data set
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  tetrys export parquet drives --columns 'log_id,timestamp,ego.*' --out ego.parquet
+  tetrys export arrow drives@3 --out drives.arrow
+  tetrys export l5 sample back.zarr"
+    )]
     Export(export::Export),
     /// Generate a data set of any size, to try things with
     #[command(subcommand)]
@@ -106,7 +128,15 @@ pub(crate) enum Command {
     /// List the limits of tables and of reads
     Limits(limits::Limits),
     /// Show or clear the local cache of data from remote stores
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "The cache keeps byte ranges that were read from remote stores on a local disk. It is off unless TETRYS_CACHE or --option cache=FOLDER names its folder.
+
+Examples:
+  tetrys cache path --option cache=/var/cache/tetrys
+  tetrys cache stats
+  tetrys cache clear"
+    )]
     Cache(cache::Cache),
     /// Print the script with which a shell completes commands and options
     Completions(completions::Completions),

@@ -38,11 +38,15 @@ pub(crate) enum Session {
 #[command(
     after_help = "A session lets several processes, on one or several machines, write one table without a service between them. `begin` fixes the columns and settings and makes a ticket; each `write-partition` writes one file and makes a receipt; `commit` publishes all partitions as one version. Nobody sees any rows before the commit. For one process use `tetrys ingest`.
 
-A session cannot overwrite a table or use reference tables, so --overwrite and --reference are refused here; use `tetrys ingest` for these. --workers is refused too: the number of `write-partition` commands that run at once decides. With CSV and NDJSON, set --type for columns whose type could differ between files.
+A session cannot overwrite a table or use reference tables: `tetrys ingest` has --overwrite and --reference for these. With CSV and NDJSON, set --type for columns whose type could differ between files.
 
 Examples:
   tetrys session begin s3://bucket/drives part-0.parquet --sequence-by log_id --out drives.ticket
-  tetrys session begin s3://bucket/drives part-4.parquet --append --out more.ticket"
+  tetrys session begin s3://bucket/drives part-4.parquet --append --out more.ticket",
+    // Shared with `ingest`; a session refuses them.
+    mut_arg("workers", |argument| argument.hide(true)),
+    mut_arg("reference", |argument| argument.hide(true)),
+    mut_arg("overwrite", |argument| argument.hide(true))
 )]
 pub(crate) struct Begin {
     /// The new table: a path or URL without a table; with --append, an existing table

@@ -65,14 +65,14 @@ impl Storing {
 pub(crate) struct Writing {
     #[command(flatten)]
     storing: Storing,
-    /// Number of partitions to write at once; not for `session begin` [default: TETRYS_THREADS, or the number of cores]
+    /// Number of partitions to write at once [default: TETRYS_THREADS, or the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     workers: Option<u16>,
     /// Largest size of a chunk before compression, in bytes: 1000000, 16MiB. A chunk is one object in the store [default: 128MiB]
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     chunk_max: Option<u64>,
     /// Share blocks with this table: the new table refers to blocks that this table already has and does not store them again.
-    /// Not for `session begin`. May be repeated
+    /// May be repeated
     #[arg(long, value_name = "TABLE")]
     reference: Vec<String>,
     /// Which known blocks of reference tables and earlier versions to share: any, only blocks with codecs of the same preset, or
@@ -82,8 +82,7 @@ pub(crate) struct Writing {
     /// Append the rows to the existing table, as a new version
     #[arg(long, conflicts_with = "overwrite")]
     append: bool,
-    /// Replace all rows of the existing table, as a new version; blocks that did not change are not stored again. Not for
-    /// `session begin`
+    /// Replace all rows of the existing table, as a new version; blocks that did not change are not stored again
     #[arg(long)]
     overwrite: bool,
     /// Print no progress bar and no summary
