@@ -69,7 +69,7 @@ impl Du {
         write!(out, "{}", text::table(&heads, &lines))?;
         writeln!(
             out,
-            "\nstored {}, of which {} in no version; {} from other tables",
+            "\nstored {}, of which {} are used by no version; {} from other tables",
             text::bytes(usage.stored_bytes),
             text::bytes(usage.unnamed_bytes),
             text::counted(usage.pins, "pin"),

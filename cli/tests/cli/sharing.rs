@@ -47,7 +47,7 @@ fn a_table_is_edited_shortened_and_collected() {
     assert_eq!((&versions[3]["tags"], &versions[0]["rows"]), (&json!("gold"), &json!(40)));
     let du = tetrys(folder, "du table --json").json();
     assert_eq!(du["versions"][0]["rows"], json!(40));
-    assert!(tetrys(folder, "du table").ok().contains("of which 0 B in no version"));
+    assert!(tetrys(folder, "du table").ok().contains("of which 0 B are used by no version"));
 
     // Nothing is old enough to collect, and nothing changes without `--yes`.
     let plan = tetrys(folder, "gc table --keep 1 --json").json();
