@@ -1,8 +1,8 @@
-//! Rows as NumPy files: one array a column, with offsets beside it where rows differ in length.
+//! Writes rows as NumPy files: one array per column, and an array of offsets if rows differ in length.
 //!
-//! A window has a leading axis of rows, and `mask.npy` says which of them exist; a row alone has neither. Rows that are not
-//! there, and nulls, hold zeros or nothing; where a row that is there holds a null, `X.valid.npy` says so, and where a tensor has
-//! null elements, `X.elements_valid.npy`.
+//! Arrays of a window have a leading axis of rows, and `mask.npy` says which rows exist. A single row has neither. Missing rows
+//! and nulls hold zeros or no elements. `X.valid.npy` marks existing rows whose value of column X is null, and
+//! `X.elements_valid.npy` marks null elements of tensors.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,10 +11,12 @@ use tetrys::{ColumnType, Error, Result, TimeUnit, schema::Primitive, table::Rows
 
 use crate::npy::Npy;
 
-/// Writes the rows into `folder`; gives the name of each file and its array's shape and type.
+/// Writes the rows into `folder`. Returns the name and the array of each file.
 ///
 /// # Errors
-/// `Unsupported` for what NumPy has no array for, naming the column; as the file system says.
+/// - `Unsupported`: a column has no representation as a NumPy array; the message names the column.
+/// - `Invalid`: two arrays would have the same file name.
+/// - Errors of the file system.
 pub(crate) fn write(rows: &Rows, types: &[ColumnType], window: bool, folder: &Path) -> Result<Vec<(String, Npy)>> {
     let mask = rows.mask();
     let mut files = BTreeMap::new();
@@ -47,7 +49,8 @@ pub(crate) fn write(rows: &Rows, types: &[ColumnType], window: bool, folder: &Pa
     Ok(order)
 }
 
-/// A column name as a file name: everything but ASCII letters, digits, `_`, `-` and `.` percent-escaped, as is a leading dot.
+/// Returns a column name as a file name. Escapes a leading dot and all bytes except ASCII letters, digits, `_`, `-` and `.` as
+/// `%2F`.
 pub(crate) fn escaped(name: &str) -> String {
     let keep = |place: usize, byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte) || (byte == b'.' && place > 0);
     let escape = |(place, byte)| if keep(place, byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
@@ -97,7 +100,8 @@ fn column(ty: &ColumnType, array: &ArrayRef, window: bool) -> Result<Vec<(&'stat
     }
 }
 
-/// Tensors one behind the other along the first axis, if that alone differs from row to row; else flat, with all shapes beside.
+/// Concatenates tensors along the first axis, if only that extent differs from row to row. Otherwise returns flat elements and an
+/// array with the shape of each row.
 fn variable(element: Primitive, shape: &[Option<u32>], array: &ArrayRef, window: bool) -> Result<Vec<(&'static str, Npy)>> {
     let parts = array.as_struct();
     let data = parts.column(0).as_list::<i64>();
@@ -137,13 +141,14 @@ fn variable(element: Primitive, shape: &[Option<u32>], array: &ArrayRef, window:
     Ok(parts)
 }
 
-/// Which elements of tensors are not null, where some are.
+/// Returns the mask of elements that are not null, or `None` if no element is null.
 fn element_validity(items: &ArrayRef, shape: Vec<usize>) -> Option<(&'static str, Npy)> {
     let nulls = items.nulls().filter(|nulls| nulls.null_count() > 0)?;
     some_null(nulls.iter().collect(), shape)
 }
 
-/// Likewise for tensors of one shape. The elements of a row that is null, or not there, are not null themselves.
+/// Returns the element mask of tensors of a fixed shape. Elements of a null or missing row count as valid: the row mask covers
+/// them.
 fn fixed_element_validity(array: &ArrayRef, shape: Vec<usize>) -> Option<(&'static str, Npy)> {
     let list = array.as_fixed_size_list();
     let nulls = list.values().nulls().filter(|nulls| nulls.null_count() > 0)?;
@@ -170,7 +175,7 @@ fn ends(offsets: &[i64]) -> (usize, usize) {
     (*first as usize, *last as usize)
 }
 
-/// NumPy's name and the bytes of elements that lie one behind the other.
+/// Returns NumPy's name of the element type and the contiguous bytes of the elements.
 fn elements(ty: &ColumnType, array: &ArrayRef) -> Result<(String, Vec<u8>)> {
     let unit = |unit: &TimeUnit| match unit {
         TimeUnit::Second => "s",
@@ -189,7 +194,7 @@ fn elements(ty: &ColumnType, array: &ArrayRef) -> Result<(String, Vec<u8>)> {
             let bools = array.as_boolean();
             Ok(("|b1".to_owned(), (0..bools.len()).map(|place| u8::from(bools.is_valid(place) && bools.value(place))).collect()))
         }
-        // NumPy has no bf16; every one of them is a f32.
+        // NumPy has no bf16; f32 represents every bf16 exactly.
         ColumnType::Scalar(Primitive::Bf16) => {
             let bits = array.as_primitive::<types::UInt16Type>().values().iter();
             Ok(("<f4".to_owned(), bits.flat_map(|bits| (u32::from(*bits) << 16).to_le_bytes()).collect()))
@@ -206,7 +211,7 @@ fn elements(ty: &ColumnType, array: &ArrayRef) -> Result<(String, Vec<u8>)> {
         ColumnType::Duration(of) => Ok((format!("<m8[{}]", unit(of)), raw(array, 8))),
         ColumnType::Utf8 | ColumnType::Categorical => {
             let texts: Vec<&str> = array.as_string::<i64>().iter().map(Option::unwrap_or_default).collect();
-            // NumPy takes zeros at the end for padding.
+            // NumPy strips zero characters at the end of a text as padding.
             if texts.iter().any(|text| text.ends_with('\0')) {
                 return Err(Error::unsupported("text that ends in a zero character, as a NumPy array"));
             }
@@ -225,7 +230,7 @@ fn elements(ty: &ColumnType, array: &ArrayRef) -> Result<(String, Vec<u8>)> {
     }
 }
 
-/// The bytes of a primitive array; null slots hold zeros as they are read.
+/// Returns the bytes of a primitive array. Readers leave zeros in null slots.
 fn raw(array: &ArrayRef, width: usize) -> Vec<u8> {
     let data = array.to_data();
     let buffer = data.buffers().first().map(|buffer| buffer.as_slice()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One value of a column, for people (its shape and first elements) and as JSON (all of it).
+//! Formats one value of a column: its shape and first elements for people, or the whole value as JSON.
 
 use arrow_array::{Array, ArrayRef, cast::AsArray, types};
 use serde_json::{Map, Value};
@@ -9,16 +9,16 @@ use crate::{
     times,
 };
 
-/// One value: elements of one type, in C order.
+/// One value of a column: elements of one type, in C order.
 pub(crate) struct Cell {
-    /// Extent of each dimension, outermost first; none for a single element.
+    /// Extent of each dimension, outermost first. Empty for a single element.
     pub(crate) shape: Vec<usize>,
     items: ArrayRef,
     item: ColumnType,
 }
 
 impl Cell {
-    /// The value in a row; `None` for null.
+    /// Returns the value in a row, or `None` if it is null.
     pub(crate) fn of(ty: &ColumnType, array: &ArrayRef, row: usize) -> Option<Self> {
         if array.is_null(row) {
             return None;
@@ -45,7 +45,7 @@ impl Cell {
         })
     }
 
-    /// The first `most` elements, and `..` where there are more.
+    /// Formats the first `most` elements, and appends `..` if there are more.
     pub(crate) fn preview(&self, most: usize) -> String {
         let mut shown: Vec<String> = (0..self.items.len().min(most)).map(|place| self.element_text(place)).collect();
         if self.items.len() > most {
@@ -74,7 +74,7 @@ impl Cell {
         }
     }
 
-    /// All of the value, nested as its shape says.
+    /// Returns the whole value, as arrays nested by its shape.
     fn json(&self) -> Value {
         if self.shape.is_empty() {
             return element(&self.item, &self.items, 0);
@@ -83,12 +83,12 @@ impl Cell {
     }
 }
 
-/// The value in a row as JSON; text for dates, timestamps and floats that JSON has no number for, hexadecimal digits for bytes.
+/// Returns the value in a row as JSON: dates, timestamps, infinities and NaN as text, bytes as hexadecimal digits.
 pub(crate) fn json(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
     Cell::of(ty, array, row).map_or(Value::Null, |cell| cell.json())
 }
 
-/// The values of one row, by column name.
+/// Returns the values of one row as an object with a member for each column.
 pub(crate) fn json_row<'a>(columns: impl IntoIterator<Item = (&'a str, &'a ColumnType, &'a ArrayRef)>, row: usize) -> Value {
     let named = columns.into_iter().map(|(name, ty, array)| (name.to_owned(), json(ty, array, row)));
     Value::Object(named.collect::<Map<_, _>>())
@@ -139,13 +139,13 @@ fn element(ty: &ColumnType, array: &ArrayRef, place: usize) -> Value {
     }
 }
 
-/// The number in a column of timestamps or durations.
+/// Returns the raw number of a timestamp or duration, in the unit of its column.
 fn ticks(array: &ArrayRef, place: usize) -> Option<i64> {
     let data = array.to_data();
     data.buffers().first().and_then(|buffer| buffer.typed_data::<i64>().get(data.offset() + place)).copied()
 }
 
-/// The shortest number that reads back as the same float.
+/// Returns a float, given in its shortest decimal form, as a JSON number. Infinities and NaN become text.
 pub(crate) fn float(shortest: String) -> Value {
     match shortest.parse::<f64>().ok().and_then(serde_json::Number::from_f64) {
         Some(number) => Value::Number(number),
@@ -153,7 +153,7 @@ pub(crate) fn float(shortest: String) -> Value {
     }
 }
 
-/// Floats to six significant digits; whole numbers as they are.
+/// Rounds floats to six significant digits; leaves integers as they are.
 fn shortened(number: &str) -> String {
     match number.parse::<f64>() {
         Ok(value) if number.contains(['.', 'e']) => {

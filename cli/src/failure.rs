@@ -1,16 +1,16 @@
-//! How a command ends: its exit code, and what is said on stderr where it failed.
+//! The exit code of a command, and the error message on stderr.
 
 use std::{error::Error as _, fmt, io, io::Write, process::ExitCode};
 
 use tetrys::{Error, ErrorKind};
 
-/// How a command that ran to its end ended.
+/// The result of a command that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
-    /// The table is damaged; what is damaged has been said.
+    /// The table is damaged. The command has printed what is damaged.
     Damage,
-    /// Two tables differ, and the caller wanted to know by the exit code.
+    /// Two tables differ, and the caller asked for an exit code that says so.
     Differs,
 }
 
@@ -28,19 +28,19 @@ const ERROR: u8 = 1;
 const DAMAGE: u8 = 3;
 const DIFFERS: u8 = 4;
 
-/// Why a command could not go on.
+/// The reason why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Whoever read the output has gone away: there is nobody to tell, and nothing is wrong.
+    /// The reader of stdout closed the pipe. This is not an error.
     NobodyListens,
-    /// The table, or what was asked of it.
+    /// An error of the table or of the request.
     Table(Error),
-    /// The input that was to become a table. Damage there is bad input, not a damaged table.
+    /// An error of the input. `Corrupt` here means bad input, not a damaged table, so the exit code is 1.
     Input(Error),
 }
 
 impl Failure {
-    /// Says what happened on stderr; gives the exit code.
+    /// Prints the error to stderr and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (error, code) = match self {
             Self::NobodyListens => return ExitCode::SUCCESS,
@@ -58,7 +58,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Only writing to stdout ends in this one; other failures of the system become an [`Error`] that names the file.
+/// Converts only errors of writing to stdout. Other I/O errors become an [`Error`] that names the file.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -68,12 +68,12 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// A line on stderr. A closed stderr is no reason to stop.
+/// Prints a line to stderr. Ignores a closed stderr.
 pub(crate) fn say(line: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", crate::safe::safe(&line.to_string()));
 }
 
-/// The error and its causes, each on a line of its own; a cause that an outer message already has in it is left out.
+/// Formats the error and its causes, one per line. Leaves out a cause whose text is already in an outer message.
 pub(crate) fn chain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -29,21 +29,25 @@ use crate::{
     failure::{Failure, Outcome},
 };
 
-/// Immutable, versioned tables of machine-learning data whose rows are wide.
+/// Immutable, versioned tables for recorded sensor data and other data with wide rows.
 ///
-/// A TABLE is a folder, given as a path or a URL (file://, s3://, gs://, az://, abfss://; http:// and https:// for reading);
-/// TABLE@3 is its version 3. Rows are counted from 0.
+/// A table has an index of small columns, which is held in memory and queried in SQL, and column groups of wide columns (images,
+/// point clouds, tensors), which are read by row or by window. Every change writes a new version of the table; old versions stay
+/// readable.
+///
+/// TABLE is a path or a URL (file://, s3://, gs://, az://, abfss://; http:// and https:// for reading only). TABLE@3 is version 3
+/// of it, TABLE@gold the version with the tag `gold`, and TABLE alone the newest version. Rows are numbered from 0.
 #[derive(Debug, Parser)]
 #[command(
     name = "tetrys",
     version,
     arg_required_else_help = true,
-    after_help = "Results stand on stdout, everything else on stderr. Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table, 4 differences found by `diff --exit-code`.
+    after_help = "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong use of the command line, 3 damage found in a table, 4 differences found by `diff --exit-code`. Every command prints JSON with --json, and its --help ends with examples.
 
-Start with:
+Start with a tour on generated data:
   tetrys demo
 
-Then, with frames of your own:
+Then make a table of your own data and read it:
   tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path
   tetrys query drives 'SELECT * FROM t LIMIT 5'
   tetrys get drives 120 --columns 'camera.*' --offsets=-10..=0 --out rows
@@ -52,14 +56,18 @@ Then, with frames of your own:
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    // A text, checked later: what clap says of a value that it refuses repeats it, and it may be a secret.
-    /// How stores are reached, on top of the environment (AWS_*, GOOGLE_*, AZURE_*): region=eu-west-1, endpoint=http://localhost:9000, aws_profile=lab, skip_signature=true; secrets belong into the environment
+    // Plain text here, parsed later: clap repeats a refused value in its error message, and the value may be a secret.
+    /// Set a storage option for this command: region=eu-west-1, endpoint=http://localhost:9000, aws_profile=lab,
+    /// skip_signature=true. It overrides the environment (AWS_*, GOOGLE_*, AZURE_*). May be repeated. Keep secrets in the
+    /// environment: other users of the machine can see command lines
     #[arg(long = "option", value_name = "NAME=VALUE", global = true)]
     options: Vec<String>,
-    /// Follow references of tables to this URL in another store, and to all below it; may be given several times, as may TETRYS_ALLOW with spaces between URLs, and `allow` in ~/.config/tetrys/config.toml
+    /// Let this command follow references to tables in another store, at this URL or below it. May be repeated. TETRYS_ALLOW
+    /// (URLs separated by spaces) and `allow` in ~/.config/tetrys/config.toml allow further URLs
     #[arg(long = "allow", value_name = "URL", global = true)]
     allowed: Vec<String>,
-    /// Go on where a table whose chunks or rows are used cannot be told so, being read-only: a garbage collection there may delete them
+    /// Continue if no pin can be written to a table that the result refers to, because that table is read-only. A garbage
+    /// collection of that table may then delete what the result needs. TETRYS_ALLOW_UNPINNED=1 does the same
     #[arg(long, global = true)]
     allow_unpinned: bool,
 }
@@ -88,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// Every example of a command and of those below it.
+    /// Returns every example of a command and of its subcommands.
     fn examples(command: &clap::Command) -> Vec<String> {
         let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let own = text.split(['\n', '&', '|']).map(str::trim).filter(|line| line.starts_with("tetrys ")).map(str::to_owned);
@@ -105,7 +113,7 @@ mod tests {
         let examples = examples(&Arguments::command());
         assert!(examples.len() > 20, "{examples:?}");
         for example in examples {
-            // What a shell makes of it: every second piece between quotes stands as it is, and what follows `>` is not ours.
+            // Splits words as a shell does: every second piece is inside quotes and stays whole; `>` ends the arguments.
             let mut words = vec![String::new()];
             for (place, piece) in example.split('\'').enumerate() {
                 match place % 2 {

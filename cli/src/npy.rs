@@ -1,4 +1,4 @@
-//! NumPy's `.npy` files, format version 1.0: a header (a Python dict) and the elements in C order.
+//! Writes NumPy's `.npy` files, format version 1.0: a header (a Python dict) and the elements in C order.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
 use std::{fs, path::Path};
@@ -10,7 +10,7 @@ use tetrys::{Error, Result};
 pub(crate) struct Npy {
     /// NumPy's name of the element type: `<f4`, `|b1`, `<U16`.
     pub(crate) descr: String,
-    /// Extent of each dimension, outermost first; none for a single element.
+    /// Extent of each dimension, outermost first. Empty for a single element.
     pub(crate) shape: Vec<usize>,
     /// The elements, little-endian.
     pub(crate) bytes: Vec<u8>,
@@ -25,22 +25,22 @@ impl Npy {
         Self { descr: "<i8".to_owned(), shape, bytes: values.into_iter().flat_map(i64::to_le_bytes).collect() }
     }
 
-    /// The file's bytes.
+    /// Returns the bytes of the file.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let extents: String = self.shape.iter().map(|extent| format!("{extent}, ")).collect();
-        // A tuple of one needs its comma; those of more may not end in one in old readers.
+        // A Python tuple of one element needs its trailing comma; old readers refuse one in longer tuples.
         let extents = match self.shape.len() {
             1 => extents.trim_end(),
             _ => extents.trim_end_matches(", "),
         };
         let mut header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({extents}), }}", self.descr);
-        // The elements begin at a multiple of 64; the header ends in a line feed.
+        // The format requires that elements begin at a multiple of 64 and that the header ends in a line feed.
         let padding = (64 - (PREFIX + header.len() + 1) % 64) % 64;
         header.push_str(&" ".repeat(padding));
         header.push('\n');
         let mut file = Vec::with_capacity(PREFIX + header.len() + self.bytes.len());
         file.extend_from_slice(b"\x93NUMPY\x01\x00");
-        // A header is some hundred bytes: a tensor has at most 32 dimensions.
+        // A header is a few hundred bytes long: a tensor has at most 32 dimensions.
         file.extend_from_slice(&u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes());
         file.extend_from_slice(header.as_bytes());
         file.extend_from_slice(&self.bytes);
@@ -52,7 +52,7 @@ impl Npy {
     }
 }
 
-/// Magic, version and the header's length.
+/// Bytes of the magic, the version and the length of the header.
 const PREFIX: usize = 10;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Rows as people and programs read them: a table, JSON, JSON lines or CSV.
+//! Prints rows as a text table, JSON, NDJSON or CSV.
 
 use std::io::{IsTerminal, Write};
 
@@ -8,22 +8,22 @@ use tetrys::Error;
 
 use crate::{failure::Failure, text};
 
-/// How rows are printed.
+/// The output format of rows. A text table if no flag is set.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Format {
     /// Print JSON: a list of objects
     #[arg(long, group = "format")]
     pub(crate) json: bool,
-    /// Print JSON lines: an object a row
+    /// Print NDJSON: one line with an object for each row
     #[arg(long, group = "format")]
     pub(crate) ndjson: bool,
-    /// Print CSV with a line of names; what has no place in a cell stands there as JSON
+    /// Print CSV with a header line; values that are not a single number or text are JSON in their cell
     #[arg(long, group = "format")]
     pub(crate) csv: bool,
 }
 
 impl Format {
-    /// Whether people read it.
+    /// Whether the output is a text table for people.
     pub(crate) fn is_text(self) -> bool {
         !(self.json || self.ndjson || self.csv)
     }
@@ -49,7 +49,7 @@ impl Format {
             }
         } else if self.csv {
             out.flush()?;
-            // A file or another program gets what is stored, byte for byte; a terminal sees no control characters.
+            // A file or another program gets the stored bytes; on a terminal, control characters are escaped.
             let mut stdout = std::io::stdout();
             let out: &mut dyn Write = if stdout.is_terminal() { out } else { &mut stdout };
             let mut writer = csv::Writer::from_writer(out);
@@ -77,7 +77,7 @@ impl Format {
     }
 }
 
-/// The name of a column of row numbers beside columns of these names: `row`, with as many underscores behind it as it takes.
+/// Returns a name for the column of row numbers: `wanted`, with underscores appended until no column has that name.
 pub(crate) fn row_name(wanted: &str, names: &[&str]) -> String {
     let mut name = wanted.to_owned();
     while names.contains(&name.as_str()) {
@@ -86,13 +86,13 @@ pub(crate) fn row_name(wanted: &str, names: &[&str]) -> String {
     name
 }
 
-/// An object on one line, its members in the order of the names.
+/// Formats an object on one line, with its members in the order of the names.
 fn object(names: &[String], values: &[Value]) -> String {
     let member = |(name, value): (&String, &Value)| format!("{}:{value}", Value::from(name.as_str()));
     format!("{{{}}}", names.iter().zip(values).map(member).collect::<Vec<_>>().join(","))
 }
 
-/// A value in a table that people read.
+/// Formats a value for a text table.
 pub(crate) fn cell(value: Value) -> String {
     match value {
         Value::String(text) => text::printable(&text),
@@ -101,7 +101,7 @@ pub(crate) fn cell(value: Value) -> String {
     }
 }
 
-/// A value in CSV; nothing for null.
+/// Formats a value for CSV; null becomes an empty cell.
 fn field(value: Value) -> String {
     match value {
         Value::String(text) => text,

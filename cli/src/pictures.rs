@@ -1,17 +1,17 @@
-//! What bytes in a column are, from their first few: a picture and its size, or bytes.
+//! Recognises pictures in binary columns by their headers, without decoding them.
 
 use crate::text;
 
-/// What is known of some bytes without decoding them.
+/// The format and size of a picture, from its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Picture {
     /// `jpeg`, `png`, `gif` or `webp`.
     pub(crate) format: &'static str,
-    /// Width and height in pixels, where the header says them.
+    /// Width and height in pixels, if the header has them.
     pub(crate) size: Option<(usize, usize)>,
 }
 
-/// The picture that the bytes are, if they are one.
+/// Returns the format and size if the bytes are a picture.
 pub(crate) fn picture(bytes: &[u8]) -> Option<Picture> {
     let format = match imagesize::image_type(bytes).ok()? {
         imagesize::ImageType::Jpeg => "jpeg",
@@ -24,7 +24,7 @@ pub(crate) fn picture(bytes: &[u8]) -> Option<Picture> {
     Some(Picture { format, size })
 }
 
-/// `76.1 kB..83.9 kB, jpeg 1920x1080`: many values in few words.
+/// Summarises many values: `76.1 kB..83.9 kB, jpeg 1920x1080`.
 pub(crate) fn described<'a>(values: impl Iterator<Item = &'a [u8]> + Clone) -> String {
     let sizes = values.clone().map(|bytes| bytes.len() as u64);
     let (Some(least), Some(most)) = (sizes.clone().min(), sizes.max()) else { return String::new() };
@@ -50,7 +50,7 @@ pub(crate) fn described<'a>(values: impl Iterator<Item = &'a [u8]> + Clone) -> S
 mod tests {
     use super::*;
 
-    /// The start of a PNG of 640 by 480.
+    /// The first bytes of a PNG of 640 by 480 pixels.
     const PNG: [u8; 24] = *b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0";
 
     #[test]

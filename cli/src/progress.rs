@@ -1,15 +1,15 @@
-//! Progress bars on stderr, only where stderr is a terminal.
+//! Progress bars on stderr, shown only if stderr is a terminal.
 
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar that counts rows.
+/// Returns a bar that counts rows.
 pub(crate) fn rows(what: &'static str, total: u64, quiet: bool) -> ProgressBar {
     bar(what, total, quiet, "{prefix} [{bar:40}] {human_pos} of {human_len} rows, {per_sec}, {eta} left")
 }
 
-/// A bar that counts bytes.
+/// Returns a bar that counts bytes.
 pub(crate) fn bytes(what: &'static str, total: u64, quiet: bool) -> ProgressBar {
     bar(what, total, quiet, "{prefix} [{bar:40}] {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left")
 }

@@ -1,4 +1,4 @@
-//! What `get`, `explain` and `layout` are asked for: a row or the window around it, and columns.
+//! Arguments of `get`, `explain` and `layout`: a row or a window around it, and columns.
 
 use clap::{
     Args,
@@ -11,24 +11,27 @@ use crate::text;
 /// A row or a window of a table.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
-    /// The row, counted from 0 over the whole table
+    /// The row number in the table, from 0; `tetrys query` shows it as `row`
     pub(crate) row: u64,
     #[command(flatten)]
     pub(crate) choice: Choice,
 }
 
-/// What of a row is read, and which rows around it.
+/// The columns and the window to read.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Choice {
-    /// Columns to read, as a pattern: `agents.pose.*`, `*.jpeg`, `re:ego\..+`; `*` crosses dots; may be given several times [default: all]
-    #[arg(long, value_name = "P")]
+    /// Columns to read, as a pattern: `agents.pose.*`, `*.jpeg`, or a regular expression `re:ego\..+`. `*` also matches dots. May
+    /// be repeated [default: the columns of all column groups]
+    #[arg(long, value_name = "PATTERN")]
     columns: Vec<String>,
-    /// Read the rows at these offsets around ROW, inside its sequence: `-10..=0`, `-10..1`, `-50..=0/5` (every fifth) or `-20,-10,0`
+    /// Read a window: the rows at these offsets from ROW, within its sequence. A range `-10..=0` or `-10..1` (end excluded), a
+    /// range with a step `-50..=0/5`, or a list `-20,-10,0`
     #[arg(long, value_name = "A..=B", allow_hyphen_values = true, requires = "row")]
     offsets: Option<Offsets>,
-    /// Read the rows at these times around ROW, inside its sequence: `-1s,-500ms,0s` (`ns us ms s min h`, or units of the column)
+    /// Read a window by time: the rows at these times relative to ROW, within its sequence: `-1s,-500ms,0s`. Units are `ns us ms
+    /// s min h`; a number alone is in units of the time column
     #[arg(
         long,
         value_name = "T,..",
@@ -38,16 +41,19 @@ pub(crate) struct Choice {
         conflicts_with = "offsets"
     )]
     times: Vec<String>,
-    /// With --times: the index column that has the times [default: the first of timestamps, or of a unit of time]
+    /// With --times: the index column that holds the times [default: the first order or index column that is a timestamp or has a
+    /// unit of time, else the first order column]
     #[arg(long, value_name = "COLUMN", requires = "times")]
     time_column: Option<String>,
-    /// With --times: take no row that is further away than this, `50ms` [default: half the distance to the nearest other time, ROW's being one]
+    /// With --times: the largest distance between a wanted time and its row: `50ms` [default: half the distance to the nearest
+    /// other wanted time; ROW itself counts as one]
     #[arg(long, value_name = "T", requires = "times")]
     tolerance: Option<String>,
-    /// With --times: take the nearest row, the last before or the first after
+    /// With --times: take the nearest row, the last row at or before the time, or the first row at or after it
     #[arg(long, default_value = "nearest", value_parser = pick(), requires = "times")]
     pick: Pick,
-    /// What to do with places that have no row in the sequence: pad with null rows (see the mask), skip them, or stop with an error
+    /// What to do about places of the window that have no row in the sequence: pad with nulls (the mask marks them), skip them,
+    /// or stop with an error
     #[arg(long, default_value = "pad", value_parser = edge())]
     edge: Edge,
 }
@@ -69,7 +75,7 @@ fn edge() -> impl TypedValueParser<Value = Edge> {
 }
 
 impl Reading {
-    /// The table, and a loader of the columns asked for.
+    /// Opens the table and a loader of the requested columns.
     pub(crate) async fn open(&self) -> Result<(Table, RowLoader)> {
         let table = crate::opening::table(&self.table).await?;
         let loader = self.choice.loader(&table)?;
@@ -78,7 +84,7 @@ impl Reading {
 }
 
 impl Choice {
-    /// These columns of these rows, as far as they exist.
+    /// Returns the choice of these columns at these offsets, without places that have no row.
     pub(crate) fn of(columns: &[&str], offsets: Offsets) -> Self {
         Self {
             columns: columns.iter().map(|column| (*column).to_owned()).collect(),
@@ -88,7 +94,7 @@ impl Choice {
         }
     }
 
-    /// The window around a row, if one is asked for.
+    /// Returns the window around the row, if `--offsets` or `--times` asks for one.
     pub(crate) fn window(&self, table: &Table) -> Result<Option<Window>> {
         if self.times.is_empty() {
             return Ok(self.offsets.clone().map(Window::from));
@@ -99,7 +105,8 @@ impl Choice {
             None => {
                 let first = schema.order_by().chain(schema.index()).find(|column| has_times(column));
                 let first = first.or_else(|| schema.order_by().next());
-                let none = || Error::invalid(format!("{}: no index column has times; name one with --time-column", table.url()));
+                let none =
+                    || Error::invalid(format!("{}: no index column holds times; name one with --time-column", table.url()));
                 first.ok_or_else(none)?.name.clone()
             }
         };
@@ -108,14 +115,14 @@ impl Choice {
         Ok(Some(times.into()))
     }
 
-    /// A loader of the columns asked for.
+    /// Returns a loader of the requested columns.
     pub(crate) fn loader(&self, table: &Table) -> Result<RowLoader> {
         let loader = table.row_loader().edge(self.edge);
         if self.columns.is_empty() { Ok(loader) } else { loader.columns(&self.columns) }
     }
 }
 
-/// Timestamps, and numbers whose column says a unit of time.
+/// Whether the column is a timestamp or has a unit of time in its properties.
 fn has_times(column: &Column) -> bool {
     matches!(column.ty, ColumnType::Timestamp(..))
         || text::unit(column).is_some_and(|unit| ["s", "ms", "us", "ns"].contains(&unit.as_str()))

@@ -1,18 +1,18 @@
-//! Text that a terminal only shows: names and values come from files of others, and must not steer it.
+//! Escapes control characters, so that names and values from files of others cannot control the terminal.
 //!
-//! Control characters come out as `\\u001b`, which is also how JSON writes them; line feeds and tabs stay.
+//! A control character is printed as `\u001b`, as JSON writes it. Line feeds and tabs stay.
 
 use std::io::{self, Write};
 
-/// Passes text on, its control characters made visible.
+/// A writer that escapes control characters and passes on all other text.
 #[derive(Debug)]
 pub(crate) struct Safe<W: Write> {
     inner: W,
-    /// A first byte of two: the character may be a control character.
+    /// Whether [`LATIN`] was read and not yet passed on: the next byte decides whether the character is a control character.
     held: bool,
 }
 
-/// The first byte of the characters U+0080 to U+00BF, of which those below U+00A0 are control characters.
+/// The first UTF-8 byte of the characters U+0080 to U+00BF; those below U+00A0 are control characters.
 const LATIN: u8 = 0xc2;
 
 impl<W: Write> Safe<W> {
@@ -65,7 +65,7 @@ impl<W: Write> Write for Safe<W> {
     }
 }
 
-/// The text with its control characters made visible; line feeds and tabs stay.
+/// Returns the text with control characters escaped, except line feeds and tabs.
 pub(crate) fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

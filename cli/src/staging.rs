@@ -1,5 +1,5 @@
-//! A folder that appears at once: filled under another name beside its target and renamed when complete, so nobody reads half
-//! of it. Dropped before that, it is removed.
+//! Publishes a folder or a file atomically: the command fills it under a temporary name beside its target and renames it when it
+//! is complete. A folder that is dropped before that is removed.
 
 use std::{
     fs, io,
@@ -8,20 +8,20 @@ use std::{
 
 use tetrys::{Error, Result};
 
-/// A file in the making, in the folder where its name will be; it gets the permissions of any new file.
+/// Creates a temporary file in the folder of `target`, with the permissions of any new file.
 ///
 /// # Errors
-/// As the file system says.
+/// Errors of the file system.
 pub(crate) fn new_file(target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    // The process's mask takes its part from these.
+    // The umask of the process is applied to these permissions.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
 }
 
-/// A folder in the making.
+/// A folder that is not published yet.
 #[derive(Debug)]
 pub(crate) struct Staging {
     folder: PathBuf,
@@ -30,10 +30,12 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Begins the folder that will be `target`, which must not be there, or be empty.
+    /// Creates the temporary folder for `target`, which must be missing or empty.
     ///
     /// # Errors
-    /// `Exists` where there is something; as the file system says.
+    /// - `Exists`: `target` is a file or a folder with files.
+    /// - `Invalid`: `target` has no file name.
+    /// - Errors of the file system.
     pub(crate) fn new(target: &Path) -> Result<Self> {
         require_empty(target)?;
         let name = target.file_name();
@@ -43,18 +45,19 @@ impl Staging {
         Ok(Self { folder, target: target.to_owned(), published: false })
     }
 
-    /// Where to write.
+    /// Returns the temporary folder to write into.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Gives the folder its name.
+    /// Renames the temporary folder to its target.
     ///
     /// # Errors
-    /// `Exists` where something has appeared at the target meanwhile.
+    /// - `Exists`: something appeared at the target in the meantime.
+    /// - Errors of the file system.
     pub(crate) fn publish(mut self) -> Result<()> {
         require_empty(&self.target)?;
-        // Not every system renames over an empty folder.
+        // Some systems cannot rename over an empty folder.
         if self.target.is_dir() {
             fs::remove_dir(&self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
         }
@@ -67,14 +70,17 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.published {
-            // Nothing more can be done about a folder that cannot be removed, and its name says what it is.
+            // A failure is ignored: the name of the folder ends in `.tmp`, so that users can tell what it is.
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
 }
 
+/// Checks that `path` is missing or an empty folder.
+///
 /// # Errors
-/// `Exists` where there is anything but an empty folder at `path`.
+/// - `Exists`: `path` is a file or a folder with files.
+/// - Errors of the file system.
 pub(crate) fn require_empty(path: &Path) -> Result<()> {
     match fs::read_dir(path) {
         Ok(mut entries) => match entries.next() {

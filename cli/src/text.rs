@@ -1,10 +1,10 @@
-//! Numbers and tables as people read them.
+//! Formats numbers and text tables for people.
 
 use std::{io::IsTerminal, sync::OnceLock, time::Duration};
 
 use tetrys::schema::Column;
 
-/// `1,234,567`.
+/// Formats a count: `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -17,12 +17,12 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// `3 rows`, `1 row`.
+/// Formats a count with its noun: `3 rows`, `1 row`.
 pub(crate) fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// `1.23 MB`: decimal units, three digits.
+/// Formats bytes in decimal units with three digits: `1.23 MB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     let mut value = bytes as f64;
     if bytes < 1000 {
@@ -44,12 +44,12 @@ pub(crate) fn bytes(bytes: u64) -> String {
     unreachable!("the last unit takes all")
 }
 
-/// `0.52`: how large `part` is of `whole`; a dash where there is no whole.
+/// Formats `part / whole` as `0.52`, or as a dash if `whole` is 0.
 pub(crate) fn ratio(part: u64, whole: u64) -> String {
     if whole == 0 { "-".to_owned() } else { format!("{:.2}", part as f64 / whole as f64) }
 }
 
-/// `12.3 s`, `4.5 ms`, `67 us`.
+/// Formats a duration: `12.3 s`, `4.5 ms`, `67 us`.
 pub(crate) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match seconds {
@@ -59,7 +59,7 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
-/// Characters of a line: those of the terminal, or what COLUMNS says; no bound where neither is.
+/// Returns the width of a line in characters: `COLUMNS`, or the width of the terminal. `None` if neither is known.
 fn line_width() -> Option<usize> {
     static WIDTH: OnceLock<Option<usize>> = OnceLock::new();
     *WIDTH.get_or_init(|| {
@@ -70,13 +70,13 @@ fn line_width() -> Option<usize> {
     })
 }
 
-/// Lines are made no narrower than this.
+/// Smallest line width in characters; narrower settings are ignored.
 const NARROWEST: usize = 40;
-/// Columns of text are made no narrower than this.
+/// Smallest width in characters to which a column of text is cut.
 const NARROW: usize = 10;
 
-/// Rows of cells below each other, two spaces between columns; columns whose heading starts with `>` stand to the right. On a
-/// terminal the widest columns of text are cut so that lines fit.
+/// Formats rows of cells as a text table with two spaces between columns. A heading that starts with `>` aligns its column to the
+/// right. On a terminal, the widest columns of text are cut so that lines fit.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     table_of(headings, rows, line_width())
 }
@@ -117,18 +117,18 @@ fn table_of(headings: &[&str], rows: &[Vec<String>], most: Option<usize>) -> Str
     text
 }
 
-/// The unit of a column, where its properties say one.
+/// Returns the unit of a column, if its properties have one.
 pub(crate) fn unit(column: &Column) -> Option<String> {
     let said = column.properties.get("unit").or_else(|| column.properties.get("units"))?;
     Some(printable(&said.as_str().map_or_else(|| said.to_string(), str::to_owned)))
 }
 
-/// `[68,2]`; nothing for a single element.
+/// Formats a shape: `[68,2]`. Empty for a single element.
 pub(crate) fn shape(extents: &[usize]) -> String {
     bracketed(extents.iter().map(usize::to_string).collect())
 }
 
-/// The shapes of many values in one: `[38..=42,2]`.
+/// Formats the shapes of many values as one: `[38..=42,2]`.
 pub(crate) fn shapes(shapes: &[Vec<usize>]) -> String {
     let Some(first) = shapes.first() else { return String::new() };
     let axis = |axis: usize| {
@@ -145,7 +145,7 @@ fn bracketed(extents: Vec<String>) -> String {
     if extents.is_empty() { String::new() } else { format!("[{}]", extents.join(",")) }
 }
 
-/// Control characters made visible, so that stored text cannot steer a terminal.
+/// Escapes control characters, so that stored text cannot control a terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .map(|character| match character {

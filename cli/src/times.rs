@@ -1,10 +1,10 @@
-//! Dates and timestamps as text, ISO 8601.
+//! Formats dates and timestamps as ISO 8601 text.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use tetrys::TimeUnit;
 
-/// `2020-02-29`; the number of days where the calendar does not reach.
+/// Formats a date: `2020-02-29`. Outside the range of the calendar, returns the number of days since 1970.
 pub(crate) fn date(days: i64) -> Value {
     match days.checked_mul(86_400).and_then(|seconds| DateTime::<Utc>::from_timestamp(seconds, 0)) {
         Some(time) => time.format("%F").to_string().into(),
@@ -12,8 +12,8 @@ pub(crate) fn date(days: i64) -> Value {
     }
 }
 
-/// `2020-02-29T12:00:00.25`, with as many digits as it has, and `Z` where it has a zone; the number where the calendar does not
-/// reach.
+/// Formats a timestamp: `2020-02-29T12:00:00.25`, without trailing zeros, and with `Z` if it has a time zone. Outside the range
+/// of the calendar, returns the number.
 pub(crate) fn timestamp(ticks: i64, unit: TimeUnit, zoned: bool) -> Value {
     let a_second = match unit {
         TimeUnit::Second => 1,

@@ -1,4 +1,4 @@
-//! `tetrys cache`: the folder in which what was read of remote stores is kept.
+//! `tetrys cache`: shows and clears the local cache of remote stores.
 
 use std::io::Write;
 
@@ -13,17 +13,19 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cache {
-    /// Where it is
+    /// Print the folder of the cache
     Path(Path),
-    /// What it holds
+    /// Show how much the cache holds, its limit, and how many processes write to it
     Stats(Stats),
-    /// Delete what it holds; files of others in the folder stay
+    /// Delete all cached data; other files in the folder stay
     Clear(Clear),
 }
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "There is no cache unless one is named: by TETRYS_CACHE, or by --option cache=FOLDER for one command. TETRYS_CACHE_SIZE (--option cache_size=20GiB) says how much it may hold, 10 GiB if nothing does; TETRYS_CACHE_MEMORY how much small answers take in memory beside it, 64 MiB. Processes may share a folder.
+    after_help = "The cache keeps byte ranges that were read from remote stores on a local disk. It is off by default: TETRYS_CACHE names its folder, or --option cache=FOLDER for one command. Several processes may share the folder.
+
+TETRYS_CACHE_SIZE (--option cache_size=20GiB) is its largest size on disk, 10 GiB by default; the least recently used ranges are evicted. TETRYS_CACHE_MEMORY (--option cache_memory=256MiB) is the memory that each process uses in addition for small ranges, 64 MiB by default.
 
 Example:
   tetrys cache path --option cache=/var/cache/tetrys"
@@ -35,7 +37,13 @@ pub(crate) struct Path {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys cache stats --json")]
+#[command(
+    after_help = "Prints the bytes and byte ranges in the cache, its largest size, and the number of processes that write to it now. The cache is the folder that TETRYS_CACHE or --option cache=FOLDER names.
+
+Example:
+  tetrys cache stats
+  tetrys cache stats --json --option cache=/var/cache/tetrys"
+)]
 pub(crate) struct Stats {
     /// Print JSON
     #[arg(long)]
@@ -43,10 +51,12 @@ pub(crate) struct Stats {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Processes that use the cache go on, and fill it again.
+#[command(
+    after_help = "Processes that use the cache keep running and fill it again. The cache is the folder that TETRYS_CACHE or --option cache=FOLDER names.
 
 Example:
-  tetrys cache clear")]
+  tetrys cache clear"
+)]
 pub(crate) struct Clear {
     /// Print JSON
     #[arg(long)]
@@ -55,7 +65,7 @@ pub(crate) struct Clear {
 
 impl Cache {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let none = || tetrys::Error::not_found("no cache is named; TETRYS_CACHE or --option cache=FOLDER names one");
+        let none = || tetrys::Error::not_found("no cache is configured: set TETRYS_CACHE or pass --option cache=FOLDER");
         let cache = CacheFolder::of(&opening::options())?.ok_or_else(none)?;
         let path = cache.path().display().to_string();
         let said = |stats: CacheStats| {
@@ -63,7 +73,7 @@ impl Cache {
                 "path": path, "entries": stats.entries, "bytes": stats.bytes, "at_most": cache.at_most(), "writers": stats.writers,
             })
         };
-        let held = |stats: CacheStats| format!("{} of {}", text::bytes(stats.bytes), text::counted(stats.entries, "range"));
+        let held = |stats: CacheStats| format!("{} in {}", text::bytes(stats.bytes), text::counted(stats.entries, "range"));
         match self {
             Self::Path(Path { json: true }) => write_json(out, &serde_json::json!({ "path": path }))?,
             Self::Path(Path { json: false }) => writeln!(out, "{path}")?,

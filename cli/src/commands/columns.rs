@@ -1,4 +1,4 @@
-//! `tetrys patch`, `tetrys replace-group` and `tetrys add-group`: a frame as a change of a table that is there.
+//! `tetrys patch`, `tetrys replace-group` and `tetrys add-group`: change columns of an existing table from a file.
 
 use std::{
     io::Write,
@@ -23,7 +23,9 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The frame has the key, which finds the rows, and the columns whose values change, all of one column group. Blocks without such rows stay where they are; the others are cut and stored anew. The frame is held in memory. The table before stays as the version it was.
+    after_help = "Use it to correct a few rows, for example labels. FRAME has the key columns of --on, which find the rows in the table, and the columns whose values change; these must all be in one column group. Leave other columns out with --drop.
+
+The result is a new version of the table; older versions keep the old values. Only blocks with changed rows are stored again. FRAME is held in memory.
 
 Examples:
   tetrys patch drives relabelled.parquet --on log_id,timestamp
@@ -32,14 +34,18 @@ Examples:
 pub(crate) struct Patch {
     #[command(flatten)]
     given: Given,
-    /// The index columns that find the rows; no two rows of the table have the same values in them
-    #[arg(long, value_name = "C,..", value_delimiter = ',', required = true)]
+    /// The key: index columns that find the rows of the table. Each row of the table must have a key of its own
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',', required = true)]
     on: Vec<String>,
 }
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Every row of the table gets the value that the frame has for it. Without --on the frame has the rows of the table in its order, and streams through bounded memory; with --on rows are found by key, the frame is held in memory, and a row that it has not gets nulls. The frame has no other columns: leave them out with --drop. No other column group is read or written, and no index. Blocks that were stored before are not stored again.
+    after_help = "Use it when all values of a group change, for example with a new version of the labels. To change a few rows use `tetrys patch`.
+
+Without --on, FRAME must have exactly the rows of the table, in the same order, and streams through bounded memory. With --on, rows are found by key: FRAME may have them in any order and is held in memory, and rows of the table that are not in FRAME get nulls. FRAME must have all columns of the group; leave columns out that are neither in the group nor in the key with --drop.
+
+The result is a new version of the table. Other column groups and the index are not written, and blocks with equal values are not stored again.
 
 Examples:
   tetrys replace-group drives labels labels-v8.parquet
@@ -52,7 +58,11 @@ pub(crate) struct ReplaceGroup {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The columns of the frame, but those of --on, are the group. Without --on the frame has the rows of the table in its order, and streams through bounded memory; with --on rows are found by key, the frame is held in memory, and a row that it has not gets nulls. Index columns of the table beside the group are an error without --on: they are a key. Nothing that is there is read or written again, but for the index columns of --on.
+    after_help = "Use it to store further data about existing rows, for example predictions or thumbnails. All columns of FRAME except those of --on become the group.
+
+Without --on, FRAME must have exactly the rows of the table, in the same order, and streams through bounded memory; if it also has index columns of the table, that is an error: name them with --on, or leave them out with --drop. With --on, rows are found by key: FRAME may have them in any order and is held in memory, and rows of the table that are not in FRAME get nulls.
+
+The result is a new version of the table. Existing data is not written again.
 
 Examples:
   tetrys add-group drives depth depth.parquet --on log_id,timestamp
@@ -63,12 +73,12 @@ pub(crate) struct AddGroup {
     given: GivenGroup,
 }
 
-/// The table, the frame, and how it is read and written.
+/// The table, the input file, and how to read and store it.
 #[derive(Args, Debug)]
 struct Given {
     /// The table: a path or URL
     table: String,
-    /// The file that holds the frame; - is standard input
+    /// The input file (Parquet, Arrow IPC, CSV or NDJSON); - is standard input
     frame: PathBuf,
     #[command(flatten)]
     taken: Taken,
@@ -78,12 +88,13 @@ struct Given {
 struct GivenGroup {
     /// The table: a path or URL
     table: String,
-    /// The column group
+    /// The name of the column group
     group: String,
-    /// The file that holds the frame; - is standard input
+    /// The input file (Parquet, Arrow IPC, CSV or NDJSON); - is standard input
     frame: PathBuf,
-    /// The index columns that find the rows; no two rows of the table have the same values in them
-    #[arg(long, value_name = "C,..", value_delimiter = ',')]
+    /// The key: index columns that find the rows of the table. Each row of the table must have a key of its own [default: no key;
+    /// rows are in table order]
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     on: Vec<String>,
     #[command(flatten)]
     taken: Taken,
@@ -109,7 +120,7 @@ impl Taken {
         FrameSettings { write: self.storing.options(Some(table)), ..self.files.clone().settings() }
     }
 
-    /// Says what came of it.
+    /// Prints the new version.
     fn said(&self, out: &mut dyn Write, next: &Table) -> Result<Outcome, Failure> {
         let lineage = &next.lineage();
         if self.json {
@@ -137,7 +148,7 @@ fn words(names: &[String]) -> Vec<&str> {
 }
 
 impl Taken {
-    /// The frame in a file.
+    /// Opens the input file.
     fn open(&self, path: &Path) -> Result<Frame, Failure> {
         self.text.open(path, self.kind.of(path))
     }

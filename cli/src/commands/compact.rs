@@ -1,4 +1,4 @@
-//! `tetrys compact` and `tetrys materialize`: the same rows, stored otherwise.
+//! `tetrys compact` and `tetrys materialize`: write a version with the same rows in another layout.
 
 use std::io::Write;
 
@@ -17,7 +17,11 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Payload stays where it is, unless --runs is given. Then blocks of neighbouring rows that lie scattered over many chunks and tables (as many versions, patches or small appends leave them) are copied side by side into new chunks, until every window of --window rows takes at most --extra-ranges ranges more, and --percent of its bytes, than in a table that was written at once. Only the blocks concerned are copied, as they are stored where that is possible. Versions before stay as they are.
+    after_help = "Use it after many small appends, versions or patches. The result is a new version with the same rows; older versions stay as they are.
+
+Without --runs, only small index segments are merged, so that the table opens faster; no payload is copied.
+
+With --runs, scattered blocks of neighbouring rows are also copied side by side into new chunks of this table, until every window of up to --window rows takes at most --extra-ranges more ranges than in a table that was written at once, and reads at most --percent of the bytes of its blocks. Other blocks stay where they are. Blocks are copied without decoding them where possible.
 
 Examples:
   tetrys compact drives
@@ -25,21 +29,21 @@ Examples:
   tetrys compact drives --runs --window 32 --extra-ranges 0 --json"
 )]
 pub(crate) struct Compact {
-    /// The table: a path or file:// URL
+    /// The table: a path or URL
     table: String,
-    /// Rows of a segment, at most
+    /// Maximum rows of an index segment
     #[arg(long, value_name = "N", default_value_t = 4_194_304, value_parser = clap::value_parser!(u64).range(1..=4_194_304))]
     segment_rows: u64,
-    /// Copy blocks that lie scattered into chunks of the table's own, side by side
+    /// Also copy scattered blocks side by side into new chunks of this table
     #[arg(long)]
     runs: bool,
-    /// Rows of the widest window that counts
+    /// With --runs: rows of the widest window to optimise for
     #[arg(long, value_name = "N", default_value_t = 16, requires = "runs", value_parser = clap::value_parser!(u64).range(1..=4096))]
     window: u64,
-    /// Ranges that a window may take beyond those of a table written at once
+    /// With --runs: ranges that a window may take in addition to those of a table that was written at once
     #[arg(long, value_name = "N", default_value_t = 1, requires = "runs")]
     extra_ranges: u16,
-    /// Bytes that a window may read, in percent of its own
+    /// With --runs: bytes that a window may read, in percent of the bytes of its blocks
     #[arg(long, value_name = "N", default_value_t = 150, requires = "runs", value_parser = clap::value_parser!(u64).range(100..))]
     percent: u64,
     /// Print JSON
@@ -48,9 +52,15 @@ pub(crate) struct Compact {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys materialize again\n  tetrys info again")]
+#[command(
+    after_help = "A table that was written with --reference refers to chunks of other tables. Use this command before you delete or move these tables. The result is a new version whose chunks are all in this table; each copied chunk is checked against its hash. Views cannot be materialized.
+
+Example:
+  tetrys materialize again
+  tetrys info again"
+)]
 pub(crate) struct Materialize {
-    /// The table: a path or file:// URL
+    /// The table: a path or URL
     table: String,
     /// Print JSON
     #[arg(long)]
@@ -78,7 +88,7 @@ impl Compact {
             return Ok(Outcome::Done);
         }
         match next.version() == table.version() {
-            true => writeln!(out, "{}: {}, nothing to put together", table.url(), text::counted(count(&table), "segment"))?,
+            true => writeln!(out, "{}: {}, nothing to compact", table.url(), text::counted(count(&table), "segment"))?,
             false => {
                 writeln!(
                     out,
@@ -92,7 +102,7 @@ impl Compact {
         }
         if let Some(moved) = moved {
             let worst = |worst: Worst| {
-                format!("{} more, {} % of its bytes", text::counted(worst.extra_ranges, "range"), worst.percent.max(100))
+                format!("{}, {} % of its bytes", text::counted(worst.extra_ranges, "extra range"), worst.percent.max(100))
             };
             writeln!(
                 out,
@@ -119,7 +129,7 @@ impl Materialize {
             return Ok(Outcome::Done);
         }
         match next.version() == table.version() {
-            true => writeln!(out, "{}: it refers to no other table", table.url())?,
+            true => writeln!(out, "{}: the table refers to no other table", table.url())?,
             false => writeln!(out, "{}: version {}, {} copied", next.url(), next.version(), text::counted(chunks, "chunk"))?,
         }
         Ok(Outcome::Done)

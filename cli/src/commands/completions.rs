@@ -1,4 +1,4 @@
-//! `tetrys completions` and `tetrys man`: what shells and `man` want to know, made from the commands themselves.
+//! `tetrys completions` and `tetrys man`: completion scripts and manual pages, generated from the definitions of the commands.
 
 use std::{io::Write, path::PathBuf};
 
@@ -15,21 +15,23 @@ use crate::{
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Save the script where your shell looks for completions, and start a new shell.
+
+Examples:
   tetrys completions bash > ~/.local/share/bash-completion/completions/tetrys
   tetrys completions zsh > ~/.zfunc/_tetrys
   tetrys completions fish > ~/.config/fish/completions/tetrys.fish")]
 pub(crate) struct Completions {
-    /// The shell
+    /// The shell that runs the script
     shell: Shell,
-    /// Print JSON: the script as a text
+    /// Print JSON: an object with the script as text
     #[arg(long)]
     json: bool,
 }
 
 impl Completions {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        // Made first: the generator panics where it cannot write.
+        // Generates into memory first: the generator panics if it cannot write.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "tetrys", &mut script);
         if self.json {
@@ -43,13 +45,17 @@ impl Completions {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "Without DIR, prints the page of tetrys itself in the format of man (roff). With DIR, writes a page for every command.
+
+Examples:
   tetrys man man1 && man -M . tetrys-ingest-l5
-  tetrys man | man -l -")]
+  tetrys man | man -l -"
+)]
 pub(crate) struct Man {
-    /// Write a page for every command into this new folder [default: the page of tetrys itself, to stdout]
+    /// The new folder for a page of every command [default: print the page of tetrys itself to stdout]
     dir: Option<PathBuf>,
-    /// Print JSON: the page as a text, or how many were written
+    /// Print JSON: the page as text, or with DIR the number of pages
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `tetrys delete`: a version without some rows.
+//! `tetrys delete`: writes a version without the rows that match a predicate.
 
 use std::io::Write;
 
@@ -14,15 +14,19 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The rows are those that the predicate over the index is true for; the table before stays as version it was.\n\nExamples:\n  tetrys delete drives --where 'log_id < 7'\n  tetrys delete drives --where 'agents_count = 0' --dry-run"
+    after_help = "The result is a new version without the rows for which the predicate is true. Older versions keep these rows; `tetrys gc` frees their space once no kept version has them. A version without any rows is refused.
+
+Examples:
+  tetrys delete drives --where 'agents_count = 0' --dry-run
+  tetrys delete drives --where 'log_id < 7'"
 )]
 pub(crate) struct Delete {
-    /// The table: a path or file:// URL
+    /// The table: a path or URL
     table: String,
-    /// Which rows: a condition over index columns, as in SQL behind WHERE
+    /// The rows to delete: a condition over index columns, as after WHERE in SQL
     #[arg(long = "where", value_name = "PREDICATE")]
     predicate: String,
-    /// Say how many rows there are, and leave them
+    /// Print how many rows would be deleted, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -48,7 +52,7 @@ impl Delete {
             return Ok(Outcome::Done);
         }
         if rows.len() as u64 == table.rows() {
-            return Err(Error::invalid("that is every row of the table").into());
+            return Err(Error::invalid("--where: every row of the table matches; a version needs at least one row").into());
         }
         let next = table.delete(rows, WriteOptions::default()).await?;
         if self.json {

@@ -1,4 +1,4 @@
-//! `tetrys diff`: what differs between two tables or versions.
+//! `tetrys diff`: compares two tables or versions.
 
 use std::io::Write;
 
@@ -12,12 +12,14 @@ use crate::{
     text,
 };
 
-/// Row numbers that are named; the others are counted.
+/// Most row numbers that are listed without `--all`.
 const NAMED: usize = 20;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Rows are told apart by --on, else by the columns of sequence and order. No payload is read: blocks are compared by their logical hashes, whatever codec they are stored in. Rows that share a block with others are known to differ together only; `at most` says so, and --exact reads them.
+    after_help = "Rows of the two tables are matched by the index columns of --on; without --on by the sequence and order columns, and in tables without these by row number.
+
+No payload is read: the command compares index columns, and the logical hashes of blocks, which do not depend on codecs. Several small rows may share one block. If such a block differs, any of its rows may differ, and the count is printed as `at most`. --exact reads these rows and compares their values.
 
 Examples:
   tetrys diff sensors@6 sensors@7
@@ -25,20 +27,20 @@ Examples:
   tetrys diff labels_v1 labels_v2 --exact --exit-code && echo the same"
 )]
 pub(crate) struct DiffCommand {
-    /// What was before: a path or file:// URL; TABLE@3 is its version 3
+    /// The old table or version: a path or URL; TABLE@3 is version 3
     before: String,
-    /// What is now
+    /// The new table or version
     now: String,
-    /// Index columns by which rows are told apart
-    #[arg(long, value_name = "K,K", value_delimiter = ',')]
+    /// The key: index columns that match rows of the two tables [default: the sequence and order columns, else row numbers]
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     on: Vec<String>,
-    /// Name all rows that were added, removed and changed, and not only the first
+    /// List the numbers of all rows that were added, removed and changed, not only the first 20 of each
     #[arg(long)]
     all: bool,
-    /// Read rows that share a block with others and may differ, and compare their values
+    /// Read the rows that may differ because they share a block with a row that differs, and compare their values
     #[arg(long)]
     exact: bool,
-    /// Exit with 4 where anything differs, or may differ
+    /// Exit with 4 if anything differs or may differ
     #[arg(long)]
     exit_code: bool,
     /// Print JSON
@@ -60,13 +62,8 @@ impl DiffCommand {
             write_json(out, &as_json(&found, named))?;
             return Ok(outcome);
         }
-        let by = if found.keys.is_empty() { "their numbers".to_owned() } else { found.keys.join(", ") };
-        writeln!(
-            out,
-            "{} -> {}, rows told apart by {by}\n",
-            text::counted(found.rows[0], "row"),
-            text::counted(found.rows[1], "row")
-        )?;
+        let by = if found.keys.is_empty() { "row number".to_owned() } else { found.keys.join(", ") };
+        writeln!(out, "{} -> {}, matched by {by}\n", text::counted(found.rows[0], "row"), text::counted(found.rows[1], "row"))?;
         let listed = |rows: &[u64]| {
             let mut shown: Vec<String> = rows.iter().take(named).map(u64::to_string).collect();
             if rows.len() > named {
@@ -82,7 +79,7 @@ impl DiffCommand {
             vec!["unchanged".to_owned(), text::count(found.unchanged), String::new()],
         ];
         lines.retain(|line| line[1] != "0" || line[0] == "unchanged");
-        write!(out, "{}", text::table(&["rows", ">", "row numbers (of removed ones: before)"], &lines))?;
+        write!(out, "{}", text::table(&["rows", ">", "row numbers (of removed rows: in the old table)"], &lines))?;
         let mut parts: Vec<Vec<String>> = Vec::new();
         for column in found.index.iter().filter(|column| column.changed > 0) {
             parts.push(vec![format!("index column {}", text::printable(&column.name)), text::count(column.changed)]);
@@ -96,7 +93,7 @@ impl DiffCommand {
             };
             parts.push(vec![format!("column group {}", text::printable(&group.name)), changed]);
         }
-        for (what, columns) in [("new column", &found.columns_added), ("column gone", &found.columns_removed)] {
+        for (what, columns) in [("new column", &found.columns_added), ("removed column", &found.columns_removed)] {
             parts.extend(columns.iter().map(|(name, ty)| vec![format!("{what} {}", text::printable(name)), ty.clone()]));
         }
         parts.extend(
@@ -109,7 +106,7 @@ impl DiffCommand {
             0 => "no payload read".to_owned(),
             bytes => format!("{} of payload read", text::bytes(bytes)),
         };
-        let rest = if found.is_exact() { "" } else { "; rows that share a block may be the same: see --exact" };
+        let rest = if found.is_exact() { "" } else { "; some counts are upper limits, --exact compares values" };
         writeln!(out, "\n{} of index and hashes compared, {payload}{rest}", text::bytes(found.bytes_read))?;
         Ok(outcome)
     }

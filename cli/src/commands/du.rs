@@ -1,4 +1,4 @@
-//! `tetrys du`: what a table takes, version by version, and what versions share.
+//! `tetrys du`: shows the disk space of each version, and what versions share.
 
 use std::{io::Write, path::PathBuf};
 
@@ -13,7 +13,9 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The picture is of one version, TABLE@3 or the newest: rows from left to right, blocks as high as they have bytes a row, coloured by who owns them: the version alone, other versions of the table too, or each of the tables that it refers to.
+    after_help = "Columns of the output: `added` bytes are in no earlier version; `own` are all objects of the version in this table, of which `shared` are also in other versions and `alone` are not; `referenced` are in other tables. Deleting a version frees its `alone` bytes. A pin is a note of another table that needs a version of this one.
+
+The picture of --plot shows one version, TABLE@3 or the newest: rows from left to right, and a block as high as its bytes per row. Colours show the owner of a block: this version alone, this table with other versions, or another table.
 
 Examples:
   tetrys du sample
@@ -21,9 +23,9 @@ Examples:
   tetrys du sample --plot owners.png"
 )]
 pub(crate) struct Du {
-    /// The table: a path or file:// URL
+    /// The table: a path or URL; TABLE@3 is version 3, for --plot
     table: String,
-    /// Draw who owns the blocks of the version into this file, as PNG
+    /// Also draw a picture of who owns the blocks, into this PNG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Print JSON
@@ -67,7 +69,7 @@ impl Du {
         write!(out, "{}", text::table(&heads, &lines))?;
         writeln!(
             out,
-            "\nstored {}, of these named by no version {}; {} of other tables",
+            "\nstored {}, of which {} are used by no version; {} from other tables",
             text::bytes(usage.stored_bytes),
             text::bytes(usage.unnamed_bytes),
             text::counted(usage.pins, "pin"),

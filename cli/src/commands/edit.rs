@@ -1,4 +1,4 @@
-//! `tetrys edit`: a version with the same rows, of which other things are said.
+//! `tetrys edit`: renames and drops columns, sets table properties and tags.
 
 use std::io::Write;
 
@@ -9,27 +9,34 @@ use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "All changes are one new version. No payload is written, but where a column is dropped whose group keeps others: that group is written anew without it, and costs the bytes of what is left of it.\n\nExamples:\n  tetrys edit drives --rename points=lidar.points --set license=CC0\n  tetrys edit drives --drop labels.draft --tag gold\n  tetrys edit drives --tag gold=3 && tetrys info drives@gold"
+    after_help = "All options of one call together make one new version with the same rows. No payload is written, with one exception: if --drop leaves other columns in a group, that group is rewritten without the dropped column. Older versions keep their columns. Views cannot be edited.
+
+Properties are free-form notes about the table; `tetrys info` shows them. A tag is a name for a version, which garbage collection then keeps.
+
+Examples:
+  tetrys edit drives --rename points=lidar.points --set license=CC0
+  tetrys edit drives --drop labels.draft --tag gold
+  tetrys edit drives --tag gold=3 && tetrys info drives@gold"
 )]
 pub(crate) struct EditCommand {
-    /// The table: a path or file:// URL
+    /// The table: a path or URL
     table: String,
-    /// Give a column another name
+    /// Rename a column. May be repeated
     #[arg(long, value_name = "OLD=NEW", value_parser = pair)]
     rename: Vec<(String, String)>,
-    /// Leave columns out; a column group goes with its last column, and one that keeps others is written anew
-    #[arg(long, value_name = "C,..", value_delimiter = ',')]
+    /// Drop columns. A column group without columns disappears; a group that keeps other columns is rewritten
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     drop: Vec<String>,
-    /// Say something of the table; JSON, or else text
+    /// Set a table property. VALUE is JSON, or text if it is not valid JSON. May be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
-    /// Do not say something of the table any more
+    /// Remove a table property. May be repeated
     #[arg(long, value_name = "KEY")]
     unset: Vec<String>,
-    /// Give this version, or another one, a name: TABLE@NAME opens it
+    /// Tag the version that TABLE names (not the new one), or version number VERSION: TABLE@NAME then opens it. May be repeated
     #[arg(long, value_name = "NAME[=VERSION]")]
     tag: Vec<String>,
-    /// Take the name of a version back
+    /// Remove a tag. May be repeated
     #[arg(long, value_name = "NAME")]
     untag: Vec<String>,
     /// Print JSON
@@ -37,7 +44,7 @@ pub(crate) struct EditCommand {
     json: bool,
 }
 
-/// `old=new`.
+/// Parses `old=new`.
 fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((left, right)) if !left.is_empty() => Ok((left.to_owned(), right.to_owned())),
@@ -77,7 +84,7 @@ impl EditCommand {
             edit = edit.untag(name);
         }
         if edit.is_empty() {
-            return Err(Error::invalid("nothing to change; see tetrys edit --help").into());
+            return Err(Error::invalid("nothing to change: no option names a change; see `tetrys edit --help`").into());
         }
         let next = edit.commit().await?;
         if self.json {

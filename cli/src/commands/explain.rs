@@ -1,4 +1,4 @@
-//! `tetrys explain`: what a read costs, from the plan alone.
+//! `tetrys explain`: shows what a read would cost, from its plan alone.
 
 use std::io::Write;
 
@@ -12,7 +12,13 @@ use crate::{
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys explain sample 120 --columns 'agents.pose.*' --offsets=-10..=0")]
+#[command(
+    after_help = "Plans the read that `tetrys get` would do with the same row, columns and window, and reads metadata only. Use it before you read many rows from an object store. A range is a run of bytes in one chunk; a long range is split into several requests. `payload` are the bytes of the blocks that hold the rows; `bytes` also counts gaps that are read because they are cheaper than another request. Dependent hops are rounds of requests that wait for each other.
+
+Examples:
+  tetrys explain sample 120
+  tetrys explain sample 120 --columns 'agents.pose.*' --offsets=-10..=0"
+)]
 pub(crate) struct ExplainCommand {
     #[command(flatten)]
     reading: Reading,
@@ -35,7 +41,7 @@ impl ExplainCommand {
         }
         writeln!(
             out,
-            "{}, {}, {} of which {} are blocks asked for, {}\n",
+            "{}, {}, {} of which {} are payload, {}\n",
             text::counted(explain.ranges as u64, "range"),
             text::counted(explain.requests as u64, "request"),
             text::counted(explain.bytes, "byte"),

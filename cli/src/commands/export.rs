@@ -1,4 +1,4 @@
-//! `tetrys export`: a table becomes the data set it was made from, or any table or view a Parquet or Arrow file.
+//! `tetrys export`: writes a table as the L5 data set that it was made from, or any table or view as a Parquet or Arrow file.
 
 use std::{
     io::{BufWriter, Write},
@@ -24,17 +24,17 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Export {
-    /// A Level 5 prediction data set (zarr), record for record as it was taken in
+    /// Write a table that `ingest l5` made as a Level 5 data set (zarr), record for record as before
     L5(L5),
-    /// A Parquet file of any table or view, compressed with Zstandard
+    /// Write any table or view as a Parquet file, compressed with Zstandard
     Parquet(File),
-    /// An Arrow IPC file (Feather 2) of any table or view, compressed with LZ4; a stream on stdout
+    /// Write any table or view as an Arrow IPC file (Feather 2), compressed with LZ4, or as a stream to stdout
     Arrow(File),
 }
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Rows stream through bounded memory, and the file appears when it is complete. Columns have the types that they had when they were taken in: decimals, times of day, structs, lists of structs, maps. A tensor of which one extent differs is a list.
+    after_help = "Rows stream through bounded memory. The file appears when it is complete. Columns get back the types that they had before ingest: decimals, times of day, structs, lists of structs, maps; --flat writes them as the table stores them. A tensor with one variable extent becomes a list.
 
 Examples:
   tetrys export parquet drives --columns 'log_id,timestamp,ego.*' --out ego.parquet
@@ -42,22 +42,22 @@ Examples:
   tetrys export arrow drives@3 --out - > drives.arrows"
 )]
 pub(crate) struct File {
-    /// The table or view: a path or URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
-    /// Index and group columns, as patterns: `ego.*` [default: all]
-    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    /// Columns to write, of the index and of groups, as patterns: `ego.*` [default: all]
+    #[arg(long, value_name = "PATTERN,..", value_delimiter = ',')]
     columns: Vec<String>,
-    /// Rows for which this is true: SQL over index columns, as in `tetrys query`
+    /// Write only the rows for which this condition is true: SQL over index columns and `row`, as in `tetrys query`
     #[arg(long = "where", value_name = "SQL")]
     filter: Option<String>,
-    /// Structs, lists of structs and maps as the columns that they are in the table, and values as it holds them: decimals are
+    /// Write columns as the table stores them: one column for each field of structs, lists of structs and maps, and decimals as
     /// text
     #[arg(long)]
     flat: bool,
-    /// The new file; - is stdout
+    /// The new file; - is stdout. An existing file is never replaced
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// No progress bar and no summary
+    /// Print no progress bar and no summary
     #[arg(long, short)]
     quiet: bool,
     /// Print JSON
@@ -66,13 +66,18 @@ pub(crate) struct File {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys export l5 sample back.zarr")]
+#[command(
+    after_help = "Gives the zarr back from which `tetrys ingest l5` made the table, with the same records. Other tables are refused; export these as Parquet or Arrow.
+
+Example:
+  tetrys export l5 sample back.zarr"
+)]
 pub(crate) struct L5 {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is version 3
     table: String,
     /// The new zarr directory; it appears when it is complete
     target: PathBuf,
-    /// No progress bar and no summary
+    /// Print no progress bar and no summary
     #[arg(long, short)]
     quiet: bool,
     /// Print JSON
@@ -100,10 +105,10 @@ impl File {
         let started = Instant::now();
         let stdout = is_stdout(&self.out);
         if stdout && self.json {
-            return Err(Error::invalid("--json: the rows themselves go to stdout").into());
+            return Err(Error::invalid("--json: not possible with --out -, which writes the rows to stdout").into());
         }
         if !stdout && self.out.symlink_metadata().is_ok() {
-            return Err(Error::exists(format!("{}: expected the name of a new file", self.out.display())).into());
+            return Err(Error::exists(format!("{}: expected the name of a new file, found a file", self.out.display())).into());
         }
         let table = crate::opening::table(&self.table).await?;
         let rows = match &self.filter {
@@ -144,7 +149,7 @@ impl File {
     }
 }
 
-/// The rows for which a condition is true.
+/// Returns the numbers of the rows for which a condition is true.
 async fn chosen(table: &Table, condition: &str) -> Result<Vec<u64>, Failure> {
     let index = table.index().await?;
     Ok(super::query::rows_where(&index, condition)?)

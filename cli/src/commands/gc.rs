@@ -1,4 +1,4 @@
-//! `tetrys gc`: what no version needs is condemned, and deleted when that is old enough.
+//! `tetrys gc`: condemns objects that no kept version needs, and deletes them in a later call.
 
 use std::{io::Write, time::Duration};
 
@@ -16,18 +16,25 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --yes nothing is changed. With it, a first call condemns what no kept version names, in a new version; a call at least --age later deletes it. Versions with a tag, and those that other tables use, are kept.\n\nExamples:\n  tetrys gc drives --keep 3\n  tetrys gc drives --keep 3 --yes"
+    after_help = "Garbage collection has two phases, so that running readers and writers lose nothing. The first call with --yes condemns objects that are older than --age and that no kept version needs: a new version lists them, and nothing is deleted. A call at least --age later deletes the objects that are still condemned. Run it from a scheduler, for example once a day.
+
+Without --yes the command is a dry run: it prints what it would do. Versions with a tag, and versions that other tables use, are always kept. `to sweep` counts manifests of expired versions, files that killed writers left behind, and pins that nobody needs any more.
+
+Examples:
+  tetrys gc drives --keep 3
+  tetrys gc drives --keep 3 --yes"
 )]
 pub(crate) struct Gc {
-    /// The table: a path or file:// URL
+    /// The table: a path or URL
     table: String,
-    /// Versions to keep, newest first [default: all]
+    /// Number of newest versions to keep [default: all versions]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     keep: Option<u32>,
-    /// What is younger is left alone, in hours
+    /// Leave objects alone that were written or condemned less than this many hours ago. Choose more than the longest pause of
+    /// any reader or writer
     #[arg(long, value_name = "HOURS", default_value_t = 168)]
     age: u32,
-    /// Do it
+    /// Condemn and delete; without this option nothing is changed
     #[arg(long)]
     yes: bool,
     /// Print JSON
@@ -59,10 +66,10 @@ impl Gc {
             writeln!(out, "too young  {}", text::counted(plan.waiting, "object"))?;
         }
         for version in &plan.pinned {
-            writeln!(out, "version {version} stays: other tables use it")?;
+            writeln!(out, "version {version} is kept: other tables use it")?;
         }
         if !self.yes && !plan.is_empty() {
-            writeln!(out, "nothing was changed; --yes does it")?;
+            writeln!(out, "dry run: nothing was changed; pass --yes to condemn and delete")?;
         }
         Ok(Outcome::Done)
     }

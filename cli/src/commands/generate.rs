@@ -1,4 +1,4 @@
-//! `tetrys generate`: data sets of any size from a seed, to try things with.
+//! `tetrys generate`: generates data sets of any size from a seed.
 
 use std::{io::Write, path::PathBuf, time::Instant};
 
@@ -12,12 +12,12 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Generate {
-    /// A Level 5 prediction data set (zarr), format_version 2
+    /// Generate a Level 5 prediction data set (zarr), format_version 2
     L5(L5),
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "The same settings give the same records on every machine.
+#[command(after_help = "Use it to try Tetrys without data of your own. The same options give the same records on every machine.
 
 Example:
   tetrys generate l5 ten.zarr --scenes 10
@@ -25,19 +25,19 @@ Example:
 pub(crate) struct L5 {
     /// The new zarr directory; it appears when it is complete
     target: PathBuf,
-    /// Scenes
+    /// Number of scenes
     #[arg(long, value_name = "N", default_value_t = 1)]
     scenes: u32,
-    /// Frames a scene, 100 ms apart
+    /// Frames per scene, 100 ms apart
     #[arg(long, value_name = "N", default_value_t = 248)]
     frames: u32,
-    /// Agents in a frame, on average
+    /// Average number of agents in a frame
     #[arg(long, value_name = "N", default_value_t = 79)]
     agents: u32,
-    /// Every record depends on it
+    /// Seed of the random numbers; another seed gives other records
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Also write a mask of agents, `agents_mask/0.5`
+    /// Also write a mask of agents, the array `agents_mask/0.5`
     #[arg(long)]
     mask: bool,
     /// Print JSON

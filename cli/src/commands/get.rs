@@ -1,4 +1,4 @@
-//! `tetrys get`: a row or a window, for people, as JSON or as NumPy files.
+//! `tetrys get`: reads a row or a window, and prints it or writes NumPy files.
 
 use std::{io::Write, path::PathBuf};
 
@@ -17,14 +17,16 @@ use crate::{
     text,
 };
 
-/// Elements of a value that are shown.
+/// Number of elements of a value that the text output shows.
 const SHOWN: usize = 4;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The rows of a window over a view are numbered as in the table behind it that the window follows (`source_row`); all other numbers are of the table that was named.
+    after_help = "Without --offsets and --times, reads one row; with one of them, a window. A window contains only rows of the sequence of ROW. The default output shows the first elements of each value; --json, --ndjson and --csv print all values, and --out writes NumPy files.
 
-With --out each column X becomes X.npy, in a window with a leading axis of rows and mask.npy beside. Where rows differ in length they lie one behind the other, and row i is X[offsets[i]:offsets[i+1]] with the offsets of X.offsets.npy.
+With --out, each column X becomes X.npy. Arrays of a window have a leading axis of rows, and mask.npy says which rows exist. If rows differ in length, X.npy has them one after another, and row i is X[offsets[i]:offsets[i+1]] with the offsets in X.offsets.npy.
+
+A window over a view follows a table behind the view and also reads rows that the view left out. Its rows have the row numbers of that table (`source_row` in JSON); ROW itself is a row number of the view.
 
 Examples:
   tetrys get sample 120 --columns 'agents.*' --columns 'ego.*'
@@ -34,23 +36,23 @@ Examples:
 pub(crate) struct Get {
     #[command(flatten)]
     reading: Reading,
-    /// Write NumPy files into this new folder, one a column
+    /// Write NumPy files into this new folder, one for each column
     #[arg(long, value_name = "DIR", conflicts_with = "format")]
     out: Option<PathBuf>,
-    /// Print JSON: columns and rows with all values, bytes as hexadecimal digits
+    /// Print JSON: the columns, and the rows with all values; bytes are hexadecimal digits
     #[arg(long, group = "format")]
     json: bool,
-    /// Print JSON lines: an object a row
+    /// Print NDJSON: one line with an object for each row
     #[arg(long, group = "format")]
     ndjson: bool,
-    /// Print CSV; a tensor is a cell of JSON
+    /// Print CSV with a header line; tensors and lists are JSON in their cell
     #[arg(long, group = "format")]
     csv: bool,
 }
 
 impl Get {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        // Asked first: a target that is there is noticed before anything is read.
+        // First, so that an existing target is refused before anything is read.
         let staging = self.out.as_deref().map(Staging::new).transpose()?;
         let (table, loader) = self.reading.open().await?;
         let row = self.reading.row;
@@ -70,7 +72,7 @@ impl Get {
             writeln!(out, "{}: {}", folder.display(), said_of(&numbers, window))?;
             write!(out, "{}", text::table(&["", "", ""], &lines))?;
         } else if self.json {
-            // On one line: indented tensors are mostly white space.
+            // On one line, because indented tensors are mostly white space.
             writeln!(out, "{}", as_json(&rows, &types, &numbers))?;
         } else if self.ndjson || self.csv {
             let format = Format { json: false, ndjson: self.ndjson, csv: self.csv };
@@ -101,14 +103,14 @@ fn columns<'a>(rows: &'a Rows, types: &'a [ColumnType]) -> impl Iterator<Item = 
     named.zip(types).zip(batch.columns()).map(|((name, ty), array)| (name, ty, array))
 }
 
-/// The numbers of rows: of the table, or, in a window over a view, of the table behind it that the window follows.
+/// Row numbers of the table or, in a window over a view, of the table behind the view that the window follows.
 struct Numbers {
     rows: Vec<Option<u64>>,
     of_source: bool,
 }
 
 impl Numbers {
-    /// `single` is the row that was asked for, where no window was.
+    /// `single` is the requested row if no window was requested.
     fn of(table: &Table, rows: &Rows, single: Option<u64>) -> Self {
         match single {
             Some(row) => Self { rows: vec![Some(row)], of_source: false },
@@ -159,7 +161,7 @@ async fn print(
     Ok(())
 }
 
-/// The index columns of one row.
+/// Returns the names and values of the index columns in one row.
 async fn index_values(table: &Table, row: u64) -> Result<Vec<(String, Value)>, Error> {
     let mut start = 0;
     for batch in table.index_batches().await? {
@@ -175,7 +177,7 @@ async fn index_values(table: &Table, row: u64) -> Result<Vec<(String, Value)>, E
     Ok(Vec::new())
 }
 
-/// `rows 110..=120, all 11 exist`.
+/// Describes the rows: `rows 110..=120, all 11 exist`.
 fn said_of(numbers: &Numbers, window: bool) -> String {
     let there: Vec<u64> = numbers.rows.iter().flatten().copied().collect();
     let of = if numbers.of_source { " of the table behind the view" } else { "" };

@@ -1,4 +1,4 @@
-//! `tetrys head`: the first rows of the index, and what the other columns hold there: shapes, sizes, pictures.
+//! `tetrys head`: shows the first rows of the index, and shapes, sizes and picture formats of the other columns.
 
 use std::io::Write;
 
@@ -14,12 +14,12 @@ use crate::{
     pictures, text,
 };
 
-/// Rows whose columns are read, at most: a row may have hundreds of megabytes.
+/// Most rows whose group columns are read: one row may have hundreds of megabytes.
 const READ: u64 = 10;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Below the index stands what the columns of the groups hold in these rows (in the first 10 of them): shapes of tensors, sizes of bytes, and of pictures.
+    after_help = "Prints the index of the first rows, and below it a summary of the other columns in these rows: shapes of tensors, sizes of binary values, format and size of pictures. The summary reads at most 10 rows; --index-only leaves it out. To see values, use `tetrys get`.
 
 Examples:
   tetrys head sample -n 3
@@ -27,15 +27,16 @@ Examples:
   tetrys head sample -n 1000 --csv > index.csv"
 )]
 pub(crate) struct Head {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
-    /// How many rows
+    /// Number of rows to show
     #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
     count: u64,
-    /// Say something of these columns, as a pattern: `*.jpeg`; may be given several times [default: all; with --json, --ndjson or --csv: none]
-    #[arg(long, value_name = "P", conflicts_with = "index_only")]
+    /// Summarise these columns of groups, as a pattern: `*.jpeg`. May be repeated [default: all; none with --json, --ndjson or
+    /// --csv]
+    #[arg(long, value_name = "PATTERN", conflicts_with = "index_only")]
     columns: Vec<String>,
-    /// Read nothing but the index
+    /// Read and show only the index
     #[arg(long)]
     index_only: bool,
     #[command(flatten)]
@@ -54,7 +55,7 @@ impl Head {
             false => None,
         };
         if let Some(payload) = payload.as_ref().filter(|_| !self.format.is_text()) {
-            // Of rows that were not read nothing is said.
+            // Rows that were not read get nulls.
             let described = columns(&table, payload);
             names.extend(described.iter().map(|(name, ..)| (*name).to_owned()));
             for (place, row) in rows.iter_mut().enumerate() {
@@ -104,7 +105,7 @@ impl Head {
         Ok(rows)
     }
 
-    /// The columns of the groups in the first rows.
+    /// Reads the group columns of the first rows.
     async fn payload(&self, table: &Table, rows: u64) -> Result<Option<Rows>, Failure> {
         let mut loader = table.row_loader();
         if !self.columns.is_empty() {
@@ -124,7 +125,7 @@ fn columns<'a>(table: &'a Table, rows: &'a Rows) -> Vec<(&'a str, &'a ColumnType
         .collect()
 }
 
-/// What one value is: itself if it is one number or text, else its shape or size.
+/// Describes one value: the value itself if it is one number or text, otherwise its shape or size.
 fn said(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
     match (ty, Cell::of(ty, array, row)) {
         (_, None) => Value::Null,
@@ -144,7 +145,7 @@ fn said(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
     }
 }
 
-/// What the values of a column are, in few words.
+/// Summarises the values of a column in a few words.
 fn spread(ty: &ColumnType, array: &ArrayRef) -> String {
     let there: Vec<usize> = (0..array.len()).filter(|row| array.is_valid(*row)).collect();
     let mut words = Vec::new();

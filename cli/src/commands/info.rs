@@ -1,4 +1,4 @@
-//! `tetrys info`: a table in numbers.
+//! `tetrys info`: shows a table in numbers.
 
 use std::io::Write;
 
@@ -11,9 +11,15 @@ use crate::{
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys info sample\n  tetrys info sample@1 --json")]
+#[command(
+    after_help = "Prints the URL, version and UUID, rows and sequences, bytes of chunks, index and other metadata, tags, the tables that it refers to, and properties. For each column group it prints the columns, blocks, stored bytes, logical (uncompressed) bytes and their ratio; for a view, the tables behind it.
+
+Examples:
+  tetrys info sample
+  tetrys info sample@1 --json"
+)]
 pub(crate) struct Info {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
     /// Print JSON
     #[arg(long)]
@@ -39,14 +45,14 @@ impl Info {
             (
                 "blocks",
                 format!(
-                    "own {}, of these shared with the version before {}; referenced {}",
+                    "own {}, of which {} shared with the version before; in other tables {}",
                     text::bytes(info.own_bytes),
                     text::bytes(info.shared_bytes),
                     text::bytes(info.referenced_bytes)
                 ),
             ),
             (
-                "beside",
+                "metadata",
                 format!(
                     "index {}, layouts {}, hashes {}",
                     text::bytes(info.index_bytes),
@@ -55,7 +61,7 @@ impl Info {
                 ),
             ),
         ];
-        // A table that shares nothing has nothing to say of it.
+        // The line is useful only if the table shares blocks.
         if info.referenced_bytes + info.shared_bytes == 0 {
             lines.retain(|(name, _)| *name != "blocks");
         }

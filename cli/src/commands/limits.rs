@@ -1,4 +1,4 @@
-//! `tetrys limits`: what a table may hold, and what a reader takes upon itself.
+//! `tetrys limits`: lists the limits of tables and of reads.
 
 use std::io::Write;
 
@@ -12,7 +12,13 @@ use crate::{
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys limits --json")]
+#[command(
+    after_help = "The first list has the largest values that the format allows in a table. The second list has the bounds that a read keeps: sizes, requests, memory, waiting times and retries. A reader refuses a table that exceeds a limit.
+
+Example:
+  tetrys limits
+  tetrys limits --json"
+)]
 pub(crate) struct Limits {
     /// Print JSON
     #[arg(long)]

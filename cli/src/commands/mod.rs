@@ -1,4 +1,4 @@
-//! One file for each command.
+//! The commands, one file each. The first line of help of a command is its line in `tetrys --help`.
 
 mod cache;
 mod columns;
@@ -37,80 +37,110 @@ use crate::failure::{Failure, Outcome};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The whole story on generated data, offline, in well under a minute
+    /// Run a tour of Tetrys on generated data: offline, in under a minute
     Demo(demo::Demo),
-    /// Take a data set in as a new table
-    #[command(subcommand)]
+    /// Create a table from a data set (Parquet, Arrow, CSV, NDJSON, L5), or add rows to a table
+    #[command(
+        subcommand,
+        after_help = "Each subcommand creates a new table. With --append or --overwrite it makes a new version of an existing table instead. To write one table from several processes use `tetrys session`.
+
+Examples:
+  tetrys ingest parquet frames.parquet drives --sequence-by log_id --order-by timestamp
+  tetrys ingest csv more.csv drives --append"
+    )]
     Ingest(ingest::Ingest),
-    /// Write a table from several processes: begin, write partitions, commit
-    #[command(subcommand)]
+    /// Write one table from several processes: begin, write-partition, commit
+    #[command(
+        subcommand,
+        after_help = "One process begins a session and gets a ticket. Each writing process joins with the ticket, writes a partition and gets a receipt. One process commits all receipts as one version of the table. The table, or its new version, exists only after the commit. For one process use `tetrys ingest`.
+
+Example:
+  tetrys session begin week monday.csv --index log,time --sequence-by log --out ticket
+  tetrys session write-partition week ticket 0 monday.csv --index log,time --sequence-by log --out receipt-0
+  tetrys session write-partition week ticket 1 tuesday.csv --index log,time --sequence-by log --out receipt-1
+  tetrys session commit week ticket receipt-0 receipt-1 --partitions 2"
+    )]
     Session(session::Session),
-    /// Write a table back as the data set it was made from
-    #[command(subcommand)]
+    /// Write a table or view as Parquet or Arrow, or an L5 table back as its data set
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  tetrys export parquet drives --columns 'log_id,timestamp,ego.*' --out ego.parquet
+  tetrys export arrow drives@3 --out drives.arrow
+  tetrys export l5 sample back.zarr"
+    )]
     Export(export::Export),
-    /// Make up a data set of any size
+    /// Generate a data set of any size, to try things with
     #[command(subcommand)]
     Generate(generate::Generate),
-    /// What a table is, in numbers: rows, sequences, column groups, bytes
+    /// Show a table in numbers: rows, sequences, column groups, bytes
     Info(info::Info),
-    /// Columns, their types and groups
+    /// Show the columns of a table, with their types and column groups
     Schema(schema::SchemaCommand),
-    /// The first rows: their index, and the shapes, sizes and pictures of what they hold
+    /// Show the first rows: index values, and shapes, sizes and picture formats of other columns
     Head(head::Head),
-    /// What the index columns hold: nulls, least, greatest, distinct values, a histogram
+    /// Summarise the index columns: nulls, distinct values, minimum, maximum, histogram
     Stats(stats::Stats),
-    /// Ask the index in SQL
+    /// Query the index of a table in SQL
     Query(query::Query),
-    /// The versions of a table, newest first
+    /// List the versions of a table, newest first
     Versions(versions::Versions),
-    /// What a table takes, version by version, and what versions share
+    /// Show the disk space of each version, and what versions share
     Du(du::Du),
-    /// Say other things of the same rows: names, properties, tags, fewer columns
+    /// Rename or drop columns, set table properties, tag versions
     Edit(edit::EditCommand),
-    /// Give some rows other values in columns of one group, from a frame and by key
+    /// Change values of some rows in one column group; a file has the rows, found by key
     Patch(columns::Patch),
-    /// Give a column group other values, from a frame, in order or by key
+    /// Replace all values of a column group from a file, in table order or by key
     ReplaceGroup(columns::ReplaceGroup),
-    /// Add a column group from a frame, in order or by key
+    /// Add a column group from a file, in table order or by key
     AddGroup(columns::AddGroup),
-    /// Make a version without some rows
+    /// Delete the rows that match a condition; older versions keep them
     Delete(delete::Delete),
-    /// Put small segments together and, on request, blocks that lie scattered
+    /// Merge small index segments and, with --runs, copy scattered blocks side by side
     Compact(compact::Compact),
-    /// Copy what a table uses of other tables, and cut the ties
+    /// Copy the chunks that a table uses of other tables, so that it needs no other table
     Materialize(compact::Materialize),
-    /// Find, condemn and delete what no version needs; a dry run unless told otherwise
+    /// Collect garbage: objects that no kept version needs; a dry run without --yes
     Gc(gc::Gc),
-    /// Read a row, or the window of rows around it
+    /// Read a row, or a window of rows around it
     Get(get::Get),
-    /// What reading a row or window costs, before it is done: ranges, requests, bytes
+    /// Show what reading a row or window would cost: ranges, requests, bytes
     Explain(explain::ExplainCommand),
-    /// Where rows lie: partitions, chunks and blocks, as text or as a picture
+    /// Show where rows are stored, as text or as a picture: chunks and blocks of each group
     Layout(layout::LayoutCommand),
-    /// Put two tables side by side, as a view that copies nothing
+    /// Join two tables by key or by time, as a view that copies no payload
     Merge(views::Merge),
-    /// Put tables one below the other, as a view
+    /// Concatenate tables, as a view that copies no payload
     Concat(views::Concat),
-    /// Keep some rows of a table, or parts for training and testing, as views
+    /// Filter, sort, sample or split the rows of a table, as views that copy no payload
     Select(views::Select),
-    /// Make views by a recipe: sources, joins, filters, columns, splits
+    /// Make views from a recipe file: sources, joins, filters, columns, splits
     Run(views::Run),
-    /// What differs between two tables or versions: rows added, removed, changed
+    /// Compare two tables or versions: rows added, removed, changed
     Diff(diff::DiffCommand),
-    /// Tell a view where tables that moved are now
+    /// Record the new place of a table that a view or another table refers to
     Rebind(rebind::Rebind),
-    /// Check every byte of a table against the hashes that name it
+    /// Verify every byte of a table against its checksums and hashes
     Verify(verify::Verify),
-    /// Whether a store can carry tables: create-only puts, races, ranges, parts, a verdict a line
+    /// Test whether a store can hold tables: create-only puts, races, ranges, multipart uploads
     Selftest(selftest::Selftest),
-    /// What a table may hold, and what a reader takes upon itself
+    /// List the limits of tables and of reads
     Limits(limits::Limits),
-    /// What was read of remote stores and is kept on this machine
-    #[command(subcommand)]
+    /// Show or clear the local cache of data from remote stores
+    #[command(
+        subcommand,
+        after_help = "The cache keeps byte ranges that were read from remote stores on a local disk. It is off unless TETRYS_CACHE or --option cache=FOLDER names its folder.
+
+Examples:
+  tetrys cache path --option cache=/var/cache/tetrys
+  tetrys cache stats
+  tetrys cache clear"
+    )]
     Cache(cache::Cache),
-    /// The script by which a shell completes commands and options
+    /// Print the script with which a shell completes commands and options
     Completions(completions::Completions),
-    /// The manual: a page for every command
+    /// Print the manual page, or write one for every command
     Man(completions::Man),
 }
 
@@ -156,7 +186,7 @@ impl Command {
     }
 }
 
-/// A value as indented JSON and a line feed.
+/// Writes a value as indented JSON and a line feed.
 fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| tetrys::Error::internal(error.to_string()))?;
     writeln!(out, "{text}")?;

@@ -1,4 +1,4 @@
-//! `tetrys query`: SQL over the index of a table.
+//! `tetrys query`: queries the index of a table in SQL.
 
 use std::io::Write;
 
@@ -16,7 +16,9 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The index is the table `t`; its column `row` is the ROW of `tetrys get` and `tetrys explain` (`row_` where the index has a column `row`, and so on). A query asks and changes nothing: it is one SELECT, or WITH and a SELECT. Columns whose names have dots or capitals stand in double quotes.
+    after_help = "In SQL, the index is the table `t`: all index columns, and `row`, the row number that `tetrys get` and `tetrys explain` take as ROW (called `row_` if the index has a column `row`). Columns of column groups are not in it; `tetrys schema` lists all columns.
+
+A query is one SELECT, or WITH and a SELECT, in the SQL of polars. It changes nothing. Put names with dots or capital letters in double quotes.
 
 Examples:
   tetrys query sample 'SELECT row, host, agents_count FROM t WHERE agents_count > 100 LIMIT 5'
@@ -24,14 +26,14 @@ Examples:
   tetrys query sample 'SELECT * FROM t' --csv > index.csv"
 )]
 pub(crate) struct Query {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
-    /// The query, SELECT or WITH, in the SQL of polars
+    /// The query: SELECT .. FROM t, in the SQL of polars
     sql: String,
-    /// Rows of the printed table, at most; --json, --ndjson and --csv print all
+    /// Most rows to print as a text table; --json, --ndjson and --csv print all rows
     #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 40)]
     shown: usize,
-    /// Keep the locator columns, by which other tools name rows
+    /// Also print the locator columns: numbers that name a row of one version of one table, for other tools
     #[arg(long)]
     locators: bool,
     #[command(flatten)]
@@ -69,7 +71,7 @@ impl Query {
     }
 }
 
-/// The index with its row numbers as a column of this name, which it has not.
+/// Returns the index with its row numbers as a further column. The index must not have a column of this name.
 fn numbered(index: &Index, name: &str) -> Result<Index, Error> {
     let rows: Vec<i64> = (0..index.len() as i64).collect();
     let columns = std::iter::once(Column::new(name.into(), rows)).chain(index.frame().columns().iter().cloned());
@@ -77,7 +79,7 @@ fn numbered(index: &Index, name: &str) -> Result<Index, Error> {
     index.with_frame(frame.map_err(|error| Error::internal(error.to_string()))?)
 }
 
-/// The rows of a table or view for which a condition is true, by number.
+/// Returns the numbers of the rows for which a condition is true.
 pub(super) fn rows_where(index: &Index, condition: &str) -> Result<Vec<u64>, Error> {
     const NUMBER: &str = "tetrys row number";
     let row = row_name("row", &index.column_names().collect::<Vec<_>>());
@@ -88,15 +90,15 @@ pub(super) fn rows_where(index: &Index, condition: &str) -> Result<Vec<u64>, Err
     rows.into_iter().map(|row| u64::try_from(row).map_err(|_| Error::internal("a row below 0"))).collect()
 }
 
-/// What polars says, and what was probably meant.
+/// Returns the error of polars with a hint about what was probably meant.
 fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
     let said = said.strip_prefix(&format!("`{sql}`: ")).unwrap_or(said);
-    // Behind it come the columns, with locators among them, and the plan.
+    // Cuts off what polars appends: all columns, including locators, and the query plan.
     let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default().trim();
     let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
     let hint = match missing {
         Some(column) if table.schema().column_named(column).is_some() => {
-            format!("`{column}` is a column of a group, which SQL does not read; see it with `tetrys get`")
+            format!("`{column}` is a column of a group, which SQL does not read; read it with `tetrys get`")
         }
         _ => match index.hint(missing.unwrap_or_default()) {
             near if near.starts_with("nearest") => near,
@@ -106,7 +108,7 @@ fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
     Error::invalid(format!("query: {said}\n  hint: {hint}"))
 }
 
-/// A value of a frame as JSON.
+/// Converts a polars value to JSON.
 fn json(value: AnyValue<'_>) -> Value {
     let unit = |unit: TimeUnit| match unit {
         TimeUnit::Milliseconds => tetrys::TimeUnit::Millisecond,
@@ -138,7 +140,7 @@ fn json(value: AnyValue<'_>) -> Value {
             let values = value._iter_struct_av().map(json);
             Value::Object(fields.iter().map(|field| field.name.to_string()).zip(values).collect::<Map<_, _>>())
         }
-        // Categories are text.
+        // Categorical values become text.
         other => other.get_str().map_or_else(|| other.to_string(), str::to_owned).into(),
     }
 }

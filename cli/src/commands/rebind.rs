@@ -1,4 +1,4 @@
-//! `tetrys rebind`: where the tables are now that a view, or a table with references, uses.
+//! `tetrys rebind`: records the new places of tables that a view, or a table with references, uses.
 
 use std::io::Write;
 
@@ -12,15 +12,15 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A table that moved is known by its UUID and by the hash of the version that is used; another one is refused. The table gets a new version that looks at the new places first; no row and no payload is written.
+    after_help = "Use it after a table was moved or copied to another place. The result is a new version of TABLE that looks for the moved table at the new place first, then at the old one. No rows and no payload are written. The command compares the UUID of the moved table and the hash of the version that is used, and refuses any other table.
 
 Example:
   tetrys rebind labelled /disk2/sensors"
 )]
 pub(crate) struct Rebind {
-    /// The view, or the table with references: a path or file:// URL
+    /// The view, or the table with references: a path or URL
     table: String,
-    /// Where tables that it uses are now
+    /// The new places of tables that TABLE uses: paths or URLs
     #[arg(required = true, value_name = "MOVED")]
     moved: Vec<String>,
     /// Print JSON
@@ -39,7 +39,7 @@ impl Rebind {
             write_json(out, &said)?;
             return Ok(Outcome::Done);
         }
-        writeln!(out, "{} version {} looks for", table.url(), table.version())?;
+        writeln!(out, "{} version {} now looks for", table.url(), table.version())?;
         for store in stores {
             writeln!(out, "  table {} version {} at {}", store.table, store.version, store.urls.join(", then "))?;
         }

@@ -1,4 +1,4 @@
-//! `tetrys schema`: columns, their types and groups.
+//! `tetrys schema`: shows the columns of a table, with their types and column groups.
 
 use std::{collections::BTreeMap, io::Write};
 
@@ -13,12 +13,15 @@ use crate::{
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Index columns are in memory, for filtering; group columns are read by row.
+#[command(
+    after_help = "Lists the index columns, the columns of each column group with type and description, the sequence and order columns, and table properties. Index columns are held in memory and can be queried in SQL. The columns of a group are stored together and read by row. `f32[?,2]` is a tensor whose first extent differs from row to row.
 
 Example:
-  tetrys schema sample")]
+  tetrys schema sample
+  tetrys schema sample --json"
+)]
 pub(crate) struct SchemaCommand {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
     /// Print JSON
     #[arg(long)]
@@ -76,14 +79,14 @@ impl SchemaCommand {
     }
 }
 
-/// Characters of a property's value.
+/// Most characters of a property's value that are shown.
 const SHOWN: usize = 100;
 
-/// A line for each property of a table; nothing where there is none.
+/// Returns one line for each property of a table.
 pub(super) fn properties_text(properties: &BTreeMap<String, Value>) -> String {
     let said = |value: &Value| {
         let said = text::printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        // Some hold whole documents; --json has them.
+        // A property may hold a whole document; --json prints it in full.
         if said.chars().count() > SHOWN { said.chars().take(SHOWN).chain("..".chars()).collect() } else { said }
     };
     let lines: Vec<_> =
@@ -91,7 +94,7 @@ pub(super) fn properties_text(properties: &BTreeMap<String, Value>) -> String {
     text::table(&["", "", ""], &lines)
 }
 
-/// The description, or all properties.
+/// Returns the description of a column or, without one, all its properties.
 fn said_of(column: &Column) -> String {
     let text = match column.properties.get("description").and_then(Value::as_str) {
         Some(description) => description.to_owned(),

@@ -1,4 +1,4 @@
-//! `tetrys selftest`: whether a store can carry tables, asked of the store itself.
+//! `tetrys selftest`: tests whether a store does everything that tables need.
 
 use std::io::Write;
 
@@ -14,16 +14,16 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Writes about 25 MiB below URL/selftest-.., reads about 80 and deletes them again. Exit code 1 where a claim does not hold.
+    after_help = "Use it before you write tables to a new kind of store: some servers accept a create-only put and ignore the condition, which would lose versions. The command writes about 25 MiB below URL/selftest-.., reads about 80 MiB and deletes what it wrote. It prints one line for each claim that must hold, and exits with 1 if a claim does not hold.
 
 Examples:
   tetrys selftest s3://bucket/team
   tetrys selftest s3://bucket/team --option endpoint=http://localhost:9000 --option region=us-east-1"
 )]
 pub(crate) struct Selftest {
-    /// A place where tables could be: a path or URL
+    /// The place to test: a path or URL that you may write to
     url: String,
-    /// Print JSON, once all is known
+    /// Print JSON when all tests are done
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,5 @@
-//! `tetrys session`: a table written by several processes. One begins a session, any number write partitions of it, one commits.
+//! `tetrys session`: lets several processes write one table. One process begins a session, each process writes partitions, and
+//! one process commits.
 
 use std::{
     io::Write,
@@ -25,22 +26,32 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Session {
-    /// Begin a session; its ticket goes to stdout or a file
+    /// Begin a session, and write its ticket to stdout or a file
     Begin(Begin),
-    /// Write a frame as one partition of a session; its receipt goes to stdout or a file
+    /// Write a file as one partition of a session, and write its receipt to stdout or a file
     WritePartition(WritePartition),
-    /// Make the table exist, with the rows of these receipts
+    /// Publish the partitions of a session as one version of the table
     Commit(Commit),
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:
+#[command(
+    after_help = "A session lets several processes, on one or several machines, write one table without a service between them. `begin` fixes the columns and settings and makes a ticket; each `write-partition` writes one file and makes a receipt; `commit` publishes all partitions as one version. Nobody sees any rows before the commit. For one process use `tetrys ingest`.
+
+A session cannot overwrite a table or use reference tables: `tetrys ingest` has --overwrite and --reference for these. With CSV and NDJSON, set --type for columns whose type could differ between files.
+
+Examples:
   tetrys session begin s3://bucket/drives part-0.parquet --sequence-by log_id --out drives.ticket
-  tetrys session begin s3://bucket/drives part-4.parquet --append --out more.ticket")]
+  tetrys session begin s3://bucket/drives part-4.parquet --append --out more.ticket",
+    // Shared with `ingest`; a session refuses them.
+    mut_arg("workers", |argument| argument.hide(true)),
+    mut_arg("reference", |argument| argument.hide(true)),
+    mut_arg("overwrite", |argument| argument.hide(true))
+)]
 pub(crate) struct Begin {
-    /// The new table: a path or URL where no table is yet (or is, with --append)
+    /// The new table: a path or URL without a table; with --append, an existing table
     table: String,
-    /// A frame with the columns of all partitions; its rows are not read
+    /// A file with the columns that all partitions have, for example the first one; its rows are not stored
     frame: PathBuf,
     #[command(flatten)]
     kind: Kind,
@@ -48,60 +59,66 @@ pub(crate) struct Begin {
     choices: Choices,
     #[command(flatten)]
     writing: Writing,
-    /// Where the ticket goes [default: stdout]
+    /// The file for the ticket [default: stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Partitions follow each other in the table by number, from 0; a sequence lies in one of them. Whoever writes a partition again gets the same receipt.
+    after_help = "Give the same column options (--index, --group, --blob, --sequence-by and so on) as to `session begin`; they must make the same schema. If the session appends to a table, the columns follow the table.
+
+The table has the partitions in the order of their numbers. All rows of a sequence must be in one partition. A failed or slow partition may be written again, also by another process: the same file gives the same receipt. A finished partition also leaves its receipt in the store.
 
 Example:
   tetrys session write-partition s3://bucket/drives drives.ticket 3 part-3.parquet --sequence-by log_id --out 3.receipt"
 )]
 pub(crate) struct WritePartition {
-    /// The new table, as at the beginning
+    /// The table that was given to `session begin`
     table: String,
-    /// The session's ticket
+    /// The file with the ticket of the session
     ticket: PathBuf,
-    /// The partition's number
+    /// The number of the partition, from 0
     number: u32,
-    /// The file that holds the rows; - is standard input
+    /// The file with the rows of the partition; - is standard input
     frame: PathBuf,
     #[command(flatten)]
     kind: Kind,
     #[command(flatten)]
     choices: Choices,
-    /// Where the receipt goes [default: stdout]
+    /// The file for the receipt [default: stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print JSON: the receipt, which is JSON in any case, or where it went
+    /// Print JSON: the receipt (which is always JSON) or, with --out, the name of its file
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "The same command again is the same commit: where the outcome was unknown, it tells.
+#[command(
+    after_help = "The commit needs one receipt for each partition. It stops if a number below the largest one, or a partition that finished in the store, has no receipt; then nothing has happened, and the command can be repeated. --found takes missing receipts from the store, and --abandon leaves a partition out. Pass --partitions, so that a missing last partition is noticed.
+
+If the outcome of a commit is unknown, for example after a lost connection, run the same command again: it never commits twice.
 
 Example:
   tetrys session commit s3://bucket/drives drives.ticket --partitions 4 0.receipt 1.receipt 2.receipt 3.receipt
-  tetrys session commit s3://bucket/drives drives.ticket --found --abandon 3")]
+  tetrys session commit s3://bucket/drives drives.ticket --found --abandon 3"
+)]
 pub(crate) struct Commit {
-    /// The new table, as at the beginning
+    /// The table that was given to `session begin`
     table: String,
-    /// The session's ticket
+    /// The file with the ticket of the session
     ticket: PathBuf,
-    /// The receipts, in any order; equal ones count once
+    /// The files with receipts, in any order; equal receipts count once
     #[arg(required_unless_present = "found")]
     receipts: Vec<PathBuf>,
-    /// Take the receipts that finished partitions left in the store as well
+    /// Also take the receipts that finished partitions left in the store
     #[arg(long)]
     found: bool,
-    /// Leave the rows of this partition out; repeatable
+    /// Leave out the rows of this partition. May be repeated
     #[arg(long, value_name = "NUMBER")]
     abandon: Vec<u32>,
-    /// How many partitions there are; without it, a last one that never finished is not noticed
+    /// The number of partitions; without it, a last partition that never finished is not noticed
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
     /// Print JSON
@@ -138,7 +155,10 @@ impl Begin {
                 table.append(options).await?
             }
             Target::Overwrite => {
-                return Err(Error::unsupported("--overwrite: one process does it, by `tetrys ingest .. --overwrite`").into());
+                return Err(Error::unsupported(
+                    "--overwrite: a session cannot overwrite a table; use `tetrys ingest .. --overwrite`, which is one process",
+                )
+                .into());
             }
         };
         write_line(out, self.out.as_deref(), &writer.ticket()?.to_json(), self.writing.json)
@@ -163,8 +183,12 @@ impl Commit {
         let writer = TableWriter::join(opening::store(&self.table)?, &ticket(&self.ticket)?)?;
         let receipts = self.receipts.iter().map(|path| {
             let text = text_of(path)?;
-            serde_json::from_str::<Receipt>(&text)
-                .map_err(|error| Failure::Input(Error::invalid(format!("{}: no receipt: {error}", path.display()))))
+            serde_json::from_str::<Receipt>(&text).map_err(|error| {
+                Failure::Input(Error::invalid(format!(
+                    "{}: expected a receipt of `session write-partition`: {error}",
+                    path.display()
+                )))
+            })
         });
         let mut receipts = receipts.collect::<Result<Vec<_>, Failure>>()?;
         if self.found {
@@ -193,7 +217,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| Failure::Input(Error::from(error).at(path.display())))
 }
 
-/// A line to stdout, or whole or not at all to a file.
+/// Writes a line to stdout, or atomically to a file.
 fn write_line(out: &mut dyn Write, path: Option<&Path>, line: &str, json: bool) -> Result<Outcome, Failure> {
     let Some(path) = path else {
         writeln!(out, "{line}")?;

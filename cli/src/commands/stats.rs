@@ -1,4 +1,4 @@
-//! `tetrys stats`: what the index columns hold: nulls, least, greatest, distinct values, a histogram.
+//! `tetrys stats`: summarises the index columns: nulls, distinct values, minimum, maximum, histogram.
 
 use std::{collections::HashMap, io::Write};
 
@@ -14,24 +14,24 @@ use crate::{
     text, times,
 };
 
-/// Steps of a histogram.
+/// Most steps of a histogram.
 const STEPS: usize = 24;
-/// The most frequent texts that are named.
+/// Number of most frequent texts in the JSON output.
 const TOP: usize = 5;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Each mark of a histogram is one of 24 equal steps from least to greatest; of texts the most frequent are named. Only the index is read.
+    after_help = "Only the index is read. The histogram of numbers and times has up to 24 equal steps from minimum to maximum, and one mark for each. For texts and booleans it lists the most frequent values and their share of the rows.
 
 Examples:
   tetrys stats sample
   tetrys stats sample --columns agents_count --json"
 )]
 pub(crate) struct Stats {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
-    /// Index columns, as a pattern; may be given several times [default: all]
-    #[arg(long, value_name = "P")]
+    /// Index columns to summarise, as a pattern: `agents_*`. May be repeated [default: all]
+    #[arg(long, value_name = "PATTERN")]
     columns: Vec<String>,
     #[command(flatten)]
     format: Format,
@@ -87,9 +87,9 @@ struct Summary {
 }
 
 enum Histogram {
-    /// How many values fall into each step.
+    /// Number of values in each step.
     Steps(Vec<u64>),
-    /// The most frequent values and how often they are.
+    /// The most frequent values and their counts.
     Top(Vec<(Value, u64)>),
 }
 
@@ -117,7 +117,7 @@ fn summary(ty: &ColumnType, series: &Series) -> Result<Summary, polars::prelude:
     let floats = || floats.f64().into_iter().flat_map(|values| values.iter().flatten()).filter(|value| value.is_finite());
     let (least, most) =
         floats().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
-    // A step is never less than one where values are whole.
+    // Steps of whole numbers are at least 1 wide.
     let whole = !matches!(numbers.dtype(), DataType::Float32 | DataType::Float64);
     let most = if whole { most + 1.0 } else { most };
     let count = match most - least {
@@ -127,7 +127,7 @@ fn summary(ty: &ColumnType, series: &Series) -> Result<Summary, polars::prelude:
     };
     let mut steps = vec![0; count];
     for value in floats() {
-        // Halved, so that the span of the largest floats is one.
+        // Halved, because the span of the largest floats would overflow.
         let place = (value / 2.0 - least / 2.0) / (most / 2.0 - least / 2.0) * count as f64;
         if let Some(step) = steps.get_mut((if place.is_finite() { place as usize } else { 0 }).min(count - 1)) {
             *step += 1;
@@ -142,7 +142,7 @@ fn summary(ty: &ColumnType, series: &Series) -> Result<Summary, polars::prelude:
     })
 }
 
-/// A number in a column of this type. polars counts seconds in milliseconds.
+/// Formats a number of a column of this type. polars stores seconds as milliseconds.
 fn shown(ty: &ColumnType, value: AnyValue<'_>) -> Value {
     let ticks = value.try_extract::<i64>().ok();
     match (ty, ticks) {
@@ -172,7 +172,7 @@ impl Histogram {
         }
     }
 
-    /// A mark a step, or the most frequent values and their share of the rows.
+    /// Draws one mark per step, or lists the most frequent values with their share of the rows.
     fn drawn(self, rows: usize) -> Value {
         match self {
             Self::Steps(steps) => {

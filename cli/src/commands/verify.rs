@@ -1,4 +1,4 @@
-//! `tetrys verify`: every byte of a version against the hashes that name it; and of all versions, and of the tables behind a view.
+//! `tetrys verify`: verifies every byte of a version, of all versions, and of the tables behind a view.
 
 use std::{io::Write, time::Instant};
 
@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Lists everything that is not as it was written and then exits with 3. Checked is one version, with what it uses of other tables; of a view its own objects. What was not checked is said.
+    after_help = "Reads every object of one version, and the chunks that it uses of other tables, and compares them with the hashes and checksums of the table. The local cache is not used. For a view, only its own objects are checked, without --sources. The command lists each damaged object and exits with 3 if it finds damage. It also lists what it did not check.
 
 Examples:
   tetrys verify sample && echo sound
@@ -24,12 +24,12 @@ Examples:
   tetrys verify labelled --sources"
 )]
 pub(crate) struct Verify {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
-    /// Check every version that is there, and not one alone
+    /// Check all versions of the table, not only one
     #[arg(long)]
     all_versions: bool,
-    /// Of a view, check the tables behind it too
+    /// Also check the tables behind a view
     #[arg(long)]
     sources: bool,
     /// Print JSON
@@ -71,7 +71,7 @@ impl Verify {
     async fn verify(&self) -> Result<Verification, Failure> {
         let table = match crate::opening::table(&self.table).await {
             Ok(table) => table,
-            // A manifest that cannot be believed is damage like any other.
+            // Reports a damaged manifest like any other damage.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 let damage = Damage { object: "manifest".to_owned(), problem: chain(&error) };
                 return Ok(Verification { objects: 1, damage: vec![damage], ..Verification::default() });
@@ -83,7 +83,7 @@ impl Verify {
         let found = table
             .verify_more(reach, |done, total| {
                 bar.set_length(total);
-                // The total is what the manifest knows: blocks, without what chunks hold around them.
+                // The total counts blocks only, because the manifest does not know the other bytes of chunks.
                 bar.set_position(done.min(total));
             })
             .await;

@@ -1,4 +1,4 @@
-//! `tetrys versions`: the versions of a table, newest first.
+//! `tetrys versions`: lists the versions of a table, newest first.
 
 use std::io::Write;
 
@@ -12,9 +12,16 @@ use crate::{
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tetrys versions sample\n  tetrys info sample@1\n  tetrys info sample@gold")]
+#[command(
+    after_help = "Prints when and by which operation each version was made, its tags, rows and sequences, and the bytes that it added. TABLE@3 opens version 3, and TABLE@TAG the version with a tag, in every command that reads a table. A web server cannot list versions: name one (TABLE@3), and the list ends there.
+
+Examples:
+  tetrys versions sample
+  tetrys info sample@1
+  tetrys info sample@gold"
+)]
 pub(crate) struct Versions {
-    /// The table: a path or URL
+    /// The table or view: a path or URL
     table: String,
     #[command(flatten)]
     format: Format,

@@ -1,4 +1,4 @@
-//! Runs the real binary and reads what it wrote.
+//! Runs the real binary and reads its output and files.
 
 #![allow(dead_code, reason = "each suite uses its part")]
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::common::npz::{self, Npy};
 
-/// What a run ended with.
+/// Exit code and output of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -21,7 +21,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Runs `tetrys` in `folder`; arguments are parted by spaces.
+/// Runs `tetrys` in `folder`. Arguments are separated by spaces.
 pub(crate) fn tetrys(folder: &Path, arguments: &str) -> Ran {
     tetrys_with(folder, &arguments.split(' ').collect::<Vec<_>>())
 }
@@ -38,25 +38,25 @@ pub(crate) fn tetrys_with(folder: &Path, arguments: &[&str]) -> Ran {
 }
 
 impl Ran {
-    /// What it printed, if it ended well and said nothing else.
+    /// Returns stdout. Asserts exit code 0 and an empty stderr.
     pub(crate) fn ok(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
         self.out
     }
 
-    /// What it printed as JSON.
+    /// Returns stdout as JSON. Asserts exit code 0 and an empty stderr.
     pub(crate) fn json(self) -> Value {
         serde_json::from_str(&self.ok()).unwrap()
     }
 
-    /// What it said on stderr, if it ended with `code` and printed nothing.
+    /// Returns stderr. Asserts exit code `code` and an empty stdout.
     pub(crate) fn fails(self, code: i32) -> String {
         assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
         self.err
     }
 }
 
-/// Every array in a folder, by file name without `.npy`.
+/// Reads every array in a folder, by file name without `.npy`.
 pub(crate) fn arrays(folder: &Path) -> BTreeMap<String, Npy> {
     let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap());
     files
@@ -67,7 +67,7 @@ pub(crate) fn arrays(folder: &Path) -> BTreeMap<String, Npy> {
         .collect()
 }
 
-/// A generated data set of two scenes of `frames` frames as `zarr` and the table `table` made of it.
+/// Generates the data set `zarr` of two scenes of `frames` frames, and the table `table` from it.
 pub(crate) fn small_table(folder: &Path, frames: u32) {
     tetrys(folder, &format!("generate l5 zarr --scenes 2 --frames {frames} --agents 12 --seed 5 --mask")).ok();
     tetrys(folder, "ingest l5 zarr table --quiet").ok();

@@ -1,5 +1,5 @@
-//! Tables that refer to tables in other stores: the commands of `docs/across-stores.md` do what it says, a reader follows what
-//! it was allowed and nothing else, and credentials of one store go to no other.
+//! Tests tables that refer to tables in other stores: the commands of `docs/across-stores.md` work as described, a reader follows
+//! only allowed references, and credentials of one store are sent to no other store.
 
 use crate::common;
 use std::{
@@ -13,7 +13,7 @@ use crate::binary::Ran;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tetrys_s3_server::Server;
 
-/// An S3 server with the buckets of the pages, and a folder with two frames.
+/// An S3 server with the buckets that the documentation uses, and a folder with two frames.
 pub(crate) struct Lab {
     server: Server,
     pub(crate) folder: tempfile::TempDir,
@@ -42,7 +42,7 @@ impl Lab {
         lab
     }
 
-    /// With the two tables of the chapter.
+    /// Returns a lab with the two tables of the chapter.
     fn with_tables() -> Self {
         let lab = Self::new();
         for (frame, url) in [("sensors", "s3://lab/sensors"), ("labels", "s3://team/labels")] {
@@ -71,7 +71,7 @@ impl Lab {
         ended(command.args(arguments.split(' ')).envs(environment.iter().copied()))
     }
 
-    /// Runs a script of a page in the folder; `tetrys` is the built binary.
+    /// Runs a script of the documentation in the folder, with the built binary as `tetrys`.
     pub(crate) fn script(&self, script: &str) -> Ran {
         let mut command = Command::new("sh");
         self.reached(&mut command);
@@ -99,7 +99,7 @@ fn ended(command: &mut Command) -> Ran {
     }
 }
 
-/// The fenced blocks of a page: language and text.
+/// Returns the language and text of the fenced blocks of a page.
 pub(crate) fn blocks(page: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut open = false;
@@ -138,7 +138,7 @@ fn the_commands_of_the_chapter_do_what_it_says() {
                 assert!(told.contains(line), "{script}: expected `{line}` in\n{told}");
             }
         }
-        // What a script has written for later readers stays; here each says for itself what it allows.
+        // Removes the configuration file of a script, so that each script allows its own references.
         let _ = fs::remove_dir_all(lab.folder.path().join(".config"));
         scripts += 1;
     }
@@ -163,7 +163,7 @@ fn a_view_across_stores_is_refused_with_the_flag_that_opens_it_in_every_reading_
         let told = format!("{}{}", refused.out, refused.err);
         assert_ne!(refused.code, 0, "{command}: {told}");
         assert!(told.contains("not allowed") && told.contains("`--allow s3://"), "{command}: {told}");
-        // Word for word as it is said.
+        // Uses the flags exactly as the message has them.
         let mut flags = String::new();
         for _ in 0..2 {
             let ran = lab.run(&format!("{command}{flags}"));
@@ -176,7 +176,7 @@ fn a_view_across_stores_is_refused_with_the_flag_that_opens_it_in_every_reading_
         assert_eq!(lab.run_with(command, &[("TETRYS_ALLOW", "s3://lab s3://team/labels")]).code, 0, "{command}");
         assert_ne!(lab.run_with(command, &[("TETRYS_ALLOW", "s3://lab/sens s3://team/labels/x")]).code, 0, "{command}");
     }
-    // The configuration file; one that is wrong says so before anything is read.
+    // The configuration file allows references; a wrong file is an error before anything is read.
     let config = lab.folder.path().join("allowed.toml");
     fs::write(&config, "allow = ['s3://lab', 's3://team']").unwrap();
     let path = config.display().to_string();
@@ -191,7 +191,7 @@ fn a_view_across_stores_is_refused_with_the_flag_that_opens_it_in_every_reading_
 fn who_names_two_tables_in_one_command_has_allowed_them() {
     let lab = Lab::with_tables();
     assert_eq!(lab.run("merge s3://lab/sensors s3://team/labels --on log,time --out s3://team/view").code, 0);
-    // The view's other source is a neighbour of it, so naming this one is enough.
+    // The other source of the view is a neighbour of it and needs no permission.
     let merged = lab.run("merge s3://team/view s3://lab/sensors --on log,time --out s3://team/again --json");
     assert_eq!(merged.code, 0, "{}", merged.err);
     let said: serde_json::Value = serde_json::from_str(&merged.out).unwrap();
@@ -214,7 +214,7 @@ fn a_table_that_uses_chunks_of_another_store_is_read_where_that_is_allowed() {
     let here = lab.run("get copy 3 --json --allow s3://lab/sensors").ok();
     assert_eq!(here, lab.run("get s3://lab/sensors 3 --json").ok());
     assert_eq!(lab.run("verify copy --allow s3://lab").code, 0);
-    // The other way round: a table on S3 that uses chunks of a disk.
+    // In the other direction, a table on S3 uses chunks on a disk.
     lab.run(&format!("ingest parquet labels.parquet disk {CHOICES} -q")).ok();
     let taken = lab.run(&format!("ingest parquet labels.parquet s3://team/more {CHOICES} --reference disk"));
     let disk = format!("file://{}/disk", lab.folder.path().canonicalize().unwrap().display());
@@ -229,7 +229,7 @@ fn a_view_of_views_across_stores_is_read_moved_and_mended() {
     let lab = Lab::with_tables();
     assert_eq!(lab.run("merge s3://lab/sensors s3://team/labels --on log,time --out s3://team/inner").code, 0);
     let outer = lab.run("select s3://team/inner --where time<2000 --out outer --allow s3://lab/sensors");
-    // The outer view names tables, not views: each of them is to be allowed.
+    // The outer view refers to tables, not to views: each table must be allowed.
     assert!(outer.code == 0 && outer.err.contains("--allow s3://lab/sensors"), "{}{}", outer.out, outer.err);
     let flags = outer.err.split_once("allow them: ").unwrap().1.trim_end().to_owned();
     let rows = lab.run(&format!("get outer 7 --offsets=-2..=0 --json {flags}")).ok();
@@ -252,7 +252,7 @@ fn options_of_a_call_go_to_its_own_store_and_of_a_local_table_to_those_that_it_r
         lab.server.endpoint(),
         lab.server.secret()
     );
-    // Nothing of the server stands in the environment of these.
+    // The environment of these commands has no settings for the server.
     let bare = |arguments: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
         lab.reached(&mut command);

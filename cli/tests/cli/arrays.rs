@@ -1,4 +1,4 @@
-//! Every type as NumPy files: what a window and a row of it become.
+//! Tests the NumPy files of every column type, for a window and for a single row.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -75,7 +75,7 @@ fn get(folder: &Path, arguments: &str) -> BTreeMap<String, Npy> {
 }
 
 fn check(files: &BTreeMap<String, Npy>, name: &str, dtype: &str, shape: &[usize], bytes: &[u8]) {
-    // A space would part the arguments, but not a file name.
+    // A space in a column name is `%20` in the file name.
     let file = files.get(&name.replace(' ', "%20")).unwrap_or_else(|| panic!("no {name} in {:?}", files.keys()));
     assert_eq!((file.dtype.as_str(), file.shape.as_slice(), file.bytes.as_slice()), (dtype, shape, bytes), "{name}");
 }
@@ -89,7 +89,7 @@ fn ucs4(texts: &[&str], width: usize) -> Vec<u8> {
     texts.iter().flat_map(padded).flat_map(u32::to_le_bytes).collect()
 }
 
-/// Three rows; the flag, the text and the points of the second are null.
+/// Writes a table of three rows. The flag, the text and the points of the second row are null.
 fn write_table(folder: &Path) {
     let schema = Schema::builder()
         .index("id", "i64")

@@ -1,4 +1,4 @@
-//! What `query`, `stats`, `head` and `layout` say of a small table.
+//! Tests the output of `query`, `stats`, `head` and `layout` on a small table.
 
 use std::fs;
 
@@ -21,12 +21,12 @@ fn a_query_over_the_index_gives_rows_that_can_be_read() {
     let lines = query(&["SELECT row FROM t LIMIT 2", "--ndjson"]).ok();
     assert_eq!(lines, "{\"row\":0}\n{\"row\":1}\n");
     assert_eq!(query(&["SELECT row FROM t WHERE row < 0", "--json"]).json(), json!([]));
-    // Locators are for other tools.
+    // Locator columns are hidden by default.
     let all = query(&["SELECT * FROM t LIMIT 1", "--json"]).json();
     assert!(all[0].as_object().unwrap().keys().all(|name| !name.starts_with("_row_")), "{all}");
     let all = query(&["SELECT * FROM t LIMIT 1", "--json", "--locators"]).json();
     assert!(all[0].as_object().unwrap().keys().any(|name| name.starts_with("_row_")), "{all}");
-    // More rows than are shown.
+    // `-n` limits the shown rows.
     let ran = query(&["SELECT row FROM t", "-n", "3"]);
     assert_eq!((ran.code, ran.out.lines().count()), (0, 4));
     assert!(ran.err.starts_with("40 rows, the first 3 shown"), "{}", ran.err);
@@ -134,7 +134,7 @@ fn a_layout_lights_what_a_read_takes() {
     assert!(lit.contains("█ row 100 with the window 90..=100 takes "), "{lit}");
     let drawn = |group: &str| lit.lines().find(|line| line.starts_with(group)).unwrap().contains('█');
     assert!(drawn("agents.pose ") && !drawn("ego "), "{lit}");
-    // As many blocks are lit as the plan reads.
+    // The number of highlighted blocks equals the number in the plan.
     let json = tetrys(folder, &format!("layout {question} --json")).json();
     let explain = tetrys(folder, &format!("explain {question} --json")).json();
     assert_eq!(json["read"], explain);
@@ -160,7 +160,7 @@ fn a_layout_lights_what_a_read_takes() {
     }
 }
 
-/// What would steer a terminal: escape sequences in seven and in eight bits, a bell, a carriage return, a deletion.
+/// Text that would control a terminal: 7-bit and 8-bit escape sequences, a bell, a carriage return, a delete character.
 const STEERING: &str = "\u{1b}[31m\u{9b}31m\u{7}\r\u{7f}\u{1b}]0;title\u{7}";
 
 #[test]
@@ -207,7 +207,7 @@ fn no_stored_text_steers_the_terminal() {
         }
         assert!(!ran.out.is_empty() || !ran.err.is_empty() || call[0] == "verify", "{call:?}");
     }
-    // A program gets what is stored.
+    // CSV that does not go to a terminal has the stored bytes.
     let csv = tetrys_with(folder, &["query", "t", "SELECT * FROM t", "--csv"]).ok();
     assert!(csv.contains(&format!("a{STEERING}")), "{csv:?}");
 }

@@ -1,4 +1,4 @@
-//! Each kind of bad input and damage: its exit code, its words, and that nothing half is left.
+//! Tests bad input and damage: exit codes, messages, and that no partial output is left.
 
 use std::{
     fs::{self, OpenOptions},
@@ -56,7 +56,7 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         let wanted = format!("error: TETRYS_THREADS={threads}: expected a number of threads, 1 or more");
         assert!(output.status.code() == Some(1) && said.starts_with(&wanted), "{said}");
     }
-    assert_eq!(names(folder), ["table", "zarr"], "something half was left");
+    assert_eq!(names(folder), ["table", "zarr"], "partial output was left");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_read_that_fails_leaves_no_folder() {
     small_table(folder, 5);
     tetrys(folder, "get table 99 --out rows").fails(1);
     assert_eq!(names(folder), ["table", "zarr"]);
-    // An empty folder will do.
+    // An empty folder is accepted.
     fs::create_dir(folder.join("rows")).unwrap();
     tetrys(folder, "get table 9 --columns ego.* --out rows").ok();
     assert_eq!(names(&folder.join("rows")), ["ego.rotation.npy", "ego.translation.npy"]);

@@ -1,5 +1,4 @@
-//! `tetrys patch`, `replace-group`, `add-group`, `edit --drop`, `compact --runs` and `du --plot`: a table that is changed from the
-//! command line, by frames.
+//! Tests commands that change a table: `patch`, `replace-group`, `add-group`, `edit --drop`, `compact --runs`, and `du --plot`.
 
 use crate::binary;
 use std::{
@@ -28,7 +27,7 @@ fn parquet<const N: usize>(folder: &Path, name: &str, columns: [(&str, ArrayRef)
     writer.close().unwrap();
 }
 
-/// Twelve rows of two logs: a picture of a kilobyte, a name and a weight of what is on it.
+/// Makes a table of twelve rows in two logs, with a picture of a kilobyte, a name and a weight in each row.
 fn drives(folder: &Path) {
     let pictures =
         (0..12_u32).map(|row| (0..1_000_u32).map(|place| char::from(b'a' + ((row * 31 + place * place) % 26) as u8)).collect());
@@ -104,7 +103,7 @@ fn a_group_is_replaced_in_order_and_by_key_and_another_one_added() {
     let told = tetrys(folder, "replace-group drives labels all.parquet").ok();
     assert!(told.contains("version 2, 12 rows of column group labels, "), "{told}");
     assert_eq!(column(folder, "labels.name")[5], "new 5");
-    // By key, in any order; a row that the frame has not gets nulls.
+    // By key, in any order. A row that is not in the frame gets nulls.
     let rows = || (0..12).rev().filter(|row| *row != 3);
     let some = [("time", numbers(rows())), ("labels.name", names(&mut rows())), ("labels.weight", weights(&mut rows()))];
     parquet(folder, "some.parquet", some);
@@ -124,7 +123,7 @@ fn a_group_is_replaced_in_order_and_by_key_and_another_one_added() {
     for (arguments, says) in [
         ("replace-group drives label all.parquet", "no column group `label`; it has camera, labels, masks"),
         ("replace-group drives labels masks.parquet --on time --drop path", "no column `labels.name`"),
-        // A frame with a key is not taken in order, and no column is left out without a word.
+        // A frame with key columns is not applied in table order, and no column is dropped silently.
         (
             "replace-group drives labels masks.parquet --on time",
             "columns `path` are neither of column group `labels` nor of the key",
@@ -185,7 +184,7 @@ fn scattered_rows_are_put_together_and_a_picture_shows_who_owns_them() {
     assert_eq!((&said["version"], &said["segments"]), (&json!(8), &json!({"before": 7, "after": 1})));
     assert!(said["runs"]["before"]["extra_ranges"].as_u64() > said["runs"]["after"]["extra_ranges"].as_u64(), "{said}");
     let told = tetrys(folder, "compact drives --runs --extra-ranges 0").ok();
-    assert!(told.contains("nothing to put together") && told.contains("\ncopied  0 blocks, "), "{told}");
+    assert!(told.contains("nothing to compact") && told.contains("\ncopied  0 blocks, "), "{told}");
     assert!(tetrys(folder, "compact drives --window 8").fails(2).contains("--runs"));
     assert_eq!(tetrys(folder, "verify drives --json").json()["damage"], json!([]));
 
@@ -215,7 +214,7 @@ fn columns_named_row_or_like_a_pattern_are_columns_like_all_others() {
     assert_eq!(head, json!([{"row__": 0, "row": 3, "*": 1, "^a$": 3, "^.*$": 4}]));
     let stats = tetrys(folder, "stats odd --json").json();
     assert_eq!(stats.as_array().unwrap().iter().map(|column| column["column"].as_str().unwrap()).collect::<Vec<_>>(), names);
-    // The number of a row stands beside a column of a group that is called so.
+    // The row number gets another name if a group column is named `row_`.
     let line = tetrys(folder, "get odd 5 --columns row_ --ndjson").json();
     assert_eq!(line, json!({"row": 5, "row_": 5}));
     for name in names {

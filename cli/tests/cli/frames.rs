@@ -1,4 +1,4 @@
-//! `tetrys ingest parquet` and `tetrys ingest arrow`: a dump of rows and files becomes a table, and bad ones say what is wrong.
+//! Tests `tetrys ingest` of Parquet, Arrow, CSV and NDJSON files, sessions, exports, and error messages for bad input.
 
 use crate::binary;
 use std::{
@@ -11,10 +11,10 @@ use crate::binary::{tetrys, tetrys_with};
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray, types::Int32Type};
 use serde_json::json;
 
-/// The start of a PNG of 640 by 480.
+/// The first bytes of a PNG of 640 by 480 pixels.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0";
 
-/// Twelve rows of two logs and the pictures that they name.
+/// Writes twelve rows of two logs as Parquet and Arrow, and the picture files that they name.
 fn dump(folder: &Path) {
     fs::create_dir(folder.join("pictures")).unwrap();
     for row in 0..12 {
@@ -150,7 +150,7 @@ fn a_table_goes_through_pipes_and_files() {
         let differs = tetrys(folder, &format!("diff t piped-{format} --on log_id,time --json")).json();
         assert_eq!((&differs["unchanged"], &differs["changed"]["count"]), (&json!(12), &json!(0)), "{differs}");
     }
-    // The same rows again take what the table says; what does not fit is an error.
+    // Overwriting keeps the columns and groups of the table; options that contradict them are an error.
     tetrys(folder, "ingest parquet frame.parquet t --overwrite -q").ok();
     assert_eq!(tetrys(folder, "schema t --json").json()["sequence_by"], json!(["log_id"]));
     let said = tetrys(folder, "ingest parquet frame.parquet t --append --group ego=path -q").fails(1);
@@ -165,12 +165,12 @@ fn files_that_are_not_there_are_counted() {
     fs::remove_file(folder.join("pictures/7.png")).unwrap();
     fs::remove_file(folder.join("pictures/8.png")).unwrap();
     let ran = tetrys(folder, "ingest parquet frame.parquet t --blob png=path --sequence-by log_id --missing null --json");
-    assert_eq!(ran.err, "note: 2 files of `png` not there, null instead\n");
+    assert_eq!(ran.err, "note: 2 files of `png` missing, stored as null\n");
     let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(said["lineage"]["missing_files"], json!({"png": 2}));
     let drop = "log_id,time,vehicle,path,ego.speed";
     let ran = tetrys(folder, &format!("add-group t again frame.parquet --blob again=path --drop {drop} --missing null"));
-    assert_eq!((ran.code, ran.err.as_str()), (0, "note: 2 files of `again` not there, null instead\n"));
+    assert_eq!((ran.code, ran.err.as_str()), (0, "note: 2 files of `again` missing, stored as null\n"));
     let said = tetrys(folder, "ingest parquet frame.parquet small --blob png=path --max-blob 1000 --missing null").fails(1);
     assert!(said.contains("1024 bytes, at most 1000"), "{said}");
 }
@@ -206,7 +206,7 @@ fn every_command_takes_any_frame_and_names_what_it_leaves_out() {
         let ran = tetrys(folder, &format!("{command} --skip-unsupported"));
         assert_eq!((ran.code, ran.err.contains("note: column `months` is left out")), (0, true), "{command}: {}", ran.err);
     }
-    // The ending of a name says nothing where the format is said.
+    // `--format` wins over the ending of the file name.
     fs::write(folder.join("rows"), "id;z\n1;5\n2;6\n").unwrap();
     tetrys(folder, "add-group t z rows --format csv --delimiter ; --on id").ok();
     assert_eq!(

@@ -1,6 +1,6 @@
-//! `--help` of every command as text, and what is made from the commands: completions and the manual.
+//! Tests the `--help` of every command, the completion scripts and the manual pages.
 //!
-//! `TETRYS_REWRITE=1` writes `help.txt` anew.
+//! `TETRYS_REWRITE=1` rewrites `help.txt`.
 
 use crate::binary;
 use std::{
@@ -55,7 +55,7 @@ fn shells_get_completions_of_every_command() {
     assert!(
         tetrys(folder.path(), "completions tcsh").fails(2).contains("[possible values: bash, elvish, fish, powershell, zsh]")
     );
-    // What bash thinks of its script, where there is a bash.
+    // Lets bash check its script, if bash is installed.
     fs::write(folder.path().join("script"), tetrys(folder.path(), "completions bash").ok()).unwrap();
     if let Ok(checked) = Command::new("bash").args(["-n", "script"]).current_dir(folder.path()).status() {
         assert!(checked.success());
@@ -76,7 +76,7 @@ fn the_manual_has_a_page_for_every_command() {
     assert_eq!(tetrys(folder.path(), "man man1").fails(1), "error: man1: expected a new or empty folder, found files in it\n");
 }
 
-/// Every command by its words, the program itself first.
+/// Returns the words of every command and subcommand; the program itself, without words, comes first.
 fn commands() -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let mut next = 0;
@@ -98,7 +98,7 @@ fn help(command: &[String]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// One call of each command, in an order in which they work; `~` stands for a blank.
+/// One call of each command, in an order that works. `~` stands for a space.
 const CALLS: &[(&str, &str)] = &[
     ("demo", "--scenes 1 --frames 2"),
     ("generate l5", "zarr --scenes 2 --frames 5 --agents 3"),

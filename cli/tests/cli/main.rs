@@ -1,4 +1,4 @@
-//! The binary as users run it: what each command does, prints and refuses.
+//! Tests the binary as users run it: what each command does, prints and refuses.
 
 mod across;
 mod arrays;

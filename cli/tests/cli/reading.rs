@@ -1,4 +1,4 @@
-//! What the reading commands print, on a small generated table.
+//! Tests the output of the reading commands on a small generated table.
 
 use crate::common;
 use std::process::{Command, Stdio};
@@ -58,7 +58,7 @@ fn get_shows_rows_and_windows() {
     small_table(folder, 20);
     let row = tetrys(folder, "get table 25 --columns ego.*").ok();
     assert!(row.starts_with("row 25\n  scene_index: 1\n") && row.contains("ego.rotation     f64[3,3]  [3,3]  "), "{row}");
-    // Row 25 is the sixth of its scene.
+    // Row 25 is the sixth row of its scene.
     let window = tetrys(folder, "get table 25 --columns agents.* --offsets -10..=1").ok();
     assert!(window.starts_with("rows 20..=26, 5 of 12 have no row in the sequence\n"), "{window}");
     assert!(window.contains("values of row 20"), "{window}");
@@ -149,7 +149,7 @@ fn the_demo_tells_its_story_and_cleans_up() {
         "camera and lidar are what was written",
         "█",
         "without frame 17, the first table as reference",
-        " are referred to where they lie, ",
+        " are references to the first table, ",
         "1 damaged object",
         "demo keep",
     ] {
@@ -170,10 +170,10 @@ fn the_demo_tells_its_story_and_cleans_up() {
         let table = tetrys::Table::open(drives.to_str().unwrap()).await.unwrap();
         common::chains::chains_of(&table, &drives, tetrys::Preset::Balanced).await
     });
-    // Plain values are read without a copy: a 32nd is not worth it.
+    // The preset balanced keeps plain pages, which are read without a copy, unless another chain saves a 32nd.
     let most = |column: &common::chains::Taken| if column.chains.0 == "plain" { 3.3 } else { 2.0 };
     assert!(columns.len() > 8 && columns.iter().all(|column| column.more() <= most(column)), "{columns:#?}");
-    // The story is told in under a screen.
+    // The output fits on one screen.
     assert!(told.lines().count() <= 42 && told.lines().all(|line| line.chars().count() <= 130), "{told}");
     let again = tetrys(folder.path(), "demo keep").fails(1);
     assert_eq!(again, "error: keep: expected a new or empty folder, found files in it\n");

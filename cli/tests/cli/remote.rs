@@ -1,5 +1,5 @@
-//! The binary over S3: tables written by several processes, read by URL, stores tested; secrets come from the environment and
-//! go nowhere.
+//! Tests the binary with an S3 server: sessions of several processes, reads by URL, the self-test, the cache, and that no output
+//! contains a secret.
 
 use std::{
     fs::File,
@@ -43,7 +43,7 @@ fn run(server: &Server, folder: &Path, arguments: &str) -> Ran {
     ended(command(server, folder, arguments).spawn().unwrap())
 }
 
-/// Frames of one log each, and one with the rows of all.
+/// Writes a frame for each log, and one frame with the rows of all logs.
 fn frames(folder: &Path, logs: i64) {
     let rows = |logs: std::ops::Range<i64>| -> RecordBatch {
         let each = || logs.clone().flat_map(|log| (0..50).map(move |row| (log, row)));
@@ -73,7 +73,7 @@ fn four_processes_write_a_table_and_a_fifth_commits_it() {
     frames(folder, 4);
     run(&server, folder, &format!("session begin s3://data/drives 0.parquet {CHOICES} --out ticket")).ok();
     assert!(run(&server, folder, "info s3://data/drives").fails(1).contains("no table there"));
-    // Now and then a put is done and its answer lost.
+    // The server executes every fifth put and loses its answer.
     let puts = AtomicU64::new(0);
     server.on_request(move |request| {
         let lost = request.method == "PUT" && puts.fetch_add(1, Ordering::Relaxed) % 5 == 2;
@@ -84,7 +84,7 @@ fn four_processes_write_a_table_and_a_fifth_commits_it() {
             format!("session write-partition s3://data/drives ticket {number} {number}.parquet {CHOICES} --out {receipt}");
         command(&server, folder, &arguments).spawn().unwrap()
     };
-    // The third is written twice, by two processes at a time, as an impatient scheduler does.
+    // Two processes write partition 2 at the same time, as after a retry by a scheduler.
     let writers: Vec<Child> =
         [3, 1, 0, 2, 2].into_iter().enumerate().map(|(place, number)| write(number, &format!("{place}.receipt"))).collect();
     for writer in writers {
@@ -105,14 +105,14 @@ fn four_processes_write_a_table_and_a_fifth_commits_it() {
     server.behave();
     assert!(!server.names("data").iter().any(|name| name.contains("/sessions/")), "a finished session leaves nothing");
 
-    // The same rows by one process on a disk, cut into the same partitions: the same chunks.
+    // One process that writes the same rows and partitions to a disk makes the same chunks.
     tetrys(folder, &format!("ingest parquet all.parquet here {CHOICES} --partition-rows 1 -q")).ok();
     let chunks = |ran: Ran| ran.json()["groups"].clone();
     let there = run(&server, folder, "layout s3://data/drives --json");
     assert_eq!(chunks(there), chunks(tetrys(folder, "layout here --json")));
     assert!(run(&server, folder, "verify s3://data/drives").ok().starts_with("sound: "));
 
-    // What is said of a read is what the server sees of it.
+    // `explain` counts the requests that the server sees.
     let explained = run(&server, folder, "explain s3://data/drives@1 70 --offsets=-10..=0 --json").json();
     server.take_requests();
     run(&server, folder, "get s3://data/drives@1 70 --offsets=-10..=0 --json").ok();
@@ -214,7 +214,7 @@ fn a_view_is_told_of_a_moved_table_with_the_options_of_the_command() {
     let (server, folder) = (server(), tempfile::tempdir().unwrap());
     let folder = folder.path();
     frames(folder, 2);
-    // Nothing of the server stands in the environment.
+    // The environment has no settings for the server.
     let reached = format!(
         "--option endpoint={} --option access_key_id=tester --option secret_access_key={} --option region=us-east-1",
         server.endpoint(),
@@ -223,7 +223,7 @@ fn a_view_is_told_of_a_moved_table_with_the_options_of_the_command() {
     let plain = |arguments: &str| tetrys(folder, &format!("{arguments} {reached}"));
     plain(&format!("ingest parquet all.parquet s3://data/drives {CHOICES} -q")).ok();
     plain("select s3://data/drives --where time=100 --out s3://data/some").ok();
-    // It moved.
+    // Moves the table.
     for name in server.names("data").into_iter().filter(|name| name.starts_with("drives/")) {
         server.put("data", &name.replacen("drives/", "moved/", 1), server.get("data", &name).unwrap());
     }
@@ -247,7 +247,7 @@ fn tables_on_the_web_are_merged_read_and_listed_by_their_versions() {
     assert_eq!(merged.code, 0, "{}{}", merged.out, merged.err);
     let rows = tetrys(folder, &format!("get view 7 --json --allow {}/data", server.endpoint())).ok();
     assert!(rows.contains("text_right"), "{rows}");
-    // Those up to the named one are there to be seen; what else lies there is not.
+    // A web server cannot list objects: only versions up to the named one are found.
     let versions = tetrys(folder, &format!("versions {left} --json")).json();
     let numbers: Vec<u64> = versions.as_array().unwrap().iter().map(|one| one["version"].as_u64().unwrap()).collect();
     assert_eq!(numbers, [2, 1]);
@@ -272,17 +272,17 @@ fn quiet_commands_warn_of_owners_that_cannot_be_told() {
     for how in ["-q", "--json", "-q --json"] {
         let name = how.replace([' ', '-'], "");
         let ran = tetrys(folder, &format!("{} {how} --allow-unpinned", ingest(&name)));
-        let warned = ran.err.contains("warning: ") && ran.err.contains("cannot be written: nobody there knows");
+        let warned = ran.err.contains("warning: ") && ran.err.contains("no pin was written to ");
         assert!(ran.code == 0 && warned, "{how}: {}", ran.err);
     }
     for how in ["", " --json"] {
         let name = if how.is_empty() { "view" } else { "view-json" };
         let ran = tetrys(folder, &format!("select {owner} --out {name} --allow-unpinned{how}"));
-        assert!(ran.code == 0 && ran.err.contains("warning: ") && ran.err.contains("could not be told"), "{}", ran.err);
+        assert!(ran.code == 0 && ran.err.contains("warning: ") && ran.err.contains("no pin was written to "), "{}", ran.err);
     }
 }
 
-/// The binary with none of the credentials that a machine may have, and this environment.
+/// Runs the binary without the credentials of this machine, with the given environment.
 fn bare(folder: &Path, arguments: &str, environment: &[(&str, String)]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
     for (name, _) in std::env::vars() {
@@ -309,7 +309,7 @@ fn google_is_looked_for_at_the_emulator_and_at_the_endpoint_that_is_named() {
     }
     let option = format!("info gs://data/drives --json --option endpoint={}", server.endpoint());
     assert_eq!(rows(bare(folder, &option, &[])), 50);
-    // What is given goes before what stands in the environment.
+    // An option overrides the environment.
     let nowhere = [("STORAGE_EMULATOR_HOST", "127.0.0.1:1".to_owned())];
     assert_eq!(rows(bare(folder, &option, &nowhere)), 50);
 }
@@ -317,7 +317,7 @@ fn google_is_looked_for_at_the_emulator_and_at_the_endpoint_that_is_named() {
 #[test]
 fn a_connection_string_of_azure_names_account_key_and_place() {
     let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    // The server speaks another language, and tells what it was asked.
+    // The server does not speak the protocol of Azure, but records the requests.
     let string = format!("AccountName=lab;AccountKey=c2VjcmV0Y2FuYXJ5;BlobEndpoint={}/lab;", server.endpoint());
     server.take_requests();
     let refused = bare(
@@ -336,7 +336,7 @@ fn a_connection_string_of_azure_names_account_key_and_place() {
 #[test]
 fn without_credentials_the_error_says_so_and_where_they_were_looked_for() {
     let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    // A service for the credentials of machines that has none for us.
+    // A metadata service without credentials for this machine.
     let metadata = server.endpoint();
     let host = metadata.trim_start_matches("http://").to_owned();
     let s3 = [("AWS_METADATA_ENDPOINT", metadata.clone())];

@@ -1,4 +1,4 @@
-//! Views from the command line: merge, concat, select, run, diff, rebind, and what they say of bad input.
+//! Tests views from the command line: merge, concat, select, run, diff, rebind, and their error messages.
 
 use crate::common;
 use std::{fs, path::Path, process::Command};
@@ -6,7 +6,7 @@ use std::{fs, path::Path, process::Command};
 use crate::binary::{small_table, tetrys, tetrys_with};
 use serde_json::json;
 
-/// Two tables `table` and `labels` of the same 40 frames.
+/// Makes two tables, `table` and `labels`, of the same 40 frames.
 fn two_tables(folder: &Path) {
     small_table(folder, 20);
     tetrys(folder, "ingest l5 zarr labels --quiet").ok();
@@ -26,7 +26,7 @@ fn a_merge_is_made_of_two_tables_and_read_like_one() {
     }
     assert_eq!((&made["version"], &made["written"]), (&json!(1), &json!(true)));
     assert!(!folder.join("view/chunks").exists());
-    // It is read like every table.
+    // The view is read like a table.
     let info = tetrys(folder, "info view --json").json();
     assert_eq!((&info["rows"], &info["chunks"], info["sources"].as_array().unwrap().len()), (&json!(40), &json!(0), 2));
     assert!(tetrys(folder, "info view").ok().contains("windows follow"));
@@ -45,11 +45,11 @@ fn a_merge_is_made_of_two_tables_and_read_like_one() {
     assert_eq!((&checked["damage"], &checked["not_checked"]), (&json!([]), &json!([])));
     assert!(checked["chunks"].as_u64().unwrap() > 0, "{checked}");
     assert!(tetrys(folder, "layout view").fails(1).contains("no chunks of its own"));
-    // How it was made stands in its lineage.
+    // The lineage has the recipe of the view.
     let manifest = fs::read_dir(folder.join("view/manifests")).unwrap().next().unwrap().unwrap().path();
     let manifest: serde_json::Value = serde_json::from_slice(&fs::read(manifest).unwrap()).unwrap();
     assert_eq!(manifest["lineage"]["recipe"]["join"][0]["on"], json!(["scene_index", "frame_index"]));
-    // Once more is an error, or the next version.
+    // Saving again is an error, or with `--update` makes the next version.
     assert!(tetrys(folder, "merge table labels --on scene_index,frame_index --out view").fails(1).contains("there already"));
     let next = tetrys(folder, "merge table labels --on scene_index,frame_index --out view --update --json").json();
     assert_eq!(next["version"], json!(2));
@@ -82,7 +82,7 @@ fn a_row_of_a_view_is_shown_with_its_own_index_values_and_number() {
         assert_eq!(json["rows"][0]["values"], same["rows"][0]["values"]);
         let line = tetrys(folder, &format!("get view {number} --columns ego.* --ndjson")).json();
         assert_eq!(line["row"], json!(row));
-        // A window follows the table behind it, and says so.
+        // The rows of a window have the numbers of the table behind the view.
         let window = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0 --json")).json();
         assert_eq!((&window["rows"][0]["source_row"], window["rows"][0].get("row")), (&of_table, None));
         let said = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0")).ok();
@@ -181,13 +181,13 @@ fn differences_are_told_and_a_moved_table_is_bound_again() {
     let said = tetrys(folder, "diff table other --on scene_index,frame_index").ok();
     assert!(said.contains("no payload read") && said.contains("column group ego"), "{said}");
     assert!(tetrys(folder, "diff table other --on scene").fails(1).contains("no index column `scene`"));
-    // By its exit code, and exactly.
+    // Tests `--exit-code` and `--exact`.
     assert_eq!(tetrys(folder, "diff table other --on scene_index,frame_index --exit-code").code, 4);
     assert_eq!(tetrys(folder, "diff table labels --exit-code").code, 0);
     let exact = tetrys(folder, "diff table other --on scene_index,frame_index --exact --json").json();
     assert_eq!((&exact["exact"], &exact["not_compared"]), (&json!(true), &json!([])));
     assert!(exact["changed"]["count"].as_u64() <= found["changed"]["count"].as_u64(), "{exact}");
-    // A view and an older version are checked when that is asked for.
+    // Older versions are verified only with `--all-versions`.
     tetrys(folder, "edit labels --set who=me").ok();
     assert!(tetrys(folder, "verify labels").ok().contains("not checked: versions: 1 (--all-versions)"));
     assert!(!tetrys(folder, "verify labels --all-versions").ok().contains("not checked"));

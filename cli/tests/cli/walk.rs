@@ -1,5 +1,5 @@
-//! The guide: the commands of its chapters run in order and print what it shows. And one walk whose values are compared with
-//! what the library reads: a data set in, a window out, its cost, a check, and the data set back.
+//! Tests that the commands of the guide run in order and print what the guide shows. Also tests one walk (ingest, window, cost,
+//! verification, export) whose values are compared with those that the library reads.
 
 use crate::common;
 use std::{fs, path::Path};
@@ -64,7 +64,7 @@ fn the_shape_of_a_line_has_its_names_and_not_its_figures() {
     assert_ne!(shapes("group ego"), shapes("group lidar"));
 }
 
-/// The lines of a text that say something, without figures, hashes, units and bars of charts.
+/// Returns the non-empty lines of a text, with placeholders for figures, hashes and units, and without bars of charts.
 fn shapes(text: &str) -> Vec<String> {
     const UNITS: [&str; 10] = ["B", "kB", "MB", "GB", "ns", "us", "µs", "ms", "s", "min"];
     let is_bar = |word: &str| word.chars().all(|c| "[░▁▂▃▄▅▆▇█]".contains(c));
@@ -81,7 +81,7 @@ fn shapes(text: &str) -> Vec<String> {
     text.lines().map(shape).filter(|shape| !shape.is_empty()).collect()
 }
 
-/// What a block shows of a text: all of it, or as many lines as before where its last line is `...`.
+/// Returns the text to show in a block: all lines, or as many as before if the last line of the block is `...`.
 fn rewritten(shown: &str, told: &str) -> String {
     let cut = shown.lines().last() == Some("...");
     let lines = if cut { shown.lines().count() - 1 } else { usize::MAX };
@@ -108,7 +108,7 @@ fn the_walk_on_recorded_data() {
 
 fn walk(folder: &Path, zarr: &Path, row: u64) {
     let told = tetrys(folder, &format!("ingest l5 {} scene", zarr.display())).ok();
-    assert!(told.contains("rows") && told.contains("of what came in"), "{told}");
+    assert!(told.contains("rows") && told.contains("of the input"), "{told}");
 
     let info = tetrys(folder, "info scene --json").json();
     assert_eq!(info["version"], 1);
@@ -132,7 +132,7 @@ fn walk(folder: &Path, zarr: &Path, row: u64) {
     }
 }
 
-/// The files that `get` wrote hold what the library reads.
+/// Compares the files that `get` wrote with the values that the library reads.
 fn compare(folder: &Path, row: u64) {
     let files = arrays(&folder.join("rows"));
     let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();

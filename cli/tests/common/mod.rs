@@ -1,4 +1,4 @@
-//! What the suites of the binary share with those of the library.
+//! Modules that the tests of the binary share with the tests of the library.
 
 #![allow(dead_code, unreachable_pub, missing_docs, unused_imports, reason = "each suite uses its part")]
 

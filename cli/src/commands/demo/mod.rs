@@ -1,5 +1,5 @@
-//! `tetrys demo`: the whole story on generated data, offline: write, filter, read a window, see where it lies, extract again,
-//! damage and repair.
+//! `tetrys demo`: a tour on generated data, offline. Writes a table, filters it, reads a window, shows the layout, shares blocks
+//! with a second table, and finds damage.
 
 mod sensors;
 mod writing;
@@ -27,23 +27,29 @@ use crate::{
     text,
 };
 
-/// Rows of the window before the row itself.
+/// Number of rows of the window before the row itself.
 const BEFORE: i64 = 10;
-/// What the window is of.
+/// Columns of the window.
 const WINDOW: [&str; 3] = ["lidar.*", "camera.*", "agents.pose.*"];
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tetrys demo\n  tetrys demo keep && tetrys info keep/drives")]
+#[command(
+    after_help = "Generates drives of a car with a camera and a lidar, writes them as a table, filters the index, reads a window, draws where it is stored, writes the same data again with shared blocks, and finds a damaged byte. Needs no network and no data.
+
+Examples:
+  tetrys demo
+  tetrys demo keep && tetrys info keep/drives"
+)]
 pub(crate) struct Demo {
-    /// A new or empty folder to leave the data in [default: a temporary one, removed at the end]
+    /// A new or empty folder that keeps the data [default: a temporary folder, removed at the end]
     dir: Option<PathBuf>,
-    /// Scenes
+    /// Number of scenes
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     scenes: u32,
-    /// Frames a scene; a frame has about 400 KB of sensor data
+    /// Frames per scene; a frame has about 400 KB of sensor data
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     frames: u32,
-    /// Print JSON: the same story as a list of lines
+    /// Print JSON: the same text as a list of lines
     #[arg(long)]
     json: bool,
 }
@@ -75,7 +81,7 @@ impl Demo {
         };
         let root = folder.join("drives");
         self.tell_writing(out, &folder, &root).await?;
-        // Opened anew, as somebody else would.
+        // Opens the table again, as another process would.
         let table = Table::open(&root.display().to_string()).await?;
         let loader = tell_filter(out, &table).await?;
         let row = tell_window(out, &loader).await?;
@@ -87,7 +93,7 @@ impl Demo {
     }
 
     async fn tell_writing(&self, out: &mut dyn Write, folder: &Path, root: &Path) -> Result<(), Failure> {
-        writeln!(out, "Made-up drives: a camera, a lidar, and what was around the car. All in {}\n", folder.display())?;
+        writeln!(out, "Generated drives with a camera, a lidar and the agents around the car, in {}\n", folder.display())?;
         out.flush()?;
         let started = Instant::now();
         writing::generate(&folder.join("l5.zarr"), self.scenes, self.frames)?;
@@ -98,7 +104,7 @@ impl Demo {
         let logical: u64 = info.column_groups.iter().map(|group| group.logical_bytes).sum();
         writeln!(
             out,
-            "1. Written in {}: {}, {}, {} from {}, ratio {}",
+            "1. Written in {}: {}, {}, {} stored for {} uncompressed, ratio {}",
             text::time(took),
             text::counted(info.rows, "row"),
             text::counted(info.sequences, "sequence"),
@@ -120,7 +126,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Where the window lies, and the same as a picture where it will stay.
+    /// Prints where the window is stored, and draws a picture of it if the folder is kept.
     async fn tell_picture(&self, out: &mut dyn Write, table: &Table, row: u64, folder: &Path) -> Result<(), Failure> {
         let choice = Choice::of(&WINDOW, Offsets::try_from(-BEFORE..=0)?);
         let lit = Lit::of(table, &choice.loader(table)?, row, &choice).await?;
@@ -132,13 +138,13 @@ impl Demo {
         let read: Vec<_> = maps.into_iter().filter(|map| map.blocks.iter().any(|block| block.lit)).collect();
         write!(out, "{}", text::table(&["", "", ">", ">", ">"], &layout::drawn(&read, &rows, "   ")))?;
         match &self.dir {
-            Some(_) => writeln!(out, "   The picture of all groups: {}", folder.join("drives.png").display())?,
-            None => writeln!(out, "   █ is what the window takes; `demo keep` leaves a picture of all groups")?,
+            Some(_) => writeln!(out, "   Picture of all groups: {}", folder.join("drives.png").display())?,
+            None => writeln!(out, "   █ marks what the window reads; `tetrys demo keep` also draws a picture of all groups")?,
         }
         Ok(())
     }
 
-    /// The same drives extracted again, one frame less: what is there already is not stored again.
+    /// Writes the same drives again without one frame, with the first table as reference: known blocks are not stored again.
     async fn tell_again(&self, out: &mut dyn Write, table: &Table, folder: &Path) -> Result<(), Failure> {
         let lost = u64::from(self.frames) * u64::from(self.scenes / 2) + u64::from(self.frames / 3);
         let started = Instant::now();
@@ -146,7 +152,7 @@ impl Demo {
         let second = writing::write(&folder.join("l5.zarr"), &folder.join("again"), Some(lost), references).await?;
         let took = started.elapsed();
         let info = second.info().await?;
-        // The smallest demo has one row, which is the one that is lost.
+        // The smallest demo has one row, and leaves it out.
         if second.rows() > 0 {
             let row = second.row_loader().columns(["lidar.points"])?.get_row(0).await?;
             if *row.tensor::<f32>("lidar.points")? != sensors::points(u64::from(lost == 0)) {
@@ -155,7 +161,7 @@ impl Demo {
         }
         writeln!(
             out,
-            "\n4. Extracted again without frame {lost}, the first table as reference, in {}: of {}\n   {} are referred to where they lie, {} are new",
+            "\n4. Written again without frame {lost}, the first table as reference, in {}: of {}\n   {} are references to the first table, {} are new",
             text::time(took),
             text::bytes(info.own_bytes + info.referenced_bytes),
             text::bytes(info.referenced_bytes),
@@ -166,7 +172,7 @@ impl Demo {
     }
 
     fn tell_next(&self, out: &mut dyn Write, root: &Path) -> Result<(), Failure> {
-        // Under `cargo run` there may be no `tetrys` on the path.
+        // Under `cargo run`, `tetrys` may not be on the path.
         let program = if std::env::var_os("CARGO_MANIFEST_DIR").is_some() { "cargo run -qr --" } else { "tetrys" };
         let root = match &self.dir {
             Some(_) => root.display().to_string(),
@@ -196,14 +202,14 @@ async fn tell_filter(out: &mut dyn Write, table: &Table) -> Result<RowLoader, Fa
         text::count(index.len() as u64),
         text::time(took),
     )?;
-    // A small demo may have no such row.
+    // A small demo may have no matching row.
     if busy.is_empty() {
         busy = index;
     }
     Ok(RowLoader::new(&busy)?.edge(Edge::Skip))
 }
 
-/// Tells what the window of the first row costs; gives the row.
+/// Reads the window of the first row and prints its cost. Returns the row number.
 async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<u64, Failure> {
     let loader = loader.clone().columns(WINDOW)?;
     let Explain { ranges, requests, bytes, payload_bytes, .. } = loader.explain(0, -BEFORE..=0).await?;
@@ -223,7 +229,7 @@ async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<u64, Fai
     let there: Vec<u64> = rows.table_rows().iter().flatten().copied().collect();
     writeln!(
         out,
-        "\n3. A window, rows {}..={} of lidar.* camera.* agents.pose.*, one range a column group:\n   {}, {}, {} of which {} are wanted, {}; camera and lidar are what was written",
+        "\n3. A window, rows {}..={} of lidar.* camera.* agents.pose.*, one range per column group:\n   {}, {}, {} of which {} are payload, {}; camera and lidar are what was written",
         there.first().copied().unwrap_or_default(),
         there.last().copied().unwrap_or_default(),
         text::counted(ranges as u64, "range"),
@@ -261,11 +267,11 @@ async fn tell_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &R
     let said = refused.to_string();
     let said = said.strip_prefix(&format!("{} version {}: ", table.url(), table.version())).unwrap_or(&said);
     let short = format!("{}..", hash.get(..8).unwrap_or_default());
-    writeln!(out, "\n5. Byte {byte} of {} flipped; reading row {row} says", name.replace(&hash, &short))?;
+    writeln!(out, "\n5. After flipping byte {byte} of {}, reading row {row} fails:", name.replace(&hash, &short))?;
     writeln!(out, "   {}", shortened(said.replace(&hash, &short), 120))?;
     writeln!(
         out,
-        "   verify finds {}; flipped back, all {} are sound, checked in {}",
+        "   `tetrys verify` finds {}; after flipping it back, all {} are sound, checked in {}",
         text::counted(found.damage.len() as u64, "damaged object"),
         text::bytes(sound.bytes),
         text::time(took),
@@ -278,7 +284,7 @@ async fn timed_verify(table: &Table) -> Result<(Verification, Duration)> {
     Ok((table.verify(|_, _| {}).await?, started.elapsed()))
 }
 
-/// Turns over the bits of one byte; twice is not at all.
+/// Inverts the bits of one byte. A second call restores it.
 fn flip(path: &Path, byte: u64) -> Result<()> {
     let flip = |mut file: File| -> std::io::Result<()> {
         let mut held = [0];

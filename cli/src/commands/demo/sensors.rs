@@ -1,7 +1,7 @@
-//! What the demo's camera and lidar saw: made up, and the same for a row each time it is asked for. The pictures compress as
-//! little as recorded ones, the sweeps rather better.
+//! Generates the camera and lidar data of the demo, deterministically for each row. Pictures compress as little as recorded
+//! ones, lidar sweeps rather better.
 
-/// Bytes like a JPEG's: its markers around about 80 KB that nothing can compress.
+/// Returns bytes like those of a JPEG: its markers around about 80 KB of incompressible bytes.
 pub(super) fn jpeg(row: u64) -> Vec<u8> {
     let mut random = Random(row ^ 0x6a70_6567);
     let len = 76_000 + random.below(8_000);
@@ -13,13 +13,13 @@ pub(super) fn jpeg(row: u64) -> Vec<u8> {
     bytes
 }
 
-/// Focal lengths and centre of the camera, in pixels, row by row.
+/// Camera matrix in row-major order: focal lengths and centre, in pixels.
 pub(super) const INTRINSICS: [f64; 9] = [1266.4, 0.0, 816.3, 0.0, 1266.4, 491.5, 0.0, 0.0, 1.0];
 
 const BEAMS: usize = 64;
 const STEPS: usize = 318;
 
-/// About 20,000 points of x, y, z in metres, rounded to millimetres, and intensity.
+/// Returns about 20,000 points of x, y, z in metres, rounded to millimetres, and intensity.
 pub(super) fn points(row: u64) -> Vec<f32> {
     let mut random = Random(row ^ 0x6c69_6461);
     let mut points = Vec::with_capacity(4 * BEAMS * STEPS);
@@ -27,7 +27,7 @@ pub(super) fn points(row: u64) -> Vec<f32> {
     for (step, wall) in walls.iter().enumerate() {
         let (sine, cosine) = (step as f32 * std::f32::consts::TAU / STEPS as f32).sin_cos();
         for beam in 0..BEAMS {
-            // One in fifty has no return.
+            // One beam in fifty has no return.
             if random.below(50) == 0 {
                 continue;
             }
@@ -42,7 +42,7 @@ pub(super) fn points(row: u64) -> Vec<f32> {
     points
 }
 
-/// SplitMix64.
+/// Random numbers of SplitMix64.
 struct Random(u64);
 
 impl Random {

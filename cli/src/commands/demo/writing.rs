@@ -1,5 +1,5 @@
-//! The demo's table: the rows of an L5 data set with the columns of a camera and a lidar beside them, written by as many
-//! workers as the machine has threads, a partition a scene.
+//! Writes the table of the demo: the rows of an L5 data set with additional camera and lidar columns, by as many workers as the
+//! machine has threads, one partition per scene.
 
 use std::{
     ops::Range,
@@ -24,15 +24,15 @@ use tetrys::{
 
 use super::sensors;
 
-/// Rows made and written at a time.
+/// Number of rows that are generated and written at a time.
 const BATCH: usize = 8;
 
-/// Makes the data set `l5`.
+/// Generates the data set `l5`.
 pub(super) fn generate(l5: &Path, scenes: u32, frames: u32) -> Result<()> {
     GeneratorSettings { seed: 1, scenes, frames_per_scene: frames, ..GeneratorSettings::default() }.generate(l5)
 }
 
-/// Makes the table `table` from the data set `l5`; the frame `lost` is left out, and what a table of `references` has is not
+/// Writes the table `table` from the data set `l5` without the frame `lost`. Blocks that a table of `references` has are not
 /// stored again.
 pub(super) async fn write(l5: &Path, table: &Path, lost: Option<u64>, references: &[Table]) -> Result<Table> {
     let dataset = Dataset::open(l5)?;
@@ -60,7 +60,7 @@ pub(super) async fn write(l5: &Path, table: &Path, lost: Option<u64>, references
     writer.commit(receipts).await
 }
 
-/// The columns of the data set, and those of the sensors in groups of their own.
+/// Returns the schema: the columns of the data set, and a column group each for the camera and the lidar.
 fn schema(dataset: &Dataset) -> Result<Schema> {
     let given = dataset.schema();
     let mut builder = Schema::builder();
@@ -110,7 +110,7 @@ async fn write_partition(
             }
             partition.write(&with_sensors(&batch.slice(start, len))?).await?;
             (start, frame) = (start + len, frame + len as u64);
-            // A worker that never waits would keep the others of a small runtime from starting.
+            // Otherwise a worker that never waits would block the others on a runtime with few threads.
             tokio::task::yield_now().await;
         }
     }

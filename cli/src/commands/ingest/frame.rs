@@ -1,4 +1,4 @@
-//! `tetrys ingest parquet`, `arrow`, `csv` and `ndjson`: any frame becomes a new table.
+//! `tetrys ingest parquet`, `arrow`, `csv` and `ndjson`: creates a table from a file of rows and columns, a frame.
 
 use std::{
     fs::File,
@@ -25,7 +25,11 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Small columns become the index, every other column a group of its own, unless said otherwise. With --append and --overwrite the default is what the table has. Columns are named as patterns: `lidar.*`. The fields of a struct are columns, `image.bytes`; so are those of a list of structs and the keys and values of a map, as parallel lists; lists of numbers are tensors; decimals are text. `tetrys export` gives all of them back.
+    after_help = "Creates a new table from FRAME. With --append or --overwrite it makes a new version of an existing table, whose columns and groups are then the default. Rows stream through bounded memory.
+
+Without --index and --group, small columns (numbers, times, text) become the index, and each other column becomes a column group of its own. Name columns by patterns: `lidar.*`. Set --sequence-by if you want to read windows: they contain rows of one sequence only.
+
+Nested types become flat columns: a struct becomes a column for each field (`image.bytes`), a list of structs or a map becomes parallel lists, a list of numbers becomes a tensor, and a decimal becomes text. `tetrys export` gives the original types back. Types of CSV and NDJSON columns are inferred so that each value reads back as it was written: 007 stays text.
 
 Examples:
   tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path --sequence-by log_id --order-by timestamp
@@ -36,62 +40,65 @@ Examples:
   tetrys schema drives && tetrys head drives"
 )]
 pub(crate) struct FrameCommand {
-    /// The file that holds the frame; - is standard input
+    /// The input file; - is standard input
     frame: PathBuf,
-    /// The new table: a path or URL where no table is yet (or is, with --append and --overwrite)
+    /// The new table: a path or URL without a table; with --append or --overwrite, an existing table
     table: String,
     #[command(flatten)]
     choices: Choices,
-    /// Rows a partition, at least; partitions end with sequences [default: 8192, and 1024 with --blob]
+    /// Minimum rows of a partition, which one worker writes; a partition ends at the end of a sequence [default: 8192; 1024 with
+    /// --blob]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     partition_rows: Option<u64>,
     #[command(flatten)]
     writing: Writing,
 }
 
-/// Which columns of a frame stand where, and which files are read.
+/// Options that choose the columns of the index and of groups, and the files to read.
 #[derive(Args, Debug)]
 pub(crate) struct Choices {
-    /// The index columns [default: every column of a small type that stands in no group]
-    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    /// Index columns, as patterns: small columns that are held in memory and queried [default: each column of a small type that
+    /// is in no --group]
+    #[arg(long, value_name = "PATTERN,..", value_delimiter = ',')]
     index: Option<Vec<String>>,
-    /// A column group and what it holds; may be given several times
-    #[arg(long, value_name = "NAME=P,..", value_parser = group)]
+    /// A column group and its columns, which are stored and read together: `ego='ego.*'`. May be repeated [default: a group for
+    /// each other column]
+    #[arg(long, value_name = "NAME=PATTERN,..", value_parser = group)]
     group: Vec<(String, Vec<String>)>,
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
     pub(crate) text: Text,
-    /// Rows with equal values of these columns make a sequence (a log, a scene); they must stand together in the frame
-    #[arg(long, value_name = "C,..", value_delimiter = ',')]
+    /// Columns whose equal values make a sequence, such as a log or a scene. The rows of a sequence must be consecutive
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     sequence_by: Vec<String>,
-    /// Columns that order the rows of a sequence; they may not fall
-    #[arg(long, value_name = "C,..", value_delimiter = ',')]
+    /// Columns that order the rows of a sequence; their values must not decrease within it
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     order_by: Vec<String>,
 }
 
-/// How text is read.
+/// Options for text formats.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Text {
-    /// Of CSV and lines of JSON: the type of a column, whatever its values look like; may be given several times
+    /// CSV and NDJSON: set the type of a column instead of inferring it: zip=utf8. May be repeated
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = typed)]
     types: Vec<(String, ColumnType)>,
-    /// Of CSV: the character between cells; `tab` is one [default: a comma; a tab for a file called .tsv]
+    /// CSV: the character between cells, or `tab` [default: a comma; a tab for .tsv files]
     #[arg(long, value_name = "C", value_parser = delimiter)]
     delimiter: Option<u8>,
 }
 
-/// The format of a file that holds a frame.
+/// The format of the input file.
 #[derive(Args, Debug)]
 pub(crate) struct Kind {
-    /// The format of the frame [default: by its first bytes or the ending of its name; if these do not tell, and for standard
-    /// input, Parquet]
+    /// The format of FRAME [default: Arrow if its first bytes say so, else by the ending of its name (.csv, .tsv, .ndjson,
+    /// .jsonl, .arrow, .feather, .ipc), else Parquet]
     #[arg(long, value_parser = kind())]
     format: Option<FrameFormat>,
 }
 
 impl Kind {
-    /// The format of the frame in a file: Arrow by its first bytes, others by the ending of its name.
+    /// Returns the format of a file: Arrow by its first bytes, others by the ending of its name.
     pub(crate) fn of(&self, path: &Path) -> FrameFormat {
         let is_arrow = || {
             let mut magic = [0; 6];
@@ -115,12 +122,15 @@ fn kind() -> impl TypedValueParser<Value = FrameFormat> {
 }
 
 impl Text {
-    /// The frame in a file, or in standard input.
+    /// Opens the frame in a file or in standard input.
     pub(crate) fn open(&self, path: &Path, format: FrameFormat) -> Result<Frame, Failure> {
         let text = TextSettings { delimiter: self.delimiter, types: self.types.iter().cloned().collect() };
         let is_text = matches!(format, FrameFormat::Csv | FrameFormat::Ndjson);
         if !is_text && !self.types.is_empty() {
-            return Err(Failure::Input(Error::invalid(format!("--type: {} says its types itself", path.display()))));
+            return Err(Failure::Input(Error::invalid(format!(
+                "--type: {} has its own types; use it for CSV or NDJSON",
+                path.display()
+            ))));
         }
         let frame = match path == Path::new("-") {
             true => Frame::read(std::io::stdin().lock(), format, &text),
@@ -130,7 +140,7 @@ impl Text {
     }
 }
 
-/// `zip=utf8`.
+/// Parses `zip=utf8`.
 fn typed(text: &str) -> Result<(String, ColumnType), String> {
     match text.split_once('=') {
         Some((name, ty)) if !name.is_empty() => {
@@ -140,7 +150,7 @@ fn typed(text: &str) -> Result<(String, ColumnType), String> {
     }
 }
 
-/// One byte.
+/// Parses the delimiter, one byte.
 fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [one] if one.is_ascii() && !matches!(one, b'"' | b'\n' | b'\r') => Ok(*one),
@@ -149,31 +159,31 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Which columns are left out, and which files are read.
+/// Options that leave out columns, and that read files.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Files {
-    /// A new column whose values are the files that a text column names; may be given several times
+    /// Add a binary column COLUMN with the contents of the files whose paths are in the text column PATHS. May be repeated
     #[arg(long, value_name = "COLUMN=PATHS", value_parser = blob)]
     blob: Vec<Blob>,
-    /// Columns to leave out
-    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    /// Columns to leave out, as patterns
+    #[arg(long, value_name = "PATTERN,..", value_delimiter = ',')]
     drop: Vec<String>,
-    /// Leave out every column whose type a table cannot hold; each is named
+    /// Leave out columns of types that a table cannot hold, and print a note for each; without it they are an error
     #[arg(long)]
     skip_unsupported: bool,
-    /// Where relative paths begin; files outside are not read, by links neither [default: the folder of the frame]
+    /// Folder of relative paths. Files outside it are refused, also behind symbolic links [default: the folder of FRAME]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// What a file that is not there becomes
+    /// What to do if a file is missing: stop with an error, or store null
     #[arg(long, default_value = "error", value_parser = missing())]
     missing: Missing,
-    /// The largest file that is read, in bytes: 16MiB [default: 1GiB, which is the most]
+    /// Size of the largest file that is read, in bytes: 16MiB; a larger file is an error [default and maximum: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     max_blob: Option<u64>,
 }
 
 impl Files {
-    /// The same, for the library.
+    /// Converts the options to settings of the library.
     pub(crate) fn settings(self) -> FrameSettings {
         FrameSettings {
             blobs: self.blob,
@@ -188,7 +198,7 @@ impl Files {
 }
 
 impl Choices {
-    /// The same, for the library.
+    /// Converts the options to settings of the library.
     pub(crate) fn settings(self) -> FrameSettings {
         FrameSettings {
             index: self.index,
@@ -204,7 +214,7 @@ fn missing() -> impl TypedValueParser<Value = Missing> {
     PossibleValuesParser::new(["error", "null"]).map(|text| if text == "null" { Missing::Null } else { Missing::Error })
 }
 
-/// `camera.jpeg=path`.
+/// Parses `camera.jpeg=path`.
 fn blob(text: &str) -> Result<Blob, String> {
     match text.split_once('=') {
         Some((column, paths)) if !column.is_empty() && !paths.is_empty() => {
@@ -214,35 +224,35 @@ fn blob(text: &str) -> Result<Blob, String> {
     }
 }
 
-/// `ego=ego.*,speed`.
+/// Parses `ego=ego.*,speed`.
 fn group(text: &str) -> Result<(String, Vec<String>), String> {
     match text.split_once('=') {
         Some((name, patterns)) if !name.is_empty() && !patterns.is_empty() => {
             Ok((name.to_owned(), patterns.split(',').map(str::to_owned).collect()))
         }
-        _ => Err("expected NAME=COLUMN,.., the group and what it holds: ego=ego.*,speed".to_owned()),
+        _ => Err("expected NAME=COLUMN,.., the group and its columns: ego=ego.*,speed".to_owned()),
     }
 }
 
-/// Which columns `--skip-unsupported` leaves out.
+/// Prints the columns that `--skip-unsupported` leaves out.
 pub(crate) fn say_left_out(frame: &Frame, settings: &FrameSettings) {
     if settings.skip_unsupported {
         for (name, ty) in frame.unsupported() {
-            say(format_args!("note: column `{}` is left out: no column type for {ty}", text::printable(name)));
+            say(format_args!("note: column `{}` is left out: a table cannot hold its type {ty}", text::printable(name)));
         }
     }
 }
 
-/// How many files were not there, of each blob.
+/// Prints the number of missing files for each blob column.
 pub(crate) fn say_missing(missing: &MissingFiles) {
     for (blob, count) in missing.counts() {
         let count = text::counted(count, "file");
-        say(format_args!("note: {count} of `{}` not there, null instead", text::printable(&blob)));
+        say(format_args!("note: {count} of `{}` missing, stored as null", text::printable(&blob)));
     }
 }
 
 impl FrameCommand {
-    /// Takes the frame in.
+    /// Ingests the frame.
     pub(crate) async fn run(self, out: &mut dyn Write, format: FrameFormat) -> Result<Outcome, Failure> {
         let started = Instant::now();
         let text = self.choices.text.clone();
@@ -263,7 +273,7 @@ impl FrameCommand {
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
-        // A script that wants no summary is to know of these all the same.
+        // Warnings are also printed with --quiet and --json.
         say_warnings(&table);
         if !self.writing.quiet {
             say_missing(&settings.missing_files);

@@ -1,4 +1,4 @@
-//! `tetrys ingest l5`: a Level 5 data set becomes a new table.
+//! `tetrys ingest l5`: creates a table from a Level 5 data set.
 
 use std::{
     io::Write,
@@ -21,14 +21,19 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tetrys ingest l5 sample.zarr sample --preset compact\n  tetrys ingest l5 again.zarr again --reference sample\n  tetrys info again"
+    after_help = "Makes one row for each frame: the agents and traffic light faces of a frame become tensors of its row. Each scene is a sequence. `tetrys export l5` writes the same zarr again.
+
+Examples:
+  tetrys ingest l5 sample.zarr sample --preset compact
+  tetrys ingest l5 again.zarr again --reference sample
+  tetrys info again"
 )]
 pub(crate) struct L5 {
-    /// The zarr: a directory or a zip file
+    /// The data set: a zarr directory or a zip file of one
     source: PathBuf,
-    /// The new table: a path or URL where no table is yet (or is, with --append and --overwrite)
+    /// The new table: a path or URL without a table; with --append or --overwrite, an existing table
     table: String,
-    /// Frames a partition, at least; partitions end with scenes
+    /// Minimum frames of a partition, which one worker writes; a partition ends at the end of a scene
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
     partition_rows: u64,
     #[command(flatten)]
@@ -56,7 +61,7 @@ impl L5 {
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
-        // A script that wants no summary is to know of these all the same.
+        // Warnings are also printed with --quiet and --json.
         say_warnings(&table);
         if self.writing.json {
             write_json(out, &json_of(&table))?;
@@ -70,7 +75,7 @@ impl L5 {
         writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
         writeln!(
             out,
-            "in      {} ({} decoded)\nstored  {}, {} of what came in",
+            "input   {} ({} decoded)\nstored  {}, {} of the input",
             text::bytes(given),
             text::bytes(dataset.decoded_bytes()),
             text::bytes(stored),
@@ -83,7 +88,7 @@ impl L5 {
     }
 }
 
-/// Bytes of a file, or of all files below a folder.
+/// Returns the bytes of a file, or of all files below a folder.
 fn stored_bytes(path: &Path) -> Result<u64, Error> {
     let in_folder = || -> std::io::Result<u64> {
         let mut total = 0;

@@ -1,4 +1,4 @@
-//! `tetrys ingest`: another format's data set becomes a new table.
+//! `tetrys ingest`: creates a table from a data set in another format, or a new version of a table.
 
 mod frame;
 mod l5;
@@ -24,32 +24,34 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ingest {
-    /// A Level 5 prediction data set (zarr): one row a frame, one sequence a scene
+    /// Ingest a Level 5 prediction data set (zarr): one row for each frame, one sequence for each scene
     L5(l5::L5),
-    /// Any Parquet file: its columns, and the files that a column of paths names
+    /// Ingest a Parquet file, and the files whose paths are in its columns
     Parquet(frame::FrameCommand),
-    /// Any Arrow IPC file (Feather 2) or stream: its columns, and the files that a column of paths names
+    /// Ingest an Arrow IPC file (Feather 2) or stream, and the files whose paths are in its columns
     Arrow(frame::FrameCommand),
-    /// A CSV file with a line of names; a column has the type from which each of its values comes back
+    /// Ingest a CSV file with a header line, and the files whose paths are in its columns
     Csv(frame::FrameCommand),
-    /// Lines of JSON, an object each
+    /// Ingest an NDJSON file (one JSON object per line), and the files whose paths are in its columns
     Ndjson(frame::FrameCommand),
 }
 
-/// How rows are stored.
+/// Options of how rows are stored.
 #[derive(Args, Debug)]
 pub(crate) struct Storing {
-    /// How much time to spend on size [default: that of the table; balanced for a new one]
+    /// Compression: fast (fastest reads), balanced, or compact (smallest, slow to write, slower to read) [default: the preset of
+    /// the table; balanced for a new table]
     #[arg(long, value_parser = preset())]
     preset: Option<Preset>,
-    /// The windows you read, as ROWS[,RANGES[,PERCENT]] or none: what shared blocks may cost them; known blocks that would cost
-    /// more are stored again
+    /// How much shared blocks may slow down reading: ROWS[,RANGES[,PERCENT]] or none. A window of up to ROWS rows takes at most
+    /// RANGES more ranges, and reads at most PERCENT of the bytes of its blocks. Known blocks that would cost more are stored
+    /// again
     #[arg(long, value_name = "BOUND", default_value = "16,1,150", value_parser = str::parse::<Locality>)]
     locality: Locality,
 }
 
 impl Storing {
-    /// The same, for the library: to change `table`, or to write a new one.
+    /// Returns the write options to change `table`, or to write a new table.
     pub(crate) fn options(&self, table: Option<&Table>) -> WriteOptions {
         let own = table.and_then(|table| table.preset().parse().ok());
         let preset = self.preset.or(own).unwrap_or_default();
@@ -58,30 +60,32 @@ impl Storing {
     }
 }
 
-/// How the table is written.
+/// Options of how the table is written.
 #[derive(Args, Debug)]
 pub(crate) struct Writing {
     #[command(flatten)]
     storing: Storing,
-    /// Partitions written at once [default: as many as the machine has threads]
+    /// Number of partitions to write at once [default: TETRYS_THREADS, or the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     workers: Option<u16>,
-    /// Largest chunk (the unit of storing and sharing) in uncompressed bytes: 1000000, 16MiB [default: 128MiB]
+    /// Largest size of a chunk before compression, in bytes: 1000000, 16MiB. A chunk is one object in the store [default: 128MiB]
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     chunk_max: Option<u64>,
-    /// A table whose chunks may be used: what it has is not stored again; may be given several times
+    /// Share blocks with this table: the new table refers to blocks that this table already has and does not store them again.
+    /// May be repeated
     #[arg(long, value_name = "TABLE")]
     reference: Vec<String>,
-    /// Which blocks of reference tables and earlier versions are used again
+    /// Which known blocks of reference tables and earlier versions to share: any, only blocks with codecs of the same preset, or
+    /// none
     #[arg(long, default_value = "any", value_parser = reuse())]
     reuse: Reuse,
-    /// Add the rows to the table, as a new version
+    /// Append the rows to the existing table, as a new version
     #[arg(long, conflicts_with = "overwrite")]
     append: bool,
-    /// Put the rows in place of those of the table, as a new version; what is the same is not stored again
+    /// Replace all rows of the existing table, as a new version; blocks that did not change are not stored again
     #[arg(long)]
     overwrite: bool,
-    /// No progress bar and no summary
+    /// Print no progress bar and no summary
     #[arg(long, short)]
     quiet: bool,
     /// Print JSON
@@ -101,7 +105,7 @@ fn reuse() -> impl TypedValueParser<Value = Reuse> {
     })
 }
 
-/// `1000000`, `16MiB`, `16M`.
+/// Parses a number of bytes: `1000000`, `16MiB`, `16M`.
 fn byte_count(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let shift = match &text[digits.len()..] {
@@ -128,7 +132,7 @@ impl Ingest {
 }
 
 impl Writing {
-    /// The options to write the table `table` with.
+    /// Returns the options to write the table `table` with.
     pub(crate) async fn options(&self, table: &str) -> Result<WriteOptions, Error> {
         let mut cuts = Cuts::default();
         if let Some(max) = self.chunk_max {
@@ -145,18 +149,18 @@ impl Writing {
         Ok(WriteOptions { cuts, reuse: self.reuse, ..self.storing.options(base.as_ref()) })
     }
 
-    /// That nothing is asked for which partitions of other processes cannot do.
+    /// Checks that no option is set that a session does not support.
     ///
     /// # Errors
-    /// `Unsupported` for reference tables and numbers of workers.
+    /// - `Unsupported`: reference tables or a number of workers are given.
     pub(crate) fn is_for_one_session(&self) -> Result<(), Error> {
         if !self.reference.is_empty() {
             return Err(Error::unsupported(
-                "--reference: partitions of other processes look at no reference tables; use `tetrys ingest`",
+                "--reference: a session cannot use reference tables; use `tetrys ingest`, which is one process",
             ));
         }
         match self.workers {
-            Some(_) => Err(Error::unsupported("--workers: each partition of a session is written by a command of its own")),
+            Some(_) => Err(Error::unsupported("--workers: each `session write-partition` writes one partition; leave it out")),
             None => Ok(()),
         }
     }
@@ -183,13 +187,13 @@ impl Writing {
     }
 }
 
-/// `file:///home/me/table: 248 rows, 1 sequence`.
+/// Describes a table: `file:///home/me/table: 248 rows, 1 sequence`.
 pub(crate) fn said_of(table: &Table) -> String {
     let sequences = text::counted(table.sequence_count(), "sequence");
     format!("{}: {}, {sequences}", table.url(), text::counted(table.rows(), "row"))
 }
 
-/// The same as JSON, with what was made of it.
+/// Describes a table as JSON, with its lineage.
 pub(crate) fn json_of(table: &Table) -> serde_json::Value {
     serde_json::json!({
         "url": table.url(), "version": table.version(), "rows": table.rows(), "sequences": table.sequence_count(),
@@ -197,19 +201,19 @@ pub(crate) fn json_of(table: &Table) -> serde_json::Value {
     })
 }
 
-/// Warns of owners that could not be told that their chunks are used, and of blocks that were damaged there.
+/// Warns about reference tables without a pin, and about damaged blocks of reference tables.
 fn say_warnings(table: &Table) {
     let lineage = &table.lineage();
     for url in lineage.get("not_pinned").and_then(|urls| urls.as_array()).into_iter().flatten() {
         let url = text::printable(url.as_str().unwrap_or_default());
         say(format_args!(
-            "warning: {url} cannot be written: nobody there knows that its chunks are used, and they may be deleted"
+            "warning: no pin was written to {url}: a garbage collection there may delete chunks that the new table uses"
         ));
     }
     if let Some(sharing) = sharing(table).filter(|sharing| sharing.refused > 0) {
         let first = text::printable(&sharing.first_refused.unwrap_or_default());
         say(format_args!(
-            "warning: {} are not what their table says, and were stored anew: {first}",
+            "warning: {} of reference tables or earlier versions are damaged and were stored again: {first}",
             text::counted(sharing.refused, "block")
         ));
     }
@@ -219,24 +223,24 @@ fn sharing(table: &Table) -> Option<Sharing> {
     serde_json::from_value(table.lineage().get("shared")?.clone()).ok()
 }
 
-/// The lines that an ingest prints about shared blocks; none where it had no tables to share with.
+/// Returns the lines that an ingest prints about shared blocks. `None` if there was no table to share with.
 fn said_of_sharing(table: &Table) -> Option<String> {
     let sharing = sharing(table)?;
     let worst = sharing.worst;
     let again = match sharing.stored_again {
         0 => String::new(),
         blocks => format!(
-            "\nagain   {} of {} known and stored again, as --locality asks",
+            "\nagain   {} in {} known but stored again, because of --locality",
             text::bytes(sharing.stored_again_bytes),
             text::counted(blocks, "block")
         ),
     };
     Some(format!(
-        "shared  {} of {} stored already, {} new; at worst a window takes {} more and reads {} % of its bytes{again}",
+        "shared  {} in {} already stored, {} new; at worst, a window takes {} and reads {} % of its bytes{again}",
         text::bytes(sharing.bytes),
         text::counted(sharing.blocks, "block"),
         text::bytes(sharing.new_bytes),
-        text::counted(worst.extra_ranges, "range"),
+        text::counted(worst.extra_ranges, "extra range"),
         worst.percent.max(100),
     ))
 }

@@ -1,4 +1,4 @@
-//! A small picture of rectangles and letters, written as PNG.
+//! Draws rectangles and letters into a picture and writes it as PNG.
 
 use std::io::Write;
 
@@ -7,10 +7,10 @@ use font8x8::UnicodeFonts;
 /// Red, green and blue.
 pub(super) type Colour = [u8; 3];
 
-/// Pixels of a letter on each side.
+/// Width and height of a letter in pixels.
 pub(super) const LETTER: usize = 8;
 
-/// A picture.
+/// A picture in memory.
 pub(super) struct Canvas {
     width: usize,
     height: usize,
@@ -18,12 +18,12 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// A picture of one colour.
+    /// Returns a picture of one colour.
     pub(super) fn new(width: usize, height: usize, ground: Colour) -> Self {
         Self { width, height, pixels: vec![ground; width * height] }
     }
 
-    /// Fills what of a rectangle is inside.
+    /// Fills the part of a rectangle that is inside the picture.
     pub(super) fn fill(&mut self, left: usize, top: usize, width: usize, height: usize, colour: Colour) {
         let (left, right) = (left.min(self.width), (left + width).min(self.width));
         for y in top.min(self.height)..(top + height).min(self.height) {
@@ -31,7 +31,7 @@ impl Canvas {
         }
     }
 
-    /// Writes text; letters that the font has not are question marks.
+    /// Draws text. Letters that are not in the font become question marks.
     pub(super) fn text(&mut self, left: usize, top: usize, text: &str, colour: Colour) {
         for (place, letter) in text.chars().enumerate() {
             let lines = font8x8::BASIC_FONTS.get(letter).or_else(|| font8x8::BASIC_FONTS.get('?')).unwrap_or_default();

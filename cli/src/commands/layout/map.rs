@@ -1,4 +1,4 @@
-//! The block map of a column group as a picture needs it: rows, bytes, chunk, lit or not.
+//! The blocks of a column group for drawing: rows, bytes, chunk, owner, highlighted or not.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -9,39 +9,39 @@ use tetrys::{
 
 /// The blocks of one column group.
 pub(crate) struct GroupMap {
-    /// Its name.
+    /// Name of the group.
     pub(crate) name: String,
-    /// In table order.
+    /// The blocks in table order.
     pub(crate) blocks: Vec<Block>,
-    /// How many different chunks hold them.
+    /// Number of different chunks that hold the blocks.
     pub(crate) chunks: u64,
-    /// The name of each chunk by its number; one that is used again has two numbers.
+    /// Names of chunks by number. A chunk that is used twice has two numbers.
     pub(crate) names: Vec<ChunkId>,
 }
 
 /// One block.
 pub(crate) struct Block {
-    /// Its rows.
+    /// Row numbers of the block, cut to the shown rows.
     pub(crate) rows: Range<u64>,
-    /// Its stored bytes.
+    /// Stored bytes of the block.
     pub(crate) bytes: u64,
-    /// The number of its chunk among those of the group, in the order in which rows begin one.
+    /// Number of its chunk in the group, in table order.
     pub(crate) chunk: u64,
-    /// The table that holds it: 0 for this one, k for the k-th that its manifest names.
+    /// The table that holds the block: 0 for this table, k for the k-th table that the manifest names.
     pub(crate) owner: u32,
-    /// Whether the read takes it.
+    /// Whether the highlighted read takes the block.
     pub(crate) lit: bool,
 }
 
 impl GroupMap {
-    /// The blocks that hold some of `rows`; those with one of the rows `lit` are lit.
+    /// Returns the blocks that hold some of `rows`. Blocks that hold one of the rows `lit` are highlighted.
     pub(crate) fn of(name: &str, layout: &Layout, lit: &[u64], rows: &Range<u64>) -> Result<Self> {
         let lit: BTreeSet<BlockPlace> =
             lit.iter().map(|row| layout.locate(*row).map(|place| place.block)).collect::<Result<_>>()?;
         let mut names: Vec<ChunkId> = Vec::new();
         let (mut blocks, mut row) = (Vec::new(), 0);
         for (number, run) in layout.runs().iter().enumerate() {
-            // Equal partitions are one chunk, which then begins again.
+            // Two equal partitions in a row share one chunk, which then begins again.
             if names.last() != Some(&run.chunk) || run.first_block == 0 {
                 names.push(run.chunk);
             }
@@ -68,18 +68,19 @@ impl GroupMap {
         Ok(Self { chunks, ..map })
     }
 
-    /// The name of a block's chunk.
+    /// Returns the name of the chunk of a block.
     pub(crate) fn chunk_of(&self, block: &Block) -> Option<ChunkId> {
         usize::try_from(block.chunk).ok().and_then(|chunk| self.names.get(chunk)).copied()
     }
 
-    /// The rows at which its chunks begin, but the first.
+    /// Returns the rows at which chunks of the group begin, except the first.
     fn chunk_starts(&self) -> BTreeSet<u64> {
         self.blocks.windows(2).filter(|pair| pair[0].chunk != pair[1].chunk).map(|pair| pair[1].rows.start).collect()
     }
 }
 
-/// The rows at which every group begins a chunk. Partitions end there: no chunk holds rows of two.
+/// Returns the rows at which every group begins a chunk. Every start of a partition is such a row: a chunk never spans
+/// partitions.
 pub(crate) fn seams(maps: &[GroupMap]) -> BTreeSet<u64> {
     let mut starts = maps.iter().filter(|map| !map.blocks.is_empty()).map(GroupMap::chunk_starts);
     let Some(first) = starts.next() else { return BTreeSet::new() };

@@ -1,5 +1,5 @@
-//! `tetrys layout`: where the rows of a table lie: partitions, chunks and blocks of every column group, and the blocks that a
-//! read would take, lit up.
+//! `tetrys layout`: shows where the rows of a table are stored: chunks and blocks of every column group, with the blocks that a
+//! read would take highlighted.
 
 mod canvas;
 mod map;
@@ -24,12 +24,12 @@ use crate::{
     text,
 };
 
-/// Cells of a group's line in the terminal.
+/// Number of cells of the line of a group in the terminal.
 const CELLS: u64 = 72;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "From left to right stand the rows. Chunks are shaded by turns; `|` marks rows where every column group begins a chunk, as at the ends of partitions. With ROW, the blocks that reading it takes are lit. In the picture a block is as high as it has bytes a row.
+    after_help = "Draws one line for each column group, with the rows from left to right. Two shades alternate from chunk to chunk. `|` marks rows where every column group begins a chunk, as at the start of a partition. With ROW, the blocks that reading the row or window takes are highlighted. In the picture of --png, a block is as high as its bytes per row. A view has no layout: use one of the tables behind it.
 
 Examples:
   tetrys layout sample
@@ -37,24 +37,24 @@ Examples:
   tetrys layout sample 120 --rows 100..140"
 )]
 pub(crate) struct LayoutCommand {
-    /// The table: a path or URL; TABLE@3 is its version 3
+    /// The table: a path or URL; TABLE@3 is version 3
     table: String,
-    /// Light up what reading this row takes
+    /// Highlight the blocks that reading this row takes
     row: Option<u64>,
     #[command(flatten)]
     choice: Choice,
-    /// Show only these rows
+    /// Show only rows A to B, without B: 100..140
     #[arg(long, value_name = "A..B", value_parser = rows)]
     rows: Option<Range<u64>>,
-    /// Draw a picture into this file
+    /// Draw a picture into this PNG file
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     png: Option<PathBuf>,
-    /// Print JSON: the chunks of every group, and the blocks that are lit
+    /// Print JSON: the chunks of every group, and the highlighted blocks (`lit`)
     #[arg(long)]
     json: bool,
 }
 
-/// `100..140`.
+/// Parses `100..140`.
 fn rows(text: &str) -> Result<Range<u64>, String> {
     let ends = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
     ends.filter(|rows: &Range<u64>| rows.start < rows.end).ok_or_else(|| "expected A..B with A < B: 100..140".to_owned())
@@ -91,7 +91,7 @@ impl LayoutCommand {
     }
 }
 
-/// What a read takes.
+/// The rows and the plan of the read to highlight.
 pub(crate) struct Lit {
     what: String,
     rows: Vec<u64>,
@@ -114,7 +114,7 @@ impl Lit {
         Ok(Self { what, rows, explain })
     }
 
-    /// `row 120 takes 11 blocks of 2 groups: 2 ranges, 16.4 kB`.
+    /// Describes the read: `row 120 takes 11 blocks of 2 groups: 2 ranges, 16.4 kB`.
     fn said(&self) -> String {
         let blocks: u64 = self.explain.groups.iter().map(|group| group.blocks as u64).sum();
         format!(
@@ -128,10 +128,10 @@ impl Lit {
     }
 }
 
-/// The blocks of every group in some rows.
+/// Returns the blocks of every group in the given rows.
 pub(crate) async fn maps(table: &Table, lit: Option<&Lit>, rows: &Range<u64>) -> Result<Vec<GroupMap>, Error> {
     if table.is_view() {
-        let tables = "a view has no chunks of its own: draw one of the tables behind it, which `tetrys info` names";
+        let tables = "a view has no chunks of its own: use one of the tables behind it, which `tetrys info` names";
         return Err(Error::invalid(format!("{}: {tables}", table.url())));
     }
     let mut maps = Vec::new();
@@ -144,13 +144,13 @@ pub(crate) async fn maps(table: &Table, lit: Option<&Lit>, rows: &Range<u64>) ->
     Ok(maps)
 }
 
-/// Writes the picture.
+/// Writes the picture of the layout as PNG.
 pub(crate) fn draw(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>, lit: Option<&Lit>) -> Result<(), Error> {
     let said = lit.map(Lit::said);
     draw_tinted(file, table, maps, rows, said.as_deref().map_or(Tint::Groups, Tint::Lit))
 }
 
-/// Writes the picture of who owns which block of a version, `versions` being all that the table has; gives the owners.
+/// Writes the picture of who owns the blocks of a version. `versions` are all versions of the table. Returns the owners.
 pub(crate) async fn draw_owners(file: &Path, table: &Table, versions: &[u64]) -> Result<Owners, Error> {
     let rows = 0..table.rows();
     let maps = maps(table, None, &rows).await?;
@@ -190,12 +190,12 @@ fn print(out: &mut dyn Write, table: &Table, maps: &[GroupMap], rows: &Range<u64
     write!(out, "{}", text::table(&headings, &drawn(maps, rows, "")))?;
     match lit {
         Some(lit) => writeln!(out, "\n█ {}", lit.said())?,
-        None => writeln!(out, "\n░▒ chunks by turns, | all groups begin a chunk; with ROW the blocks that it takes are lit")?,
+        None => writeln!(out, "\n░▒ alternate chunks, | every group begins a chunk; ROW highlights the blocks that it takes")?,
     }
     Ok(())
 }
 
-/// The cells of a line for each group: its name behind `indent`, its marks, chunks, blocks and bytes.
+/// Returns the cells of a line for each group: its name after `indent`, its marks, and its numbers of chunks, blocks and bytes.
 pub(crate) fn drawn(maps: &[GroupMap], rows: &Range<u64>, indent: &str) -> Vec<Vec<String>> {
     let count = rows.end.saturating_sub(rows.start).max(1);
     let cells = CELLS.min(count);
@@ -209,7 +209,7 @@ pub(crate) fn drawn(maps: &[GroupMap], rows: &Range<u64>, indent: &str) -> Vec<V
     lines.retain(|_| seams.contains(&'|'));
     for map in maps {
         let mut marks = vec![' '; cells as usize];
-        // What is lit last: a cell may hold many blocks.
+        // Highlighted blocks last, because a cell may stand for many blocks.
         for lit in [false, true] {
             for block in map.blocks.iter().filter(|block| block.lit == lit) {
                 let mark = match (lit, block.chunk % 2) {

@@ -1,4 +1,4 @@
-//! Who owns the blocks of a version: the version alone, other versions of the table as well, or tables that it refers to.
+//! The owners of the blocks of a version: this version alone, this table with other versions, or tables that it refers to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,23 @@ use super::{
 };
 use crate::text;
 
-/// Own, shared, and the tables referred to by turns.
+/// Colours of blocks of this version alone, of blocks shared with other versions, and of other tables in turn.
 const ALONE: Colour = [0, 168, 180];
 const SHARED: Colour = [60, 110, 220];
 const OTHERS: [Colour; 6] = [[230, 140, 40], [190, 80, 200], [215, 70, 80], [110, 180, 60], [200, 190, 70], [150, 110, 80]];
 
-/// The owners of some blocks.
+/// The owners of the blocks of a version.
 pub(crate) struct Owners {
     entries: Vec<Entry>,
-    /// Own chunks that other versions name too.
+    /// Chunks of this table that other versions also use.
     shared: BTreeSet<ChunkId>,
     places: BTreeMap<Kind, usize>,
 }
 
-/// One of them, and what it has.
+/// One owner and its blocks.
 pub(crate) struct Entry {
     pub(super) colour: Colour,
-    /// `this version alone`, `in ../sensors`.
+    /// Name in the legend: `this version alone`, `in ../sensors`.
     pub(crate) name: String,
     pub(crate) blocks: u64,
     pub(crate) bytes: u64,
@@ -40,7 +40,8 @@ enum Kind {
 }
 
 impl Owners {
-    /// Of the blocks of a version: `urls` has the tables that it refers to, `shared` its chunks that other versions name too.
+    /// Returns the owners. `urls` are the tables that the version refers to, `shared` its own chunks that other versions also
+    /// use.
     pub(super) fn of(maps: &[GroupMap], urls: &[String], shared: &BTreeSet<ChunkId>) -> Self {
         let mut owners = Self { entries: Vec::new(), shared: shared.clone(), places: BTreeMap::new() };
         let mut sums: BTreeMap<Kind, (u64, u64)> = BTreeMap::new();
@@ -66,12 +67,12 @@ impl Owners {
         owners
     }
 
-    /// Those that have a block, the version itself first.
+    /// Returns the owners that have a block, this version first.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The colour of a block.
+    /// Returns the colour of a block.
     pub(super) fn colour(&self, map: &GroupMap, block: &Block) -> Colour {
         let entry = self.places.get(&self.kind(map, block)).and_then(|place| self.entries.get(*place));
         entry.map_or(ALONE, |entry| entry.colour)
@@ -87,13 +88,13 @@ impl Owners {
 }
 
 impl Entry {
-    /// `in ../sensors: 120 blocks, 9.60 MB`.
+    /// Describes the owner: `in ../sensors: 120 blocks, 9.60 MB`.
     pub(crate) fn said(&self) -> String {
         format!("{}: {}, {}", self.name, text::counted(self.blocks, "block"), text::bytes(self.bytes))
     }
 }
 
-/// The chunks of a version that these others name too.
+/// Returns the own chunks of a version that other versions also use.
 pub(super) async fn shared(maps: &[GroupMap], table: &Table, versions: &[u64]) -> Result<BTreeSet<ChunkId>, Error> {
     let mut named = BTreeSet::new();
     for version in versions.iter().filter(|version| **version != table.version()) {

@@ -1,4 +1,4 @@
-//! The picture: a band for each column group, rows from left to right, a block as high as it has bytes a row.
+//! Draws the layout: a band for each column group, rows from left to right, a block as high as its bytes per row.
 
 use std::ops::Range;
 
@@ -9,32 +9,32 @@ use super::{
 };
 use crate::text;
 
-/// What the picture shows, in words.
+/// The legend of the picture.
 pub(crate) const LEGEND: &str =
-    "left to right: rows; height: bytes a row; shades: chunks by turns; lines through all bands: where all groups begin a chunk";
+    "left to right: rows; height: bytes per row; shades: alternate chunks; lines through all bands: every group begins a chunk";
 
 const WIDTH: usize = 1200;
 const MARGIN: usize = 16;
 const BAND: usize = 56;
-/// A group's name above its band.
+/// Height in pixels of the name of a group above its band.
 const LABEL: usize = 14;
 
 const GROUND: Colour = [18, 20, 26];
 const INK: Colour = [205, 208, 214];
 const FAINT: Colour = [110, 116, 128];
 const LIT: Colour = [255, 214, 64];
-/// One for each group by turns, like the pieces of the game.
+/// Colours of the groups in turn, like the pieces of the game.
 const PIECES: [Colour; 7] =
     [[0, 168, 180], [60, 110, 220], [220, 130, 40], [70, 170, 70], [160, 80, 200], [210, 70, 80], [150, 150, 60]];
 
-/// What the colours of blocks say.
+/// The meaning of the colours of blocks.
 #[derive(Clone, Copy)]
 pub(super) enum Tint<'a> {
-    /// Which column group they are of.
+    /// The column group of the block.
     Groups,
-    /// That, and which of them a read takes, in words.
+    /// The column group, with the blocks of a read highlighted; the text describes the read.
     Lit(&'a str),
-    /// Who owns them.
+    /// The owner of the block.
     Owners(&'a Owners),
 }
 
@@ -65,7 +65,7 @@ pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, tint: T
         let a_row = |block: &Block| block.bytes as f64 / (block.rows.end - block.rows.start) as f64;
         let highest = map.blocks.iter().map(a_row).fold(1.0, f64::max);
         let piece = PIECES[number % PIECES.len()];
-        // Lit ones last and at least two pixels wide: they may be one row among millions.
+        // Highlighted blocks last and at least two pixels wide: they may be one row among millions.
         for drawn in [false, true] {
             for block in map.blocks.iter().filter(|block| block.lit == drawn) {
                 let (left, right) = (x_of(block.rows.start), x_of(block.rows.end));
@@ -76,7 +76,7 @@ pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, tint: T
                     (false, Tint::Owners(owners)) => shade(owners.colour(map, block), block.chunk, false),
                     (false, tint) => shade(piece, block.chunk, matches!(tint, Tint::Lit(_))),
                 };
-                // A gap on the right parts blocks that are wide enough to have one.
+                // A gap on the right separates blocks that are wide enough.
                 let gap = usize::from(width >= 4);
                 canvas.fill(left, floor - height, width - gap, height, colour);
             }
@@ -103,7 +103,7 @@ pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, tint: T
     canvas
 }
 
-/// A group's colour in its chunks, by turns; darker where something else is to be seen.
+/// Returns the colour of a block: two shades alternate from chunk to chunk, both darker if other blocks are highlighted.
 fn shade(piece: Colour, chunk: u64, dimmed: bool) -> Colour {
     let strength = match (chunk % 2, dimmed) {
         (0, false) => 100,

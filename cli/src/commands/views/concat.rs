@@ -1,4 +1,4 @@
-//! `tetrys concat`: tables one below the other.
+//! `tetrys concat`: concatenates tables as a view.
 
 use std::io::Write;
 
@@ -10,17 +10,17 @@ use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The view has the rows of the first table, then those of the second, and so on. Windows stay within the table of their row.
+    after_help = "The view has the rows of the first table, then those of the second, and so on. It copies no payload and refers to the tables, so keep them. Windows stay within the table of their row. Columns of the same name must have the same type.
 
 Examples:
   tetrys concat monday tuesday wednesday --out week
   tetrys concat old new --fill --out all --dry-run"
 )]
 pub(crate) struct Concat {
-    /// The tables, two at least: paths or file:// URLs; TABLE@3 is its version 3
+    /// The tables or views, at least two: paths or URLs; TABLE@3 is version 3
     #[arg(required = true, num_args = 2.., value_name = "TABLE")]
     tables: Vec<String>,
-    /// Fill columns that are not in all tables with nulls; else they are an error
+    /// Fill columns that are not in all tables with nulls; without it such columns are an error
     #[arg(long)]
     fill: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `tetrys merge`: two tables side by side.
+//! `tetrys merge`: joins two tables as a view.
 
 use std::io::Write;
 
@@ -10,9 +10,9 @@ use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The view has the rows of LEFT, and beside them the columns of the rows of RIGHT that belong to them. Windows over it follow LEFT. It holds no payload, and is read like every table.
+    after_help = "The view has rows of LEFT with the columns of both tables. It copies no payload and refers to LEFT and RIGHT, so keep both. It is read like every table; windows over it follow LEFT.
 
-With --how asof the last key is the time: of the rows of RIGHT with the other keys equal, the nearest one belongs.
+A row of LEFT is joined with the row of RIGHT that has equal values in the columns of --on. With --how asof, the last column of --on is a time: of the rows of RIGHT whose other columns are equal, --pick and --tolerance choose one by its time. A row of LEFT without a partner is left out, unless you pass --how left or, with asof, --keep-left.
 
 Examples:
   tetrys merge sensors labels --on log_id,timestamp --out labelled
@@ -21,35 +21,36 @@ Examples:
   tetrys merge sensors@3 boxes --on log_id,frame --group-to-list --out boxed --dry-run"
 )]
 pub(crate) struct Merge {
-    /// The table on the left: a path or file:// URL; TABLE@3 is its version 3
+    /// The left table or view: a path or URL; TABLE@3 is version 3
     left: String,
-    /// The table on the right
+    /// The right table or view
     right: String,
-    /// Index columns whose values are equal in rows that belong together; LEFT=RIGHT where their names differ
-    #[arg(long, value_name = "K,K", value_delimiter = ',', required = true)]
+    /// The key: index columns with equal values in rows that belong together; LEFT=RIGHT if their names differ
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',', required = true)]
     on: Vec<String>,
-    /// inner: rows with a partner; left: all rows of LEFT; asof: by the nearest time
+    /// inner: keep rows that have a partner; left: keep all rows of LEFT; asof: join by time
     #[arg(long, default_value = "inner", value_parser = ["inner", "left", "asof"])]
     how: String,
-    /// With --how asof: the last row at or before the time, the first at or after it, or the nearest [default: backward]
+    /// With --how asof: take the last row at or before the time (backward), the first row at or after it (forward), or the
+    /// nearest row [default: backward]
     #[arg(long, value_name = "WAY", value_parser = ["backward", "forward", "nearest"])]
     pick: Option<String>,
-    /// With --how asof: how far away the row may be, as `50ms` or a number in units of the time
+    /// With --how asof: the largest distance in time, as `50ms` or as a number in units of the time column [default: no limit]
     #[arg(long, value_name = "SPAN")]
     tolerance: Option<String>,
-    /// With --how asof: keep the rows of LEFT that have no partner
+    /// With --how asof: keep rows of LEFT that have no partner
     #[arg(long)]
     keep_left: bool,
-    /// Where several rows of RIGHT have the same keys (and time), take the first; else they are an error
+    /// If several rows of RIGHT have the same key (and time), take the first; without one of these options they are an error
     #[arg(long, conflicts_with_all = ["last", "group_to_list"])]
     first: bool,
-    /// Where several rows of RIGHT have the same keys (and time), take the last
+    /// If several rows of RIGHT have the same key (and time), take the last
     #[arg(long, conflicts_with = "group_to_list")]
     last: bool,
-    /// Where several rows of RIGHT have the same keys, make lists of them
+    /// If several rows of RIGHT have the same key, make lists of their values
     #[arg(long)]
     group_to_list: bool,
-    /// What is put behind names of RIGHT that LEFT has too [default: _right]
+    /// Suffix for names of RIGHT columns that LEFT also has [default: _right]
     #[arg(long, value_name = "TEXT")]
     suffix: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The commands that make views: `merge`, `concat`, `select`, and `run` for recipes of all of them.
+//! The commands that make views: `merge`, `concat`, `select`, and `run` for recipes.
 
 mod concat;
 mod merge;
@@ -18,23 +18,23 @@ use crate::{
 
 pub(crate) use self::{concat::Concat, merge::Merge, run::Run, select::Select};
 
-/// Where a view goes.
+/// The place of a view.
 #[derive(Args, Debug)]
 pub(crate) struct Target {
-    /// The new view: a path or file:// URL
+    /// The new view: a path or URL
     #[arg(long, value_name = "VIEW")]
     out: String,
-    /// Make it the next version, where VIEW is a view already
+    /// Write the next version if VIEW already exists; without it an existing view is an error
     #[arg(long)]
     update: bool,
     #[command(flatten)]
     how: How,
 }
 
-/// What is done, and what is said of it.
+/// Whether to save the view, and how to print it.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct How {
-    /// Say what the view would be, and write nothing
+    /// Print what the view would be, and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -48,16 +48,19 @@ impl Target {
     }
 }
 
-/// Makes the views of a recipe, and says what they are.
+/// Makes the views of a recipe and describes them.
 async fn make(recipe: Recipe, how: How, out: &mut dyn Write) -> Result<Outcome, Failure> {
     let made = recipe.run_allowing(&crate::opening::options(), how.dry_run, crate::opening::allow_unpinned()).await?;
     for view in &made {
         if !view.left_out.is_empty() {
-            say(format_args!("note: left out of the view's index, being lists of rows: {}", view.left_out.join(", ")));
+            say(format_args!(
+                "note: the index of the view leaves out these columns, because they hold lists: {}",
+                view.left_out.join(", ")
+            ));
         }
         for owner in &view.unpinned {
             say(format_args!(
-                "warning: {} could not be told that this view needs it; expiring versions there may break the view ({})",
+                "warning: no pin was written to {}: a garbage collection there may delete what this view needs ({})",
                 owner.url, owner.why
             ));
         }

@@ -1,4 +1,4 @@
-//! `tetrys run`: a recipe from a file.
+//! `tetrys run`: makes views from a recipe file.
 
 use std::{io::Write, path::PathBuf};
 
@@ -10,10 +10,10 @@ use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A recipe is a TOML file. Sources are opened and joined, columns computed, rows filtered, sorted and sampled, columns kept, parts made and views saved: in this order, wherever it stands in the file. All but `from`, [sources] and [output] may be left out:
+    after_help = "Use a recipe to make the same view again, for example with newer versions of its sources. It is a TOML file. Whatever the order in the file, the steps run in this order: open and join the sources, compute columns, filter, sort and sample rows, keep columns, split, and save the views. Everything is optional except `from` (or `concat`), [sources] and [output]:
 
   from = 'sensors'                  # or: concat = ['monday', 'tuesday'], with fill = true
-  filter = 'speed < 1'              # SQL over index columns, as in `tetrys query`; a list: all of them
+  filter = 'speed < 1'              # SQL over index columns, as in `tetrys query`; of a list, all must be true
   sort = 'timestamp'                # descending = true
   sample = 1000                     # seed = 7
   keep = ['log_id', 'timestamp']    # index columns, as patterns
@@ -24,27 +24,27 @@ use crate::failure::{Failure, Outcome};
 
   [[join]]                          # one or several, one after the other
   with = 'labels'
-  on = ['log_id', 'timestamp']      # 'left=right' where names differ; with asof the last one is the time
+  on = ['log_id', 'timestamp']      # 'left=right' if names differ; with asof the last one is the time
   how = 'asof'                      # or inner (the default), left
   pick = 'nearest'                  # or backward (the default), forward
   tolerance = '50ms'                # also: keep, first, last, lists = true; suffix = '_label'
 
-  [columns]                         # computed, in SQL
+  [columns]                         # further index columns, computed in SQL
   busy = 'agents_count > 10'
 
-  [split]                           # by the hash of a key; train, val, test, then others by name
+  [split]                           # by the hash of a key; parts are in the order train, val, test, then by name
   by = 'log_id'
   shares = { train = 0.8, val = 0.1, test = 0.1 }
 
   [output]
-  view = 'views/busy'               # with a split: views/busy/train, ..; update = true: the next version of it
+  view = 'views/busy'               # with a split: views/busy/train, ..; update = true: write the next version
 
 Examples:
   tetrys run merge.toml --dry-run
   tetrys run merge.toml"
 )]
 pub(crate) struct Run {
-    /// The recipe
+    /// The recipe, a TOML file
     recipe: PathBuf,
     #[command(flatten)]
     how: How,

@@ -1,4 +1,4 @@
-//! `tetrys select`: some rows of a table, or parts of them for training and testing.
+//! `tetrys select`: filters, sorts, samples or splits the rows of a table as views.
 
 use std::{collections::BTreeMap, io::Write};
 
@@ -10,9 +10,9 @@ use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Conditions are those of `tetrys query`: SQL over the index columns. Windows over the view still see the rows around, also those that were left out.
+    after_help = "The view copies no payload and refers to the table, so keep the table. Conditions are SQL over the index columns, as in `tetrys query`. Windows over the view also read rows that the view leaves out.
 
-Parts of a split go by the hash of a key: all rows of one recording are in one part, and rows that are added later move nobody. They are saved as VIEW/train, VIEW/val and so on.
+--split makes several views, for example for training and testing: VIEW/train, VIEW/val and so on. The hash of the split columns decides the part of a row. So all rows with the same values, for example of one recording, are in one part, and rows that are added later do not move other rows.
 
 Examples:
   tetrys select sensors --where 'agents_count > 100' --out busy
@@ -21,43 +21,43 @@ Examples:
   tetrys select sensors --split log_id --shares train=0.8,val=0.1,test=0.1 --out splits"
 )]
 pub(crate) struct Select {
-    /// The table: a path or file:// URL; TABLE@3 is its version 3
+    /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
-    /// Rows for which this is true; may be given several times
+    /// Keep rows for which this condition is true. If repeated, all conditions must be true
     #[arg(long = "where", value_name = "SQL")]
     filter: Vec<String>,
-    /// One more index column, computed: `name=SQL`; may be given several times
+    /// Add an index column that is computed in SQL. May be repeated
     #[arg(long = "column", value_name = "NAME=SQL", value_parser = pair::<String>)]
     columns: Vec<(String, String)>,
-    /// In the order of these columns
-    #[arg(long, value_name = "C,C", value_delimiter = ',')]
+    /// Sort the rows by these index columns
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     sort: Vec<String>,
-    /// The greatest first
+    /// Sort in descending order
     #[arg(long, requires = "sort")]
     descending: bool,
-    /// So many rows, drawn at random
+    /// Keep N rows, drawn at random
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// What they are drawn by
+    /// Seed of the random sample; the same seed draws the same rows
     #[arg(long, value_name = "N", default_value_t = 0, requires = "sample")]
     seed: u64,
-    /// These index columns alone, as patterns [default: all]
-    #[arg(long, value_name = "P,P", value_delimiter = ',')]
+    /// Keep only these index columns, as patterns [default: all]
+    #[arg(long, value_name = "PATTERN,..", value_delimiter = ',')]
     keep: Vec<String>,
-    /// Make parts by the hash of these index columns
-    #[arg(long, value_name = "K,K", value_delimiter = ',', requires = "shares")]
+    /// Split the rows into parts by the hash of these index columns; needs --shares
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',', requires = "shares")]
     split: Vec<String>,
-    /// The parts and their shares; they stand in the order train, val, test, then by name
+    /// The parts of the split and their shares of the rows: train=0.8,test=0.2
     #[arg(long, value_name = "PART=SHARE,..", value_delimiter = ',', value_parser = pair::<f64>, requires = "split")]
     shares: Vec<(String, f64)>,
-    /// Another salt makes other parts
+    /// Text that is hashed with the split columns; another text gives another split
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, requires = "split")]
     salt: String,
     #[command(flatten)]
     target: Target,
 }
 
-/// `name=value`.
+/// Parses `name=value`.
 fn pair<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<(String, T), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: expected NAME=VALUE"))?;
     Ok((name.to_owned(), value.parse().map_err(|error: T::Err| format!("`{value}`: {error}"))?))
