@@ -25,8 +25,8 @@ fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
 /// What a commit says that lacks receipts.
 fn no_receipt(missing: impl std::fmt::Display, of: u32) -> String {
     format!(
-        "no receipt for partition {missing} of {of}: finished partitions left theirs in the store: the session's \
-         `receipts` (--found) finds them; `abandon` (--abandon NUMBER) leaves the rows of a partition out"
+        "no receipt for partition {missing} of {of}: the store keeps the receipts of finished partitions, and the \
+         session's `receipts` (--found) returns them; `abandon` (--abandon NUMBER) leaves out the rows of a partition"
     )
 }
 
