@@ -92,7 +92,7 @@ pub struct FrameSettings {
     pub max_blob: Option<u64>,
     /// How to store rows.
     pub write: WriteOptions,
-    /// Number of partitions written at a time. 0 = the number of threads of the machine.
+    /// Number of partitions written at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
     pub workers: usize,
     /// Minimum rows of a partition; a partition ends where a sequence ends. 0 = 8,192 rows, or 1,024 if files are read.
     pub partition_rows: u64,
