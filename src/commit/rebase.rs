@@ -39,7 +39,7 @@ pub(crate) fn rebase_rows(base: &Manifest, ours: &Manifest, theirs: &Manifest, s
     let mut rebased = Manifest {
         schema: moved.schema.clone(),
         preset: pick("the preset", &base.preset, &ours.preset, &theirs.preset)?.clone(),
-        cuts: *pick("the constants of cutting", &base.cuts, &ours.cuts, &theirs.cuts)?,
+        cuts: *pick("the cut limits", &base.cuts, &ours.cuts, &theirs.cuts)?,
         segments: segments([base, ours, theirs], &moved, same)?,
         attachments: map("attachment", &base.attachments, &ours.attachments, &theirs.attachments)?,
         properties: map("property", &base.properties, &ours.properties, &theirs.properties)?,

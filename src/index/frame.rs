@@ -149,6 +149,6 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
             Ok(named(ticks(arrow)?.into_datetime(unit(arrow), shown_zone(zone.as_deref())).into_series()))
         }
         Arrow::Duration(arrow) => Ok(named(ticks(arrow)?.into_duration(unit(arrow)).into_series())),
-        other => Err(Error::unsupported(format!("index column `{name}`: {other} in a frame"))),
+        other => Err(Error::unsupported(format!("index column `{name}`: a frame cannot hold {other}"))),
     }
 }

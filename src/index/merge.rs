@@ -375,6 +375,6 @@ fn ticks(frame: &DataFrame, name: &str) -> Result<(Vec<Option<i64>>, Option<i64>
         ty => return Err(Error::invalid(format!("merge: column `{name}` is {ty}: it has no times"))),
     };
     let physical = series.to_physical_repr().strict_cast(&DataType::Int64);
-    let physical = physical.map_err(|error| Error::invalid(format!("merge: column `{name}` as times: {error}")))?;
+    let physical = physical.map_err(|error| Error::invalid(format!("merge: cannot read column `{name}` as times: {error}")))?;
     Ok((physical.i64().map_err(internal)?.iter().collect(), per_tick))
 }

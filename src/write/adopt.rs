@@ -141,7 +141,7 @@ impl Adopter {
                     Ok(pages.iter().map(DecodedPage::to_canonical).collect::<Vec<_>>())
                 });
                 let pages = pages.map_err(|error| {
-                    error.at(format!("block {} of chunk {}, which is known and stored again", place.ordinal, place.chunk))
+                    error.at(format!("block {} of chunk {}, which must be stored again", place.ordinal, place.chunk))
                 })?;
                 let before = chunk.stored();
                 chunk.store_again(*number, presets, types, &pages)?;

@@ -113,7 +113,7 @@ pub fn canonical_array(ty: &ColumnType, array: &ArrayRef) -> Result<ArrayRef> {
     let page = page.finish();
     let rows = u32::try_from(array.len()).map_err(|_| Error::invalid("over 2^32 rows at once"))?;
     let structure = Structure::parse(ty, rows, &page.structure, page.values.len())
-        .map_err(|error| Error::invalid(format!("a value that cannot be stored: {error}")))?;
+        .map_err(|error| Error::invalid(format!("cannot store a value: {error}")))?;
     page_to_array(ty, &structure, page.values.into())
 }
 

@@ -124,7 +124,7 @@ impl GroupWriter {
         for (page, ty) in pages.iter().zip(&self.types) {
             // Readers refuse a page that does not parse, so the writer refuses it first.
             Structure::parse(ty, rows, &page.structure, page.values.len())
-                .map_err(|error| Error::invalid(format!("a value that cannot be stored: {error}")))?;
+                .map_err(|error| Error::invalid(format!("cannot store a value: {error}")))?;
         }
         let hash = logical_block_hash(rows, self.type_texts.iter().map(String::as_str).zip(&pages));
         let ended = starts.then_some((self.sequence_bytes, self.last_hash));

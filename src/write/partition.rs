@@ -164,7 +164,7 @@ impl PartitionWriter {
     fn check_whole(&self) -> Result<()> {
         match self.whole {
             true => Ok(()),
-            false => Err(Error::invalid(format!("partition {}: a write failed before; write the partition again", self.number))),
+            false => Err(Error::invalid(format!("partition {}: an earlier write failed; write it again", self.number))),
         }
     }
 

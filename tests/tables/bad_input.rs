@@ -125,7 +125,7 @@ fn write_says(batches: &[RecordBatch], kind: ErrorKind, text: &str) {
     before.iter().for_each(|batch| block_on(partition.write(batch)).unwrap());
     says(block_on(partition.write(last)), kind, text);
     // A good batch does not mend it.
-    let refused = "partition 0: a write failed before; write the partition again";
+    let refused = "partition 0: an earlier write failed; write it again";
     says(block_on(partition.write(&small_rows("later", &[1]))), ErrorKind::Invalid, refused);
     says(block_on(partition.finish()), ErrorKind::Invalid, refused);
     says(block_on(writer.commit([])).map(|_| ()), ErrorKind::Invalid, &no_receipt(0, 1));

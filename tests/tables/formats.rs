@@ -501,7 +501,7 @@ fn text_comes_in_with_the_types_that_it_has() {
         ("a,a\n1,2\n", FrameFormat::Csv, None, "column `a` occurs twice"),
         ("a\n1\n", FrameFormat::Csv, Some(("b", "i64")), "no column"),
         ("a\n300\n", FrameFormat::Csv, Some(("a", "u8")), "300"),
-        ("a\n300\n", FrameFormat::Csv, Some(("a", "f32[3]")), "is not read from text"),
+        ("a\n300\n", FrameFormat::Csv, Some(("a", "f32[3]")), "cannot be read from text"),
         ("{\"a\":1}\n{\"a\":true}", FrameFormat::Ndjson, None, "line 2: `a`: expected a number as before, found a bool"),
     ] {
         let types = types.into_iter().map(|(name, ty)| (name.to_owned(), ty.parse().unwrap())).collect();

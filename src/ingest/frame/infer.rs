@@ -86,7 +86,7 @@ fn fields(found: impl Iterator<Item = (String, DataType)>, types: &Types) -> Res
             Ok(Field::new(name, arrow, true).with_metadata(std::collections::HashMap::from([(TYPE.to_owned(), ty.to_string())])))
         }
         Some(ty) => Err(Error::unsupported(format!(
-            "type: column `{name}`: {ty} is not read from text; numbers, bool, text, date, timestamp and duration are"
+            "type: column `{name}`: {ty} cannot be read from text; use a number, bool, text, date, timestamp or duration"
         ))),
     };
     Ok(ArrowSchema::new(found.into_iter().map(field).collect::<Result<Vec<_>>>()?))
@@ -118,8 +118,8 @@ fn fits(ty: &ColumnType, text: &str) -> bool {
 /// Returns the message for a value that does not fit the type of its column.
 fn unlike(ty: &ColumnType, found: impl fmt::Display) -> String {
     let hint = match ty {
-        ColumnType::Timestamp(_, None) => " (no zone, and no more digits of the second than the unit has)",
-        ColumnType::Timestamp(_, Some(_)) => " (with a zone, and no more digits of the second than the unit has)",
+        ColumnType::Timestamp(_, None) => " (without a time zone, and without digits beyond its unit)",
+        ColumnType::Timestamp(_, Some(_)) => " (with a time zone, and without digits beyond its unit)",
         ty if is_counted(ty) => " (a whole number)",
         _ => "",
     };

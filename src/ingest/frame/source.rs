@@ -366,7 +366,7 @@ fn batch_starts(mut file: impl Read + Seek) -> Result<Vec<u64>> {
     let mut read = |start: u64, bytes: u64| -> Result<Vec<u8>> {
         // Check the size before allocating.
         if start.checked_add(bytes).is_none_or(|end| end > size) {
-            return Err(corrupt("Arrow", format!("{} at {start} of {size}", counted(bytes, "byte"))));
+            return Err(corrupt("Arrow", format!("expected {} at {start}, the file ends at {size}", counted(bytes, "byte"))));
         }
         file.seek(SeekFrom::Start(start))?;
         let mut held = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
