@@ -107,7 +107,7 @@ async fn merge_segment(
     Ok((index.finish(store, first_row, groups).await?, tracker))
 }
 
-/// Returns the approximate size of the index of so many rows, in bytes. Large work runs on other threads.
+/// Returns the approximate size of the index of `rows` rows, in bytes. Work of large size runs on other threads.
 fn work(rows: u64) -> usize {
     usize::try_from(rows.saturating_mul(16)).unwrap_or(usize::MAX)
 }

@@ -52,7 +52,7 @@ pub(super) struct Entry {
     pub(super) body: Body,
 }
 
-/// Where a block's bytes are.
+/// Place of a block's bytes.
 #[derive(Debug)]
 pub(super) enum Body {
     /// Encoded, in memory.

@@ -69,7 +69,7 @@ struct GroupState {
 /// Result of writing one column group.
 #[derive(Clone, Debug, Default)]
 pub struct WrittenGroup {
-    /// Where its blocks lie.
+    /// Layout runs of its blocks.
     pub runs: Vec<LayoutRun>,
     /// Logical hashes of its blocks.
     pub hashes: Vec<Hash>,

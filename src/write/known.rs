@@ -129,7 +129,7 @@ impl KnownBuilder {
         Self { reuse, preset, budget, stores, condemned, sets: BTreeMap::new() }
     }
 
-    /// Sets the store of an owner (0: the table being written), and the chunks of it that must not be used.
+    /// Sets the store of an owner (0: the table being written), and its chunks that must not be used.
     pub fn owner(&mut self, number: u32, store: Store, condemned: impl IntoIterator<Item = ChunkId>) {
         self.stores.insert(number, store);
         self.condemned.extend(condemned.into_iter().map(|chunk| (number, chunk)));

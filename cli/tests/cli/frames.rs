@@ -83,7 +83,7 @@ fn wrong_frames_and_wishes_are_named_and_leave_no_table() {
     for (arguments, code, says) in [
         ("parquet nowhere new", 1, "nowhere: "),
         ("parquet frame.arrow new", 1, "frame.arrow: not a valid Parquet file"),
-        ("arrow frame.parquet new", 1, "frame.parquet: no Arrow IPC file"),
+        ("arrow frame.parquet new", 1, "frame.parquet: not an Arrow IPC file"),
         ("parquet cut.parquet new", 1, "cut.parquet: not a valid Parquet file"),
         ("parquet frame.parquet new --index log,time", 1, "index: no column matches `log`; nearest: `log_id`"),
         ("parquet frame.parquet new --group ego=ego*,pth", 1, "group `ego`: no column matches `pth`; nearest: `path`"),

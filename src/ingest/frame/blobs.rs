@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result, counted, short};
 /// A batch ends when its files have this many bytes.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Where files may be read, and how to treat missing ones.
+/// The files of a frame: their root, their limits, and how to treat missing ones.
 #[derive(Debug)]
 pub(super) struct Files {
     root: PathBuf,

@@ -1,6 +1,6 @@
 //! Generates L5 data sets of any size from a seed, in the layout of format_version 2: smooth trajectories, objects that appear
-//! and disappear, one-hot probabilities, mostly zero velocities, coordinates of f32 precision. Their compression ratio is about
-//! that of recorded data.
+//! and disappear, one-hot probabilities, mostly zero velocities, coordinates of f32 precision. They compress about as
+//! well as recorded data.
 //!
 //! The same settings give the same records on every machine: the generator only uses integer arithmetic and exactly rounded float
 //! operations, and no sines. It streams: memory holds one chunk per array and the objects of one scene.

@@ -84,7 +84,7 @@ pub async fn export_table(table: &Table, target: impl AsRef<Path>, progress: imp
         let index = index?;
         let mut start = 0;
         while start < index.num_rows() {
-            // Both scans and index batches end at multiples of a power of two, and that of scans is the smaller one.
+            // Scans and index batches both end at multiples of a power of two. The power for scans is the smaller one.
             let len = EXPORT_ROWS.min(index.num_rows() - start);
             let payload = rows.next().await.ok_or_else(|| Error::internal("the scan ended before the index"))??;
             if payload.len() != len {

@@ -344,7 +344,7 @@ impl Shared {
     }
 }
 
-/// Where a body ends or pauses, and its announced length.
+/// The position where a body ends or pauses, and its announced length.
 #[derive(Default)]
 struct End {
     announced: Option<usize>,
