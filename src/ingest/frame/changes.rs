@@ -30,7 +30,7 @@ use crate::{
 /// ```no_run
 /// # async fn example() -> tetrys::Result<()> {
 /// use tetrys::{Table, ingest::frame::{Frame, FrameSettings, patch}};
-/// The frame has the columns log_id, timestamp and labels.boxes, and the rows that were labelled again.
+/// // The frame has the columns log_id, timestamp and labels.boxes, and the rows that were labelled again.
 /// let frame = Frame::parquet("relabelled.parquet")?;
 /// let table = patch(&frame, &Table::open("drives").await?, &["log_id", "timestamp"], &FrameSettings::default()).await?;
 /// # Ok(()) }

@@ -7,7 +7,7 @@
 //! ```no_run
 //! # async fn example() -> tetrys::Result<()> {
 //! use tetrys::{Store, ingest::frame::{Frame, FrameSettings, ingest}};
-//! The frame has the columns path, log_id and timestamp, and one row per picture.
+//! // The frame has the columns path, log_id and timestamp, and one row per picture.
 //! let frame = Frame::parquet("pictures.parquet")?;
 //! let settings = FrameSettings::default().blob("camera.jpeg", "path").sequence_by(["log_id"]).order_by(["timestamp"]);
 //! let table = ingest(&frame, Store::open("pictures")?, &settings, |_| {}).await?;
