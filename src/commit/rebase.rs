@@ -1,5 +1,5 @@
 //! Optimistic concurrency: puts one writer's change of a version on top of the change that another writer committed meanwhile.
-//! Pure.
+//! All functions are pure.
 //!
 //! Each part of a manifest (a segment's rows, a column group of a segment, a column, a property) is compared with the base
 //! version of both writers. A part that only one writer changed has that writer's value. A part that both changed differently is

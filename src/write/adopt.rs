@@ -32,7 +32,7 @@ pub(super) struct Adopter {
     bound: Locality,
     /// A number for each chunk that holds known blocks.
     chunks: BTreeMap<(u32, ChunkId), u64>,
-    /// The last blocks of the previous stretches, as many as a window may touch.
+    /// The last blocks of the previous chunks, as many as a window may touch.
     tail: Vec<Spot>,
     stretch: u64,
     pub(super) sharing: Sharing,

@@ -1,10 +1,10 @@
 //! Compaction of layout runs: copies blocks of one column group that lie scattered over many chunks and owners into new chunks of
 //! the table itself.
 //!
-//! [`Gatherer::plan`] is pure: it finds the blocks that must move so that every window of neighbouring rows keeps the locality
-//! bound, by the rules that writers use. [`Gatherer::write`] copies exactly these blocks. If the new chunk has the same codec
-//! chains, it copies the stored pages and gives them new checksums; otherwise it decodes the pages and encodes them again. It
-//! always decodes the blocks of other tables and compares them with their logical hashes.
+//! [`Gatherer::plan`] is pure: it finds the blocks that must move so that every window of neighbouring rows stays within the
+//! locality bound, by the rules that writers use. [`Gatherer::write`] copies exactly these blocks. If the new chunk has the same
+//! codec chains, the stored pages are copied and get new checksums; otherwise the pages are decoded and encoded again. Blocks of
+//! other tables are always decoded and compared with their logical hashes.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Adds the counts of two.
+    /// Combines two results: adds the counts, and takes the larger costs.
     pub fn and(self, other: Self) -> Self {
         Self {
             blocks: self.blocks + other.blocks,

@@ -1,8 +1,8 @@
 //! Index of stored blocks by logical hash. It covers tables that are given as references, and earlier versions.
 //!
-//! Memory keeps a budget: each spool lies in memory or in a temporary file. One spool holds the hashes in table order, another
-//! one holds them sorted. After a hit the finder first tries the blocks right behind it, because the next block most likely
-//! follows there. Only then it searches.
+//! Memory stays within a budget: each spool lies in memory or in a temporary file. One spool holds the hashes in table order,
+//! another one holds them sorted. After a hit the finder first tries the blocks right behind it, because the next block most
+//! likely follows there. It searches only if none of them matches.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,5 +1,5 @@
-//! Bounds how far shared blocks may lie apart. The cost of reading a window of neighbouring rows whose blocks lie in several
-//! chunks is compared with its cost in a table without shared blocks. Pure.
+//! Bounds how far shared blocks may lie apart. The bound compares two costs of a window of neighbouring rows: to read its blocks
+//! from several chunks, and to read them in a table without shared blocks. All functions are pure.
 //!
 //! A writer stores a known block again if the block breaks the bound, so that sharing never makes a table slow. The bound holds
 //! for every window of up to [`Locality::window`] rows inside a sequence. Two rules choose the blocks to store again:
@@ -35,7 +35,7 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Locality {
-    /// Rows of the widest window that keeps the bound.
+    /// Rows of the widest window that the bound applies to.
     pub window: u64,
     /// Byte ranges that a window may need beyond those in a table without shared blocks.
     pub extra_ranges: usize,
@@ -126,7 +126,7 @@ pub(super) struct Spot {
     pub(super) shared: Option<(u64, u64)>,
 }
 
-/// Stores shared blocks of `spots` again until every window keeps the bound, and whole regions where mending has become too
+/// Stores shared blocks of `spots` again until every window is within the bound, and whole regions where mending has become too
 /// expensive. Blocks before `fixed` stay as they are. Returns the numbers of the blocks to store again, and the most expensive
 /// windows after that.
 pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<usize>, Worst) {
@@ -152,9 +152,9 @@ fn bytes_of(spots: &[Spot], numbers: &[usize]) -> u64 {
     numbers.iter().map(|number| spots[*number].bytes).sum()
 }
 
-/// Chooses shared blocks of `spots` to store again until every window keeps the bound. Tries two rules, single chunks of a window
-/// and whole windows, and takes the one that stores fewer bytes. Blocks before `fixed` stay as they are. Returns the numbers of
-/// the blocks to store again, and the most expensive windows after that.
+/// Chooses shared blocks of `spots` to store again until every window is within the bound. Tries two rules, single chunks of a
+/// window and whole windows, and takes the one that stores fewer bytes. Blocks before `fixed` stay as they are. Returns the
+/// numbers of the blocks to store again, and the most expensive windows after that.
 pub(super) fn mend(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<usize>, Worst) {
     let before = spots.to_vec();
     let (again, worst) = mend_by(spots, fixed, bound, least_around);
@@ -170,8 +170,8 @@ pub(super) fn mend(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<us
     (again, worst)
 }
 
-/// Repeats until every window keeps the bound: stores the blocks of the chunk that `which` returns again, or all blocks of the
-/// window if `which` returns `None`.
+/// Repeats until every window is within the bound: stores again the blocks of the chunk that `which` returns, or all blocks of
+/// the window if `which` returns `None`.
 fn mend_by(
     spots: &mut [Spot],
     fixed: usize,
@@ -386,7 +386,7 @@ impl Price {
         }
     }
 
-    /// Reads over gaps, the smallest first, until the number of ranges keeps the bound.
+    /// Reads over gaps, the smallest first, until the number of ranges is within the bound.
     fn cost(&self, bound: Locality) -> Worst {
         if !self.is_shared {
             return Worst::default();

@@ -51,7 +51,7 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Adds the counts of two.
+    /// Combines two results: adds the counts, and takes the larger costs.
     pub fn and(self, other: Self) -> Self {
         Self {
             blocks: self.blocks + other.blocks,

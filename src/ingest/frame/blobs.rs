@@ -1,8 +1,8 @@
 //! Reads the files that a frame names, a bounded number of bytes at a time.
 //!
 //! A frame is untrusted input. A file is read only if it is a regular file, lies inside the root after all links are followed,
-//! and keeps the size limit. This excludes links that lead out of the root, pipes that block the reader, and devices that never
-//! end.
+//! and is within the size limit. This excludes links that lead out of the root, pipes that block the reader, and devices that
+//! never end.
 
 use std::{
     fs::{File, OpenOptions},
