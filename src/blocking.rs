@@ -1,7 +1,8 @@
-//! The library without `async`: the same tables, indexes and loaders, whose calls wait.
+//! The library without `async`: the same tables, indexes and loaders, with calls that block.
 //!
-//! One runtime serves the whole process; it is made by the first call. Inside asynchronous code a call does the same, and holds
-//! up the thread of the runtime that it is made on until it is done: the asynchronous types are better there.
+//! The first call starts one runtime for the whole process. Calls also work inside asynchronous code, but each call blocks the
+//! runtime thread that it runs on, so asynchronous code should use the asynchronous types. Every call may return `Unavailable` if
+//! a thread cannot be started.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -37,7 +38,7 @@ use crate::{
     threads::elsewhere,
 };
 
-/// The runtime of the process.
+/// Returns the runtime of the process.
 fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
@@ -46,13 +47,13 @@ fn runtime() -> Result<&'static Runtime> {
     let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("tetrys").build();
     let made = made.map_err(|error| Error::from(error).at("starting threads"))?;
     if let Err(second) = RUNTIME.set(made) {
-        // Another thread was first. Dropped here it would wait for its threads, which inside a runtime nobody may.
+        // Another thread was first. Dropping a runtime waits for its threads, which is not allowed inside a runtime.
         second.shutdown_background();
     }
     RUNTIME.get().ok_or_else(|| Error::internal("no runtime"))
 }
 
-/// Waits for work. A thread of a runtime may not wait for another runtime, so a thread of its own does.
+/// Waits for a future. A runtime thread must not wait for another runtime, so there a new thread waits.
 fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let runtime = runtime()?;
     if Handle::try_current().is_err() {
@@ -61,30 +62,37 @@ fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
     elsewhere("tetrys-wait", || runtime.block_on(work)).unwrap_or_else(|error| Err(Error::from(error).at("starting a thread")))
 }
 
-/// What a stream gives, waited for item by item.
+/// Returns an iterator over a stream. Each call waits for one item.
 fn items<T: Send>(mut stream: BoxStream<'_, Result<T>>) -> Result<impl Iterator<Item = Result<T>>> {
     runtime()?;
     Ok(std::iter::from_fn(move || wait(async { stream.next().await.transpose() }).transpose()))
 }
 
-/// One version of a table; see [`crate::Table`].
+/// One version of a table. Blocking variant of [`crate::Table`].
 #[derive(Clone, Debug)]
 pub struct Table(table::Table);
 
 impl Table {
-    /// As [`crate::Table::open`].
+    /// Opens a table, as [`crate::Table::open`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: there is no table, no such version or no such tag.
+    /// - `Corrupt`, `Unsupported`: this build cannot read the manifest.
+    /// - Errors of the store.
     pub fn open(url: &str) -> Result<Self> {
         wait(table::Table::open(url)).map(Self)
     }
 
-    /// Writes all batches as one partition of a new table and commits it. For several partitions, and for batches that come one
-    /// by one, there is [`Table::create`].
+    /// Writes all batches as one partition of a new table and commits. Use [`Table::create`] for several partitions, or for
+    /// batches that arrive one by one.
     ///
     /// # Errors
-    /// As [`crate::Table::create`], [`crate::PartitionWriter::write`] and [`crate::TableWriter::commit`].
+    /// - `Exists`: there is a table already.
+    /// - `Invalid`: the options are impossible, the schema has no index column, or the batches do not fit the schema.
+    /// - `Unsupported`: a part of a tensor is null, which is neither one element nor the whole tensor.
+    /// - `Conflict`: another writer created the table meanwhile.
+    /// - `OutcomeUnknown`: it is unknown whether the version exists.
+    /// - Errors of the store.
     pub fn write(
         url: &str,
         schema: Schema,
@@ -96,70 +104,83 @@ impl Table {
         writer.commit([receipt])
     }
 
-    /// The table for asynchronous use.
+    /// Returns the table for asynchronous use.
     pub fn as_async(&self) -> &table::Table {
         &self.0
     }
 
-    /// As [`crate::Table::index`].
+    /// Loads the index of this version, as [`crate::Table::index`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Corrupt`: an index object does not match the manifest.
+    /// - Errors of the store.
     #[cfg(feature = "frame")]
     pub fn index(&self) -> Result<Index> {
         wait(self.0.index())
     }
 
-    /// As [`crate::Table::row_loader`].
+    /// Returns a loader of the table's rows by row number, as [`crate::Table::row_loader`] does.
     pub fn row_loader(&self) -> RowLoader {
         RowLoader(self.0.row_loader())
     }
 
-    /// As [`crate::Table::diff`].
+    /// Compares two versions or tables, as [`crate::Table::diff`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: a key is not an index column of both tables.
+    /// - `Invalid`: a key has different types in both tables.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
         let on: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
         wait(self.0.diff(&before.0, on))
     }
 
-    /// As [`crate::Table::diff_exact`].
+    /// Compares two versions or tables, and reads values where hashes do not suffice, as [`crate::Table::diff_exact`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: a key is not an index column of both tables.
+    /// - `Invalid`: a key has different types in both tables.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn diff_exact<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
         let on: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
         wait(self.0.diff_exact(&before.0, on))
     }
 
-    /// As [`crate::Table::rebind`].
+    /// Commits a version that looks for the tables it uses at these URLs first, as [`crate::Table::rebind`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: a URL has none of the versions that this table uses.
+    /// - `Invalid`: this table uses no other table.
+    /// - `Conflict`: this table has a newer version, or a used version was collected meanwhile.
+    /// - `Denied`: a pin cannot be written.
+    /// - Errors of the stores.
     pub fn rebind<U: AsRef<str>>(&self, urls: impl IntoIterator<Item = U>) -> Result<Self> {
         let urls: Vec<String> = urls.into_iter().map(|url| url.as_ref().to_owned()).collect();
         wait(self.0.rebind(urls)).map(Self)
     }
 
-    /// As [`crate::Table::verify`].
+    /// Reads and checks all objects of this version, as [`crate::Table::verify`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Damage is part of the result and not an error.
+    /// - Errors of the store that do not concern the bytes.
     pub fn verify(&self) -> Result<Verification> {
         wait(self.0.verify(|_, _| {}))
     }
 
-    /// As [`crate::Table::verify_more`].
+    /// Also checks other versions or the tables behind a view, as [`crate::Table::verify_more`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Damage is part of the result and not an error.
+    /// - Errors of the store that do not concern the bytes, and for all versions those of a store that cannot list.
     pub fn verify_more(&self, reach: VerifyReach) -> Result<Verification> {
         wait(self.0.verify_more(reach, |_, _| {}))
     }
 }
 
-/// As [`Index::save`], or [`ViewWriter::save`] for a view of which more is said.
+/// Saves a view, as [`Index::save`] and [`ViewWriter::save`] do.
 ///
 /// ```no_run
 /// use tetrys::{Merge, blocking::{self, Table}};
@@ -170,80 +191,90 @@ impl Table {
 /// ```
 ///
 /// # Errors
-/// As there.
+/// - `Exists`: there is a table already.
+/// - `Denied`: a pin cannot be written into a table behind the view.
+/// - `Invalid`: an index cannot hold a column, or the index has no columns.
+/// - `Conflict`: a source version was collected meanwhile.
+/// - Errors of the stores.
 #[cfg(feature = "frame")]
 pub fn save(view: ViewWriter, url: &str) -> Result<SavedView> {
     wait(view.save(url))
 }
 
-/// As [`Index::with_sources`].
+/// Loads the indexes of the tables behind a view, so that it can be merged again, as [`Index::with_sources`] does.
 ///
 /// # Errors
-/// As there.
+/// - `Corrupt`: an index object does not match the manifest.
+/// - Errors of the stores.
 #[cfg(feature = "frame")]
 pub fn with_sources(index: &Index) -> Result<Index> {
     wait(index.with_sources())
 }
 
-/// Reads rows; see [`crate::RowLoader`].
+/// Reads rows. Blocking variant of [`crate::RowLoader`].
 #[derive(Clone, Debug)]
 pub struct RowLoader(table::RowLoader);
 
 impl RowLoader {
-    /// As [`crate::RowLoader::new`].
+    /// Creates a loader whose positions are the rows of the index, as [`crate::RowLoader::new`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: a locator column is missing, or does not point into its table version.
     #[cfg(feature = "frame")]
     pub fn new(index: &Index) -> Result<Self> {
         table::RowLoader::new(index).map(Self)
     }
 
-    /// As [`crate::RowLoader::columns`].
+    /// Reads only the columns that match a pattern, as [`crate::RowLoader::columns`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: a pattern matches no column. The message names the nearest one.
     pub fn columns<P: AsRef<str>>(self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
         self.0.columns(patterns).map(Self)
     }
 
-    /// As [`crate::RowLoader::edge`].
+    /// Sets what windows do at the end of a sequence, as [`crate::RowLoader::edge`] does.
     pub fn edge(self, edge: Edge) -> Self {
         Self(self.0.edge(edge))
     }
 
-    /// As [`crate::RowLoader::coalesce`].
+    /// Sets when neighbouring byte ranges become one request, as [`crate::RowLoader::coalesce`] does.
     pub fn coalesce(self, coalesce: Coalesce) -> Self {
         Self(self.0.coalesce(coalesce))
     }
 
-    /// As [`crate::RowLoader::keep`].
+    /// Sets the bytes of decoded blocks to cache, as [`crate::RowLoader::keep`] does.
     pub fn keep(self, bytes: usize) -> Self {
         Self(self.0.keep(bytes))
     }
 
-    /// How many positions.
+    /// Returns the number of positions.
     pub fn len(&self) -> u64 {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no positions.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// As [`crate::RowLoader::get_row`].
+    /// Returns the row at a position, as [`crate::RowLoader::get_row`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: the position is out of range.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn get_row(&self, position: u64) -> Result<Row> {
         wait(self.0.get_row(position))
     }
 
-    /// As [`crate::RowLoader::get_rows`].
+    /// Returns the window around a position, as [`crate::RowLoader::get_rows`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: the position is out of range, the offsets are impossible, a row is missing under [`Edge::Error`], or the
+    ///   tables were joined by hand.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn get_rows<W>(&self, position: u64, window: W) -> Result<Rows>
     where
         Window: TryFrom<W>,
@@ -253,10 +284,13 @@ impl RowLoader {
         wait(self.0.get_rows::<&Window>(position, &window))
     }
 
-    /// As [`crate::RowLoader::get_windows`].
+    /// Returns the windows around several positions, as [`crate::RowLoader::get_windows`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: a position is out of range, the offsets are impossible, a row is missing under [`Edge::Error`], or the tables
+    ///   were joined by hand.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn get_windows<W>(&self, positions: &[u64], window: W) -> Result<Windows>
     where
         Window: TryFrom<W>,
@@ -266,10 +300,14 @@ impl RowLoader {
         wait(self.0.get_windows::<&Window>(positions, &window))
     }
 
-    /// As [`crate::RowLoader::get_parts`].
+    /// Returns windows of different columns around one position, as [`crate::RowLoader::get_parts`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: the position is out of range, the offsets are impossible, a row is missing under [`Edge::Error`], or the
+    ///   tables were joined by hand.
+    /// - `NotFound`: a pattern matches no column.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn get_parts<P: AsRef<str>, W>(&self, position: u64, parts: impl IntoIterator<Item = (P, W)>) -> Result<Vec<Rows>>
     where
         Window: TryFrom<W>,
@@ -280,27 +318,33 @@ impl RowLoader {
         wait(self.0.get_parts::<String, Window>(position, parts))
     }
 
-    /// As [`crate::RowLoader::take`].
+    /// Returns the rows at these positions, as [`crate::RowLoader::take`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: a position is out of range.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn take(&self, positions: &[u64]) -> Result<Rows> {
         wait(self.0.take(positions))
     }
 
-    /// As [`crate::RowLoader::scan`]; the batches behind the one in use are read meanwhile.
+    /// Returns all rows in batches of `batch_rows`, as [`crate::RowLoader::scan`] does. Reads the next batches while the caller
+    /// uses one.
     ///
     /// # Errors
-    /// `Invalid` for batches of 0 rows; `Unavailable` where no thread can be started.
+    /// - `Invalid`: `batch_rows` is 0.
+    /// - `Unavailable`: a thread cannot be started.
     pub fn scan(&self, batch_rows: usize) -> Result<impl Iterator<Item = Result<Rows>> + use<>> {
         table::more_than_nothing(batch_rows, "batches of 0 rows")?;
         items(self.0.scan(batch_rows).boxed())
     }
 
-    /// As [`crate::RowLoader::rows`]; the rows behind those in use are read meanwhile.
+    /// Returns the rows at these positions one by one, as [`crate::RowLoader::rows`] does. Reads the next rows while the caller
+    /// uses some.
     ///
     /// # Errors
-    /// `Invalid` for 0 rows ahead; `Unavailable` where no thread can be started.
+    /// - `Invalid`: `ahead` is 0.
+    /// - `Unavailable`: a thread cannot be started.
     pub fn rows<I>(&self, positions: I, ahead: usize) -> Result<impl Iterator<Item = Result<Row>> + use<I>>
     where
         I: IntoIterator<Item = u64, IntoIter: Send + 'static>,
@@ -310,10 +354,13 @@ impl RowLoader {
         items(self.0.rows(positions, ahead).boxed())
     }
 
-    /// As [`crate::RowLoader::explain`].
+    /// Returns the cost of reading a window, as [`crate::RowLoader::explain`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: the position is out of range, the offsets are impossible, a row is missing under [`Edge::Error`], or the
+    ///   tables were joined by hand.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn explain<W>(&self, position: u64, window: W) -> Result<Explain>
     where
         Window: TryFrom<W>,

@@ -1,4 +1,4 @@
-//! Tables written and changed without `async`: sessions, versions with other rows or columns, and what is done with old ones.
+//! Writes and changes tables without `async`: write sessions, versions with other rows or columns, and maintenance.
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
@@ -13,58 +13,72 @@ use crate::{
 };
 
 impl Table {
-    /// As [`crate::Table::create`].
+    /// Starts a new table, as [`crate::Table::create`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Exists`: there is a table already.
+    /// - `Invalid`: the options are impossible, or the schema has no index column.
+    /// - Errors of the store.
     pub fn create(url: &str, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         wait(table::Table::create(url, schema, options)).map(TableWriter)
     }
 
-    /// As [`crate::Table::open_with`].
+    /// Opens a table with options of its store, as [`crate::Table::open_with`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: there is no table, no such version or no such tag.
+    /// - `Corrupt`, `Unsupported`: this build cannot read the manifest.
+    /// - `Invalid`: the store options are impossible.
+    /// - Errors of the store.
     pub fn open_with(url: &str, options: &StoreOptions) -> Result<Self> {
         wait(table::Table::open_with(url, options)).map(Self)
     }
 
-    /// As [`crate::Table::create_with`].
+    /// Starts a new table with options of its store, as [`crate::Table::create_with`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Exists`: there is a table already.
+    /// - `Invalid`: the options are impossible, or the schema has no index column.
+    /// - Errors of the store.
     pub fn create_with(url: &str, reached: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         wait(table::Table::create_with(url, reached, schema, options)).map(TableWriter)
     }
 
-    /// As [`crate::Table::append`].
+    /// Starts a version with more rows, as [`crate::Table::append`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Unsupported`: this version needs a later writer.
+    /// - Errors of the store.
     pub fn append(&self, options: WriteOptions) -> Result<TableWriter> {
         wait(self.0.append(options)).map(TableWriter)
     }
 
-    /// As [`crate::Table::overwrite`].
+    /// Starts a version with other rows, as [`crate::Table::overwrite`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Unsupported`: this version needs a later writer.
+    /// - `Invalid`: the options are impossible, or the schema has no index column.
+    /// - Errors of the store.
     pub fn overwrite(&self, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         wait(self.0.overwrite(schema, options)).map(TableWriter)
     }
 
-    /// As [`crate::Table::replace_group`].
+    /// Starts a version with new values in a column group, as [`crate::Table::replace_group`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: there is no such group.
+    /// - `Unsupported`: this version needs a later writer.
+    /// - Errors of the store.
     pub fn replace_group(&self, name: &str, options: WriteOptions) -> Result<GroupReplacer> {
         wait(self.0.replace_group(name, options)).map(GroupReplacer)
     }
 
-    /// As [`crate::Table::add_group`].
+    /// Starts a version with one more column group, as [`crate::Table::add_group`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: a name exists already, or a type is impossible.
+    /// - `Unsupported`: this version needs a later writer.
+    /// - Errors of the store.
     pub fn add_group<N: Into<String>, T: ToString>(
         &self,
         name: &str,
@@ -75,23 +89,30 @@ impl Table {
         wait(self.0.add_group(name, columns, options)).map(GroupReplacer)
     }
 
-    /// As [`crate::Table::delete`].
+    /// Commits a version without these rows, as [`crate::Table::delete`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: a row is out of range.
+    /// - `Conflict`: another writer changed these rows.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn delete(&self, rows: impl IntoIterator<Item = u64>, options: WriteOptions) -> Result<Self> {
         wait(self.0.delete(rows.into_iter().collect::<Vec<_>>(), options)).map(Self)
     }
 
-    /// As [`crate::Table::patch`].
+    /// Commits a version in which some rows have new values in one column group, as [`crate::Table::patch`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: a key does not occur in the table or occurs twice, or the columns belong to several groups or none.
+    /// - `Conflict`: another writer changed this group.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn patch(&self, on: &[&str], patch: &RecordBatch, options: WriteOptions) -> Result<Self> {
         wait(self.0.patch(on, patch, options)).map(Self)
     }
 
-    /// As [`crate::Table::edit`] and [`Edit::commit`]: names, properties, tags, fewer columns.
+    /// Commits a version with other names, properties or tags, or with fewer columns, as [`crate::Table::edit`] and
+    /// [`Edit::commit`] do.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -111,146 +132,176 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`, `NotFound`, `Unsupported`: a change is impossible. The error is that of the first such change.
+    /// - `Conflict`: another writer changed the same part.
+    /// - Errors of the store.
     pub fn edit(&self, change: impl FnOnce(Edit) -> Edit) -> Result<Self> {
         wait(change(self.0.edit()).commit()).map(Self)
     }
 
-    /// As [`crate::Table::compact`].
+    /// Commits a version with larger index segments, as [`crate::Table::compact`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Conflict`: another writer changed rows.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
     pub fn compact(&self, segment_rows: u64) -> Result<Self> {
         wait(self.0.compact(segment_rows)).map(Self)
     }
 
-    /// As [`crate::Table::compact_runs`].
+    /// Commits a version with scattered blocks gathered into new chunks, as [`crate::Table::compact_runs`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: the window has no rows.
+    /// - `Conflict`: another writer changed rows.
+    /// - `Corrupt`: a copied block does not match its hash. The message names block, chunk and owner.
+    /// - Errors of the stores.
     pub fn compact_runs(&self, segment_rows: u64, bound: Locality) -> Result<(Self, Gathered)> {
         wait(self.0.compact_runs(segment_rows, bound)).map(|(table, gathered)| (Self(table), gathered))
     }
 
-    /// As [`crate::Table::materialize`].
+    /// Commits a version that uses no other table, as [`crate::Table::materialize`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Unsupported`: the table is a view.
+    /// - `Corrupt`: a chunk is missing or damaged. The message names chunk and owner.
+    /// - `Conflict`: another writer changed the same part.
+    /// - Errors of the stores.
     pub fn materialize(&self, progress: impl FnMut(u64, u64) + Send) -> Result<Self> {
         wait(self.0.materialize(progress)).map(Self)
     }
 
-    /// This version's number.
+    /// Returns the number of this version.
     pub fn version(&self) -> u64 {
         self.0.version()
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.0.rows()
     }
 
-    /// As [`crate::Table::schema`].
+    /// Returns the schema of this version.
     pub fn schema(&self) -> &Schema {
         self.0.schema()
     }
 
-    /// The versions that the table has, newest first.
+    /// Returns the versions of the table, the newest first.
     ///
     /// # Errors
-    /// Errors of the store.
+    /// - Errors of the store.
     pub fn versions(&self) -> Result<Vec<u64>> {
         let mut versions = wait(commit::versions(self.0.store()))?;
         versions.sort_unstable_by_key(|version| std::cmp::Reverse(*version));
         Ok(versions)
     }
 
-    /// Another version of the same table.
+    /// Opens another version of the same table.
     ///
     /// # Errors
-    /// As [`crate::Table::open_version`].
+    /// - `NotFound`: there is no such version.
+    /// - `Corrupt`, `Unsupported`: this build cannot read the manifest.
+    /// - Errors of the store.
     pub fn at_version(&self, version: u64) -> Result<Self> {
         wait(table::Table::open_version(self.0.store().clone(), version)).map(Self)
     }
 
-    /// As [`crate::Table::usage`].
+    /// Returns the storage that the table uses, version by version, as [`crate::Table::usage`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Corrupt`, `Unsupported`: this build cannot read a manifest or a layout.
+    /// - Errors of the store.
     pub fn usage(&self) -> Result<Usage> {
         wait(table::Table::usage(self.0.store()))
     }
 
-    /// As [`crate::Table::plan_garbage`], now.
+    /// Returns what [`Table::collect_garbage`] would do now: a dry run.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: there is no table, and no uncommitted first version.
+    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
+    /// - Errors of the store.
     pub fn plan_garbage(&self, settings: GcSettings) -> Result<GcPlan> {
         wait(table::Table::plan_garbage(self.0.store(), settings, now_ms()))
     }
 
-    /// As [`crate::Table::collect_garbage`], now.
+    /// Marks unused objects for deletion and deletes objects that were marked long enough ago, as
+    /// [`crate::Table::collect_garbage`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `NotFound`: there is no table, and no uncommitted first version.
+    /// - `Conflict`: other writers committed again and again meanwhile.
+    /// - `Denied`: a pin cannot be written into a table whose chunks this table uses.
+    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
+    /// - Errors of the store.
     pub fn collect_garbage(&self, settings: GcSettings) -> Result<GcPlan> {
         wait(table::Table::collect_garbage(self.0.store(), settings, now_ms()))
     }
 
-    /// The store of its objects.
+    /// Returns the store of the table.
     pub fn store(&self) -> &Store {
         self.0.store()
     }
 }
 
-/// A write session; see [`crate::TableWriter`].
+/// A write session. Blocking variant of [`crate::TableWriter`].
 #[derive(Debug)]
 pub struct TableWriter(table::TableWriter);
 
 impl TableWriter {
-    /// As [`crate::TableWriter::references`].
+    /// Lets the table share chunks of other tables, as [`crate::TableWriter::references`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: a partition was started already, or a table has no URL.
+    /// - `Conflict`: a referenced version no longer exists.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the stores.
     pub fn references<'a>(self, tables: impl IntoIterator<Item = &'a Table>) -> Result<Self> {
         let tables: Vec<_> = tables.into_iter().map(|table| &table.0).collect();
         wait(self.0.references(tables)).map(Self)
     }
 
-    /// As [`crate::TableWriter::partition`].
+    /// Starts the next partition.
     ///
     /// # Errors
-    /// As there.
+    /// - `Unavailable`: a temporary file cannot be created.
+    /// - `Invalid`: all 4,294,967,295 numbers are used.
     pub fn partition(&self) -> Result<PartitionWriter> {
         self.0.partition().map(PartitionWriter)
     }
 
-    /// As [`crate::TableWriter::partition_at`].
+    /// Starts partition `number`, from 0 to 4,294,967,294.
     ///
     /// # Errors
-    /// As there.
+    /// - `Unavailable`: a temporary file cannot be created.
+    /// - `Invalid`: the number is too large.
     pub fn partition_at(&self, number: u32) -> Result<PartitionWriter> {
         self.0.partition_at(number).map(PartitionWriter)
     }
 
-    /// As [`crate::TableWriter::set_property`].
+    /// Sets a table property.
     pub fn set_property(&self, key: impl Into<String>, value: impl Into<Value>) {
         self.0.set_property(key, value);
     }
 
-    /// As [`crate::TableWriter::attach`].
+    /// Stores a small object, such as a map or a calibration, beside the rows under `name`.
     ///
     /// # Errors
-    /// As there.
+    /// - Errors of the store.
     pub fn attach(&self, name: impl Into<String>, content: impl Into<Bytes>) -> Result<()> {
         let (name, content): (String, Bytes) = (name.into(), content.into());
         wait(self.0.attach(name, content))
     }
 
-    /// Writes these batches as the next partition and gives its receipt.
+    /// Writes these batches as the next partition and returns its receipt.
     ///
     /// # Errors
-    /// As [`crate::PartitionWriter::write`].
+    /// - `Invalid`: the batches do not fit the schema or break the rules of sequences, or all partition numbers are used.
+    /// - `Unsupported`: a part of a tensor is null, which is neither one element nor the whole tensor.
+    /// - `Unavailable`: a temporary file cannot be created.
+    /// - Errors of the store.
     pub fn write(&self, batches: impl IntoIterator<Item = RecordBatch>) -> Result<Receipt> {
         let mut partition = self.partition()?;
         for batch in batches {
@@ -259,80 +310,96 @@ impl TableWriter {
         partition.finish()
     }
 
-    /// As [`crate::TableWriter::receipts`].
+    /// Returns the receipts of finished partitions that the store has, as [`crate::TableWriter::receipts`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Corrupt`: a receipt cannot be read.
+    /// - Errors of the store.
     pub fn receipts(&self) -> Result<Vec<Receipt>> {
         wait(self.0.receipts())
     }
 
-    /// As [`crate::TableWriter::abandon`].
+    /// Leaves out the rows of a partition. The commit then expects no receipt of it.
     pub fn abandon(&self, partition: u32) {
         self.0.abandon(partition);
     }
 
-    /// As [`crate::TableWriter::commit`].
+    /// Commits the rows of these receipts, as [`crate::TableWriter::commit`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: receipts are missing or contradict each other, or sequences break the rules.
+    /// - `Conflict`: another writer created the table or changed the same part.
+    /// - `OutcomeUnknown`: it is unknown whether the version exists.
+    /// - Errors of the store.
     pub fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
         wait(self.0.commit(receipts.into_iter().collect::<Vec<_>>())).map(Table)
     }
 
-    /// The session for asynchronous use.
+    /// Returns the session for asynchronous use.
     pub fn as_async(&self) -> &table::TableWriter {
         &self.0
     }
 }
 
-/// Writes a partition; see [`crate::PartitionWriter`].
+/// Writes one partition. Blocking variant of [`crate::PartitionWriter`].
 #[derive(Debug)]
 pub struct PartitionWriter(write::PartitionWriter);
 
 impl PartitionWriter {
-    /// As [`crate::PartitionWriter::write`].
+    /// Appends rows, as [`crate::PartitionWriter::write`] does.
     ///
     /// # Errors
-    /// As there.
+    /// The partition cannot be finished after an error.
+    /// - `Invalid`: a column is missing, unknown, of a wrong type, or null where nulls are not allowed; a sequence reappears
+    ///   after it ended; the rows break `order_by`; the partition has over 4,194,304 rows; an earlier write failed.
+    /// - `Unsupported`: a part of a tensor is null, which is neither one element nor the whole tensor.
+    /// - Errors of the store.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         wait(self.0.write(batch))
     }
 
-    /// As [`crate::PartitionWriter::finish`].
+    /// Stores the partition's parts and returns its receipt, as [`crate::PartitionWriter::finish`] does.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: an earlier write failed.
+    /// - Errors of the store.
     pub fn finish(self) -> Result<Receipt> {
         wait(self.0.finish())
     }
 }
 
-/// Writes one column group of every row; see [`table::GroupReplacer`].
+/// Writes one column group of every row. Blocking variant of [`table::GroupReplacer`].
 #[derive(Debug)]
 pub struct GroupReplacer(table::GroupReplacer);
 
 impl GroupReplacer {
-    /// As [`table::GroupReplacer::write`].
+    /// Writes the next rows in table order, as [`table::GroupReplacer::write`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Nothing can be committed after an error.
+    /// - `Invalid`: there are more rows than in the table, or a column is missing, unknown or of a wrong type.
+    /// - Errors of the store.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         wait(self.0.write(batch))
     }
 
-    /// As [`table::GroupReplacer::write_keyed`].
+    /// Writes all rows of the table, matched by key, as [`table::GroupReplacer::write_keyed`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Nothing can be committed after an error.
+    /// - `Invalid`: other rows were written before, a key does not occur in the table or occurs twice, or a column is missing,
+    ///   unknown or of a wrong type.
+    /// - Errors of the store.
     pub fn write_keyed(&mut self, on: &[&str], batch: &RecordBatch) -> Result<()> {
         wait(self.0.write_keyed(on, batch))
     }
 
-    /// As [`table::GroupReplacer::commit`].
+    /// Commits the version.
     ///
     /// # Errors
-    /// As there.
+    /// - `Invalid`: rows are missing.
+    /// - `Conflict`: another writer changed the same group or the rows.
+    /// - Errors of the store.
     pub fn commit(self) -> Result<Table> {
         wait(self.0.commit()).map(Table)
     }

@@ -1,4 +1,4 @@
-//! Index segments alone: those of a view, which has no chunks (`format-spec/views.md#index`).
+//! Index segments without column groups, for views, which have no chunks (`format-spec/views.md#index`).
 
 use arrow_array::RecordBatch;
 
@@ -11,10 +11,11 @@ use crate::{
     store::Store,
 };
 
-/// Stores the rows of these batches, whose columns are the index columns of `schema`, as segments of one sequence.
+/// Stores the rows of these batches as segments of one sequence. The batches have the index columns of `schema`.
 ///
 /// # Errors
-/// `Invalid` for a text that is too long; errors of `batches` and of the store.
+/// - `Invalid`: a text value is too long.
+/// - Errors of `batches` and of the store.
 pub async fn index_segments(
     store: &Store,
     schema: &Schema,

@@ -1,4 +1,4 @@
-//! The parts of partitions, joined into segments: payload is not touched, memory holds one part and one row group.
+//! Merges the parts of partitions into segments. Payload stays untouched; memory holds one part and one row group.
 
 use std::{
     collections::BTreeMap,
@@ -25,27 +25,28 @@ use crate::{
     write::{PartObjects, Receipt, WrittenGroup},
 };
 
-/// What the segments of a session are merged into.
+/// Target of a merge of partitions.
 #[derive(Debug)]
 pub struct MergeInto<'a> {
-    /// The columns of the rows.
+    /// Schema of the rows.
     pub schema: &'a Schema,
-    /// Has seen the rows before: they may not come back.
+    /// Has seen all earlier rows. Their sequences may not reappear.
     pub tracker: SequenceTracker,
-    /// How many rows are before.
+    /// Number of earlier rows.
     pub first_row: u64,
-    /// Rows of a segment, at most.
+    /// Maximum rows of a segment.
     pub segment_rows: u64,
-    /// For each owner of chunks that the parts name, its number in the manifest; 0, the table itself, is 0.
+    /// The manifest's number of each owner of chunks, by the number in the parts. 0 is the table itself in both.
     pub owners: &'a BTreeMap<u32, u32>,
 }
 
-/// Stores the segments of a session's receipts, which are in order, and gives what the manifest says of them. A segment takes
-/// whole partitions, at least one, up to `segment_rows` rows.
+/// Stores the segments of a session's receipts, which are in order. Returns the segments for the manifest. A segment takes whole
+/// partitions, at least one, up to `segment_rows` rows.
 ///
 /// # Errors
-/// `Invalid` where sequences of different partitions break the rules, naming the row; `Corrupt` where a part is not what its
-/// receipt says; errors of the store.
+/// - `Invalid`: the sequences of different partitions break the rules. The message names the row.
+/// - `Corrupt`: a part does not match its receipt.
+/// - Errors of the store.
 pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> Result<Vec<Segment>> {
     let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners } = into;
     let shared = Arc::new(schema.clone());
@@ -106,12 +107,12 @@ async fn merge_segment(
     Ok((index.finish(store, first_row, groups).await?, tracker))
 }
 
-/// Bytes of work that the index of so many rows is, about.
+/// Returns the approximate size of the index of `rows` rows, in bytes. Work of large size runs on other threads.
 fn work(rows: u64) -> usize {
     usize::try_from(rows.saturating_mul(16)).unwrap_or(usize::MAX)
 }
 
-/// The index of a segment on its way to the store.
+/// The index of a segment while it is being built.
 pub struct SegmentIndex {
     writer: IndexWriter<File>,
     statistics: Vec<Collector>,
@@ -121,10 +122,10 @@ pub struct SegmentIndex {
 }
 
 impl SegmentIndex {
-    /// No rows yet.
+    /// Creates an index without rows.
     ///
     /// # Errors
-    /// `Unavailable` where no temporary file can be made.
+    /// - `Unavailable`: a temporary file cannot be created.
     pub fn new(schema: &Schema) -> Result<Self> {
         Ok(Self {
             writer: IndexWriter::new(temporary()?, schema)?,
@@ -135,10 +136,10 @@ impl SegmentIndex {
         })
     }
 
-    /// Appends rows, index columns in order; `tracker` has seen all rows before.
+    /// Appends rows, with the index columns in order. `tracker` has seen all earlier rows.
     ///
     /// # Errors
-    /// `Invalid` where they break the rules of sequences, naming the row.
+    /// - `Invalid`: the rows break the rules of sequences. The message names the row.
     pub fn push(&mut self, batch: &RecordBatch, tracker: &mut SequenceTracker) -> Result<()> {
         let starts = tracker.push(batch)?;
         let mut next_start = starts.iter().peekable();
@@ -157,15 +158,16 @@ impl SegmentIndex {
         self.writer.write(batch)
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Stores the index and gives the segment with these groups.
+    /// Stores the index. Returns the segment with these groups.
     ///
     /// # Errors
-    /// Errors of the store.
+    /// - `Unavailable`: the temporary file cannot be read or written.
+    /// - Errors of the store.
     pub async fn finish(self, store: &Store, first_row: u64, groups: Vec<GroupSegment>) -> Result<Segment> {
         let Self { writer, statistics, sequences, rows, continues } = self;
         let count = sequences.len() as u64;
@@ -204,7 +206,7 @@ async fn merge_group(
     for (receipt, part) in parts {
         let group = part.groups.get(number).filter(|group| group.columns.len() == width).ok_or_else(|| {
             Error::corrupt(format!(
-                "receipt of partition {}: column group {number} is missing or of another width",
+                "receipt of partition {}: column group {number} is missing or has another number of columns",
                 receipt.partition
             ))
         })?;
@@ -228,14 +230,14 @@ async fn merge_group(
 fn owner_in(owners: &BTreeMap<u32, u32>, owner: u32) -> Result<u32> {
     match owner {
         0 => Ok(0),
-        owner => owners.get(&owner).copied().ok_or_else(|| Error::corrupt(format!("a part with chunks of owner {owner}"))),
+        owner => owners.get(&owner).copied().ok_or_else(|| Error::corrupt(format!("a part uses unknown owner {owner}"))),
     }
 }
 
 /// Stores the layout of these runs.
 ///
 /// # Errors
-/// Errors of the store.
+/// - Errors of the store.
 pub async fn put_layout(store: &Store, runs: &[LayoutRun]) -> Result<ObjectRef> {
     let bytes = LayoutWriter::write(runs)?;
     let object = ObjectRef::of(&bytes);
@@ -243,10 +245,12 @@ pub async fn put_layout(store: &Store, runs: &[LayoutRun]) -> Result<ObjectRef> 
     Ok(object)
 }
 
-/// Stores what was written of a column group, its owners numbered as `owners` says; gives what the manifest says of it.
+/// Stores the layout and the hashes of a written column group, with its owners renumbered by `owners`. Returns the group for the
+/// manifest.
 ///
 /// # Errors
-/// Errors of the store.
+/// - `Corrupt`: the group uses an owner that `owners` does not have.
+/// - Errors of the store.
 pub async fn put_group(store: &Store, group: WrittenGroup, owners: &BTreeMap<u32, u32>) -> Result<GroupSegment> {
     let stored_bytes = group.stored_bytes();
     let WrittenGroup { mut runs, hashes, columns } = group;
@@ -269,7 +273,7 @@ async fn get_part(store: &Store, session: Uuid, part: &ObjectRef) -> Result<Byte
     let bytes = store.get_exact(&name, part.bytes).await?;
     let found = Hash::of(&bytes);
     if found != part.blake3 {
-        return Err(Error::corrupt(format!("{name}: blake3 {found}")));
+        return Err(Error::corrupt(format!("{name}: its bytes have the hash {found}")));
     }
     Ok(bytes)
 }

@@ -1,7 +1,8 @@
-//! Receipts to one manifest, exactly once.
+//! Commits: the receipts of a session become one manifest, exactly once. Follows `format-spec/manifest.md#commit`.
 //!
-//! [`in_order`] decides which receipts make the table (pure), [`merge`] joins their parts into segments, [`publish`] claims the
-//! version, [`rebase`] puts a change on top of another one (pure), [`Owners`] keeps count of the other tables whose chunks it uses. Follows `format-spec/manifest.md#commit`.
+//! [`in_order`] decides which receipts make the table (pure). [`merge`] joins their parts into segments. [`publish`] claims the
+//! version. [`rebase`] puts a change on top of another change (pure). [`Owners`] tracks the other tables whose chunks a table
+//! uses.
 
 mod index_segments;
 mod merge;

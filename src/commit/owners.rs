@@ -1,8 +1,8 @@
-//! The other tables whose chunks a commit uses: how its manifest names them, how they are told, and what they must still say
-//! before the claim. Follows `format-spec/manifest.md#references` and `format-spec/pins.md#pin`.
+//! Owners: the other tables whose chunks a table uses. This file names them in the manifest, pins them, and checks them before
+//! the claim. Follows `format-spec/manifest.md#references` and `format-spec/pins.md#pin`.
 //!
-//! A writer adds its owners and pins them, then looks at their newest manifests, then looks for chunks to reuse, and looks at
-//! those manifests once more before it claims its version. A pin that was not needed in the end is taken back.
+//! A writer adds and pins its owners first. Then it reads their newest manifests, and after that it looks for chunks to reuse. It
+//! reads these manifests once more before it claims its version. In the end it removes the pins that it does not need.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::{
     store::{Put, Store},
 };
 
-/// The owners of chunks that a table uses, each version of each table once.
+/// The owners of chunks that a table uses. Each version of each table occurs once.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -38,13 +38,13 @@ pub struct Owners {
     owners: Vec<Owner>,
 }
 
-/// One of them.
+/// One owner.
 #[derive(Clone, Debug)]
 struct Owner {
-    /// Where it lies; or why that is not known.
+    /// Store of the owner, or the reason why it cannot be opened.
     store: Result<Store, String>,
     table: ForeignTable,
-    /// The pins that were put there.
+    /// Names of the pins that we put there.
     pins: Vec<String>,
 }
 
@@ -57,37 +57,37 @@ impl Owner {
     }
 }
 
-/// An owner that could not be told.
+/// An owner that could not be pinned.
 #[derive(Clone, Debug)]
 pub struct Unpinned {
-    /// Where the owner lies.
+    /// URL of the owner.
     pub url: String,
-    /// Why: it is read-only as a rule.
+    /// Why the pin could not be put. The usual reason is that the owner is read-only.
     pub why: String,
 }
 
-/// Whose commit it is.
+/// The commit that uses the chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct Borrower {
-    /// The table that will use the chunks.
+    /// Table that will use the chunks.
     pub table: Uuid,
-    /// The version of it that is being committed.
+    /// Version of that table that is being committed.
     pub version: u64,
-    /// Its commit.
+    /// Id of the commit.
     pub commit_id: Uuid,
 }
 
 impl Owners {
-    /// No owners yet, for a table in `borrower`.
+    /// Creates an empty list of owners for a table in `borrower`.
     pub fn new(borrower: Store) -> Self {
         Self { borrower, owners: Vec::new() }
     }
 
-    /// The number by which layouts name this version of the table in `store`, from 1. Version and table that are there already
-    /// keep their number.
+    /// Adds a version of the table in `store`. Returns its number in layouts, from 1. A version that was added before keeps its
+    /// number.
     ///
     /// # Errors
-    /// `Invalid` for a store without a URL that another process could open, or for one version with two hashes.
+    /// - `Invalid`: other processes cannot open the store by a URL, or the version was added with another hash.
     pub fn add(&mut self, store: &Store, table: Uuid, version: u64, blake3: Hash) -> Result<u32> {
         let held = self.owners.iter().position(|owner| (owner.table.table, owner.table.version) == (table, version));
         let place = match held {
@@ -110,38 +110,38 @@ impl Owners {
         u32::try_from(place + 1).map_err(|_| Error::invalid("over 2^32 owners"))
     }
 
-    /// An owner that the version before names already: it keeps its number and its URLs. `store` is where it was found, if it
-    /// was.
+    /// Adds an owner that the previous version of the table names already, with the same number and URLs. `store` is its store,
+    /// or the reason why it was not found.
     pub fn inherit(&mut self, table: ForeignTable, store: Result<Store>) {
         self.owners.push(Owner { store: store.map_err(|error| error.to_string()), table, pins: Vec::new() });
     }
 
-    /// How many.
+    /// Returns the number of owners.
     pub fn len(&self) -> usize {
         self.owners.len()
     }
 
-    /// Whether nothing is borrowed.
+    /// Whether there are no owners.
     pub fn is_empty(&self) -> bool {
         self.owners.is_empty()
     }
 
-    /// What the manifest says of them.
+    /// Returns the owners for the manifest.
     pub fn stores(&self) -> Vec<ForeignTable> {
         self.owners.iter().map(|owner| owner.table.clone()).collect()
     }
 
-    /// The store of an owner, by the number that [`Owners::add`] gave.
+    /// Returns the store of an owner, by the number that [`Owners::add`] returned.
     pub fn store(&self, number: u32) -> Option<&Store> {
         self.owners.get((number as usize).checked_sub(1)?)?.store.as_ref().ok()
     }
 
-    /// Puts a pin at every owner. Owners that do not let us write are given back: nobody will know there that their chunks are
-    /// used, and a garbage collection there may take them away. Pins put before, for a commit that did not come to be, are
-    /// taken back.
+    /// Puts a pin at every owner. Returns the owners without write permission: garbage collection there does not know that their
+    /// chunks are used, and may delete them. Removes the pins of an earlier, failed commit.
     ///
     /// # Errors
-    /// Errors of the stores but for missing rights; the pins put so far are taken back.
+    /// After an error the new pins are removed.
+    /// - Errors of the stores, except missing permissions.
     pub async fn pin(&mut self, borrower: Borrower) -> Result<Vec<Unpinned>> {
         let before: Vec<Vec<String>> = self.owners.iter_mut().map(|owner| std::mem::take(&mut owner.pins)).collect();
         let mut unpinned = Vec::new();
@@ -166,7 +166,7 @@ impl Owners {
         Ok(unpinned)
     }
 
-    /// Keeps the owners of these numbers, in this order: they become 1, 2, ..; pins at the others are taken back.
+    /// Keeps the owners with these numbers, in this order, and renumbers them from 1. Removes the pins at all other owners.
     pub async fn keep(&mut self, numbers: &[u32]) {
         self.unpin(|number| numbers.contains(&number)).await;
         let kept = numbers.iter().filter_map(|number| self.owners.get((*number as usize).checked_sub(1)?).cloned());
@@ -177,7 +177,7 @@ impl Owners {
         let store = self.owners[place].store.clone().map_err(Error::denied)?;
         let urls = store.url_of(&self.borrower).into_iter().collect();
         let ForeignTable { table, version, blake3, .. } = self.owners[place].table;
-        // A pin is named by its commit: the second version of one table has a pin of another name.
+        // The commit id names a pin. A second version of the same table therefore needs another name for its pin.
         let second = self.owners[..place].iter().any(|owner| owner.table.table == table && !owner.pins.is_empty());
         let Borrower { commit_id, .. } = borrower;
         let (commit_id, of_commit) = if second { (Uuid::new_v4(), Some(commit_id)) } else { (commit_id, None) };
@@ -191,7 +191,7 @@ impl Owners {
         };
         let owner = &mut self.owners[place];
         let (name, bytes) = (pin.name(), Bytes::from(pin.to_bytes()?));
-        // What a retry below us answers when the first try got through is read back.
+        // The store client also answers this if its first try got through and it retried, so read the pin back.
         if store.put_new(&name, bytes.clone().into()).await? == Put::AlreadyThere && store.get(&name, MAX_PIN).await? != bytes {
             return Err(Error::internal(format!("{}: another pin has the name {name}", store.url())));
         }
@@ -199,11 +199,13 @@ impl Owners {
         Ok(())
     }
 
-    /// The chunks of each owner that must not be used: its newest manifest marks them for deletion. The pinned versions are
-    /// found there.
+    /// Returns the chunks of each owner that its newest manifest marks for deletion. They must not be used. Checks that the
+    /// pinned versions exist.
     ///
     /// # Errors
-    /// As [`Owners::marked`].
+    /// - `Conflict`: a version no longer exists or was replaced, because its owner collected it before it saw the pin.
+    /// - `Unsupported`: an owner's newest manifest has a feature that this build does not know.
+    /// - Errors of the stores.
     pub async fn condemned(&self) -> Result<Vec<BTreeSet<ChunkId>>> {
         let chunks = |objects: Vec<Condemned>| {
             let chunks = objects.into_iter().filter(|object| object.folder == "chunks");
@@ -212,13 +214,15 @@ impl Owners {
         Ok(self.marked().await?.into_iter().map(chunks).collect())
     }
 
-    /// The objects that each owner's newest manifest marks for deletion. The pinned versions are found there. Whoever looks after
-    /// it has put its pins, and finds nothing that it uses among these, may use it: garbage collection there looks at the pins
-    /// after every mark.
+    /// Returns the objects that each owner's newest manifest marks for deletion. Checks that the pinned versions exist.
+    ///
+    /// A writer that put its pins before this call may use every object that is not marked: garbage collection reads the pins
+    /// again after it marks objects.
     ///
     /// # Errors
-    /// `Conflict` where a version is gone or another one: its owner collected it before it saw the pin. `Unsupported` where the
-    /// owner's newest manifest says what this build does not know.
+    /// - `Conflict`: a version no longer exists or was replaced, because its owner collected it before it saw the pin.
+    /// - `Unsupported`: an owner's newest manifest has a feature that this build does not know.
+    /// - Errors of the stores.
     pub async fn marked(&self) -> Result<Vec<Vec<Condemned>>> {
         let mut found = Vec::new();
         for owner in &self.owners {
@@ -229,7 +233,7 @@ impl Owners {
             let place = |error: Error| error.at(format!("referenced table {}", store.url()));
             let gone = || {
                 Error::conflict(format!(
-                    "{}: version {} is not there any more, or another one; choose a newer version as reference",
+                    "{}: version {} no longer exists or was replaced; choose a newer version as reference",
                     store.url(),
                     owner.table.version
                 ))
@@ -242,7 +246,7 @@ impl Owners {
             }
             let (manifest, _) = match store.lists() {
                 true => load_newest(store).await.map_err(place)?.ok_or_else(gone)?,
-                // A web server does not list: of it only the version that is named is known.
+                // A plain web server does not list, so only the named version can be checked there.
                 false => load(store, owner.table.version).await.map_err(place)?,
             };
             found.push(manifest.marked().cloned().collect());
@@ -250,8 +254,8 @@ impl Owners {
         Ok(found)
     }
 
-    /// Takes the pins back of owners that `keep` does not want, by number. One that cannot be taken back is harmless: whoever
-    /// collects garbage there sees that no version stands behind it.
+    /// Removes the pins at the owners whose numbers `keep` rejects. A pin that cannot be removed is harmless: garbage collection
+    /// there sees that no version belongs to it.
     pub async fn unpin(&mut self, keep: impl Fn(u32) -> bool) {
         for (number, owner) in (1..).zip(&mut self.owners) {
             if !keep(number) {
@@ -308,7 +312,7 @@ mod tests {
                 [(1, Uuid::from_u128(1)), (2, Uuid::from_u128(1))]
             );
             assert_eq!(pins[0].urls, ["../labels"]);
-            // The owner has no manifest any more: somebody was quicker.
+            // The owner's manifest no longer exists, as after a garbage collection.
             assert_eq!(owners.condemned().await.unwrap_err().kind(), ErrorKind::Conflict);
             owners.unpin(|number| number == 2).await;
             assert_eq!(sensors.list("pins").await.unwrap().len(), 1);

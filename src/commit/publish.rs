@@ -1,5 +1,5 @@
-//! Claiming a version: a look at the newest one, a create-only put of the next one's manifest, and what an unclear answer means.
-//! Follows `format-spec/manifest.md#commit`.
+//! Claims a version: reads the newest version, puts the next version's manifest with a create-only write, and resolves unclear
+//! answers of the store. Follows `format-spec/manifest.md#commit`.
 
 use std::{
     collections::BTreeMap,
@@ -17,37 +17,37 @@ use crate::{
     store::{Listed, Put, Store},
 };
 
-/// A manifest is at most this large.
+/// Maximum size of a manifest.
 const MAX_MANIFEST: u64 = 256 << 20;
-/// How often an absent manifest is put again after an error.
+/// Maximum attempts to put a manifest that is absent after an error.
 const ATTEMPTS: usize = 3;
 
-/// Attempts to find the newest version while listings lack a version that exists.
+/// Maximum attempts to find the newest version while listings lack a version that exists.
 const LOOKS: usize = 3;
 
-/// The manifests of the table at this root by their versions, and when they were written.
+/// Returns the manifests of the table at this root by version, with the times when they were written.
 ///
 /// # Errors
-/// Errors of the store.
+/// - Errors of the store.
 pub(crate) async fn manifests(store: &Store) -> Result<BTreeMap<u64, Listed>> {
     let listed = store.list_expected("manifests", usize::MAX, |name| version_of_name(name).is_some()).await?;
     Ok(listed.into_iter().filter_map(|listed| Some((version_of_name(&listed.name)?, listed))).collect())
 }
 
-/// The versions of the table at this root, newest first.
+/// Returns the versions of the table at this root, newest first.
 ///
 /// # Errors
-/// Errors of the store.
+/// - Errors of the store.
 pub async fn versions(store: &Store) -> Result<Vec<u64>> {
     Ok(manifests(store).await?.into_keys().rev().collect())
 }
 
-/// The newest version, if there is a table at this root.
+/// Returns the newest version, or `None` if there is no table at this root.
 ///
 /// # Errors
-/// Errors of the store.
+/// - Errors of the store.
 pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
-    // Newest versions have the names that sort first; only if all of the first are unrecognised names, all names are listed.
+    // The newest versions have the names that sort first. Lists all names only if none of the first ones is a manifest's.
     const LOOK: usize = 8;
     let first = store.list_expected("manifests", LOOK, |name| version_of_name(name).is_some()).await?;
     match first.iter().filter_map(|listed| version_of_name(&listed.name)).max() {
@@ -56,15 +56,18 @@ pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
     }
 }
 
-/// The newest version, its manifest and the hash that ends it, if there is a table at this root.
+/// Returns the manifest of the newest version and the hash at its end, or `None` if there is no table at this root.
 ///
-/// Over plain HTTP a bit of the listing may flip on the way and hide the newest version: then the successor of what is taken for
-/// it is asked for too, while the manifest is on its way.
+/// Over plain HTTP a flipped bit in the listing may hide the newest version. There the reader also asks for the next version, at
+/// the same time as it fetches the manifest.
 ///
 /// # Errors
-/// As [`newest_version`] and [`load`]; `Unavailable` where listings lack a version that is there.
+/// - `Unavailable`: listings lack a version that exists.
+/// - `NotFound`: every listing named a version that does not exist.
+/// - `Corrupt`, `Unsupported`: this build cannot read the manifest.
+/// - Errors of the store.
 pub async fn load_newest(store: &Store) -> Result<Option<(Manifest, Hash)>> {
-    // The newest version is at least this one.
+    // Lower bound of the newest version.
     let mut at_least = 0;
     let mut missing = None;
     for _ in 0..LOOKS {
@@ -76,9 +79,10 @@ pub async fn load_newest(store: &Store) -> Result<Option<(Manifest, Hash)>> {
         };
         let (loaded, has_next) = join(load(store, version), has_successor(store, version)).await;
         match loaded {
-            // The newest version stays: what is listed and not there is a name that was garbled on the way.
+            // Versions do not vanish while they are the newest: the listed name was garbled in transit.
             Err(error) if error.kind() == ErrorKind::NotFound => missing = Some(error),
-            // A listing that has what the one before lacked is right; a successor was committed since.
+            // This listing has the version that the previous one lacked, so it is right. A further version may have been
+            // committed since.
             loaded if at_least > 0 && version >= at_least => return loaded.map(Some),
             loaded => match has_next? {
                 false if version >= at_least => return loaded.map(Some),
@@ -88,11 +92,11 @@ pub async fn load_newest(store: &Store) -> Result<Option<(Manifest, Hash)>> {
         }
     }
     Err(missing.unwrap_or_else(|| {
-        Error::unavailable(format!("{}: version {at_least} is there, and listings of manifests lack it; retry", store.url()))
+        Error::unavailable(format!("{}: version {at_least} exists, but listings of manifests lack it; retry", store.url()))
     }))
 }
 
-/// Whether the version after this one is there; not asked for where nothing can garble a listing.
+/// Whether the next version exists. Skips the request if the transport cannot garble a listing.
 async fn has_successor(store: &Store, version: u64) -> Result<bool> {
     if !store.is_plain() {
         return Ok(false);
@@ -100,52 +104,60 @@ async fn has_successor(store: &Store, version: u64) -> Result<bool> {
     let Some(next) = version.checked_add(1) else { return Ok(false) };
     match store.size(&manifest_name(next)).await {
         Ok(_) => Ok(true),
-        // Some stores answer `Denied` for an absent object if the caller may not list.
+        // Some stores answer `Denied` for an absent object if the caller has no permission to list.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Denied) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// A look at the newest version of a table. A version is claimed on the ground of one, and no later than [`Look::MAX_AGE`] after
-/// it: the numbers behind it are free because they were never used, not because garbage collection removed what had them.
+/// The newest version of a table at a moment. A writer claims the next version no later than [`Look::MAX_AGE`] after its look.
+/// Within this time the next version number is free because it was never used, not because garbage collection removed the version
+/// that had it.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// The newest version; `None` where there is no table.
+    /// The newest version; `None` if there is no table.
     pub newest: Option<u64>,
     at: Instant,
 }
 
 impl Look {
-    /// How old a look may be when a claim is sent. Garbage collection beside writers needs an age far above this.
+    /// Maximum age of a look when a claim is sent. Garbage collection beside writers must only remove versions that are far older
+    /// than this.
     pub const MAX_AGE: Duration = Duration::from_secs(60);
 
-    /// Looks now.
+    /// Looks up the newest version.
     ///
     /// # Errors
-    /// Errors of the store.
+    /// - Errors of the store.
     pub async fn take(store: &Store) -> Result<Self> {
         let at = Instant::now();
         Ok(Self { newest: newest_version(store).await?, at })
     }
 
-    /// Whether it is too old to claim or to delete anything on its ground.
+    /// Whether the look is too old to claim or to delete anything because of it.
     pub fn is_stale(&self) -> bool {
         self.at.elapsed() > Self::MAX_AGE
     }
 }
 
-/// The manifest of a version, and the hash that ends it.
+/// Returns the manifest of a version and the hash at its end.
 ///
 /// # Errors
-/// `NotFound` where the version is not there; else as [`Manifest::parse`].
+/// - `NotFound`: the version does not exist.
+/// - `Corrupt`: the manifest is damaged or malformed.
+/// - `Unsupported`: the manifest has a format number or a feature that this build does not know.
+/// - Errors of the store.
 pub async fn load(store: &Store, version: u64) -> Result<(Manifest, Hash)> {
     load_sealed(store, version).await.map(|(manifest, hash, _)| (manifest, hash))
 }
 
-/// As [`load`], with the bytes that are stored.
+/// Returns the manifest of a version, the hash at its end, and its stored bytes.
 ///
 /// # Errors
-/// As [`load`].
+/// - `NotFound`: the version does not exist.
+/// - `Corrupt`: the manifest is damaged or malformed.
+/// - `Unsupported`: the manifest has a format number or a feature that this build does not know.
+/// - Errors of the store.
 pub async fn load_sealed(store: &Store, version: u64) -> Result<(Manifest, Hash, Bytes)> {
     let name = manifest_name(version);
     let place = |error: Error| error.at(format!("{} version {version}", store.url()));
@@ -164,10 +176,12 @@ pub async fn load_sealed(store: &Store, version: u64) -> Result<(Manifest, Hash,
     store.twice_where_damaged(read).await
 }
 
-/// The bytes of a version's manifest and the hash that ends them, whatever format it has.
+/// Returns the stored bytes of a version's manifest and the hash at their end, in any format version.
 ///
 /// # Errors
-/// `NotFound`, `Corrupt`, errors of the store.
+/// - `NotFound`: the version does not exist.
+/// - `Corrupt`: the manifest does not match its hash.
+/// - Errors of the store.
 pub async fn sealed(store: &Store, version: u64) -> Result<(Bytes, Hash)> {
     let read = || async {
         let bytes = store.get(&manifest_name(version), MAX_MANIFEST).await?;
@@ -177,35 +191,45 @@ pub async fn sealed(store: &Store, version: u64) -> Result<(Bytes, Hash)> {
     store.twice_where_damaged(read).await
 }
 
-/// The hash of a version's manifest, whatever format it has.
+/// Returns the hash of a version's manifest, in any format version.
 ///
 /// # Errors
-/// As [`sealed`].
+/// - `NotFound`: the version does not exist.
+/// - `Corrupt`: the manifest does not match its hash.
+/// - Errors of the store.
 pub async fn hash_of(store: &Store, version: u64) -> Result<Hash> {
     sealed(store, version).await.map(|(_, hash)| hash)
 }
 
-/// Makes the version exist, exactly once.
+/// Makes a version exist, exactly once.
 ///
-/// On any unclear answer the name is read back: ours is success, another's is a conflict, absent is tried again. A manifest
-/// that may not be durable stays an unknown outcome, also where its name shows it: what is read back may be lost with power.
+/// After any unclear answer of the store, the writer reads the manifest back: its own manifest means success, another one means a
+/// conflict, and if there is none, the writer tries again. If the manifest may not be durable, the outcome stays unknown even if
+/// it can be read back, because a power failure may still lose it.
 ///
 /// # Errors
-/// `Unsupported` where the store ignores conditions, so that two writers would both be told that they won; `Conflict` where
-/// another writer claimed the version; `OutcomeUnknown` where it cannot be read whether we did, or our
-/// manifest may not be durable.
+/// - `Unsupported`: the store ignores create-only conditions, so that two writers could both believe that they won.
+/// - `Conflict`: another writer claimed the version.
+/// - `OutcomeUnknown`: the manifest cannot be read back, or it may not be durable.
+/// - `Invalid`: readers would refuse the manifest, because it is too large or nested too deep.
+/// - Other errors of the store: the version was not committed.
 pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
     claim(store, manifest, None).await
 }
 
-/// As [`publish`], on the ground of a look that showed no such version: what is tried again later than [`Look::MAX_AGE`] is looked
-/// at again before.
+/// Makes a version exist as [`publish`] does, after a look that showed no such version. Looks again before an attempt that starts
+/// later than [`Look::MAX_AGE`] after the look.
 ///
 /// # Errors
-/// As [`publish`].
+/// The same as those of [`publish`]:
+/// - `Unsupported`: the store ignores create-only conditions.
+/// - `Conflict`: another writer claimed the version.
+/// - `OutcomeUnknown`: the manifest cannot be read back, or it may not be durable.
+/// - `Invalid`: readers would refuse the manifest, because it is too large or nested too deep.
+/// - Other errors of the store: the version was not committed.
 pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -> Result<Hash> {
     let (bytes, hash) = manifest.to_bytes()?;
-    // What no reader would take must not become a version: too large, or properties nested too deep.
+    // A manifest that readers refuse (too large, or properties nested too deep) must not become a version.
     let parsed = Manifest::parse(&bytes, manifest.version).map(drop);
     let fits = if bytes.len() as u64 <= MAX_MANIFEST {
         Ok(())
@@ -213,7 +237,7 @@ pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -
         Err(Error::invalid(format!("{}, expected at most {MAX_MANIFEST}", counted(bytes.len(), "byte"))))
     };
     fits.and(parsed).map_err(|error| {
-        Error::invalid(format!("{}: no reader would take version {}: {error}", store.url(), manifest.version)).with_source(error)
+        Error::invalid(format!("{}: readers would refuse version {}: {error}", store.url(), manifest.version)).with_source(error)
     })?;
     let name = manifest_name(manifest.version);
     let place = format!("{}: version {}", store.url(), manifest.version);
@@ -237,7 +261,7 @@ pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -
         }
         let cause = match store.put_new(&name, bytes.clone().into()).await {
             Ok(Put::Created) => return Ok(hash),
-            // Also what a retry below us answers when the first try got through.
+            // The store client also answers this if its first try got through and it retried.
             Ok(Put::AlreadyThere) => {
                 taken = true;
                 None
@@ -245,11 +269,12 @@ pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -
             Err(error) => Some(error),
         };
         match store.get(&name, MAX_MANIFEST).await {
-            // The bytes hold our commit_id, so equal bytes are ours; the winner's need not be readable by this build.
+            // The bytes contain our commit_id, so equal bytes are ours. The manifest of another winner may be unreadable to this
+            // build.
             Ok(found) if found == bytes => {
                 return match cause {
                     Some(error) if error.kind() == ErrorKind::OutcomeUnknown => {
-                        Err(unknown("its manifest is there, and may not be durable").with_source(error))
+                        Err(unknown("its manifest exists, but may not be durable").with_source(error))
                     }
                     _ => Ok(hash),
                 };
@@ -257,14 +282,14 @@ pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -
             Ok(_) => return Err(by_another()),
             Err(error) if error.kind() == ErrorKind::NotFound => last = cause.or(Some(error)),
             Err(error) => {
-                let unknown = unknown("the commit got no clear answer, and its manifest cannot be read back");
+                let unknown = unknown("the store's answer was unclear, and the manifest cannot be read back");
                 return Err(unknown.with_source(cause.unwrap_or(error)));
             }
         }
     }
     if taken {
-        // A read that lags behind the put: whose manifest took the name is not to be seen from here.
-        let unknown = unknown("its name is taken, and what took it cannot be read back");
+        // The read lags behind the put, so it is unknown whose manifest has the name.
+        let unknown = unknown("a manifest with its name exists, but cannot be read back");
         return Err(match last {
             Some(error) => unknown.with_source(error),
             None => unknown,

@@ -1,10 +1,12 @@
-//! Two writers at once: what one made of a version, put on top of what another one made of it in the meantime. Pure.
+//! Optimistic concurrency: puts one writer's change of a version on top of the change that another writer committed meanwhile.
+//! All functions are pure.
 //!
-//! Each part of a manifest (a segment's rows, a column group of a segment, a column, a property) is compared with what both
-//! started from. What one of them left alone is taken from the other; what both changed, differently, is a conflict.
+//! Each part of a manifest (a segment's rows, a column group of a segment, a column, a property) is compared with the base
+//! version of both writers. A part that only one writer changed has that writer's value. A part that both changed differently is
+//! a conflict.
 //!
-//! An index object has the names of its columns, so it changes where an index column gets another name although its rows are the
-//! same. Whoever calls knows of such objects ([`SameRows`]), and writes those anew that do not have the columns of the result.
+//! An index object contains the names of its columns. Renaming an index column therefore makes another object with the same rows.
+//! The caller knows such objects ([`SameRows`]), and rewrites those whose columns differ from the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,35 +17,34 @@ use crate::{
     schema::{Column, ColumnGroup, ColumnId, Schema},
 };
 
-/// Index objects, each with a name of its rows: two that have one name have the same rows. An object that is not here has the rows
-/// that no other one has.
+/// A key for the rows of each index object: objects with equal keys have the same rows. An object that is missing here shares its
+/// rows with no other object.
 pub type SameRows = BTreeMap<Hash, Hash>;
 
-/// `ours`, made from `base`, as a child of `theirs`, which was made from `base` too and is published: version and parent are
-/// left to the caller.
+/// Rebases `ours` onto `theirs`. Both were made from `base`, and `theirs` is published. The caller sets version and parent.
 ///
 /// # Errors
-/// `Conflict`, naming what both changed.
+/// - `Conflict`: both changed the same part differently. The message names the part.
 pub fn rebase(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
     rebase_rows(base, ours, theirs, &SameRows::new())
 }
 
-/// As [`rebase`], where index objects are known to have the same rows although they are not the same.
+/// Rebases as [`rebase`] does. `same` names different index objects that have the same rows.
 ///
 /// # Errors
-/// As [`rebase`].
+/// - `Conflict`: both changed the same part differently. The message names the part.
 pub(crate) fn rebase_rows(base: &Manifest, ours: &Manifest, theirs: &Manifest, same: &SameRows) -> Result<Manifest> {
     let stores = pick("the tables referred to", &base.stores, &ours.stores, &theirs.stores)?.clone();
     let moved = Moved::of(base, ours, theirs)?;
     let mut rebased = Manifest {
         schema: moved.schema.clone(),
         preset: pick("the preset", &base.preset, &ours.preset, &theirs.preset)?.clone(),
-        cuts: *pick("the constants of cutting", &base.cuts, &ours.cuts, &theirs.cuts)?,
+        cuts: *pick("the cut limits", &base.cuts, &ours.cuts, &theirs.cuts)?,
         segments: segments([base, ours, theirs], &moved, same)?,
         attachments: map("attachment", &base.attachments, &ours.attachments, &theirs.attachments)?,
         properties: map("property", &base.properties, &ours.properties, &theirs.properties)?,
         tags: map("tag", &base.tags, &ours.tags, &theirs.tags)?,
-        // Only garbage collection changes these, and it is never put on top of another change.
+        // Only garbage collection changes these, and it never rebases.
         condemned: theirs.condemned.clone(),
         deleting: theirs.deleting.clone(),
         write_features: theirs.write_features.clone(),
@@ -63,7 +64,7 @@ fn conflict(what: impl std::fmt::Display) -> Error {
     Error::conflict(format!("another writer changed {what} as well; reload and retry"))
 }
 
-/// The one of both that changed it.
+/// Returns the value of the side that changed it.
 fn pick<'a, T: PartialEq>(what: &str, base: &T, ours: &'a T, theirs: &'a T) -> Result<&'a T> {
     if ours == base || ours == theirs {
         Ok(theirs)
@@ -91,21 +92,21 @@ fn map<V: PartialEq + Clone>(
     Ok(found)
 }
 
-/// The columns of both, and where each group of the result comes from.
+/// Columns of both sides, and the origin of each column group of the result.
 struct Moved {
     schema: Schema,
-    /// Ids from here on are those of new columns, and move by this much where they are ours.
+    /// First id of new columns, and the shift of our new columns' ids.
     shift: (u32, u32),
-    /// Numbers of the group in base, ours and theirs.
+    /// Positions of the group in base, ours and theirs.
     groups: Vec<[Option<usize>; 3]>,
-    /// Whether it has the same columns there: else what is stored of it there does not fit.
+    /// Whether the group has the same columns there. If not, its stored blocks there cannot be used.
     fits: Vec<[bool; 3]>,
 }
 
 impl Moved {
     fn of(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Self> {
         let [base, ours, theirs] = [&base.schema, &ours.schema, &theirs.schema];
-        // New columns of both have the same ids: those of ours move behind all others.
+        // Both sides gave their new columns the same ids, so ours move behind all others.
         let shift = theirs.next_id().saturating_sub(base.next_id());
         let shift = (base.next_id(), shift);
         let id_of = |id: ColumnId| shifted(id, shift);
@@ -172,7 +173,7 @@ fn renumbered(schema: &Schema, id_of: impl Fn(ColumnId) -> ColumnId) -> Result<S
     Schema::from_parts(columns, groups, index, sequence_by, order_by)
 }
 
-/// The rows of a segment, whatever its groups hold and wherever it stands.
+/// Whether two segments have the same rows, whatever their groups and positions.
 fn same_rows(one: &Segment, other: &Segment, same: &SameRows) -> bool {
     let rows = |segment: &Segment| {
         let index = segment.index.blake3;
@@ -181,13 +182,13 @@ fn same_rows(one: &Segment, other: &Segment, same: &SameRows) -> bool {
     one.rows == other.rows && rows(one) == rows(other)
 }
 
-/// The segments behind those of the base, if those still have their rows.
+/// Returns the segments after those of the base, if the base's segments still have the same rows.
 fn appended<'a>(base: &Manifest, now: &'a Manifest, same: &SameRows) -> Option<&'a [Segment]> {
     let (kept, appended) = now.segments.split_at_checked(base.segments.len())?;
     kept.iter().zip(&base.segments).all(|(now, before)| same_rows(now, before, same)).then_some(appended)
 }
 
-/// Whether all groups that are left of the base have the blocks that they had. `side`: 1 for ours, 2 for theirs.
+/// Whether all groups that remain from the base have unchanged blocks. `side`: 1 for ours, 2 for theirs.
 fn is_untouched(base: &Manifest, now: &Manifest, moved: &Moved, side: usize) -> bool {
     moved.groups.iter().filter_map(|numbers| numbers[0].zip(numbers[side])).all(|(before, after)| {
         let segments = base.segments.iter().zip(&now.segments);
@@ -205,7 +206,7 @@ fn segments([base, ours, theirs]: [&Manifest; 3], moved: &Moved, same: &SameRows
         placed.collect::<Result<Vec<_>>>()
     };
     match (appended(base, ours, same), appended(base, theirs, same)) {
-        // Rows of ours were deleted or cut into other segments: theirs may have appended, and no more.
+        // We deleted rows or moved segment boundaries. The other side may have appended rows, but changed nothing else.
         (None, Some(appended)) => match is_untouched(base, theirs, moved, 2) {
             true => Ok([of(&ours.segments, 1)?, of(appended, 2)?].concat()),
             false => Err(conflict("rows or column groups")),
@@ -224,17 +225,17 @@ fn segments([base, ours, theirs]: [&Manifest; 3], moved: &Moved, same: &SameRows
     }
 }
 
-/// The segment with its index and each group from whoever changed it.
+/// Merges a segment: takes its index and each group from the side that changed them.
 fn merged_segment([base, ours, theirs]: [Option<&Segment>; 3], moved: &Moved) -> Result<Segment> {
     let mine = ours.map(|segment| {
         let mut segment = segment.clone();
         segment.statistics.iter_mut().for_each(|column| column.column = shifted(column.column, moved.shift));
         segment
     });
-    // Both have the same rows, so only the names of index columns can differ.
+    // Both sides have the same rows, so only the names of index columns can differ.
     let is_theirs = mine.is_none() || base.zip(theirs).is_some_and(|(base, theirs)| base.index != theirs.index);
     let whole = if is_theirs { theirs.cloned() } else { mine };
-    let whole = whole.ok_or_else(|| Error::internal("a segment of nobody"))?;
+    let whole = whole.ok_or_else(|| Error::internal("a segment that neither side has"))?;
     let mut groups: Vec<GroupSegment> = Vec::new();
     for ((group, numbers), fits) in moved.schema.groups().iter().zip(&moved.groups).zip(&moved.fits) {
         let [before, mine, other] = [(base, numbers[0]), (ours, numbers[1]), (theirs, numbers[2])]
@@ -244,7 +245,7 @@ fn merged_segment([base, ours, theirs]: [Option<&Segment>; 3], moved: &Moved) ->
             (Some(_), Some(_)) => *pick(&what, &before, &mine, &other)?,
             _ => mine.filter(|_| fits[1]).or(other.filter(|_| fits[2])),
         };
-        // Rows that one writer appended have no values in a group that the other one added or made of other columns.
+        // Rows that one writer appended have no values in a group that the other writer added or gave other columns.
         let missing =
             || Error::conflict(format!("{what} has no values for rows appended meanwhile by another writer; reload and retry"));
         groups.push(found.ok_or_else(missing)?.clone());
@@ -273,7 +274,7 @@ mod tests {
         GroupSegment { layout: object(text), hashes: object(text), blocks: 1, runs: 1, stored_bytes: 8, columns }
     }
 
-    /// A segment of 10 rows; `text` names its index and its groups: `rows camera labels`.
+    /// A segment of 10 rows. `text` names its index and its groups: `rows camera labels`.
     fn segment(text: &str) -> Segment {
         let mut words = text.split_whitespace();
         let index = object(words.next().unwrap());
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn changes_of_different_things_are_put_on_top_of_each_other() {
         let base = two(&["r0 c0 l0", "r1 c1 l1"]);
-        // Labels replaced here; appended, camera patched and a property set there.
+        // Ours replaces the labels. Theirs appends rows, patches camera and sets a property.
         let ours = two(&["r0 c0 L0", "r1 c1 L1"]);
         let mut theirs = two(&["r0 c0 l0", "r1 C1 l1", "r2 c2 l2"]);
         theirs.properties.insert("unit".to_owned(), json!("m"));
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn rows_do_not_come_under_other_columns_than_they_were_written_for() {
-        // The labels are dropped and come back as another column; rows of the old one were appended meanwhile.
+        // The labels are dropped and added again as another column. Meanwhile rows with the old column were appended.
         let base = two(&["r0 c0 l0"]);
         let (without, kept) = base.schema.without(&["labels.x"]).unwrap();
         assert_eq!(kept, [0]);

@@ -1,4 +1,4 @@
-//! Which receipts make the table: pure rules over what arrived, in any order, any number of times.
+//! Decides which receipts make the table. Pure: receipts may arrive in any order and any number of times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,21 @@ use crate::{
     write::Receipt,
 };
 
-/// The receipts of partitions 0 to `partitions` of a session, by number.
+/// Returns the receipts of a session's partitions, in the order of their numbers. There must be one for each number below
+/// `partitions`.
 ///
 /// # Errors
-/// `Invalid` for a receipt of another session, a missing partition, or two different receipts for one; equal ones are one.
+/// - `Invalid`: a receipt belongs to another session, the receipt of a partition is missing, or a partition has two different
+///   receipts. Equal receipts count as one.
 pub fn in_order(session: Uuid, partitions: u32, receipts: impl IntoIterator<Item = Receipt>) -> Result<Vec<Receipt>> {
     in_order_without(session, partitions, &BTreeSet::new(), receipts)
 }
 
-/// As [`in_order`], but for partitions that were abandoned: their rows are left out.
+/// Returns the receipts as [`in_order`] does, without the partitions that were abandoned. The rows of these are left out.
 ///
 /// # Errors
-/// As [`in_order`]; `Invalid` for a receipt of an abandoned partition.
+/// - `Invalid`: a receipt belongs to another session or to an abandoned partition, the receipt of a partition is missing, or a
+///   partition has two different receipts.
 pub fn in_order_without(
     session: Uuid,
     partitions: u32,
@@ -38,7 +41,7 @@ pub fn in_order_without(
         let number = receipt.partition;
         if abandoned.contains(&number) {
             return Err(Error::invalid(format!(
-                "partition {number} was abandoned, and its receipt is here: decide for one of both"
+                "partition {number} was abandoned, but its receipt was passed too: abandon it or pass its receipt"
             )));
         }
         match by_number.get(&number) {
@@ -61,8 +64,8 @@ pub fn in_order_without(
     }
     let more = if missing.next().is_some() { " and more" } else { "" };
     Err(Error::invalid(format!(
-        "no receipt for partition {}{more} of {expected}: finished partitions left theirs in the store: the session's \
-         `receipts` (--found) finds them; `abandon` (--abandon NUMBER) leaves the rows of a partition out",
+        "no receipt for partition {}{more} of {expected}: the store keeps the receipts of finished partitions, and the \
+         session's `receipts` (--found) returns them; `abandon` (--abandon NUMBER) leaves out the rows of a partition",
         named.join(", ")
     )))
 }

@@ -1,4 +1,4 @@
-//! Least value, greatest value and nulls of the index columns of a segment (`format-spec/segment.md#statistics`).
+//! Minimum, maximum and number of nulls of the index columns of a segment (`format-spec/segment.md#statistics`).
 
 use arrow_array::{Array, ArrayRef, cast::AsArray, types};
 use arrow_schema::DataType;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{format::IndexStatistics, schema::ColumnId};
 
-/// Text longer than this is not kept.
+/// Maximum length of a text bound, in bytes. A longer bound is left out.
 const MAX_TEXT: usize = 64;
 
 /// Statistics of one column, collected batch by batch.
@@ -93,7 +93,7 @@ impl Collector {
         let json = |bound: Bound| match bound {
             Bound::Signed(value) => Some(value.into()),
             Bound::Unsigned(value) => Some(value.into()),
-            // JSON has no infinities: such a bound is not kept.
+            // JSON cannot represent infinities, so such a bound is left out.
             Bound::Float(value) => serde_json::Number::from_f64(value).map(Value::Number),
             Bound::Text(value) => (value.len() <= MAX_TEXT).then(|| value.into()),
         };

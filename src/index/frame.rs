@@ -1,4 +1,4 @@
-//! Index segments to a polars frame: read with arrow's Parquet, copied column by column.
+//! Converts index segments to a polars frame: reads with arrow's Parquet and copies column by column.
 
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
 use arrow_schema::DataType as Arrow;
@@ -11,13 +11,15 @@ use crate::{
     schema::{Column as TableColumn, ColumnType},
 };
 
-/// The frame of a table version of `expected` rows: the index columns that are `described`, without locators.
+/// Returns the frame of a table version of `expected` rows: the `described` index columns, without locators.
 ///
-/// Zoned timestamps keep their time zone, or are in UTC where polars does not know it. Seconds become milliseconds.
+/// Timestamps keep their time zone, or get UTC if polars does not know the zone. Seconds become milliseconds.
 ///
 /// # Errors
-/// Errors of `batches`; `Corrupt` for another number of rows; `Unsupported` for seconds that are no milliseconds; `Internal` where
-/// polars refuses a column.
+/// - `Corrupt`: the number of rows differs from `expected`.
+/// - `Unsupported`: a time in seconds does not fit into 64-bit milliseconds; a column has a type that frames lack.
+/// - `Internal`: polars refuses a column.
+/// - Errors of `batches`.
 pub fn frame(
     described: &[&TableColumn],
     expected: u64,
@@ -57,10 +59,10 @@ pub fn frame(
     DataFrame::new(height, all).map_err(internal)
 }
 
-/// The frame with a locator column more: these rows of the source of `tag`, −1 for none.
+/// Returns the frame with a locator column for source `tag`: one table row for each frame row, −1 for none.
 ///
 /// # Errors
-/// `Internal` where there are not as many rows as the frame has.
+/// - `Internal`: the number of rows differs from the frame's.
 pub fn with_locators(frame: &DataFrame, tag: u16, rows: impl Iterator<Item = i64>) -> Result<DataFrame> {
     let locator = |row: i64| u64::try_from(row).map_or(Locator::NONE, |row| Locator { tag, row }.to_i64());
     let locators = Column::new(locator_column(tag).into(), rows.map(locator).collect::<Vec<i64>>());
@@ -68,16 +70,16 @@ pub fn with_locators(frame: &DataFrame, tag: u16, rows: impl Iterator<Item = i64
     DataFrame::new(frame.height(), columns).map_err(internal)
 }
 
-/// The frame without its locator columns.
+/// Returns the frame without its locator columns.
 ///
 /// # Errors
-/// `Internal` where polars refuses.
+/// - `Internal`: polars refuses the columns.
 pub fn without_locators(frame: &DataFrame) -> Result<DataFrame> {
     let columns = frame.columns().iter().filter(|column| !is_locator(column.name())).cloned().collect();
     DataFrame::new(frame.height(), columns).map_err(internal)
 }
 
-/// The time zone of a frame for the one of an index column: the same, or UTC where polars does not know it.
+/// Returns the time zone in frames for the time zone of an index column: the same one, or UTC if polars does not know it.
 pub(crate) fn shown_zone(zone: Option<&str>) -> Option<TimeZone> {
     zone.map(|zone| TimeZone::opt_try_new(Some(zone)).ok().flatten().unwrap_or(TimeZone::UTC))
 }
@@ -114,7 +116,7 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
         types::Float64Type
     );
     let unit = |unit: &arrow_schema::TimeUnit| match unit {
-        // polars has no seconds: they are scaled below.
+        // polars has no seconds, so they are scaled below.
         arrow_schema::TimeUnit::Second | arrow_schema::TimeUnit::Millisecond => TimeUnit::Milliseconds,
         arrow_schema::TimeUnit::Microsecond => TimeUnit::Microseconds,
         arrow_schema::TimeUnit::Nanosecond => TimeUnit::Nanoseconds,
@@ -126,8 +128,8 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
         let scaled = |value: &i64| {
             value.checked_mul(scale).ok_or_else(|| {
                 Error::unsupported(format!(
-                    "index column `{name}`: {value} seconds are more milliseconds than 64 bits hold, in which frames have them; \
-                     load the other columns alone"
+                    "index column `{name}`: {value} seconds do not fit into 64-bit milliseconds, the unit in frames; \
+                     load only other columns"
                 ))
             })
         };
@@ -147,6 +149,6 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
             Ok(named(ticks(arrow)?.into_datetime(unit(arrow), shown_zone(zone.as_deref())).into_series()))
         }
         Arrow::Duration(arrow) => Ok(named(ticks(arrow)?.into_duration(unit(arrow)).into_series())),
-        other => Err(Error::unsupported(format!("index column `{name}`: {other} in a frame"))),
+        other => Err(Error::unsupported(format!("index column `{name}`: a frame cannot hold {other}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Frame rows to table rows, by their locators. Follows `format-spec/locator.md#layout`.
+//! Converts frame rows to table rows by their locators. Follows `format-spec/locator.md#layout`.
 
 use polars::prelude::*;
 
@@ -7,23 +7,24 @@ use crate::{
     format::Locator,
 };
 
-/// What a locator column holds for a row without a partner.
+/// Value of a locator column in a row without a partner.
 pub const NO_PARTNER: i64 = -1;
 
-/// The name of the locator column of a source.
+/// Returns the name of a source's locator column.
 pub fn locator_column(tag: u16) -> String {
     format!("_row_{tag:04x}")
 }
 
-/// Whether a column is one of locators.
+/// Whether a column has the name of a locator column.
 pub fn is_locator(name: &str) -> bool {
     name.strip_prefix("_row_").is_some_and(|tag| tag.len() == 4 && tag.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-/// The table row of every frame row; where `partial`, −1 for rows without a partner (−1 or null).
+/// Returns the table row of every frame row. If `partial`, rows without a partner (−1 or null) are allowed and give −1.
 ///
 /// # Errors
-/// `Invalid` where the locator column is missing, of another type, null, or points to another table version or past its rows.
+/// - `Invalid`: the locator column is missing, has another type, or holds a null; a locator belongs to another table version or
+///   lies beyond the table's rows; a row has no partner and `partial` is false.
 pub fn locate(frame: &DataFrame, tag: u16, rows: u64, partial: bool) -> Result<Vec<i64>> {
     let name = locator_column(tag);
     let column = frame.column(&name).map_err(|_| {
@@ -56,10 +57,11 @@ pub fn locate(frame: &DataFrame, tag: u16, rows: u64, partial: bool) -> Result<V
     Ok(out)
 }
 
-/// The frame with the locators of `tag` under another tag, so that two sources of one tag can stand in one frame.
+/// Returns the frame with the locators of `tag` moved to tag `to`, so that two sources with one tag fit into one frame.
 ///
 /// # Errors
-/// `Internal` where polars refuses.
+/// - `Invalid`: the locator column holds locators of another source.
+/// - `Internal`: polars refuses the column.
 pub fn retag(frame: &DataFrame, tag: u16, to: u16) -> Result<DataFrame> {
     let name = locator_column(tag);
     let failed = |error: PolarsError| Error::internal(format!("locator column `{name}`: {error}"));

@@ -8,7 +8,7 @@ use crate::{
     read::{Pick, TimeSpan, Times},
 };
 
-/// How two indexes become one.
+/// How to merge two indexes.
 ///
 /// ```
 /// use tetrys::{Merge, Pick};
@@ -27,7 +27,7 @@ pub struct Merge {
     suffix: String,
 }
 
-/// The choice among several right rows with equal keys (and equal times, in a merge by time).
+/// Choice among several right rows with equal keys (and equal times, in a merge by time).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Several {
     Refused,
@@ -37,90 +37,89 @@ enum Several {
 }
 
 impl Merge {
-    /// Rows with equal values in these columns belong together; null equals nothing. Rows without a partner are left out.
+    /// Merges rows with equal values in these columns. Null equals nothing. Rows without a partner are left out.
     pub fn on<N: Into<String>>(keys: impl IntoIterator<Item = N>) -> Self {
         let on = keys.into_iter().map(Into::into).map(|key: String| (key.clone(), key)).collect();
         Self { on, as_of: None, tolerance: None, keep_left: false, several: Several::Refused, suffix: "_right".to_owned() }
     }
 
-    /// As [`Merge::on`], where a key has another name on the right: pairs of left and right.
+    /// Merges like [`Merge::on`], for keys with different names on both sides: pairs of left and right name.
     pub fn on_pairs<L: Into<String>, R: Into<String>>(keys: impl IntoIterator<Item = (L, R)>) -> Self {
         let on = keys.into_iter().map(|(left, right)| (left.into(), right.into())).collect();
         Self { on, ..Self::on(Vec::<String>::new()) }
     }
 
-    /// Of the right rows with equal keys, the one whose time is nearest, the last before or the first after that of the left row.
-    /// Of an earlier and a later row that are equally near, the earlier one. Several right rows with equal keys and the same time
-    /// are an error, unless [`Merge::first`] or [`Merge::last`] says which of them counts.
+    /// Also merges by time. Among the right rows with equal keys, `pick` chooses the nearest one, the last one before or the
+    /// first one after the left row's time. If an earlier and a later row are equally near, the earlier one wins. Several right
+    /// rows with equal keys and equal times are an error, unless [`Merge::first`] or [`Merge::last`] chooses one of them.
     pub fn as_of(mut self, time: impl Into<String>, pick: Pick) -> Self {
         let time = time.into();
         self.as_of = Some((time.clone(), time, pick));
         self
     }
 
-    /// As [`Merge::as_of`], where the time has another name on the right.
+    /// Merges by time like [`Merge::as_of`], for time columns with different names on both sides.
     pub fn as_of_pair(mut self, left: impl Into<String>, right: impl Into<String>, pick: Pick) -> Self {
         self.as_of = Some((left.into(), right.into(), pick));
         self
     }
 
-    /// Takes no row whose time is further away: `50ms`, or a number in units of the time column. Integers have the unit that the
-    /// property `unit` of their column says.
+    /// Maximum distance in time of a partner: `50ms`, or a number in units of the time column. The property `unit` of an integer
+    /// column gives its unit.
     ///
     /// # Errors
-    /// `Invalid` for what is no span of time.
+    /// - `Invalid`: the text is not a time span.
     pub fn tolerance(mut self, tolerance: impl AsRef<str>) -> Result<Self> {
         self.tolerance = Some((tolerance.as_ref().parse()?, tolerance.as_ref().to_owned()));
         Ok(self)
     }
 
-    /// Keeps the rows of the left frame that have no partner: their right columns are null, and missing in the mask.
+    /// Keeps left rows without a partner. Their right columns are null, and are marked as missing in the mask.
     pub fn left(mut self) -> Self {
         self.keep_left = true;
         self
     }
 
-    /// Keeps the rows with a partner only; the default.
+    /// Keeps only rows with a partner. This is the default.
     pub fn inner(mut self) -> Self {
         self.keep_left = false;
         self
     }
 
-    /// Where several right rows have the same keys (and the same time, in a merge by time), takes the first of them in the order
-    /// of the right frame; otherwise they are an error.
+    /// Takes the first of several right rows with equal keys (and equal times, in a merge by time), in the order of the right
+    /// frame. Without this choice such rows are an error.
     pub fn first(mut self) -> Self {
         self.several = Several::First;
         self
     }
 
-    /// As [`Merge::first`], the last of them.
+    /// Takes the last of several right rows with equal keys (and equal times, in a merge by time). See [`Merge::first`].
     pub fn last(mut self) -> Self {
         self.several = Several::Last;
         self
     }
 
-    /// Where several right rows have the same keys, makes a list of them: each column of the right table gives a list, of the
-    /// values at all of these rows in the order of the table, and its index columns become lists in the frame.
+    /// Makes a list of several right rows with equal keys. Each column of the right table becomes a list of its values at these
+    /// rows, in table order. Its index columns become lists in the frame.
     ///
-    /// The right index must be of one table, with each of its rows at most once.
+    /// The right index must belong to one table and have each row at most once.
     pub fn group_to_list(mut self) -> Self {
         self.several = Several::Lists;
         self
     }
 
-    /// What is put behind the names of right columns that are there on the left too, be it in the index or in a column group;
-    /// `_right` by default.
+    /// Suffix for right columns whose names exist on the left, in the index or in a column group. The default is `_right`.
     pub fn suffix(mut self, suffix: impl Into<String>) -> Self {
         self.suffix = suffix.into();
         self
     }
 
-    /// Whether rows without a partner stay.
+    /// Whether left rows without a partner stay.
     pub(crate) fn keeps_left(&self) -> bool {
         self.keep_left
     }
 
-    /// The name that a right column gets where `taken` says that the merged index has it already.
+    /// Returns the name of a right column in the merged index. `taken` says whether the merged index already has a name.
     pub(crate) fn renamed(&self, name: &str, taken: impl Fn(&str) -> bool) -> String {
         let mut renamed = name.to_owned();
         while taken(&renamed) {
@@ -129,25 +128,25 @@ impl Merge {
         renamed
     }
 
-    /// The left keys, the time of a merge by time among them.
+    /// Returns the left keys, including the time of a merge by time.
     pub(crate) fn left_keys(&self) -> impl Iterator<Item = &str> {
         let time = self.as_of.iter().map(|(left, ..)| left.as_str());
         self.on.iter().map(|(left, _)| left.as_str()).chain(time)
     }
 
-    /// The keys of the right frame whose rows become lists, if they do.
+    /// Returns the right keys if the right rows become lists, else `None`.
     ///
     /// # Errors
-    /// `Invalid` for a merge by time, which has one partner for each row.
+    /// - `Invalid`: lists are combined with a merge by time, or there is no key.
     pub(crate) fn list_keys(&self) -> Result<Option<Vec<&str>>> {
         let lists = self.several == Several::Lists;
         if lists && (self.as_of.is_some() || self.on.is_empty()) {
-            return Err(Error::invalid("merge: lists of rows are made by keys alone: leave the time out"));
+            return Err(Error::invalid("merge: lists of rows need keys and no time: leave out `as_of`"));
         }
         Ok(lists.then(|| self.on.iter().map(|(_, right)| right.as_str()).collect()))
     }
 
-    /// The times of a merge by time: their names on the left and on the right.
+    /// Returns the time columns of a merge by time: left name and right name.
     pub(crate) fn times(&self) -> Option<(&str, &str)> {
         self.as_of.as_ref().map(|(left, right, _)| (left.as_str(), right.as_str()))
     }
@@ -157,12 +156,13 @@ impl Merge {
         self.on.iter().any(|(_, right)| right == name)
     }
 
-    /// For each row of `left` the number of its partner in `right`, or `None`. `unit` is the length of one unit of integer times,
-    /// in nanoseconds, where it is known.
+    /// Returns for each row of `left` the number of its partner in `right`, or `None`. `unit` is the unit of integer times in
+    /// nanoseconds, if known.
     ///
     /// # Errors
-    /// `NotFound` for a key that is not there, `Invalid` for keys of different types and, without [`Merge::first`] and
-    /// [`Merge::last`], for equal keys on the right.
+    /// - `NotFound`: a key column does not exist.
+    /// - `Invalid`: the keys have different types; there is no key; a time column holds no times; the tolerance is negative;
+    ///   several right rows have equal keys, and neither [`Merge::first`] nor [`Merge::last`] chooses one.
     pub(crate) fn partners(&self, left: &DataFrame, right: &DataFrame, unit: Option<i64>) -> Result<Vec<Option<IdxSize>>> {
         for (left_key, right_key) in &self.on {
             same_type(left, left_key, right, right_key)?;
@@ -225,7 +225,7 @@ impl Merge {
                 (groups.left, groups.right)
             }
         };
-        // Right rows that have a time, sorted by group and time.
+        // Right rows with a time, sorted by group and time.
         let mut order: Vec<(u32, i64, IdxSize)> = Vec::with_capacity(right.height());
         for (row, (group, time)) in right_groups.iter().zip(&right_times).enumerate() {
             if let (Some(group), Some(time)) = (group, time) {
@@ -238,7 +238,7 @@ impl Merge {
         let same = |a: &(u32, i64, IdxSize), b: &(u32, i64, IdxSize)| (a.0, a.1) == (b.0, b.1);
         match self.several {
             Several::First => order.dedup_by(|next, kept| same(next, kept)),
-            // Of equal entries `dedup_by` keeps the first, which takes over the row of the last.
+            // `dedup_by` keeps the first of equal entries, so copy the last row into it.
             Several::Last => order.dedup_by(|next, kept| {
                 let equal = same(next, kept);
                 if equal {
@@ -276,15 +276,15 @@ impl Merge {
         Ok(left_groups.iter().zip(&left_times).map(partner).collect())
     }
 
-    /// Numbers the distinct keys of the right frame; gives the key number of each row of both frames, and the first right row of
-    /// each key.
+    /// Numbers the distinct keys of the right frame. Returns the key number of each row of both frames, and the first right row
+    /// of each key.
     fn groups(&self, left: &DataFrame, right: &DataFrame) -> Result<(Groups, Vec<IdxSize>)> {
         const ROW: &str = "__row";
         const GROUP: &str = "__group";
         let keys = |frame: &DataFrame, name: fn(&(String, String)) -> &str| -> Result<DataFrame> {
             let columns = self.on.iter().enumerate().map(|(place, pair)| {
                 let column = frame.column(name(pair)).map_err(internal)?;
-                // Times in different zones are equal if they are the same instant, so the stored integers are compared.
+                // Compare the stored integers, because times in different zones are equal if they are the same instant.
                 let column = match column.dtype() {
                     DataType::Datetime(..) => column.to_physical_repr(),
                     _ => column.clone(),
@@ -330,7 +330,7 @@ impl Merge {
     }
 }
 
-/// The key number of each row; `None` where a key is null or does not occur on the right.
+/// Key number of each row; `None` if a key is null or does not occur on the right.
 struct Groups {
     left: Vec<Option<u32>>,
     right: Vec<Option<u32>>,
@@ -360,7 +360,7 @@ fn same_type(left: &DataFrame, left_key: &str, right: &DataFrame, right_key: &st
     }
 }
 
-/// The values of a time column as integers, and the nanoseconds of one of its units.
+/// Returns the values of a time column as integers, and the length of its unit in nanoseconds if the type has one.
 fn ticks(frame: &DataFrame, name: &str) -> Result<(Vec<Option<i64>>, Option<i64>)> {
     let series = frame.column(name).map_err(internal)?.as_materialized_series();
     let of_unit = |unit: &TimeUnit| match unit {
@@ -375,6 +375,6 @@ fn ticks(frame: &DataFrame, name: &str) -> Result<(Vec<Option<i64>>, Option<i64>
         ty => return Err(Error::invalid(format!("merge: column `{name}` is {ty}: it has no times"))),
     };
     let physical = series.to_physical_repr().strict_cast(&DataType::Int64);
-    let physical = physical.map_err(|error| Error::invalid(format!("merge: column `{name}` as times: {error}")))?;
+    let physical = physical.map_err(|error| Error::invalid(format!("merge: cannot read column `{name}` as times: {error}")))?;
     Ok((physical.i64().map_err(internal)?.iter().collect(), per_tick))
 }

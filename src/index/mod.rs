@@ -1,4 +1,4 @@
-//! The index as a polars frame: the only floor below `table/` that names polars.
+//! The index as a polars frame. Below `table/` only this folder uses polars.
 
 mod aside;
 mod frame;

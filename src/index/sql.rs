@@ -1,7 +1,7 @@
-//! SQL over a frame: a query that asks and changes nothing, or an expression over its columns.
+//! SQL over a frame: read-only queries, and expressions over the frame's columns.
 //!
-//! What a user gives as a condition is parsed as one expression before anything is done with it: no query, no second statement
-//! and no comment hides in it. polars reads a column name `*` or `^..$` as a pattern, so such columns have other names meanwhile.
+//! A condition of the user is parsed as exactly one expression first, so that it cannot contain a query, a second statement or a
+//! comment. polars takes the column names `*` and `^..$` for patterns, so such columns are renamed temporarily.
 
 use std::{
     ops::ControlFlow,
@@ -22,10 +22,11 @@ use sqlparser::{
 use super::{aside::aside, frame::internal};
 use crate::error::{Error, Result};
 
-/// What a SQL query over the frame, its table `t`, gives.
+/// Runs a SQL query over the frame, which is table `t`. Returns the result.
 ///
 /// # Errors
-/// `Invalid` for anything but one SELECT (a WITH may stand before it), and where polars refuses it.
+/// - `Invalid`: the text is not exactly one read-only query that begins with SELECT or WITH, or polars refuses it.
+/// - `Unsupported`: polars panics.
 pub(crate) fn query(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
     let mut statement = question(sql)?;
     let plain = Plain::of(frame)?;
@@ -39,26 +40,28 @@ pub(crate) fn query(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
     plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{sql}`")))?)
 }
 
-/// The rows for which a condition is true: `agents_count > 100`, what stands behind WHERE.
+/// Returns the rows for which a condition is true. A condition is what follows WHERE, such as `agents_count > 100`.
 ///
 /// # Errors
-/// `Invalid` for what is not one expression over the columns, or no condition.
+/// - `Invalid`: the text is not exactly one expression over the columns, or is not a condition.
+/// - `Unsupported`: polars panics.
 pub(crate) fn filtered(frame: &DataFrame, condition: &str) -> Result<DataFrame> {
     let plain = Plain::of(frame)?;
     let text = format!("SELECT * FROM t WHERE ({})", plain.expression(condition)?);
     plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{condition}`")))?)
 }
 
-/// The frame with more columns: names, and expressions over the columns that were there.
+/// Returns the frame with computed columns. Each has a name and an expression over the existing columns.
 ///
 /// # Errors
-/// `Invalid` for what is not one expression over the columns, and for a name that is there.
+/// - `Invalid`: a text is not exactly one expression over the columns, or a name exists already.
+/// - `Unsupported`: polars panics.
 pub(crate) fn with_columns(frame: &DataFrame, computed: &[(&str, &str)]) -> Result<DataFrame> {
     let mut plain = Plain::of(frame)?;
     let mut columns = String::new();
     for (name, sql) in computed {
         if frame.column(name).is_ok() || plain.renamed.iter().any(|(_, held)| held == name) {
-            return Err(Error::invalid(format!("column `{name}` is there already: give the computed one another name")));
+            return Err(Error::invalid(format!("column `{name}` exists already: choose another name for the computed column")));
         }
         let text = plain.expression(sql)?;
         let alias = free_name(frame, plain.renamed.len());
@@ -70,10 +73,10 @@ pub(crate) fn with_columns(frame: &DataFrame, computed: &[(&str, &str)]) -> Resu
     plain.named(found.map_err(|error| error.at(format!("`{}`", all.join("`, `"))))?)
 }
 
-/// A frame whose columns polars takes by their names.
+/// A frame without column names that polars takes for patterns.
 struct Plain {
     frame: DataFrame,
-    /// The name of a column here, and its own.
+    /// The name of a column here, and its original name.
     renamed: Vec<(String, String)>,
 }
 
@@ -95,7 +98,7 @@ impl Plain {
         Ok(Self { frame: DataFrame::new(frame.height(), columns).map_err(internal)?, renamed })
     }
 
-    /// The text of an expression, over the columns under the names that they have here.
+    /// Returns the text of an expression with the column names of this frame.
     fn expression(&self, sql: &str) -> Result<String> {
         let mut expression = expression(sql)?;
         if self.renamed.is_empty() {
@@ -105,7 +108,7 @@ impl Plain {
         Ok(expression.to_string())
     }
 
-    /// The frame with the columns under their own names.
+    /// Returns the frame with the original column names.
     fn named(&self, frame: DataFrame) -> Result<DataFrame> {
         let own = |column: &Column| self.renamed.iter().find(|(plain, _)| plain == column.name().as_str());
         let named = |column: &Column| match own(column) {
@@ -135,7 +138,7 @@ impl VisitorMut for &Plain {
     }
 }
 
-/// Whether polars takes a column of this name for a pattern of names.
+/// Whether polars takes a column name for a pattern.
 pub(crate) fn is_pattern(name: &str) -> bool {
     name == "*" || (name.starts_with('^') && name.ends_with('$'))
 }
@@ -156,13 +159,13 @@ fn run(frame: DataFrame, sql: &str) -> Result<DataFrame> {
             context.execute(sql).and_then(LazyFrame::collect)
         })
     };
-    // Over some queries polars panics; nothing is half done then.
-    let answer = catch_unwind(AssertUnwindSafe(answer)).map_err(|_| Error::unsupported("polars gave up over it"))?;
+    // polars panics on some queries. A query changes nothing, so it is safe to go on.
+    let answer = catch_unwind(AssertUnwindSafe(answer)).map_err(|_| Error::unsupported("polars panicked on this SQL"))?;
     answer.map_err(|error| Error::invalid(error.to_string()))
 }
 
 fn parser(sql: &str) -> Result<Parser<'static>> {
-    // As polars parses it.
+    // Same options as in polars.
     let options = ParserOptions { trailing_commas: true, ..ParserOptions::default() };
     Parser::new(&GenericDialect {}).with_options(options).try_with_sql(sql).map_err(|error| malformed(sql, &error))
 }
@@ -171,9 +174,9 @@ fn malformed(sql: &str, error: &dyn std::fmt::Display) -> Error {
     Error::invalid(format!("`{sql}`: {error}"))
 }
 
-/// The one statement of a text, which asks and changes nothing.
+/// Parses the text as one read-only statement.
 fn question(sql: &str) -> Result<Statement> {
-    let refused = || malformed(sql, &"expected one query that begins with SELECT or WITH: SQL here asks, and changes nothing");
+    let refused = || malformed(sql, &"expected one read-only query that begins with SELECT or WITH");
     let statements = parser(sql)?.parse_statements().map_err(|error| malformed(sql, &error))?;
     let [statement] = <[Statement; 1]>::try_from(statements).map_err(|_| refused())?;
     match &statement {
@@ -182,7 +185,7 @@ fn question(sql: &str) -> Result<Statement> {
     }
 }
 
-/// The one expression of a text, which has no query in it.
+/// Parses the text as one expression without a query in it.
 fn expression(sql: &str) -> Result<Expr> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().map_err(|error| malformed(sql, &error))?;
     let comment = |token: &Token| {
@@ -195,7 +198,7 @@ fn expression(sql: &str) -> Result<Expr> {
     let expression = parser.parse_expr().map_err(|error| malformed(sql, &error))?;
     match parser.peek_token().token {
         Token::EOF => {}
-        other => return Err(malformed(sql, &format!("expected one expression over index columns, found `{other}` behind it"))),
+        other => return Err(malformed(sql, &format!("expected one expression over index columns, found `{other}` after it"))),
     }
     match Visit::visit(&expression, &mut NoQuery) {
         ControlFlow::Continue(()) => Ok(expression),
@@ -203,7 +206,7 @@ fn expression(sql: &str) -> Result<Expr> {
     }
 }
 
-/// Stops at a query.
+/// Stops at any query.
 struct NoQuery;
 
 impl Visitor for NoQuery {
@@ -214,7 +217,7 @@ impl Visitor for NoQuery {
     }
 }
 
-/// Stops at a query, however deep, that does anything but ask.
+/// Stops at any query, at any depth, that is not read-only.
 struct Questions;
 
 impl Visitor for Questions {

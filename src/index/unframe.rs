@@ -1,4 +1,4 @@
-//! A polars frame to index columns: what a frame holds as the Arrow columns that an index segment stores.
+//! Converts columns of a polars frame to the Arrow columns that an index segment stores.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::{
     schema::{ColumnType, Primitive, TimeUnit as Unit},
 };
 
-/// The type that a column of a frame has in an index.
+/// Returns the index column type for a column of a frame.
 ///
 /// # Errors
-/// `Invalid` for a type that an index cannot hold, with what to do.
+/// - `Invalid`: an index cannot hold the type. The message says what to do.
 pub fn column_type(column: &Column) -> Result<ColumnType> {
     let unit = |unit: &TimeUnit| match unit {
         TimeUnit::Milliseconds => Unit::Millisecond,
@@ -49,11 +49,11 @@ pub fn column_type(column: &Column) -> Result<ColumnType> {
     }
 }
 
-/// A column of a frame as the Arrow array of an index column of type `ty`, which [`column_type`] gave, or a timestamp of the same
-/// unit in another zone.
+/// Converts a column of a frame to the Arrow array of an index column of type `ty`. `ty` is the result of [`column_type`], or a
+/// timestamp of the same unit in another time zone.
 ///
 /// # Errors
-/// `Internal` where the column is of another type.
+/// - `Internal`: the column has another type.
 pub fn unframed(column: &Column, ty: &ColumnType) -> Result<ArrayRef> {
     let series = column.as_materialized_series();
     macro_rules! numbers {

@@ -1,7 +1,9 @@
-//! Arrow types that the format has no column type for: what they become, and what says it, so that an export gives them back.
+//! Arrow types that have no column type of their own. Defines the column type that their values are stored as, and the properties
+//! from which an export restores the Arrow type.
 //!
-//! A column says what its values were in its property `arrow`: `null`, `time[ms]`, `date64`, `decimal128` (with `precision` and
-//! `scale`), `fixed_size_binary[16]`. Both ways are exact, or an error. Types stand at the bottom of lists.
+//! The property `arrow` of a column names the original type: `null`, `time[ms]`, `date64`, `decimal128` (with `precision` and
+//! `scale`), `fixed_size_binary[16]`. Both conversions are exact or return an error. For lists, the property names the type of
+//! the innermost items.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -25,30 +27,30 @@ use crate::{
     schema::{Column, ColumnType, Primitive, TimeUnit},
 };
 
-/// The property of a column that says what its values were.
+/// Column property with the original Arrow type.
 pub(super) const ARROW: &str = "arrow";
-/// The properties of a column of decimals.
+/// Column property: digits of a decimal.
 pub(super) const PRECISION: &str = "precision";
-/// Digits after the point.
+/// Column property: digits of a decimal after the point.
 pub(super) const SCALE: &str = "scale";
 
 /// An Arrow type without a column type of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Foreign {
-    /// Nothing but nulls: `bool`.
+    /// Only nulls, stored as `bool`.
     Null,
-    /// Time since midnight: a duration.
+    /// Time since midnight, stored as a duration.
     Time(TimeUnit),
-    /// Milliseconds since 1970: a timestamp without zone.
+    /// Milliseconds since 1970, stored as a timestamp without zone.
     Date64,
-    /// Exact numbers: text.
+    /// Exact decimal numbers, stored as text.
     Decimal { bits: u16, precision: u8, scale: i8 },
-    /// Bytes, as many in every row: `binary`.
+    /// Bytes of one length in every row, stored as `binary`.
     Bytes(i32),
 }
 
 impl Foreign {
-    /// Such a type, and the column type that its values take.
+    /// Returns the foreign type for an Arrow type, and the column type of its values.
     pub(super) fn of(ty: &DataType) -> Option<(Self, ColumnType)> {
         let unit = |unit: &ArrowUnit| match unit {
             ArrowUnit::Second => TimeUnit::Second,
@@ -70,7 +72,7 @@ impl Foreign {
         })
     }
 
-    /// The properties of a column that describe it.
+    /// Returns the column properties that describe the type.
     pub(super) fn properties(self) -> Vec<(&'static str, Value)> {
         let named = |name: String| (ARROW, Value::from(name));
         match self {
@@ -84,7 +86,7 @@ impl Foreign {
         }
     }
 
-    /// The type of the values before they were stored, from the properties of the column.
+    /// Parses the original type from the properties of a column.
     pub(super) fn said(properties: &BTreeMap<String, Value>) -> Option<Self> {
         let name = properties.get(ARROW)?.as_str()?;
         let number = |key: &str| properties.get(key)?.as_i64();
@@ -108,8 +110,8 @@ impl Foreign {
         })
     }
 
-    /// The type of the values before they were stored, from the properties of the column. Users can set properties, so it is `None`
-    /// where values of the column's type cannot have been that.
+    /// Returns the original type of a column from its properties. Users can set properties, so the result is `None` if values of
+    /// the column's type cannot come from the named type.
     pub(super) fn of_column(ty: &ColumnType, properties: &BTreeMap<String, Value>) -> Option<Self> {
         let foreign = Self::said(properties)?;
         let (_, own) = Self::of(&foreign.arrow())?;
@@ -128,7 +130,7 @@ impl Foreign {
         (1..=most).contains(&precision) && scale <= precision.cast_signed()
     }
 
-    /// The Arrow type.
+    /// Returns the Arrow type.
     pub(super) fn arrow(self) -> DataType {
         match self {
             Self::Null => DataType::Null,
@@ -145,10 +147,7 @@ impl Foreign {
         }
     }
 
-    /// The values of such a type in the form of their column type.
-    ///
-    /// # Errors
-    /// `Invalid` where the array does not add up.
+    /// Converts values of a foreign type to the stored column type. Returns `None` for any other type.
     pub(super) fn taken(array: &ArrayRef) -> Option<ArrayRef> {
         Some(match array.data_type() {
             DataType::Null => Arc::new(BooleanArray::new_null(array.len())),
@@ -166,7 +165,7 @@ impl Foreign {
         })
     }
 
-    /// The type of a column in whose lists, or in which itself, stand values of this type.
+    /// Returns the Arrow type of an exported column: `plain` with its innermost items replaced by this type.
     pub(super) fn given_type(self, plain: &DataType) -> DataType {
         match plain {
             DataType::LargeList(item) => {
@@ -176,10 +175,10 @@ impl Foreign {
         }
     }
 
-    /// Values that a column holds, as what they were.
+    /// Converts stored values back to the original Arrow type.
     ///
     /// # Errors
-    /// `Invalid` for a value that is none of this type: it was changed since.
+    /// - `Invalid`: a value does not fit the original type, because it was changed after the import.
     pub(super) fn given(self, array: &ArrayRef) -> Result<ArrayRef> {
         if let Some(list) = array.as_list_opt::<i64>() {
             let items = self.given(list.values())?;
@@ -250,7 +249,7 @@ impl Foreign {
     }
 }
 
-/// The items of a list.
+/// Returns the item type of a list.
 pub(super) fn unlisted(ty: &ColumnType) -> Option<ColumnType> {
     match ty {
         ColumnType::List(item) => Some((**item).clone()),
@@ -263,10 +262,10 @@ pub(super) fn unlisted(ty: &ColumnType) -> Option<ColumnType> {
     }
 }
 
-/// Values that join those of the column `here` were the same Arrow type before; nulls alone join any.
+/// Checks that new values for the column `here` come from the same Arrow type as its old values. A column of nulls fits any type.
 ///
 /// # Errors
-/// `Invalid`, naming both types: no export could give the column back.
+/// - `Invalid`: the types differ, so that no export could restore the column. The message names both types.
 pub(super) fn check_same(here: &Column, ty: &ColumnType, properties: &BTreeMap<String, Value>) -> Result<()> {
     let (own, new) = (Foreign::of_column(&here.ty, &here.properties), Foreign::of_column(ty, properties));
     if own == new || new == Some(Foreign::Null) {
@@ -274,7 +273,7 @@ pub(super) fn check_same(here: &Column, ty: &ColumnType, properties: &BTreeMap<S
     }
     let named = |foreign: Option<Foreign>, ty: &ColumnType| foreign.map_or(ty.to_string(), |foreign| foreign.arrow().to_string());
     Err(Error::invalid(format!(
-        "column `{}`: the rows have values of {}, those of the table's column were {}; write the frame with that type",
+        "column `{}`: the rows have type {}, the table's column had type {}; convert the rows to that type",
         here.name,
         named(new, ty),
         named(own, &here.ty)
@@ -306,13 +305,14 @@ fn decimals<T: DecimalType>(array: &ArrayRef) -> ArrayRef {
     )
 }
 
-/// `-1.50` of scale 2 is -150; nothing for another number of digits behind the point.
+/// Parses a decimal without its point: `-1.50` with scale 2 is -150. Returns `None` if the number of digits after the point
+/// differs from the scale.
 fn unscaled(text: &str, scale: i8) -> Option<i256> {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let digits = match usize::try_from(scale) {
         Ok(scale) if fraction.len() == scale => format!("{sign}{whole}{fraction}"),
-        // Of a negative scale the zeros at the end are not stored.
+        // With a negative scale, the trailing zeros are not stored.
         Err(_) if fraction.is_empty() => {
             let zeros = "0".repeat(scale.unsigned_abs().into());
             match whole.strip_suffix(&zeros) {

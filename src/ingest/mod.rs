@@ -1,5 +1,5 @@
-//! Other formats become tables here, one folder per format: each reads its source as Arrow batches with a schema and table
-//! properties. What came as L5 data is also written back from them, and any table as Parquet or Arrow.
+//! Imports other formats into tables, with one folder per format. Each reads its source as Arrow batches with a schema and table
+//! properties. Also exports: any table as Parquet or Arrow, and tables made from L5 data as L5 data.
 
 pub mod export;
 mod foreign;

@@ -1,8 +1,10 @@
-//! Structs, lists of structs and maps: what their columns say of them, and how an export puts the columns together again.
+//! Structs, lists of structs and maps: how the properties of their columns describe them, and how an export assembles the columns
+//! again.
 //!
-//! A column's property `nested` lists what stands around it, outermost first, and which of its parts the column is in:
-//! `[["agents","list",2],["size","struct",0]]` for `agents.size.length`. The columns of a list of structs, and of a map, are parallel lists. Arrow tells a null struct from a
-//! struct of nulls, columns do not: where all fields are null, a struct is null.
+//! The property `nested` of a column lists its enclosing types, the outermost first, with the position of the column inside each:
+//! `[["agents","list",2],["size","struct",0]]` for `agents.size.length`. The columns of a list of structs, and of a map, are
+//! parallel lists. Arrow distinguishes a null struct from a struct of nulls; columns do not. On export, a struct is null if all
+//! its fields are null.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,20 +15,20 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 
-/// The property of a column that says what stands around it.
+/// Column property with the enclosing types.
 pub(super) const NESTED: &str = "nested";
-/// The metadata of an Arrow field that says the column type which it had in a table.
+/// Metadata of an Arrow field with its column type in the table.
 pub(super) const TYPE: &str = "tetrys.type";
-/// The metadata of an Arrow field that lists its other metadata that are JSON, where they are properties of a column: the rest
-/// is text.
+/// Metadata of an Arrow field that lists the keys of its JSON metadata. All other metadata that come from column properties are
+/// text.
 pub(super) const JSON: &str = "tetrys.json";
 
-/// Something around a column.
+/// A type that encloses a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Within {
     pub(super) name: String,
     pub(super) kind: Kind,
-    /// The number of the part that the column is in.
+    /// Position of the part that contains the column.
     pub(super) place: usize,
 }
 
@@ -41,21 +43,21 @@ pub(super) enum Kind {
     Struct,
     /// A list of structs.
     List,
-    /// Its columns are `key` and `value`.
+    /// A map. Its columns are `key` and `value`.
     Map,
 }
 
 const KINDS: [(Kind, &str); 3] = [(Kind::Struct, "struct"), (Kind::List, "list"), (Kind::Map, "map")];
 
-/// The property of a column that stands within all this; none for one that stands alone.
+/// Returns the column property for these enclosing types, or `None` if there are none.
 pub(super) fn said(within: &[Within]) -> Option<(String, Value)> {
     let name = |kind: Kind| KINDS.iter().find(|(other, _)| *other == kind).map(|(_, name)| *name);
     let said: Vec<Value> = within.iter().map(|within| json!([within.name, name(within.kind), within.place])).collect();
     (!said.is_empty()).then(|| (NESTED.to_owned(), said.into()))
 }
 
-/// The struct around the column `name`, and its name inside; `None` where the column was renamed since, or its properties name
-/// no struct.
+/// Returns the types that enclose the column `name`, and its name inside. Returns `None` if the column was renamed or has no
+/// valid property.
 pub(super) fn around(name: &str, properties: &BTreeMap<String, Value>) -> Option<(Vec<Within>, String)> {
     let mut rest = name;
     let mut around = Vec::new();
@@ -69,30 +71,30 @@ pub(super) fn around(name: &str, properties: &BTreeMap<String, Value>) -> Option
     Some((around, rest.to_owned()))
 }
 
-/// A column to be put among others.
+/// A column to assemble.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     pub(super) around: Vec<Within>,
-    /// What it is without the lists that stand around it.
+    /// Its field without the enclosing lists.
     pub(super) field: FieldRef,
 }
 
-/// How many lists all this is.
+/// Returns the number of lists among the enclosing types.
 pub(super) fn lists(around: &[Within]) -> usize {
     around.iter().filter(|within| within.kind != Kind::Struct).count()
 }
 
-/// Fields and where each comes from.
+/// An exported field, and the columns that it is assembled from.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
-    /// A column, by number.
+    /// A column, by its number.
     Column(usize, FieldRef),
     Struct(FieldRef, Vec<Node>),
     List(FieldRef, Vec<Node>),
     Map(FieldRef, Vec<Node>),
 }
 
-/// How columns stand together, each with its number.
+/// Returns the exported fields of these columns. Columns are numbered in the order given.
 pub(super) fn tree(leaves: &[Leaf]) -> Vec<Node> {
     of_depth(&leaves.iter().enumerate().collect::<Vec<_>>(), 0)
 }
@@ -129,12 +131,12 @@ fn made(within: &Within, inner: Vec<Node>, leaves: &[(usize, &Leaf)], depth: usi
             let entries = DataType::Struct(vec![Arc::new(key), Arc::clone(&fields[1])].into());
             vec![Node::Map(of(DataType::Map(Arc::new(Field::new("entries", entries, false)), false)), inner)]
         }
-        // Half a map is a list under the name of its column, and its values as they stand.
+        // Half a map becomes a plain list under the name of its column.
         Kind::Map => of_depth_alone(leaves, depth),
     }
 }
 
-/// Columns of a map that is not whole, each under its own name.
+/// Returns the columns of an incomplete map, each under its own full name.
 fn of_depth_alone(leaves: &[(usize, &Leaf)], depth: usize) -> Vec<Node> {
     let alone = leaves.iter().map(|(number, leaf)| {
         let rest: Vec<&str> = leaf.around.iter().skip(depth).map(|within| within.name.as_str()).collect();
@@ -146,20 +148,20 @@ fn of_depth_alone(leaves: &[(usize, &Leaf)], depth: usize) -> Vec<Node> {
     alone.collect()
 }
 
-/// Columns without the list that stands around them, and that list's offsets and nulls.
+/// Columns without their outermost list, and the offsets and nulls of that list.
 type TakenOff = (Vec<ArrayRef>, OffsetBuffer<i64>, Option<NullBuffer>);
 
 impl Node {
-    /// The field that stands here.
+    /// Returns the field.
     pub(super) fn field(&self) -> FieldRef {
         let (Self::Column(_, field) | Self::Struct(field, _) | Self::List(field, _) | Self::Map(field, _)) = self;
         Arc::clone(field)
     }
 
-    /// Its values, out of those of all columns.
+    /// Assembles the values from those of all columns.
     ///
     /// # Errors
-    /// `Invalid` for lists of different lengths: one of the columns was changed, and the others were not.
+    /// - `Invalid`: columns of one list have different lengths in a row, because one column was changed and the others were not.
     pub(super) fn array(&self, columns: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         let unfit = |error: arrow_schema::ArrowError| Error::invalid(format!("`{}`: {error}", self.field().name()));
         match self {
@@ -189,7 +191,7 @@ impl Node {
         }
     }
 
-    /// The numbers of the columns in here.
+    /// Collects the numbers of the columns in this node.
     fn numbers(&self, numbers: &mut Vec<usize>) {
         match self {
             Self::Column(number, _) => numbers.push(*number),
@@ -199,18 +201,18 @@ impl Node {
         }
     }
 
-    /// The columns in here without the list that stands around them all, and that list's offsets and nulls.
+    /// Removes the list that encloses all columns of this node. Returns the columns, and the offsets and nulls of that list.
     fn taken_off(&self, inner: &[Self], columns: &[ArrayRef], rows: usize) -> Result<TakenOff> {
         let (mut numbers, mut columns) = (Vec::new(), columns.to_vec());
         inner.iter().for_each(|node| node.numbers(&mut numbers));
         let mut first: Option<(OffsetBuffer<i64>, Option<NullBuffer>)> = None;
         for number in numbers {
             let list = columns.get(number).and_then(|column| column.as_list_opt::<i64>());
-            let list = list.ok_or_else(|| Error::invalid(format!("`{}`: a column is no list", self.field().name())))?;
+            let list = list.ok_or_else(|| Error::invalid(format!("`{}`: a column is not a list", self.field().name())))?;
             let lengths = (0..rows).map(|row| if list.is_valid(row) { list.value_length(row) as usize } else { 0 });
             let offsets = OffsetBuffer::<i64>::from_lengths(lengths);
             let (start, end) = (list.value_offsets()[0] as usize, list.value_offsets()[rows] as usize);
-            // Nothing stands in a null list: what a table gives has no gaps.
+            // Null lists of a table are empty, so the items have no gaps.
             let nulls = list.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
             if end - start != last(&offsets) as usize {
                 return Err(Error::internal("a null list that is not empty"));
@@ -243,7 +245,7 @@ fn last(offsets: &OffsetBuffer<i64>) -> i64 {
     offsets.inner().last().copied().unwrap_or(0)
 }
 
-/// A struct of these; null where all of them are.
+/// Assembles a struct. It is null in rows where all its fields are null.
 fn parts(ty: &DataType, inner: &[Node], columns: &[ArrayRef], rows: usize) -> Result<StructArray> {
     let DataType::Struct(fields) = ty else { return Err(Error::internal("a struct of another type")) };
     let arrays = inner.iter().map(|node| node.array(columns, rows)).collect::<Result<Vec<_>>>()?;

@@ -1,7 +1,7 @@
-//! The partitions of a source, written by as many workers as there are threads and committed as one table.
+//! Writes the partitions of a source with several workers and commits them as one table.
 //!
-//! Where partitions begin is decided before and depends on the source alone, so the table is the same bytes for any number of
-//! workers.
+//! Partition boundaries are chosen before the workers start and depend on the source alone. The table therefore has the same
+//! bytes for any number of workers.
 
 use std::{
     ops::Range,
@@ -24,23 +24,25 @@ use crate::{
     write::{Receipt, WriteOptions},
 };
 
-/// The table or version that the rows become.
+/// Table or version that the rows become.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// A new table.
     #[default]
     New,
-    /// More rows of a table.
+    /// More rows at the end of an existing table.
     Append,
-    /// A version of a table with these rows instead of those before; what is the same is not stored again.
+    /// A new version of a table with these rows instead of the old ones. Blocks that are equal to old blocks are not stored
+    /// again.
     Overwrite,
 }
 
-/// The writer of rows with this schema: of a new table, or of a version of `base`.
+/// Creates the writer of rows with this schema, for a new table or a new version of `base`.
 ///
 /// # Errors
-/// `Exists` for a new table where there is one, `NotFound` for a version of a table that is not there; `Invalid` for rows to
-/// append that have other columns.
+/// - `Exists`: a new table is wanted, but there is one already.
+/// - `NotFound`: a new version is wanted, but there is no table.
+/// - `Invalid`: the rows to append have other columns than the table.
 pub(super) async fn writer(
     store: Store,
     base: Option<Table>,
@@ -66,7 +68,7 @@ pub(super) async fn writer(
             let (found, expected) = (columns(&schema), columns(table.schema()));
             if let Some(other) = found.iter().find(|column| !expected.contains(column)) {
                 return Err(Error::invalid(format!(
-                    "{}: rows to append have a column `{other}`, the table has not",
+                    "{}: rows to append have a column `{other}` that the table lacks",
                     table.url()
                 )));
             }
@@ -77,12 +79,13 @@ pub(super) async fn writer(
     writer.references(references).await
 }
 
-/// Writes the rows of each range as a partition and commits; `rows` gives the batches of a range, `progress` is told the rows
-/// done. `workers` partitions are written at once, 0 = one for each thread (`TETRYS_THREADS`). `finish` is given the writer before the
-/// commit.
+/// Writes the rows of each range as one partition, and commits. `rows` returns the batches of a range. `progress` receives the
+/// number of rows written so far. `workers` is the number of partitions written at a time; 0 means one for each thread
+/// (`TETRYS_THREADS`). `finish` receives the writer before the commit.
 ///
 /// # Errors
-/// Errors of `rows` and of the store; no table is there then.
+/// After an error there is no new table or version.
+/// - Errors of `rows` and of the store.
 pub(super) async fn write_partitions<I>(
     writer: TableWriter,
     partitions: Vec<Range<u64>>,
@@ -116,7 +119,7 @@ where
                     write_partition(&writer, number, batches, report).await
                 };
                 receipts.push(written.await.inspect_err(|_| {
-                    // The table will not be: nobody starts another partition.
+                    // The commit cannot happen any more, so let no worker start another partition.
                     next.store(partitions.len(), Ordering::Relaxed);
                 })?);
             }

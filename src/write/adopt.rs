@@ -1,5 +1,5 @@
-//! Known blocks on their way into a layout: what another table says of them is compared before it is trusted, and what would
-//! lie too far apart is stored again.
+//! Prepares known blocks for a layout: compares blocks of other tables with the rows before it trusts their hashes, and stores
+//! blocks again that lie too far apart.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -22,17 +22,17 @@ use crate::{
     store::{RangeRequest, Store},
 };
 
-/// Requests for known blocks on their way at a time, and bytes that one of them asks for at most.
+/// Maximum number of requests for known blocks at a time, and maximum bytes of one request.
 const AT_ONCE: usize = 8;
 const REQUEST: u64 = 8 << 20;
 
-/// Checks and moves the known blocks of cut chunks of one column group, before the chunks are stored.
+/// Checks the known blocks of finished chunks of one column group, before the chunks are uploaded.
 #[derive(Debug)]
 pub(super) struct Adopter {
     bound: Locality,
-    /// Numbers of the chunks that hold known blocks.
+    /// A number for each chunk that holds known blocks.
     chunks: BTreeMap<(u32, ChunkId), u64>,
-    /// The last rows of the stretches before, as many as a window may touch.
+    /// The last blocks of the previous chunks, as many as a window may touch.
     tail: Vec<Spot>,
     stretch: u64,
     pub(super) sharing: Sharing,
@@ -43,7 +43,7 @@ impl Adopter {
         Self { bound, chunks: BTreeMap::new(), tail: Vec::new(), stretch: 0, sharing: Sharing::default() }
     }
 
-    /// Compares the blocks that wait for it with what is stored. One that is not the same, or not to be had, is stored anew.
+    /// Compares the waiting blocks with the stored ones. A block that differs or cannot be read is stored again.
     pub(super) async fn prove(
         &mut self,
         known: &Known,
@@ -63,7 +63,7 @@ impl Adopter {
                 };
                 match pages.iter().zip(&found).all(is_same) {
                     true => Ok(lengths),
-                    false => Err(Error::corrupt("it holds other rows than its hash says")),
+                    false => Err(Error::corrupt("its rows do not match its hash")),
                 }
             });
             match same {
@@ -80,7 +80,7 @@ impl Adopter {
         Ok(())
     }
 
-    /// Makes a cut chunk ready to be stored: its known blocks compared, and those that lie too far apart stored again.
+    /// Prepares a finished chunk for upload: compares its known blocks, and stores blocks again that lie too far apart.
     pub(super) async fn settle(
         &mut self,
         known: Option<&Known>,
@@ -93,7 +93,7 @@ impl Adopter {
         self.bring_together(known, chunk, types, presets).await
     }
 
-    /// Counts what a chunk shares, and its new bytes.
+    /// Counts the shared blocks of a chunk, and its new bytes.
     pub(super) fn count(&mut self, cut: &CutChunk, new_bytes: u64) {
         self.sharing.new_bytes += new_bytes;
         let own = cut.chunk.as_ref().map(|chunk| chunk.id);
@@ -131,7 +131,7 @@ impl Adopter {
         });
         let kept = kept.count();
         self.tail = all.split_off(all.len() - kept);
-        // A few at a time: they are held decoded.
+        // Only a few at a time, because decoded blocks are held in memory.
         let again: Vec<usize> = again.into_iter().map(|number| number - fixed).collect();
         for numbers in again.chunks(AT_ONCE) {
             let places: Vec<Place> = numbers.iter().filter_map(|number| chunk.place(*number).cloned()).collect();
@@ -141,7 +141,7 @@ impl Adopter {
                     Ok(pages.iter().map(DecodedPage::to_canonical).collect::<Vec<_>>())
                 });
                 let pages = pages.map_err(|error| {
-                    error.at(format!("block {} of chunk {}, which is known and stored again", place.ordinal, place.chunk))
+                    error.at(format!("block {} of chunk {}, which must be stored again", place.ordinal, place.chunk))
                 })?;
                 let before = chunk.stored();
                 chunk.store_again(*number, presets, types, &pages)?;
@@ -153,7 +153,7 @@ impl Adopter {
     }
 }
 
-/// The stored bytes of known blocks, in order; neighbours come in one request.
+/// Fetches the stored bytes of known blocks, in order. Adjacent blocks are coalesced into one request.
 pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, places: &[Place]) -> Result<Vec<Result<Bytes>>> {
     let end = |place: &Place| place.offset + 8 * u64::from(place.length);
     let mut requests: Vec<(Range<usize>, Range<u64>)> = Vec::new();
@@ -191,7 +191,7 @@ pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, places: &[Place]) -> Re
     Ok(answers.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// The pages of a stored block, its checksums verified, and their stored lengths in units of 8.
+/// Verifies the checksums of a stored block and decodes its pages. Returns the stored page lengths in units of 8, and the pages.
 pub(super) fn decode(bytes: &Bytes, place: &Place, types: &[ColumnType]) -> Result<(Vec<u32>, Vec<DecodedPage>)> {
     let directory = BlockDirectory::parse(bytes, place.seed, place.ordinal, types.len())?;
     if directory.rows != place.rows {

@@ -1,8 +1,8 @@
-//! The open chunk of one column group: its blocks until the chunk is cut, encoded in memory or, past the writer's budget, in a
-//! temporary file; blocks that are known already are held as the places where they lie.
+//! The open chunk of one column group. It holds the encoded blocks until the chunk ends, in memory or, beyond the writer's
+//! budget, in a temporary file. For a known block it holds only the place of the stored block.
 //!
-//! A chunk is named by its bytes and its checksums are seeded by all its logical hashes, so nothing of it can be stored before
-//! its last block is known; memory never decides where a chunk ends.
+//! The name of a chunk is the hash of its bytes, and its checksums are seeded by all its logical hashes. Therefore no byte can be
+//! stored before the last block is known. The memory budget has no influence on where a chunk ends.
 
 use std::{
     fs::File,
@@ -24,49 +24,49 @@ use crate::{
     schema::ColumnType,
 };
 
-/// Blocks of a chunk that is not cut yet, or that was cut and is not stored yet.
+/// Blocks of a chunk that is open, or that has ended and is not uploaded yet.
 #[derive(Debug, Default)]
 pub(super) struct OpenChunk {
-    /// Chosen by the first block that is encoded, and again once the chunk is cut.
+    /// Codec chains, chosen at the first encoded block and again when the chunk ends.
     columns: Vec<(ColumnType, Chain)>,
-    /// Sampled pages of each column, for the second choice; none where the chains were given.
+    /// Sampled pages of each column for the second choice. Empty if the caller gave the chains.
     samples: Vec<Sample>,
     pub(super) entries: Vec<Entry>,
-    /// Bytes of the values of the blocks encoded here, before encoding.
+    /// Value bytes of the blocks encoded here, before encoding.
     canonical: usize,
-    /// Stored bytes of the blocks encoded here, of those in memory, and the file that holds the others.
+    /// Stored bytes of the blocks encoded here; those of them in memory; and the file that holds the others.
     stored: usize,
     in_memory: usize,
     spilled: Option<(File, u64)>,
-    /// Canonical bytes that wait to be compared.
+    /// Canonical bytes that wait for comparison.
     unproven: u64,
 }
 
-/// A block of it.
+/// A block of an open chunk.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) hash: Hash,
     pub(super) rows: u32,
-    /// Whether a sequence starts with it.
+    /// Whether a sequence starts with this block.
     pub(super) starts: bool,
     pub(super) body: Body,
 }
 
-/// Where a block's bytes are.
+/// Place of a block's bytes.
 #[derive(Debug)]
 pub(super) enum Body {
     /// Encoded, in memory.
     Memory(EncodedBlock),
-    /// Encoded, in the temporary file: where, and the length of each page.
+    /// Encoded, in the temporary file: the offset, and the length of each page.
     Spilled(u64, Vec<usize>),
-    /// Stored already; with its pages where what lies there is still to be compared with them.
+    /// Stored already. Pages are present if the stored block must still be compared with them.
     Known(Place, Option<Vec<CanonicalPage>>),
 }
 
-/// A chunk that is cut, ready to be stored.
+/// A chunk that has ended and is ready for upload.
 #[derive(Debug)]
 pub(super) struct CutChunk {
-    /// `None` where all its blocks are known.
+    /// `None` if all its blocks are known.
     pub(super) chunk: Option<FinishedChunk>,
     pub(super) runs: Vec<LayoutRun>,
     pub(super) hashes: Vec<Hash>,
@@ -89,7 +89,7 @@ impl OpenChunk {
         Ok(())
     }
 
-    /// The codec chain of each column; those of `offered` where no block was encoded yet.
+    /// Returns the codec chain of each column. The chunk takes over `offered` if it has no chains yet.
     pub(super) fn chains_or(&mut self, types: &[ColumnType], offered: &[Chain]) -> &[(ColumnType, Chain)] {
         if self.columns.is_empty() {
             self.columns = types.iter().cloned().zip(offered.iter().cloned()).collect();
@@ -97,20 +97,20 @@ impl OpenChunk {
         &self.columns
     }
 
-    /// Appends a block that is encoded already, by the chains of this chunk.
+    /// Appends a block that is encoded with this chunk's chains already.
     pub(super) fn push_encoded(&mut self, block: EncodedBlock, starts: bool, hash: Hash) {
         self.stored += block.stored_len();
         self.in_memory += block.stored_len();
         self.entries.push(Entry { hash, rows: block.rows, starts, body: Body::Memory(block) });
     }
 
-    /// Appends a block that is stored already; `pages` where it has to be compared.
+    /// Appends a block that is stored already. Pass `pages` if the stored block must still be compared with them.
     pub(super) fn push_known(&mut self, place: Place, starts: bool, hash: Hash, pages: Option<Vec<CanonicalPage>>) {
         self.unproven += pages.iter().flatten().map(CanonicalPage::bytes).sum::<u64>();
         self.entries.push(Entry { hash, rows: place.rows, starts, body: Body::Known(place, pages) });
     }
 
-    /// Encodes a block; the first one chooses the codec chains for now.
+    /// Encodes a block. The first block chooses the preliminary codec chains.
     fn encode(&mut self, presets: &[Preset], types: &[ColumnType], rows: u32, pages: &[CanonicalPage]) -> Result<EncodedBlock> {
         if self.columns.is_empty() {
             self.columns = types
@@ -128,8 +128,7 @@ impl OpenChunk {
         Ok(EncodedBlock { rows, pages })
     }
 
-    /// Chooses the codec chains again, now that blocks from all over the chunk are known, and encodes the columns again whose chain
-    /// is another one.
+    /// Chooses the codec chains again from sampled blocks of the whole chunk, and re-encodes the columns whose chain changes.
     pub(super) fn choose_again(&mut self, presets: &[Preset], stop: &Stop) -> Result<()> {
         let mut changed = Vec::new();
         for (number, ((sample, preset), (ty, chain))) in
@@ -189,7 +188,7 @@ impl OpenChunk {
         Ok(())
     }
 
-    /// A known block is stored again, from its pages.
+    /// Replaces a known block by a new encoding of its pages.
     pub(super) fn store_again(
         &mut self,
         number: usize,
@@ -205,7 +204,7 @@ impl OpenChunk {
         Ok(())
     }
 
-    /// Removes and gives the blocks that still have to be compared.
+    /// Removes and returns the pages of the blocks that still wait for comparison.
     pub(super) fn take_unproven(&mut self) -> Vec<(usize, Vec<CanonicalPage>)> {
         self.unproven = 0;
         let pages = self.entries.iter_mut().enumerate().filter_map(|(number, entry)| match &mut entry.body {
@@ -215,7 +214,7 @@ impl OpenChunk {
         pages.collect()
     }
 
-    /// Canonical bytes that wait to be compared.
+    /// Returns the canonical bytes that wait for comparison.
     pub(super) fn unproven(&self) -> u64 {
         self.unproven
     }
@@ -225,22 +224,22 @@ impl OpenChunk {
         self.entries.is_empty()
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn in_memory(&self) -> usize {
         self.in_memory
     }
 
-    /// Bytes of the values of the blocks encoded here, before encoding.
+    /// Returns the value bytes of the blocks encoded here, before encoding.
     pub(super) fn canonical(&self) -> usize {
         self.canonical
     }
 
-    /// Bytes that it will be stored in, about, wherever they are now.
+    /// Returns the approximate stored bytes of the new blocks, in memory or in the temporary file.
     pub(super) fn stored(&self) -> usize {
         self.stored
     }
 
-    /// Moves the encoded blocks in memory to a temporary file.
+    /// Moves the encoded blocks from memory to a temporary file.
     pub(super) fn spill(&mut self) -> Result<()> {
         if self.spilled.is_none() {
             self.spilled = Some((tempfile::tempfile().map_err(spilling)?, 0));
@@ -259,7 +258,7 @@ impl OpenChunk {
         Ok(())
     }
 
-    /// The blocks as the locality bound needs them; `number_of` numbers the chunks that hold known ones.
+    /// Describes the blocks for the locality bound. `number_of` numbers the chunks that hold known blocks.
     pub(super) fn spots(&self, stretch: u64, mut number_of: impl FnMut(&Place) -> u64) -> Vec<Spot> {
         let spot = |entry: &Entry| {
             let (bytes, shared) = match &entry.body {
@@ -275,7 +274,7 @@ impl OpenChunk {
         self.entries.iter().map(spot).collect()
     }
 
-    /// The place of a known block.
+    /// Returns the place of a known block.
     pub(super) fn place(&self, number: usize) -> Option<&Place> {
         match &self.entries.get(number)?.body {
             Body::Known(place, _) => Some(place),
@@ -283,14 +282,14 @@ impl OpenChunk {
         }
     }
 
-    /// Page lengths of a known block, found out while it was looked at.
+    /// Records the page lengths of a known block, found while the block was compared.
     pub(super) fn set_pages(&mut self, number: usize, lengths: Vec<u32>) {
         if let Some(Entry { body: Body::Known(place, _), .. }) = self.entries.get_mut(number) {
             place.pages = Some(lengths);
         }
     }
 
-    /// Closes the chunk: its bytes and its name, if any block was encoded, and the layout runs of all blocks.
+    /// Ends the chunk. Returns its bytes and name, if any block is new, and the layout runs of all blocks.
     pub(super) fn finish(self, columns: usize) -> Result<CutChunk> {
         let Self { columns: chains, entries, stored, spilled, .. } = self;
         let is_own = |entry: &&Entry| !matches!(entry.body, Body::Known(..));
@@ -372,7 +371,7 @@ fn spill_block(block: &EncodedBlock, out: &mut impl Write, end: &mut u64) -> Res
 
 fn read_back(file: &mut BufReader<File>, offset: u64, lengths: &[usize]) -> Result<Vec<EncodedPage>> {
     let failed = |error: std::io::Error| Error::from(error).at("reading an open chunk back from its temporary file");
-    // Blocks lie in the file in their order, unless some were stored again: as a rule this does not move.
+    // Blocks usually lie in the file in order, so seeks are rare. Only blocks that were stored again lie out of order.
     let here = file.stream_position().map_err(failed)?;
     if here != offset {
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
@@ -385,7 +384,7 @@ fn read_back(file: &mut BufReader<File>, offset: u64, lengths: &[usize]) -> Resu
     pages.collect()
 }
 
-/// Whether two known blocks lie behind each other, so that one run holds both.
+/// Whether one known block directly follows another one, so that one run can hold both.
 fn follows(before: &Place, place: &Place) -> bool {
     (before.owner, before.chunk, before.seed) == (place.owner, place.chunk, place.seed)
         && before.ordinal + 1 == place.ordinal
@@ -409,14 +408,14 @@ fn pack(numbers: &[u32]) -> Result<PackedLengths> {
     PackedLengths::from_bytes(&node, numbers.len())
 }
 
-/// Page lengths, where they pay.
+/// Returns the page lengths, if storing them pays off.
 fn paying(columns: usize, lengths: &[u32], pages: &[Vec<u32>]) -> Option<PageLengths> {
     let eights: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
     let pay = pages.len() == lengths.len() && PageLengths::pay(columns, lengths.len() as u64, 8 * eights);
     if pay { PageLengths::of(pages) } else { None }
 }
 
-/// The run of blocks that lie behind each other in a chunk that is stored already.
+/// Builds the run of consecutive blocks in a chunk that is stored already.
 fn known_run(first: &Place, places: &[&Place]) -> Result<LayoutRun> {
     let lengths: Vec<u32> = places.iter().map(|place| place.length).collect();
     let rows: Vec<u32> = places.iter().map(|place| place.rows).collect();
@@ -436,7 +435,7 @@ fn known_run(first: &Place, places: &[&Place]) -> Result<LayoutRun> {
     })
 }
 
-/// The run of some blocks of a new chunk.
+/// Builds the run of some blocks of a new chunk.
 fn own_run(chunk: &FinishedChunk, chains: &Arc<[Chain]>, blocks: Range<usize>) -> Result<LayoutRun> {
     let eights = |lengths: &[u32]| lengths.iter().map(|length| u64::from(*length)).sum::<u64>();
     let (lengths, rows) = (&chunk.lengths[blocks.clone()], &chunk.rows[blocks.clone()]);

@@ -1,7 +1,8 @@
-//! One Arrow column of a batch, laid flat: the nodes of its type over contiguous, offset-free buffers, null slots zero or empty.
+//! Flattens one Arrow column of a batch: one node for each part of its type, over contiguous buffers without offsets. Null slots
+//! are zero or empty.
 //!
-//! It is given whatever Arrow form the user has (sliced arrays, 32- or 64-bit offsets, lists for tensors) and promises one form,
-//! so that how batches were sliced cannot be seen in what is stored (`format-spec/canonical.md#canonical-form`).
+//! Every Arrow form of a column (sliced arrays, 32- or 64-bit offsets, lists for tensors) becomes the same flat form, so that the
+//! stored bytes do not depend on how batches were sliced (`format-spec/canonical.md#canonical-form`).
 
 use std::ops::Range;
 
@@ -18,7 +19,7 @@ use crate::{
     schema::{ColumnType, Primitive},
 };
 
-/// A flat column.
+/// A flattened column.
 #[derive(Debug)]
 pub(super) struct FlatColumn {
     nodes: Vec<FlatNode>,
@@ -28,30 +29,31 @@ pub(super) struct FlatColumn {
 
 #[derive(Clone, Debug)]
 enum FlatNode {
-    /// Stored: which slots hold a value; `None` = all.
+    /// Stored: which slots hold a value. `None` means all.
     Validity(Option<BooleanBuffer>),
-    /// Stored as lengths: where the items of each slot lie; they are the slots of what follows.
+    /// Stored as lengths: offsets of the items of each slot. The items are the slots of the next node.
     Items(Vec<i64>),
-    /// Stored: one `?` extent of each slot.
+    /// Stored: the extent of one `?` dimension in each slot.
     Extents(Vec<u32>),
-    /// Not stored: where the elements of each tensor lie.
+    /// Not stored: offsets of the elements of each tensor.
     Elements(Vec<i64>),
-    /// Not stored: as many elements in every slot.
+    /// Not stored: the number of elements, equal in every slot.
     Times(usize),
 }
 
 impl FlatColumn {
-    /// Lays `array` flat as a column of type `ty`.
+    /// Flattens `array` as a column of type `ty`.
     ///
     /// # Errors
-    /// `Invalid` where the array is of another type or shape.
+    /// - `Invalid`: the array has another type or shape.
+    /// - `Unsupported`: a part of a tensor is null, which is neither one element nor the whole tensor.
     pub(super) fn new(ty: &ColumnType, array: &ArrayRef) -> Result<Self> {
         let mut nodes = Vec::new();
         let values = flatten(ty, array, &mut nodes)?;
         Ok(Self { nodes, values, width: ty.element_width() })
     }
 
-    /// Appends the rows to a page of the same type.
+    /// Appends a range of rows to a page of the same type.
     pub(super) fn append_to(&self, rows: Range<usize>, page: &mut PageBuilder) {
         let mut slots = rows;
         let mut stored = 0;
@@ -77,7 +79,7 @@ impl FlatColumn {
         page.push_values(&self.values[slots.start * self.width..slots.end * self.width]);
     }
 
-    /// The logical size of one row and the running hash of its bytes (`format-spec/cuts.md#row-size`).
+    /// Returns the logical size of one row and the running hash of its bytes (`format-spec/cuts.md#row-size`).
     pub(super) fn measure(&self, row: usize, hash: u64) -> (u64, u64) {
         let mut slots = row..row + 1;
         let mut lengths = Lengths { bytes: [0; 64], filled: 0, hash, count: 0 };
@@ -99,10 +101,11 @@ impl FlatColumn {
     }
 }
 
-/// The column as reads give it: in one Arrow form, whatever form the user has.
+/// Converts a column from any accepted Arrow form to the one form that reads return.
 ///
 /// # Errors
-/// `Invalid` where the array is of another type, or cannot be stored.
+/// - `Invalid`: the array has another type, or holds a value that cannot be stored.
+/// - `Unsupported`: a part of a tensor is null, which is neither one element nor the whole tensor.
 pub fn canonical_array(ty: &ColumnType, array: &ArrayRef) -> Result<ArrayRef> {
     let flat = FlatColumn::new(ty, array)?;
     let mut page = PageBuilder::new(ty);
@@ -110,11 +113,11 @@ pub fn canonical_array(ty: &ColumnType, array: &ArrayRef) -> Result<ArrayRef> {
     let page = page.finish();
     let rows = u32::try_from(array.len()).map_err(|_| Error::invalid("over 2^32 rows at once"))?;
     let structure = Structure::parse(ty, rows, &page.structure, page.values.len())
-        .map_err(|error| Error::invalid(format!("a value that cannot be stored: {error}")))?;
+        .map_err(|error| Error::invalid(format!("cannot store a value: {error}")))?;
     page_to_array(ty, &structure, page.values.into())
 }
 
-/// Hashes lengths sixteen at a time, each hash seeding the next.
+/// Hashes lengths, sixteen at a time. Each hash is the seed of the next one.
 struct Lengths {
     bytes: [u8; 64],
     filled: usize,
@@ -149,11 +152,11 @@ fn wrong_type(ty: &ColumnType, found: &DataType) -> Error {
     Error::invalid(format!("expected {ty} (in Arrow {}), found {found}", ty.arrow()))
 }
 
-/// Pushes the nodes of `array` and gives its value stream.
+/// Pushes the nodes of `array` and returns its value stream.
 fn flatten(ty: &ColumnType, array: &ArrayRef, nodes: &mut Vec<FlatNode>) -> Result<Buffer> {
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         let decoded = take(dictionary.values(), dictionary.keys(), None);
-        let decoded = decoded.map_err(|error| Error::invalid(format!("a dictionary that does not decode: {error}")))?;
+        let decoded = decoded.map_err(|error| Error::invalid(format!("cannot decode a dictionary: {error}")))?;
         return flatten(ty, &decoded, nodes);
     }
     let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
@@ -212,7 +215,7 @@ fn fixed_tensor(
     let mut items = array.clone();
     while let DataType::FixedSizeList(_, size) = items.data_type() {
         let parts = items.as_fixed_size_list();
-        // A part of a null tensor may be anything.
+        // The parts of a null tensor may be null or not.
         let in_row = parts.len() / array.len().max(1);
         let hidden = |part: usize| nulls.is_some_and(|nulls| nulls.is_null(part / in_row.max(1)));
         let inside = parts.nulls().filter(|_| !extents.is_empty());
@@ -229,7 +232,7 @@ fn fixed_tensor(
         return Err(wrong_type(ty, array.data_type()));
     }
     nodes.push(FlatNode::Times(elements));
-    // What lies under a null tensor is not told apart: its elements count as valid.
+    // Elements of a null tensor count as valid, so that equal columns have equal bytes.
     let valid = items.nulls().filter(|inside| inside.null_count() > 0).map(|inside| {
         BooleanBuffer::collect_bool(items.len(), |position| {
             inside.is_valid(position) || nulls.is_some_and(|nulls| nulls.is_null(position / elements.max(1)))
@@ -249,7 +252,7 @@ fn variable_tensor(
 ) -> Result<Buffer> {
     let wrong = || wrong_type(ty, array.data_type());
     if let DataType::List(_) | DataType::LargeList(_) = array.data_type() {
-        // A list stands for a tensor whose first extent alone differs from row to row.
+        // A list can represent a tensor if only the first dimension varies from row to row.
         if shape.first() != Some(&None) || shape.iter().skip(1).any(Option::is_none) {
             return Err(wrong());
         }
@@ -266,7 +269,8 @@ fn variable_tensor(
         check_lengths(&offsets)?;
         nodes.push(FlatNode::Extents(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect()));
         nodes.push(FlatNode::Elements(offsets));
-        // Of the inner tensors' own nodes those of the elements stay; a null tensor without dimensions is a null element.
+        // Of the inner tensors' nodes only those of the elements are kept. A null inner tensor without dimensions is a null
+        // element.
         let (own, elements) = inner_nodes.split_at(1);
         nodes.extend(elements.iter().filter(|node| matches!(node, FlatNode::Times(_))).cloned());
         nodes.push(if shape.len() > 1 { elements[elements.len() - 1].clone() } else { own[0].clone() });
@@ -321,7 +325,7 @@ fn null_part(ty: &ColumnType) -> Error {
     ))
 }
 
-/// Pushes the validity of a tensor's elements; gives the values with null ones zeroed.
+/// Pushes the validity of a tensor's elements. Returns the values with null elements zeroed.
 fn null_elements(valid: Option<BooleanBuffer>, values: Buffer, element: Primitive, nodes: &mut Vec<FlatNode>) -> Buffer {
     let nulls = valid.clone().map(NullBuffer::new);
     nodes.push(FlatNode::Validity(valid));
@@ -335,7 +339,7 @@ fn check_lengths(offsets: &[i64]) -> Result<()> {
     }
 }
 
-/// The elements of a primitive array as bytes; a bool takes one.
+/// Returns the elements of a primitive array as bytes. A bool takes one byte.
 fn element_bytes(array: &ArrayRef) -> Buffer {
     if let Some(bools) = array.as_boolean_opt() {
         return bools.values().iter().map(u8::from).collect::<Vec<_>>().into();
@@ -345,7 +349,7 @@ fn element_bytes(array: &ArrayRef) -> Buffer {
     data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width)
 }
 
-/// The bytes with every null slot of `width` bytes zeroed.
+/// Returns the bytes with every null slot of `width` bytes zeroed.
 fn zeroed(bytes: Buffer, width: usize, nulls: Option<&NullBuffer>) -> Buffer {
     let Some(nulls) = nulls else { return bytes };
     let mut bytes = bytes.to_vec();
@@ -359,7 +363,7 @@ fn zeroed(bytes: Buffer, width: usize, nulls: Option<&NullBuffer>) -> Buffer {
     bytes.into()
 }
 
-/// Offsets from 0 and the bytes they cover, null slots empty.
+/// Returns offsets that start at 0, and the bytes that they cover. Null slots are empty.
 fn text<O: OffsetSizeTrait>(offsets: &[O], values: &[u8], nulls: Option<&NullBuffer>) -> (Vec<i64>, Buffer) {
     let first = offsets[0].as_usize();
     let Some(nulls) = nulls else {
@@ -378,7 +382,8 @@ fn text<O: OffsetSizeTrait>(offsets: &[O], values: &[u8], nulls: Option<&NullBuf
     (ends, out.into())
 }
 
-/// Offsets from 0 and the items they cover, null slots empty; `None` where the array is no list.
+/// Returns offsets that start at 0, and the items that they cover. Null slots are empty. Returns `None` if the array is not a
+/// list.
 fn list(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<Option<(Vec<i64>, ArrayRef)>> {
     if let Some(list) = array.as_list_opt::<i64>() {
         return list_items(list.value_offsets(), list.values(), nulls).map(Some);

@@ -1,9 +1,10 @@
-//! Blocks of one column group that lie scattered over many chunks and owners, put side by side in chunks of the table's own.
+//! Compaction of layout runs: copies blocks of one column group that lie scattered over many chunks and owners into new chunks of
+//! the table itself.
 //!
-//! [`Gatherer::plan`] is pure: it finds the blocks that have to move so that every window of neighbouring rows keeps the bound, by
-//! the same rules that writers keep it. [`Gatherer::write`] copies those and no others: the pages as they are stored, with new
-//! checksums, where the new chunk has their codec chains; decoded and encoded where it has not. What lies in another table is
-//! decoded and compared with its logical hash on the way.
+//! [`Gatherer::plan`] is pure: it finds the blocks that must move so that every window of neighbouring rows stays within the
+//! locality bound, by the rules that writers use. [`Gatherer::write`] copies exactly these blocks. If the new chunk has the same
+//! codec chains, the stored pages are copied and get new checksums; otherwise the pages are decoded and encoded again. Blocks of
+//! other tables are always decoded and compared with their logical hashes.
 
 use std::collections::BTreeMap;
 
@@ -28,30 +29,30 @@ use crate::{
     store::Store,
 };
 
-/// Bytes of blocks that are fetched at a time.
+/// Maximum bytes of blocks that are fetched in one batch.
 const FETCHED: u64 = 16 << 20;
-/// Blocks that stay where they are and wait for a chunk to end, at most.
+/// Maximum number of blocks that stay where they are and wait for a chunk to end.
 const WAITING: usize = 1 << 14;
 
-/// The blocks that were moved.
+/// Result of a compaction of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Gathered {
     /// Blocks that were copied into new chunks.
     pub blocks: u64,
-    /// Those of them that were encoded again, as their codecs were others than those of the new chunk.
+    /// Copied blocks that were encoded again because the new chunk has other codec chains.
     pub encoded: u64,
-    /// New chunks.
+    /// Number of new chunks.
     pub chunks: u64,
-    /// Their bytes.
+    /// Bytes of the new chunks.
     pub bytes: u64,
-    /// The cost of the worst windows before.
+    /// Cost of the most expensive windows before.
     pub before: Worst,
-    /// The cost of the worst windows now.
+    /// Cost of the most expensive windows after.
     pub after: Worst,
 }
 
 impl Gathered {
-    /// Both together.
+    /// Combines two results: adds the counts, and takes the larger costs.
     pub fn and(self, other: Self) -> Self {
         Self {
             blocks: self.blocks + other.blocks,
@@ -71,15 +72,15 @@ pub struct Gatherer {
     cuts: Cuts,
     bound: Locality,
     write_memory: usize,
-    /// Numbers of the chunks that hold blocks.
+    /// A number for each chunk that holds blocks.
     chunks: BTreeMap<(u32, ChunkId), u64>,
-    /// The last blocks of the segment before, as many as a window may touch.
+    /// The last blocks of the previous segment, as many as a window may touch.
     tail: Vec<Spot>,
     stretch: u64,
     gathered: Gathered,
 }
 
-/// The open chunk, and logical bytes in it, of its last sequence, and the hash of its last block.
+/// The open chunk, the logical bytes in it and in its last sequence, and the hash of its last block.
 #[derive(Debug, Default)]
 struct Open {
     chunk: OpenChunk,
@@ -89,22 +90,23 @@ struct Open {
 }
 
 impl Gatherer {
-    /// Of a group with columns of these types. New chunks are cut by `cuts`, as far as what is copied allows; past
-    /// `write_memory` bytes the open one is held in a temporary file.
+    /// Creates a gatherer for a column group with these column types. New chunks end by `cuts`, as far as the copied blocks
+    /// allow. The open chunk moves to a temporary file when it has over `write_memory` bytes.
     pub fn new(types: Vec<ColumnType>, cuts: Cuts, bound: Locality, write_memory: usize) -> Self {
         let (chunks, tail, stretch, gathered) = Default::default();
         Self { types, cuts, bound, write_memory, chunks, tail, stretch, gathered }
     }
 
-    /// The blocks that were moved so far.
+    /// Returns the counts so far.
     pub fn gathered(&self) -> Gathered {
         self.gathered
     }
 
-    /// The numbers of the blocks of the next segment that have to move; `starts` says of a row of it whether it starts a sequence.
+    /// Returns the numbers of the blocks of the next segment that must move. `starts` says for each row of the segment whether it
+    /// starts a sequence.
     ///
-    /// A window may take a range for each full chunk that it ends and another one that it begins, as in a table that shares
-    /// nothing. Small chunks side by side are no such chunks: they are what many small appends leave.
+    /// A window may take one extra range where a full chunk ends and the next one begins, as in a table without shared blocks.
+    /// Small chunks side by side, such as many small appends leave them, do not justify an extra range.
     pub fn plan(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) -> Vec<usize> {
         let fixed = self.tail.len();
         let mut spots = std::mem::take(&mut self.tail);
@@ -141,11 +143,12 @@ impl Gatherer {
         again.into_iter().filter_map(|number| number.checked_sub(fixed)).collect()
     }
 
-    /// The segment with these blocks (as [`Gatherer::plan`] gave them) in new chunks, and all others where they are. `stores` are
-    /// those of the owners that the blocks are copied from.
+    /// Writes the segment with the blocks that [`Gatherer::plan`] named in new chunks; all other blocks stay where they are.
+    /// `stores` has the store of each owner that blocks are copied from.
     ///
     /// # Errors
-    /// `Corrupt`, naming block, chunk and owner, where one is damaged or another than its hash says; errors of the stores.
+    /// - `Corrupt`: a block is damaged or does not match its logical hash. The message names block, chunk and owner.
+    /// - Errors of the stores.
     pub async fn write(
         &mut self,
         store: &Store,
@@ -235,7 +238,7 @@ impl Gatherer {
         if starts {
             open.sequence_bytes = 0;
         }
-        // A block of nulls has no values, and is there all the same.
+        // A block of nulls has no value bytes, but must still count, so that the chunk is not taken for empty.
         open.bytes += logical.max(1);
         (open.sequence_bytes, open.last_hash) = (open.sequence_bytes + logical, hash.first_u64());
         if self.cuts.chunk_ends_after(open.bytes, logical, open.last_hash) {
@@ -260,9 +263,10 @@ impl Gatherer {
     }
 }
 
-/// Whether a run ends with its chunk, and that is no smaller than writers make them.
+/// Whether a run ends at the end of its chunk, and the chunk is at least as large as the smallest chunk of a writer.
 fn ends_full_chunk(run: &LayoutRun, cuts: Cuts, columns: &[ColumnBytes]) -> bool {
-    // Behind the last block lie two numbers for each block, a checksum, and the trailer (`format-spec/chunk.md#directory`).
+    // After the last block a chunk stores two numbers for each block, a checksum and the trailer
+    // (`format-spec/chunk.md#directory`).
     let blocks = u64::from(run.first_block) + run.lengths.len() as u64;
     let ends = run.first_offset + run.stored_bytes() + 8 * blocks + 8 + 24 == run.chunk_bytes;
     let sum = |of: fn(&ColumnBytes) -> u64| columns.iter().map(of).map(u128::from).sum::<u128>();
@@ -270,7 +274,7 @@ fn ends_full_chunk(run: &LayoutRun, cuts: Cuts, columns: &[ColumnBytes]) -> bool
     ends && u128::from(run.chunk_bytes) * logical >= u128::from(cuts.chunk_min) * stored
 }
 
-/// The places of the first of these blocks, up to some bytes; `first` is the number of the first block of these runs.
+/// Returns the places of the first of these blocks, up to `FETCHED` bytes. `first` is the number of the first block of the runs.
 fn places_of(runs: &[LayoutRun], first: usize, numbers: &[usize]) -> Result<Vec<Place>> {
     let (mut places, mut bytes) = (Vec::new(), 0);
     let (mut runs, mut first) = (runs.iter().peekable(), first);

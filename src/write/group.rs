@@ -1,7 +1,7 @@
-//! The rows of one column group on their way into chunks: cut into blocks, hashed, looked up among what is known, encoded where
-//! they are new, cut into chunks.
+//! Writes the rows of one column group into chunks: cuts rows into blocks, hashes each block, looks for a known block with that
+//! hash, encodes the block if there is none, and cuts blocks into chunks.
 //!
-//! Pure but for the look-up: a row goes in, now and then a cut chunk comes out.
+//! Apart from the look-up of known blocks the writer does no I/O: the caller passes rows and receives finished chunks.
 
 use super::{chunk::OpenChunk, flat::FlatColumn, known::Finder};
 use crate::{
@@ -12,24 +12,24 @@ use crate::{
     schema::ColumnType,
 };
 
-/// One column group of one partition.
+/// Writer of one column group of one partition.
 #[derive(Debug)]
 pub(super) struct GroupWriter {
     types: Vec<ColumnType>,
     type_texts: Vec<String>,
-    /// One for each column.
+    /// One preset for each column.
     presets: Vec<Preset>,
     cuts: Cuts,
     finder: Option<Finder>,
     pages: Vec<PageBuilder>,
-    /// Rows and logical bytes of the open block, and whether it starts a sequence.
+    /// Rows and logical bytes of the open block, and whether the block starts a sequence.
     block: (u32, u64, bool),
     chunk: OpenChunk,
-    /// Logical bytes of the open chunk, and of its last sequence.
+    /// Logical bytes of the open chunk, and of the last sequence in it.
     chunk_bytes: u64,
     sequence_bytes: u64,
     last_hash: u64,
-    /// Bytes of the canonical form of each column so far.
+    /// Canonical bytes of each column so far.
     logical: Vec<u64>,
 }
 
@@ -51,7 +51,7 @@ impl GroupWriter {
         }
     }
 
-    /// Appends one row; `starts` says that it starts a sequence. Gives the chunks that it cut off.
+    /// Appends one row. `starts` says whether the row starts a sequence. Pushes the chunks that end here to `out`.
     pub(super) fn push(&mut self, columns: &[FlatColumn], row: usize, starts: bool, out: &mut Vec<OpenChunk>) -> Result<()> {
         let (mut bytes, mut hash) = (0, 0);
         for column in columns {
@@ -76,44 +76,44 @@ impl GroupWriter {
         Ok(())
     }
 
-    /// Ends the open block.
+    /// Ends the open block, if it has rows.
     pub(super) fn end_open_block(&mut self, out: &mut Vec<OpenChunk>) -> Result<()> {
         if self.block.0 > 0 { self.end_block(out) } else { Ok(()) }
     }
 
-    /// Ends the open block and chunk.
+    /// Ends the open block and the open chunk.
     pub(super) fn finish(&mut self, out: &mut Vec<OpenChunk>) -> Result<()> {
         self.end_open_block(out)?;
         self.end_chunk(out);
         Ok(())
     }
 
-    /// Whether the last row ended a block.
+    /// Whether the open block is empty.
     pub(super) fn is_between_blocks(&self) -> bool {
         self.block.0 == 0
     }
 
-    /// The chunk that is not cut yet.
+    /// Returns the open chunk.
     pub(super) fn open(&mut self) -> &mut OpenChunk {
         &mut self.chunk
     }
 
-    /// Bytes of the canonical form of each column so far.
+    /// Returns the canonical bytes of each column so far.
     pub(super) fn logical(&self) -> &[u64] {
         &self.logical
     }
 
-    /// The types of the columns, and their presets.
+    /// Returns the types and the presets of the columns.
     pub(super) fn types(&self) -> (&[ColumnType], &[Preset]) {
         (&self.types, &self.presets)
     }
 
-    /// Encoded bytes in memory.
+    /// Returns the encoded bytes in memory.
     pub(super) fn in_memory(&self) -> usize {
         self.chunk.in_memory()
     }
 
-    /// Moves encoded bytes out of memory.
+    /// Moves the encoded blocks from memory to a temporary file.
     pub(super) fn spill(&mut self) -> Result<()> {
         self.chunk.spill()
     }
@@ -122,9 +122,9 @@ impl GroupWriter {
         let (rows, bytes, starts) = std::mem::take(&mut self.block);
         let pages: Vec<_> = self.pages.iter_mut().map(PageBuilder::finish).collect();
         for (page, ty) in pages.iter().zip(&self.types) {
-            // What a reader will refuse is refused here.
+            // Readers refuse a page that does not parse, so the writer refuses it first.
             Structure::parse(ty, rows, &page.structure, page.values.len())
-                .map_err(|error| Error::invalid(format!("a value that cannot be stored: {error}")))?;
+                .map_err(|error| Error::invalid(format!("cannot store a value: {error}")))?;
         }
         let hash = logical_block_hash(rows, self.type_texts.iter().map(String::as_str).zip(&pages));
         let ended = starts.then_some((self.sequence_bytes, self.last_hash));
@@ -137,7 +137,7 @@ impl GroupWriter {
         self.logical.iter_mut().zip(&pages).for_each(|(sum, page)| *sum += page.bytes());
         let place = self.finder.as_mut().map(|finder| finder.find(&hash, rows)).transpose()?.flatten();
         match place {
-            // What another table says of its blocks is compared; so is a block whose page lengths nobody wrote down.
+            // Blocks of other tables are compared with the rows before use. So is a block without recorded page lengths.
             Some(place) => {
                 let is_clear = place.is_own && (place.pages.is_some() || self.types.len() == 1);
                 self.chunk.push_known(place, starts, hash, (!is_clear).then_some(pages));

@@ -1,4 +1,4 @@
-//! The column groups of some rows, written side by side: flat columns in, stored chunks and layout runs out.
+//! Writes several column groups of the same rows side by side. Takes record batches; stores chunks and returns layout runs.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -28,32 +28,31 @@ use crate::{
     store::Store,
 };
 
-/// Canonical bytes of known blocks that wait to be compared, at most, in each group.
+/// Maximum canonical bytes of known blocks that wait for comparison, in each group.
 const UNPROVEN: u64 = 8 << 20;
 
-/// Chunks of one writer that are on their way to the store at a time: the groups of a table tend to cut theirs at the same rows.
+/// Maximum number of chunks that one writer uploads at a time. The groups of a table tend to end their chunks at the same rows.
 const AT_ONCE: usize = 3;
 
-/// Writes some column groups of consecutive rows. Chunks go to the store as they are cut, a few at a time, while the next rows are
-/// taken in.
+/// Writes some column groups of consecutive rows. Uploads a few chunks at a time while it takes in further rows.
 #[derive(Debug)]
 pub struct GroupsWriter {
     store: Store,
     known: Option<Arc<Known>>,
     write_memory: usize,
     groups: Vec<GroupState>,
-    /// The number of groups, with the one that is being written off the executor.
+    /// Number of groups, including a group that another thread is working on.
     count: usize,
-    /// The oldest first.
+    /// Uploads in progress, the oldest first.
     storing: VecDeque<Storing>,
 }
 
-/// A cut chunk on its way to the store.
+/// A finished chunk that is being uploaded.
 #[derive(Debug)]
 struct Storing {
     group: usize,
     bytes: usize,
-    /// Its runs, and its new bytes.
+    /// The finished chunk, and its newly stored bytes.
     cut: Ahead<(CutChunk, u64)>,
 }
 
@@ -61,41 +60,41 @@ struct Storing {
 struct GroupState {
     writer: GroupWriter,
     adopter: Adopter,
-    /// Chunks that are cut and not stored.
+    /// Finished chunks that are not uploaded yet.
     cut: Vec<OpenChunk>,
     columns: Vec<Column>,
     written: WrittenGroup,
 }
 
-/// A column group that was written.
+/// Result of writing one column group.
 #[derive(Clone, Debug, Default)]
 pub struct WrittenGroup {
-    /// Where its blocks lie.
+    /// Layout runs of its blocks.
     pub runs: Vec<LayoutRun>,
-    /// Their logical hashes.
+    /// Logical hashes of its blocks.
     pub hashes: Vec<Hash>,
-    /// Bytes of each column.
+    /// Stored and logical bytes of each column.
     pub columns: Vec<ColumnBytes>,
 }
 
 impl WrittenGroup {
-    /// The numbers of the tables whose chunks it uses, rising, without its own.
+    /// Returns the numbers of the other tables whose chunks the group uses, in ascending order.
     pub fn owners(&self) -> Vec<u32> {
         let owners: BTreeSet<u32> = self.runs.iter().map(|run| run.owner).filter(|owner| *owner > 0).collect();
         owners.into_iter().collect()
     }
 
-    /// Stored bytes of its blocks.
+    /// Returns the stored bytes of its blocks.
     pub fn stored_bytes(&self) -> u64 {
         self.runs.iter().map(LayoutRun::stored_bytes).sum()
     }
 }
 
 impl GroupsWriter {
-    /// A writer of these column groups (numbers in the schema).
+    /// Creates a writer of some column groups, given by their positions in the schema.
     ///
     /// # Errors
-    /// `Invalid` for impossible cuts, and for a column with a preset that is none.
+    /// - `Invalid`: the cut limits are impossible, or a column names a preset that does not exist.
     pub fn new(
         store: Store,
         schema: &Schema,
@@ -122,12 +121,15 @@ impl GroupsWriter {
         Ok(Self { store, groups, count, known, write_memory: options.write_memory, storing: VecDeque::new() })
     }
 
-    /// Appends the rows of a batch, its columns found by name; `starts` says of each row whether it starts a sequence. Much is
-    /// encoded off the executor.
+    /// Appends the rows of a batch, whose columns are found by name. `starts` says for each row whether it starts a sequence.
+    /// Other threads encode large batches.
     ///
     /// # Errors
-    /// `Invalid` for missing or ill-typed columns, named, and where an earlier call was given up; errors of the store. What was
-    /// written is of no use then.
+    /// The rows written so far are useless after an error.
+    /// - `Invalid`: a column is missing, of a wrong type, or null where nulls are not allowed; an earlier call was dropped before
+    ///   its end.
+    /// - `Unsupported`: a part of a tensor is null, which is neither one element nor the whole tensor.
+    /// - Errors of the store.
     pub async fn append(&mut self, batch: &RecordBatch, starts: &[bool]) -> Result<()> {
         self.check_whole()?;
         for number in 0..self.groups.len() {
@@ -135,7 +137,7 @@ impl GroupsWriter {
             let much = self.groups[number].bytes_of(batch) > SMALL;
             loop {
                 if much {
-                    // If this future is dropped, the group is lost; `check_whole` then refuses further writes.
+                    // If this future is dropped, the group is lost. `check_whole` then refuses further writes.
                     let mut group = self.groups.remove(number);
                     let (group, taken) = offload(move |stop| {
                         group.take_in(&mut rows, stop)?;
@@ -164,14 +166,15 @@ impl GroupsWriter {
     fn check_whole(&self) -> Result<()> {
         match self.groups.len() == self.count {
             true => Ok(()),
-            false => Err(Error::invalid("a write was given up before its end; write these rows again from the start")),
+            false => Err(Error::invalid("an earlier write was dropped before its end; write these rows again from the start")),
         }
     }
 
-    /// Ends the open blocks and chunks and gives every group, and what did not have to be stored.
+    /// Ends the open blocks and chunks. Returns the written groups, and how many blocks were shared.
     ///
     /// # Errors
-    /// As [`GroupsWriter::append`].
+    /// - `Invalid`: an earlier call was dropped before its end, or a value cannot be stored.
+    /// - Errors of the store.
     pub async fn finish(mut self) -> Result<(Vec<WrittenGroup>, Sharing)> {
         self.check_whole()?;
         for number in 0..self.groups.len() {
@@ -194,15 +197,16 @@ impl GroupsWriter {
         Ok((written, sharing))
     }
 
-    /// Whether the last row ended a block in every group.
+    /// Whether the open block of every group is empty.
     pub fn is_between_blocks(&self) -> bool {
         self.groups.iter().all(|group| group.writer.is_between_blocks())
     }
 
-    /// Ends the open block of every group: the rows behind it belong to a block that is there.
+    /// Ends the open block of every group, because a block that is stored already holds the rows that follow. A chunk that ends
+    /// here is uploaded with the next row.
     ///
     /// # Errors
-    /// As [`GroupsWriter::append`]. A chunk that this cuts off is stored with the next row.
+    /// - `Invalid`: a value cannot be stored.
     pub fn end_block(&mut self) -> Result<()> {
         for group in &mut self.groups {
             group.writer.end_open_block(&mut group.cut)?;
@@ -243,12 +247,12 @@ impl GroupsWriter {
         Ok(())
     }
 
-    /// Bytes of the chunks on their way.
+    /// Returns the bytes of the chunks that are being uploaded.
     fn storing(&self) -> usize {
         self.storing.iter().map(|storing| storing.bytes).sum()
     }
 
-    /// The oldest chunk on its way is stored.
+    /// Waits for the oldest upload and records its result.
     async fn stored(&mut self) -> Result<()> {
         let Some(Storing { group, cut, .. }) = self.storing.pop_front() else { return Ok(()) };
         let (cut, new_bytes) = cut.done().await?;
@@ -277,7 +281,7 @@ impl GroupsWriter {
     }
 }
 
-/// The rows of a batch on their way into a group.
+/// A batch, and how many of its rows the group has taken in.
 struct BatchRows {
     batch: RecordBatch,
     starts: Arc<[bool]>,
@@ -286,7 +290,7 @@ struct BatchRows {
 }
 
 impl GroupState {
-    /// Takes rows in until a chunk is cut, much waits to be compared, or the batch ends.
+    /// Takes in rows until a chunk ends, too many bytes wait for comparison, or the batch ends.
     fn take_in(&mut self, rows: &mut BatchRows, stop: &Stop) -> Result<()> {
         let flat = match rows.flat.take() {
             Some(flat) => flat,
@@ -304,7 +308,7 @@ impl GroupState {
         Ok(())
     }
 
-    /// Bytes of its columns in a batch.
+    /// Returns the bytes of this group's columns in a batch.
     fn bytes_of(&self, batch: &RecordBatch) -> usize {
         let columns = self.columns.iter().filter_map(|column| batch.column_by_name(&column.name));
         columns.map(slice_bytes).fold(0, usize::saturating_add)
@@ -321,7 +325,7 @@ impl GroupState {
     }
 }
 
-/// Bytes of the values of an array, without those that lie outside its slice: the offsets of a list say which items are its own.
+/// Returns the bytes of the values in an array's slice. For a list, only the items between its first and last offset count.
 fn slice_bytes(array: &ArrayRef) -> usize {
     fn items<O: OffsetSizeTrait>(list: &GenericListArray<O>) -> usize {
         let (first, last) = (list.value_offsets()[0].as_usize(), list.value_offsets()[list.len()].as_usize());
@@ -336,17 +340,17 @@ fn slice_bytes(array: &ArrayRef) -> usize {
     }
 }
 
-/// The preset of a column: its own where it has one.
+/// Returns the preset of a column: its own one if it has the property, else `preset`.
 fn preset_of(column: &Column, preset: Preset) -> Result<Preset> {
     let Some(own) = column.properties.get(PRESET) else { return Ok(preset) };
     let named = own.as_str().map_or_else(|| Err(Error::invalid(format!("{own}: expected text"))), str::parse);
     named.map_err(|error: Error| error.at(format!("column `{}`: its property `{PRESET}`", column.name)))
 }
 
-/// A column that is declared without nulls has none.
+/// Checks that a column that is declared without nulls has none.
 ///
 /// # Errors
-/// `Invalid` naming column and row.
+/// - `Invalid`: a row is null. The message names the column and the row.
 pub(super) fn check_nulls(described: &Column, column: &ArrayRef) -> Result<()> {
     if described.is_nullable() {
         return Ok(());

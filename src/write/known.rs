@@ -1,7 +1,8 @@
-//! Blocks that are stored already, found by their logical hash: in tables given as references and in earlier versions.
+//! Index of stored blocks by logical hash. It covers tables that are given as references, and earlier versions.
 //!
-//! Memory stays within a budget: the hashes lie in a spool, in memory or in a temporary file, once in table order and once
-//! sorted. A finder that found a block looks right behind it first, where the next one most likely lies, and searches only then.
+//! Memory stays within a budget: each spool lies in memory or in a temporary file. One spool holds the hashes in table order,
+//! another one holds them sorted. After a hit the finder first tries the blocks right behind it, because the next block most
+//! likely follows there. It searches only if none of them matches.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,20 +20,20 @@ use crate::{
     store::Store,
 };
 
-/// Which known blocks are used again.
+/// Which stored blocks a writer may reuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reuse {
-    /// All, whatever codecs they are stored with.
+    /// All blocks, whatever their codecs.
     #[default]
     Any,
-    /// Those stored with codecs that the writer's preset could have chosen, that of the table: columns with a preset of their own
-    /// are judged by it too.
+    /// Blocks whose codec chains the table's preset could have chosen. Columns with a preset of their own are judged by the
+    /// table's preset too.
     SamePreset,
-    /// None: everything is stored again.
+    /// No blocks: everything is stored again.
     None,
 }
 
-/// Where a known block lies.
+/// Place of a known block.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) owner: u32,
@@ -46,14 +47,14 @@ pub(super) struct Place {
     /// Stored bytes, in units of 8.
     pub(super) length: u32,
     pub(super) rows: u32,
-    /// Stored bytes of its pages, in units of 8, where they are known.
+    /// Stored bytes of its pages, in units of 8, if known.
     pub(super) pages: Option<Vec<u32>>,
-    /// Its hash was made by a writer of this very table.
+    /// Whether a writer of this table computed its hash.
     pub(super) is_own: bool,
 }
 
 impl Place {
-    /// Of a block of a run.
+    /// Returns the place of a block of a run.
     pub(super) fn of(run: &LayoutRun, block: usize, is_own: bool) -> Option<Self> {
         let lengths = |page: usize| {
             let range = run.page_range(block, page)?;
@@ -75,7 +76,7 @@ impl Place {
     }
 }
 
-/// Collects what is known before anything is written.
+/// Collects the known blocks before a writer starts.
 #[derive(Debug)]
 pub struct KnownBuilder {
     reuse: Reuse,
@@ -86,7 +87,7 @@ pub struct KnownBuilder {
     sets: BTreeMap<Vec<String>, Set>,
 }
 
-/// Blocks that may be used again; shared by the writers of a session.
+/// Blocks that may be reused. The writers of a session share it.
 #[derive(Debug)]
 pub struct Known {
     stores: BTreeMap<u32, Store>,
@@ -94,51 +95,53 @@ pub struct Known {
     sets: BTreeMap<Vec<String>, Set>,
 }
 
-/// The blocks of column groups with the same types.
+/// Blocks of column groups with equal types.
 #[derive(Debug, Default)]
 struct Set {
     sources: Vec<Source>,
-    /// The hash of every block, source by source.
+    /// Hash of every block, source by source.
     hashes: Spool,
     blocks: u64,
-    /// Entries of a hash and a number in `hashes`, sorted, each hash once.
+    /// Entries of a hash and its number in `hashes`, sorted, each hash once.
     sorted: Spool,
     entries: u64,
 }
 
-/// A column group of some table version, or a segment of one.
+/// A column group of a table version or of one of its segments.
 #[derive(Debug)]
 struct Source {
     first: u64,
     runs: Vec<LayoutRun>,
     /// Number of the first block of each run within the source.
     starts: Vec<u64>,
-    /// Whether the run's codecs are wanted.
+    /// Whether blocks with the codecs of this run may be reused.
     wanted: Vec<bool>,
     is_own: bool,
 }
 
-/// Bytes of an entry of the sorted spool.
+/// Bytes of an entry in the sorted spool.
 const ENTRY: u64 = 40;
 
 impl KnownBuilder {
-    /// Nothing known yet. Hashes are held in up to `budget` bytes of memory, beyond that in temporary files.
+    /// Creates an empty builder. Holds hashes in up to `budget` bytes of memory, and beyond that in temporary files.
     pub fn new(reuse: Reuse, preset: Preset, budget: usize) -> Self {
         let (stores, condemned) = Default::default();
         Self { reuse, preset, budget, stores, condemned, sets: BTreeMap::new() }
     }
 
-    /// Where the chunks of an owner lie (0: the table that is written), and which of them may not be used.
+    /// Sets the store of an owner (0: the table being written), and its chunks that must not be used.
     pub fn owner(&mut self, number: u32, store: Store, condemned: impl IntoIterator<Item = ChunkId>) {
         self.stores.insert(number, store);
         self.condemned.extend(condemned.into_iter().map(|chunk| (number, chunk)));
     }
 
-    /// Adds the blocks of a column group with these types: its runs, owners numbered as by [`KnownBuilder::owner`], and their
-    /// hashes. `is_own` where the table that is written made them. What was added before is preferred.
+    /// Adds the blocks of a column group with these types: its runs, with the owner numbers of [`KnownBuilder::owner`], and their
+    /// hashes. `is_own` says whether the table being written made them. If two blocks have the same hash, the one added first is
+    /// used.
     ///
     /// # Errors
-    /// `Corrupt` where there is not one hash for each block; `Unavailable` where no temporary file can be made.
+    /// - `Corrupt`: the number of hashes differs from the number of blocks.
+    /// - `Unavailable`: a temporary file cannot be written.
     pub fn add(&mut self, types: &[ColumnType], runs: Vec<LayoutRun>, hashes: &[Hash], is_own: bool) -> Result<()> {
         if self.reuse == Reuse::None || runs.is_empty() {
             return Ok(());
@@ -184,10 +187,10 @@ impl KnownBuilder {
         wanted.collect()
     }
 
-    /// Sorts the hashes. `None` where nothing is known.
+    /// Sorts the hashes. Returns `None` if no blocks were added.
     ///
     /// # Errors
-    /// `Unavailable` where temporary files cannot be written or read.
+    /// - `Unavailable`: a temporary file cannot be written or read.
     pub fn finish(mut self) -> Result<Option<Arc<Known>>> {
         for set in self.sets.values_mut() {
             set.sort(self.budget / 2)?;
@@ -198,20 +201,20 @@ impl KnownBuilder {
 }
 
 impl Known {
-    /// The store of each owner.
+    /// Returns the store of each owner.
     pub(super) fn stores(&self) -> &BTreeMap<u32, Store> {
         &self.stores
     }
 }
 
 impl Set {
-    /// Fills `sorted`, a range of hashes after the other, each range as large as memory allows.
+    /// Fills `sorted` in several passes. Each pass sorts one range of hashes, as large as the memory budget allows.
     fn sort(&mut self, budget: usize) -> Result<()> {
         let fits = (budget as u64 / ENTRY).max(1);
         let passes = self.blocks.div_ceil(fits).max(1);
         let mut buffer = vec![0; 1 << 20];
         for pass in 0..passes {
-            // Hashes are uniform: equal ranges of their first 64 bits hold as many.
+            // Hashes are uniform, so equal ranges of their first 64 bits hold about equally many.
             let in_pass = |hash: &[u8]| (u128::from(big_endian(hash)) * u128::from(passes)) >> 64 == u128::from(pass);
             let mut entries: Vec<([u8; 32], u64)> = Vec::new();
             let mut number = 0;
@@ -236,7 +239,7 @@ impl Set {
         Ok(())
     }
 
-    /// The hash of block `number`, if it is that.
+    /// Whether block `number` has this hash.
     fn is_at(&self, number: u64, hash: &Hash) -> Result<bool> {
         if number >= self.blocks {
             return Ok(false);
@@ -246,7 +249,7 @@ impl Set {
         Ok(found == hash.0)
     }
 
-    /// The number of a block with this hash. Hashes are uniform, so the first guess is near.
+    /// Returns the number of a block with this hash. Searches by interpolation, because hashes are uniform.
     fn search(&self, hash: &Hash) -> Result<Option<u64>> {
         let (mut low, mut high) = (0, self.entries);
         let mut entry = [0; ENTRY as usize];
@@ -255,7 +258,7 @@ impl Set {
         while low < high {
             let span = u128::from(most - least).max(1);
             let guess = u128::from(wanted.saturating_sub(least)) * u128::from(high - low) / span;
-            // Every guess halves at worst: a set of lying hashes need not be uniform.
+            // Each step drops at least 1/64 of the entries, because crafted hashes need not be uniform.
             let guess = (low + guess as u64).clamp(low + (high - low) / 64, high - 1 - (high - low) / 64).clamp(low, high - 1);
             self.sorted.read(ENTRY * guess, &mut entry)?;
             let (found, number) = entry.split_at(32);
@@ -281,7 +284,7 @@ impl Set {
     }
 }
 
-/// The first 8 bytes as they sort.
+/// Returns the first 8 bytes as a number that sorts like the bytes.
 fn big_endian(hash: &[u8]) -> u64 {
     hash.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
@@ -290,7 +293,7 @@ fn leading(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Looks for the blocks of one column group, in table order.
+/// Finds the known blocks of one column group, in table order.
 #[derive(Debug)]
 pub(super) struct Finder {
     known: Arc<Known>,
@@ -299,17 +302,17 @@ pub(super) struct Finder {
     last: Option<u64>,
 }
 
-/// Blocks behind the one found last that are looked at: rows may have been deleted.
+/// Number of blocks after the last hit that are tried first. More than one, because rows may have been deleted.
 const AHEAD: u64 = 4;
 
 impl Finder {
-    /// `None` where nothing of these types is known.
+    /// Creates a finder. Returns `None` if no blocks with these types are known.
     pub(super) fn new(known: &Arc<Known>, types: &[ColumnType]) -> Option<Self> {
         let types: Vec<String> = types.iter().map(ToString::to_string).collect();
         known.sets.contains_key(&types).then(|| Self { known: Arc::clone(known), types, last: None })
     }
 
-    /// Where a block with this hash lies, of so many rows.
+    /// Returns the place of a known block with this hash and this number of rows.
     pub(super) fn find(&mut self, hash: &Hash, rows: u32) -> Result<Option<Place>> {
         let Some(set) = self.known.sets.get(&self.types) else { return Ok(None) };
         let mut number = None;
@@ -332,7 +335,7 @@ impl Finder {
     }
 }
 
-/// Bytes written once and read at random, in memory while they are few.
+/// Bytes that are written once and read at random: in memory up to a budget, in a temporary file beyond it.
 #[derive(Debug)]
 enum Spool {
     Memory(Vec<u8>),
@@ -370,7 +373,7 @@ impl Spool {
             Self::Memory(held) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX);
                 let found = held.get(start..).and_then(|rest| rest.get(..out.len()));
-                out.copy_from_slice(found.ok_or_else(|| Error::internal("a read behind the known blocks"))?);
+                out.copy_from_slice(found.ok_or_else(|| Error::internal("read beyond the end of the known blocks"))?);
                 Ok(())
             }
             Self::File(file) => {
@@ -411,7 +414,7 @@ mod tests {
         Hash::of(&number.to_le_bytes())
     }
 
-    /// 5,000 blocks in two runs, looked up within so many bytes of memory.
+    /// 5,000 blocks in two runs, indexed within `budget` bytes of memory.
     fn known(budget: usize) -> (Arc<Known>, Vec<ColumnType>) {
         let types: Vec<ColumnType> = vec!["u8".parse().unwrap()];
         let mut builder = KnownBuilder::new(Reuse::Any, Preset::Fast, budget);

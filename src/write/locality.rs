@@ -1,15 +1,15 @@
-//! Bounds how far shared blocks may lie apart: the cost of a window of neighbouring rows whose blocks lie in several chunks, against
-//! what it would cost had they been stored together. Pure.
+//! Bounds how far shared blocks may lie apart. The bound compares two costs of a window of neighbouring rows: to read its blocks
+//! from several chunks, and to read them in a table without shared blocks. All functions are pure.
 //!
-//! A known block that breaks the bound is stored again, so that sharing never makes a table slow. Every window of up to
-//! [`Locality::window`] rows inside a sequence is priced. Two rules say what is stored again:
+//! A writer stores a known block again if the block breaks the bound, so that sharing never makes a table slow. The bound holds
+//! for every window of up to [`Locality::window`] rows inside a sequence. Two rules choose the blocks to store again:
 //!
-//! 1. **Mend.** Where a window breaks the bound, the blocks of one of its chunks are stored again: of the chunk that has the
-//!    fewest bytes around this window. A row that an earlier version inserted moves, its many neighbours stay. (Now and then whole
-//!    windows are the cheaper choice; what is stored again is never more than that.)
-//! 2. **Renew.** What is mended has to be mended again with the next insertion nearby, and each time there is more of it. A
-//!    region whose mending has become as expensive as storing all of it now and then is stored again whole. It lies in one chunk
-//!    then, and the next versions add only their own rows.
+//! 1. **Mend.** If a window breaks the bound, the blocks of one of its chunks are stored again: of the chunk with the fewest
+//!    bytes around this window. A single row that an earlier version inserted moves, and its many neighbours stay. If storing
+//!    whole windows again takes fewer bytes in total, that is done instead.
+//! 2. **Renew.** Mended blocks must be mended again after the next insertion nearby, and there are more of them each time. Once
+//!    mending a region costs as much as storing the whole region again from time to time, the whole region is stored again. The
+//!    region then lies in one chunk, and the next versions add only their own rows.
 
 use std::{collections::BTreeMap, fmt, ops::Range, str::FromStr};
 
@@ -21,9 +21,9 @@ use crate::{
     id::ChunkId,
 };
 
-/// The most that sharing may cost a window of neighbouring rows.
+/// Maximum read cost that sharing blocks may add to a window of neighbouring rows.
 ///
-/// Its text is `ROWS,RANGES,PERCENT`, of which the last ones may be left out, or `none`:
+/// The text form is `ROWS`, `ROWS,RANGES`, `ROWS,RANGES,PERCENT` or `none`. Omitted numbers have their defaults:
 ///
 /// ```
 /// use tetrys::write::Locality;
@@ -35,11 +35,11 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Locality {
-    /// Rows of the widest window that is kept within the bound.
+    /// Rows of the widest window that the bound applies to.
     pub window: u64,
-    /// Ranges that it may take beyond those of a table that shares nothing.
+    /// Byte ranges that a window may need beyond those in a table without shared blocks.
     pub extra_ranges: usize,
-    /// Bytes that it may read, in percent of those of its blocks.
+    /// Maximum bytes that a window may read, in percent of the bytes of its blocks.
     pub percent: u64,
 }
 
@@ -50,7 +50,7 @@ impl Default for Locality {
 }
 
 impl Locality {
-    /// No bound: every known block is used, wherever it lies.
+    /// No bound: every known block is reused, wherever it lies.
     pub const NONE: Self = Self { window: 0, extra_ranges: usize::MAX, percent: u64::MAX };
 }
 
@@ -78,7 +78,7 @@ impl FromStr for Locality {
         }
         let mut bound = Self::default();
         for (number, part) in text.split(',').enumerate() {
-            let value: u64 = part.trim().parse().map_err(|_| wrong(&format!("`{part}` is no number")))?;
+            let value: u64 = part.trim().parse().map_err(|_| wrong(&format!("`{part}` is not a number")))?;
             match number {
                 0 if !(1..=MAX_WINDOW).contains(&value) => return Err(wrong(&format!("a window has 1 to {MAX_WINDOW} rows"))),
                 0 => bound.window = value,
@@ -92,41 +92,43 @@ impl FromStr for Locality {
     }
 }
 
-/// The widest window that a text can ask for: every window of up to so many rows is priced at every block.
+/// Widest window that a text may name. Every block is priced with every window of up to this many rows.
 const MAX_WINDOW: u64 = 4096;
 
-/// The cost of the worst windows.
+/// Cost of the most expensive windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worst {
-    /// Ranges beyond those of a table that shares nothing.
+    /// Ranges beyond those in a table without shared blocks.
     pub extra_ranges: u64,
-    /// Bytes read in percent of those of the window's blocks; 0 where nothing is shared.
+    /// Bytes read, in percent of the bytes of the window's blocks; 0 if no block is shared.
     pub percent: u64,
 }
 
 impl Worst {
-    /// The worse of both, in each respect.
+    /// Returns the larger value of both, for each field.
     pub fn or(self, other: Self) -> Self {
         Self { extra_ranges: self.extra_ranges.max(other.extra_ranges), percent: self.percent.max(other.percent) }
     }
 }
 
-/// A block as the bound sees it.
+/// A block, as far as the bound needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     pub(super) rows: u32,
-    /// Whether a sequence starts here: no window reaches further back.
+    /// Whether a sequence starts here. No window reaches further back.
     pub(super) starts: bool,
     /// Stored bytes.
     pub(super) bytes: u64,
-    /// The cut chunk it belongs to: a table that shares nothing needs a range for each.
+    /// Number of the chunk that the writer would cut here. A table without shared blocks needs one range for each of them.
     pub(super) stretch: u64,
-    /// The chunk it lies in, by a number of the caller, and where; `None`: it is stored anew, behind the new block before it.
+    /// Number of the chunk that holds the block, and its offset there. `None`: the block is stored in a new chunk, behind the
+    /// previous new block.
     pub(super) shared: Option<(u64, u64)>,
 }
 
-/// Makes shared blocks of `spots` new until every window keeps the bound, and where that has become too expensive whole regions;
-/// those before `fixed` stay as they are. Gives the numbers of the blocks to be stored again, and the worst that is left.
+/// Stores shared blocks of `spots` again until every window is within the bound, and whole regions where mending has become too
+/// expensive. Blocks before `fixed` stay as they are. Returns the numbers of the blocks to store again, and the most expensive
+/// windows after that.
 pub(super) fn keep_within(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<usize>, Worst) {
     let before = spots.to_vec();
     let (again, worst) = mend(spots, fixed, bound);
@@ -150,8 +152,9 @@ fn bytes_of(spots: &[Spot], numbers: &[usize]) -> u64 {
     numbers.iter().map(|number| spots[*number].bytes).sum()
 }
 
-/// Makes as few shared blocks of `spots` new as two rules find until every window keeps the bound; those before `fixed` stay as
-/// they are. Gives the numbers of the blocks to be stored again, and the worst that is left.
+/// Chooses shared blocks of `spots` to store again until every window is within the bound. Tries two rules, single chunks of a
+/// window and whole windows, and takes the one that stores fewer bytes. Blocks before `fixed` stay as they are. Returns the
+/// numbers of the blocks to store again, and the most expensive windows after that.
 pub(super) fn mend(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<usize>, Worst) {
     let before = spots.to_vec();
     let (again, worst) = mend_by(spots, fixed, bound, least_around);
@@ -167,8 +170,8 @@ pub(super) fn mend(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<us
     (again, worst)
 }
 
-/// Goes on until every window keeps the bound: the blocks of the chunk that `which` names are stored again, or if it names none
-/// all blocks of the window.
+/// Repeats until every window is within the bound: stores again the blocks of the chunk that `which` returns, or all blocks of
+/// the window if `which` returns `None`.
 fn mend_by(
     spots: &mut [Spot],
     fixed: usize,
@@ -200,13 +203,13 @@ fn mend_by(
                         again.push(number);
                     }
                 }
-                // Windows that end before may be another matter now.
+                // Windows that end earlier may have another cost now.
                 last = within_rows(spots[..=window.start].iter().rev(), bound.window).map_or(0, |back| window.start - back);
             }
         }
     }
     again.sort_unstable();
-    // What was seen on the way may have been mended since.
+    // Costs that were seen on the way may be out of date, because blocks were mended since.
     let all = |spots: &[Spot]| {
         let costs = (0..spots.len()).flat_map(|last| windows_to(spots, last, bound)).map(|(_, cost)| cost);
         costs.fold(Worst::default(), Worst::or)
@@ -215,11 +218,11 @@ fn mend_by(
     (again, left)
 }
 
-/// Makes whole regions new in which mending has become too expensive: `before` is how the blocks lay before they were mended.
+/// Renews whole regions in which mending has become too expensive. `before` has the blocks as they lay before mending.
 ///
-/// Say that every version inserts g bytes into a region that lies in one chunk but for that. Its inserted blocks move with each
-/// version: g, 2g, 3g and so on. Storing all N bytes of the region again starts this anew. The cost of a version is least on
-/// average where that is done as soon as r bytes would move with r * r = 2 * g * N (the economic order quantity).
+/// Suppose that a region lies in one chunk and every version inserts g bytes into it. All inserted blocks move with each version:
+/// g, 2g, 3g and so on. Storing all N bytes of the region again resets this to zero. The average cost of a version is least if
+/// the region is stored again as soon as r bytes would move, where r * r = 2 * g * N (the economic order quantity).
 fn renew(before: &[Spot], spots: &mut [Spot], fixed: usize, bound: Locality) -> Vec<usize> {
     let mut renewed = Vec::new();
     for region in regions(spots, bound) {
@@ -242,12 +245,13 @@ fn renew(before: &[Spot], spots: &mut [Spot], fixed: usize, bound: Locality) -> 
     renewed
 }
 
-/// Where new blocks lie, as far as those of one region are at most [`REACH`] windows from each other, and up to the ends of the
-/// sequence where they are no farther: at an end inside a sequence three chunks meet as soon as a row is inserted there.
+/// Returns the regions of new blocks. New blocks of one region are at most [`REACH`] windows apart. A region extends to an end of
+/// its sequence that is no farther away: otherwise three chunks would meet there as soon as a row is inserted.
 fn regions(spots: &[Spot], bound: Locality) -> Vec<Range<usize>> {
     let reach = bound.window.saturating_mul(REACH);
     let mut regions: Vec<Range<usize>> = Vec::new();
-    // The rows since the last new block, or since the sequence began; the first block of the sequence where there was none yet.
+    // Rows since the last new block or the start of the sequence; and the first block of the sequence if no new block followed
+    // yet.
     let (mut rows, mut start) = (0_u64, Some(0));
     for (number, spot) in spots.iter().enumerate() {
         if spot.starts {
@@ -268,7 +272,7 @@ fn regions(spots: &[Spot], bound: Locality) -> Vec<Range<usize>> {
     regions
 }
 
-/// Windows between new blocks of one region, at most.
+/// Maximum distance between new blocks of one region, in windows.
 const REACH: u64 = 3;
 
 fn extend_to(regions: &mut [Range<usize>], end: usize, is_near: bool) {
@@ -277,7 +281,7 @@ fn extend_to(regions: &mut [Range<usize>], end: usize, is_near: bool) {
     }
 }
 
-/// Which of the shared chunks of a window has the fewest bytes in the windows that overlap it.
+/// Returns the shared chunk of a window that has the fewest bytes in all windows that overlap it.
 fn least_around(spots: &[Spot], window: Range<usize>, bound: Locality) -> Option<u64> {
     let mut bytes: BTreeMap<u64, u64> = BTreeMap::new();
     for spot in &spots[window.clone()] {
@@ -291,7 +295,7 @@ fn least_around(spots: &[Spot], window: Range<usize>, bound: Locality) -> Option
         }
     };
     spots[window.clone()].iter().for_each(&mut count);
-    // Backwards to where the sequence starts, forwards to where the next one does.
+    // Backwards to the start of the sequence, forwards to the start of the next one.
     let mut rows = 0;
     for pair in spots[..=window.start].windows(2).rev() {
         if pair[1].starts || rows >= bound.window {
@@ -311,7 +315,7 @@ fn least_around(spots: &[Spot], window: Range<usize>, bound: Locality) -> Option
     bytes.into_iter().min_by_key(|(chunk, bytes)| (*bytes, std::cmp::Reverse(*chunk))).map(|(chunk, _)| chunk)
 }
 
-/// How many of these blocks come before so many rows are full; `None` where they have fewer.
+/// Returns the number of leading blocks that it takes to reach `rows` rows; `None` if all blocks together have fewer.
 fn within_rows<'a>(spots: impl Iterator<Item = &'a Spot>, rows: u64) -> Option<usize> {
     let mut sum = 0;
     spots.enumerate().find_map(|(number, spot)| {
@@ -321,12 +325,12 @@ fn within_rows<'a>(spots: impl Iterator<Item = &'a Spot>, rows: u64) -> Option<u
     })
 }
 
-/// The first block and the cost of every window that ends in block `last`, shortest first.
+/// Returns the first block and the cost of every window that ends in block `last`, the shortest first.
 fn windows_to(spots: &[Spot], last: usize, bound: Locality) -> impl Iterator<Item = (usize, Worst)> {
     let mut price = Price::default();
     let (mut next, mut within) = (Some(last), 1);
     std::iter::from_fn(move || {
-        // A window touches its first and its last block with one row each, and has all rows between.
+        // A window needs one row of its first and of its last block, and all rows between.
         let first = next.filter(|_| within <= bound.window)?;
         let spot = spots.get(first)?;
         price.reach_back_to(spot);
@@ -336,15 +340,15 @@ fn windows_to(spots: &[Spot], last: usize, bound: Locality) -> impl Iterator<Ite
     })
 }
 
-/// The cost of reading neighbouring blocks, as the window reaches further back.
+/// Cost of reading consecutive blocks. The window grows backwards.
 #[derive(Debug, Default)]
 struct Price {
     /// Bytes of the blocks.
     own: u64,
     ranges: usize,
-    /// Between ranges of one chunk, sorted.
+    /// Sizes of the gaps between ranges of one chunk, sorted.
     gaps: Vec<u64>,
-    /// Where the first range of each chunk begins; new blocks of a stretch lie behind each other in a chunk of their own.
+    /// Start of the first range in each chunk. The new blocks of one stretch follow each other in one new chunk.
     starts: Vec<((bool, u64), u64)>,
     stretches: usize,
     stretch: Option<u64>,
@@ -373,7 +377,7 @@ impl Price {
                 if end != before {
                     self.ranges += 1;
                 }
-                // Backwards, or the same block twice, is no gap that could be read.
+                // A block that lies before its predecessor, or the same block twice, leaves no gap to read over.
                 if end < before {
                     let gap = before - end;
                     self.gaps.insert(self.gaps.partition_point(|held| *held < gap), gap);
@@ -382,7 +386,7 @@ impl Price {
         }
     }
 
-    /// Gaps are read as far as the bound on ranges demands, the smallest first.
+    /// Reads over gaps, the smallest first, until the number of ranges is within the bound.
     fn cost(&self, bound: Locality) -> Worst {
         if !self.is_shared {
             return Worst::default();
@@ -397,8 +401,9 @@ impl Price {
     }
 }
 
-/// The cost of the worst windows of a stored layout, if a table that shares nothing reads a window in one range, or in two where
-/// another chunk of its own begins. `starts` says of a row whether it starts a sequence.
+/// Returns the cost of the most expensive windows of a stored layout. The comparison is a table without shared blocks, which
+/// reads a window in one range, or in two ranges at a boundary between two of its own chunks. `starts` says for each row whether
+/// it starts a sequence.
 ///
 /// ```
 /// use tetrys::write::{Locality, Worst, worst_windows};
@@ -412,7 +417,7 @@ pub fn worst_windows(runs: &[LayoutRun], starts: impl Fn(u64) -> bool, bound: Lo
     for run in runs {
         let next = numbers.len() as u64;
         let chunk = *numbers.entry((run.owner, run.chunk)).or_insert(next);
-        // Two of the table's own chunks in a row are two also where nothing is shared.
+        // A boundary between two of the table's own chunks would also exist without shared blocks.
         if run.owner == 0 {
             if stretch.1.is_some_and(|before| before != chunk) {
                 stretch.0 += 1;

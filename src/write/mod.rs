@@ -1,10 +1,10 @@
-//! Records to blocks to chunks to stored objects.
+//! The write path: record batches become blocks, blocks become chunks, and chunks become stored objects.
 //!
 //! ```text
 //! RecordBatch -> flat columns -> rows cut into blocks -> canonical pages, logical hash -> encoded blocks -> chunk -> store
 //! ```
-//! A block that is known already, by its logical hash, is neither encoded nor stored: [`Known`] finds it, and the layout points at
-//! where it lies. [`PartitionWriter`] uploads what is new and ends in a [`Receipt`].
+//! A writer neither encodes nor stores a block whose logical hash is known already. [`Known`] finds the stored block, and the
+//! layout refers to its place. [`PartitionWriter`] uploads the new blocks and returns a [`Receipt`].
 
 mod adopt;
 mod chunk;

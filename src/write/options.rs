@@ -1,4 +1,4 @@
-//! How rows are stored: plain data.
+//! Options of a writer: plain data.
 
 use super::{known::Reuse, locality::Locality};
 use crate::{
@@ -6,26 +6,27 @@ use crate::{
     format::{Cuts, MAX_SEGMENT_ROWS},
 };
 
-/// How rows are stored.
+/// Options of a writer.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// Chooses the codec chains.
+    /// Preset that chooses the codec chains.
     pub preset: Preset,
-    /// Where rows are cut into blocks and blocks into chunks.
+    /// Minimum, target and maximum sizes of blocks and chunks, in logical bytes.
     pub cuts: Cuts,
-    /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file; while chunks are being
-    /// stored, one or as many of up to three as fit into this, their own bytes come on top.
+    /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file. Uploads come on top: a
+    /// writer uploads one chunk, or up to three chunks if their bytes together fit into this budget.
     pub write_memory: usize,
-    /// Rows of an index segment, at most (and 4,194,304 at most); a segment takes whole partitions, at least one.
+    /// Maximum rows of an index segment, at most 4,194,304. A segment holds whole partitions, and at least one.
     pub segment_rows: u64,
-    /// Which blocks of reference tables and earlier versions are used again.
+    /// Which blocks of reference tables and earlier versions are reused.
     pub reuse: Reuse,
-    /// The most that sharing may cost a window of neighbouring rows.
+    /// Maximum read cost that sharing blocks may add to a window of neighbouring rows.
     pub locality: Locality,
-    /// Memory for the hashes of known blocks; beyond it they lie in temporary files.
+    /// Bytes of memory for the hashes of known blocks. Hashes beyond this budget lie in temporary files.
     pub known_memory: usize,
-    /// Whether to go on where a table whose chunks are used cannot be told so, being read-only as a rule: a garbage collection
-    /// there may then delete the chunks. Without it that is an error, before anything is written.
+    /// Whether the writer goes on if it cannot put a pin into a table whose chunks it uses, usually because that table is
+    /// read-only. Garbage collection of that table may then delete the chunks. If false, a missing pin is an error before
+    /// anything is written.
     pub allow_unpinned: bool,
 }
 

@@ -1,4 +1,4 @@
-//! One partition: rows written independently of all others, by one worker, ending in a receipt.
+//! Writes one partition: rows that one worker writes independently of all other partitions. The result is a receipt.
 
 use std::{fs::File, io::Read, io::Seek, sync::Arc};
 
@@ -22,12 +22,12 @@ use crate::{
     store::Store,
 };
 
-/// Rows whose index columns are encoded on the calling thread at most: about a millisecond of work.
+/// Maximum rows of a batch whose index columns are encoded on the calling thread: about a millisecond of work.
 const HERE: usize = 4 << 10;
 
 /// Writes one partition.
 ///
-/// A partition is cut at its ends: its rows share no block and no chunk with another one's.
+/// Blocks and chunks end with the partition: two partitions never share a block or a chunk within one write session.
 #[derive(Debug)]
 pub struct PartitionWriter {
     store: Store,
@@ -35,14 +35,14 @@ pub struct PartitionWriter {
     number: u32,
     schema: Arc<Schema>,
     groups: GroupsWriter,
-    /// None while it is at work elsewhere, and for good where that was given up.
+    /// `None` while another thread encodes a batch, and forever after if that call is dropped.
     index: Option<IndexPart>,
     rows: u64,
-    /// False from the start of a write to its end: one that failed, or was dropped half-way, left some columns ahead of others.
+    /// False while a write runs. A write that fails or is dropped leaves some columns ahead of others, so the flag stays false.
     whole: bool,
 }
 
-/// The index columns on their way to Parquet, in a temporary file: memory holds one row group.
+/// The index columns of the partition. Parquet goes to a temporary file, and memory holds one row group.
 struct IndexPart {
     writer: IndexWriter<File>,
     tracker: SequenceTracker,
@@ -71,18 +71,22 @@ impl PartitionWriter {
         Ok(Self { store, session, number, schema, groups, index: Some(index), rows: 0, whole: true })
     }
 
-    /// The partition's number.
+    /// Returns the partition's number.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Appends rows: a column for every index and group column of the schema, found by name, in any order. A large batch is encoded
-    /// by other threads, and the executor goes on meanwhile. A call whose future is dropped stops soon, and ends the partition as an
-    /// error does.
+    /// Appends rows. The batch has one column for every index and group column of the schema, found by name, in any order.
+    ///
+    /// Other threads encode a large batch, so that the executor stays free. If the future is dropped, the work stops soon, and
+    /// the partition cannot be finished.
     ///
     /// # Errors
-    /// `Invalid` for missing, unknown or ill-typed columns (named), a sequence that comes back, an order that falls; errors of
-    /// the store. After an error the partition cannot be finished.
+    /// The partition cannot be finished after an error.
+    /// - `Invalid`: a column is missing, unknown, of a wrong type, or null where nulls are not allowed; a sequence reappears
+    ///   after it ended; the rows break `order_by`; the partition has over 4,194,304 rows; an earlier write failed.
+    /// - `Unsupported`: a part of a tensor is null, which is neither one element nor the whole tensor.
+    /// - Errors of the store.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_whole()?;
         self.whole = false;
@@ -98,7 +102,7 @@ impl PartitionWriter {
             return Err(Error::invalid(format!("partition {}: over {MAX_SEGMENT_ROWS} rows; split it", self.number)));
         }
         self.check_columns(batch).map_err(place)?;
-        let mut index = self.index.take().ok_or_else(|| Error::internal("a partition without its index"))?;
+        let mut index = self.index.take().ok_or_else(|| Error::internal("the partition has no index"))?;
         let (schema, part, rows) = (Arc::clone(&self.schema), batch.clone(), self.rows);
         let number = self.number;
         let write = move || {
@@ -112,12 +116,13 @@ impl PartitionWriter {
         Ok(())
     }
 
-    /// Writes the partition's parts and gives its receipt, which is left in the store too until the session ends:
+    /// Stores the partition's parts and returns its receipt. The store keeps a copy of the receipt until the session ends, and
     /// [`TableWriter::receipts`](crate::TableWriter::receipts) finds it there.
     ///
     /// # Errors
-    /// `Invalid` after a write that failed; errors of the store; nothing is visible then, and the partition can be written
-    /// again.
+    /// Readers see nothing of a failed partition, and it can be written again.
+    /// - `Invalid`: an earlier write failed.
+    /// - Errors of the store.
     pub async fn finish(self) -> Result<Receipt> {
         self.check_whole()?;
         let (session, partition) = (self.session, self.number);
@@ -140,7 +145,7 @@ impl PartitionWriter {
                 columns: group.columns,
             });
         }
-        let IndexPart { writer, sequences, .. } = self.index.ok_or_else(|| Error::internal("a partition without its index"))?;
+        let IndexPart { writer, sequences, .. } = self.index.ok_or_else(|| Error::internal("the partition has no index"))?;
         let work = usize::try_from(self.rows.saturating_mul(16)).unwrap_or(usize::MAX);
         let bytes = offload_large(work, move |_| {
             let mut file = writer.finish(&sequences)?;
@@ -159,7 +164,7 @@ impl PartitionWriter {
     fn check_whole(&self) -> Result<()> {
         match self.whole {
             true => Ok(()),
-            false => Err(Error::invalid(format!("partition {}: a write failed before; write the partition again", self.number))),
+            false => Err(Error::invalid(format!("partition {}: an earlier write failed; write it again", self.number))),
         }
     }
 
@@ -177,7 +182,7 @@ impl PartitionWriter {
 }
 
 impl IndexPart {
-    /// Appends the index columns; says of each row whether it starts a sequence.
+    /// Appends the index columns. Returns for each row whether it starts a sequence.
     fn write(&mut self, schema: &Schema, batch: &RecordBatch, partition: u32, rows: u64) -> Result<Vec<bool>> {
         let column = |described: &Column| {
             let (name, ty) = (&described.name, &described.ty);
@@ -208,7 +213,7 @@ impl IndexPart {
     }
 }
 
-/// The receipt, after it was left in the store as well.
+/// Stores the receipt and returns it.
 async fn kept(store: &Store, receipt: Receipt) -> Result<Receipt> {
     let (name, text) = receipt.stored()?;
     store.put_content(&name, text.into()).await?;
@@ -221,8 +226,8 @@ async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<Object
     Ok(object)
 }
 
-/// The column in the one Arrow type of the index, if it has that type, is text with 32-bit offsets, a dictionary of either, or
-/// instants in another time zone.
+/// Converts a column to the Arrow type of the index. Accepts that type, text with 32-bit offsets, dictionaries, and timestamps of
+/// the same unit in another time zone. Returns `None` for any other type.
 pub fn index_column(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     match (column.data_type(), wanted) {
         (found, wanted) if found == wanted => Some(Arc::clone(column)),

@@ -1,4 +1,4 @@
-//! Receipts: what a finished partition hands to the committer. Small, serialisable, idempotent.
+//! Receipts: the result of a finished partition, passed to the committer. A receipt is small, serialisable and idempotent.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -10,48 +10,48 @@ use crate::{
     id::{Hash, ObjectRef},
 };
 
-/// A finished partition.
+/// Result of a finished partition.
 ///
-/// It crosses processes as JSON (`serde_json`); equal receipts are one receipt.
+/// Processes exchange receipts as JSON (`serde_json`). Several equal receipts count as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The session that gave the partition out.
+    /// Write session that the partition belongs to.
     pub session: Uuid,
-    /// Its number: partitions follow each other in the table by number.
+    /// Number of the partition. The table holds partitions in the order of their numbers.
     pub partition: u32,
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its parts; `None` for an empty partition.
+    /// Stored parts of the partition; `None` if the partition is empty.
     pub parts: Option<PartObjects>,
-    /// The blocks that it did not have to store.
+    /// Blocks that the partition shares with blocks stored before.
     #[serde(default)]
     pub sharing: Sharing,
 }
 
-/// Blocks that did not have to be stored, because they are stored already.
+/// Counts of blocks that were reused because they are stored already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sharing {
-    /// Blocks that are referenced where they lie.
+    /// Blocks that the layout refers to where they lie.
     pub blocks: u64,
-    /// Their stored bytes.
+    /// Stored bytes of these blocks.
     pub bytes: u64,
     /// Bytes of new chunks.
     pub new_bytes: u64,
-    /// Known blocks that were stored again because a window over them would have taken too many ranges or bytes.
+    /// Known blocks that were stored again because a window over them would have needed too many byte ranges or bytes.
     pub stored_again: u64,
-    /// Bytes that they take in new chunks.
+    /// Stored bytes of the blocks stored again.
     #[serde(default)]
     pub stored_again_bytes: u64,
-    /// Blocks that another table claims to have and that are not the same, or cannot be read there; they were stored anew.
+    /// Blocks of other tables whose content does not match their hash, or that cannot be read. They were stored again.
     pub refused: u64,
-    /// The first of them, and why.
+    /// The first such block, and the reason.
     pub first_refused: Option<String>,
-    /// The cost of the worst windows.
+    /// Cost of the most expensive windows.
     pub worst: Worst,
 }
 
 impl Sharing {
-    /// Both together.
+    /// Combines two results: adds the counts, and takes the larger costs.
     pub fn and(self, other: Self) -> Self {
         Self {
             blocks: self.blocks + other.blocks,
@@ -66,42 +66,42 @@ impl Sharing {
     }
 }
 
-/// The parts of a partition, which the commit merges into segments.
+/// Stored parts of a partition. The commit merges them into segments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartObjects {
     /// Index columns.
     pub index: ObjectRef,
-    /// One for each column group, in schema order.
+    /// One entry for each column group, in schema order.
     pub groups: Vec<PartGroup>,
 }
 
-/// A column group of a partition.
+/// Stored parts of one column group of a partition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartGroup {
-    /// The block map.
+    /// Layout: where each block lies.
     pub layout: ObjectRef,
-    /// The logical block hashes.
+    /// Logical hashes of the blocks.
     pub hashes: ObjectRef,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// How many runs of blocks; one a chunk where nothing is shared.
+    /// Number of runs in the layout: one per chunk if no blocks are shared.
     pub runs: u64,
-    /// The numbers of the tables whose chunks it uses, rising, without its own.
+    /// Numbers of the other tables whose chunks the group uses, in ascending order.
     #[serde(default)]
     pub owners: Vec<u32>,
     /// Stored bytes of all blocks.
     pub stored_bytes: u64,
-    /// One for each column.
+    /// One entry for each column.
     pub columns: Vec<ColumnBytes>,
 }
 
 impl Receipt {
-    /// Where a part lies while its session is open.
+    /// Returns the name of a part's object, which exists while its session is open.
     pub fn part_name(session: Uuid, hash: Hash) -> String {
         format!("sessions/{session}/{hash}.parquet")
     }
 
-    /// The name and the text of the object that holds this receipt in the store while its session is open.
+    /// Returns the name and the text of the object that holds this receipt while its session is open.
     pub(crate) fn stored(&self) -> Result<(String, Vec<u8>)> {
         let text = serde_json::to_vec(self).map_err(|error| Error::internal(error.to_string()))?;
         Ok((format!("sessions/{}/{}.receipt", self.session, Hash::of(&text)), text))

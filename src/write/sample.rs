@@ -1,17 +1,18 @@
-//! Pages of one column, spread evenly over a chunk whose length is not known yet: every page at first, then every second one, every
-//! fourth one, and so on, as the chunk grows. They choose the codec chain of the column (`format-spec/codecs.md#choice`).
+//! Samples pages of one column, spread evenly over a chunk of unknown length: first every page, then every second one, every
+//! fourth one, and so on as the chunk grows. The codec chain of the column is chosen from the sample
+//! (`format-spec/codecs.md#choice`).
 
 use crate::codec::SAMPLE;
 
-/// Pages that are kept of a column, at most.
+/// Maximum pages in a sample.
 const PAGES: usize = 32;
-/// Bytes that are kept of a column, at most, unless two pages have more.
+/// Maximum bytes in a sample, unless two pages have more.
 const BYTES: usize = 512 << 10;
 
-/// Some pages of a column, the first one among them.
+/// Sampled pages of a column. The first page is always among them.
 #[derive(Debug)]
 pub(super) struct Sample {
-    /// Every so many pages one is kept.
+    /// One of this many pages is kept.
     stride: usize,
     seen: usize,
     pages: Vec<Vec<u8>>,
@@ -22,7 +23,7 @@ impl Sample {
         Self { stride: 1, seen: 0, pages: Vec::new() }
     }
 
-    /// Takes note of the next page of the column.
+    /// Passes the next page of the column to the sample.
     pub(super) fn push(&mut self, values: &[u8]) {
         let number = self.seen;
         self.seen += 1;
@@ -40,7 +41,7 @@ impl Sample {
         }
     }
 
-    /// The first [`SAMPLE`] bytes of each page that was kept.
+    /// Returns the first [`SAMPLE`] bytes of each sampled page.
     pub(super) fn pages(&self) -> &[Vec<u8>] {
         &self.pages
     }

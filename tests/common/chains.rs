@@ -9,24 +9,24 @@ use tetrys::{
     format::{BlockDirectory, PagePlace, decode_page, encode_page, page_range},
 };
 
-/// A column of a local table: stored bytes of its pages, and those that the best candidate chain of each chunk gives.
+/// A column of a local table: the stored bytes of its pages, and the bytes with the best candidate chain of each chunk.
 #[derive(Debug)]
 pub struct Taken {
     pub column: String,
     pub stored: usize,
     pub best: usize,
-    /// The chain of the first chunk, and the best one.
+    /// Chain of the first chunk, and the best chain for it.
     pub chains: (String, String),
 }
 
 impl Taken {
-    /// The size beyond that of the best chain, in percent.
+    /// Returns how much larger the column is than with the best chains, in percent.
     pub fn more(&self) -> f64 {
         100.0 * (self.stored as f64 / self.best as f64 - 1.0)
     }
 }
 
-/// Every column of every group of a table that lies in the folder `root`.
+/// Compares every column of every group of a table in the folder `root`.
 pub async fn chains_of(table: &Table, root: &Path, preset: Preset) -> Vec<Taken> {
     let mut found = Vec::new();
     for (number, group) in table.schema().groups().iter().enumerate() {

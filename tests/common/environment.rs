@@ -1,6 +1,6 @@
-//! What every suite shares: the data beside the checkout, the seed of randomized tests, and how long a suite may take.
+//! Environment of all suites: the data beside the checkout, the seed of randomized tests, and the length of the suites.
 //!
-//! A test whose data or tool is absent returns early after [`skip`]. Captured output would hide that, so the reason also goes
+//! A test whose data or tool is absent returns early after [`skip`]. Captured output would hide the skip, so the reason also goes
 //! into the file named by `TETRYS_SKIPPED`, which `.ci/run` counts.
 
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each suite uses its part")]
@@ -12,14 +12,14 @@ use std::{
     process::Command,
 };
 
-/// The root of the workspace, also for the tests of a member.
+/// Returns the root of the workspace, also for the tests of a member package.
 pub(crate) fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().find(|folder| folder.join("format-spec").is_dir()).unwrap_or(package)
 }
 
-/// The folder of real data: `TETRYS_SHARED`, or `shared` beside the checkout. Where there is none, the test is recorded as
-/// skipped and returns:
+/// Returns the folder of real data: `TETRYS_SHARED`, or `shared` beside the checkout. If there is none, the test is recorded as
+/// skipped and should return:
 ///
 /// ```ignore
 /// let Some(shared) = common::shared() else { return };
@@ -36,7 +36,7 @@ pub(crate) fn shared() -> Option<PathBuf> {
     None
 }
 
-/// A path inside the folder of real data; as [`shared`] where it is absent.
+/// Returns a path inside the folder of real data. If it does not exist, the test is recorded as skipped and should return.
 pub(crate) fn shared_path(inside: &str) -> Option<PathBuf> {
     let path = shared()?.join(inside);
     if !path.exists() {
@@ -46,21 +46,21 @@ pub(crate) fn shared_path(inside: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Records that the running test leaves something out, and why.
+/// Records that the running test skips something, and why.
 pub(crate) fn skip(reason: &str) {
     let thread = std::thread::current();
     let line = format!("skipped: {}: {reason}\n", thread.name().unwrap_or("a test"));
     print!("{line}");
     if let Some(file) = env::var_os("TETRYS_SKIPPED") {
-        // One write, so that lines of tests that run beside each other do not mix.
+        // A single write, so that lines of concurrent tests do not mix.
         let opened = fs::OpenOptions::new().create(true).append(true).open(&file);
         let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
         written.unwrap_or_else(|error| panic!("TETRYS_SKIPPED: {}: {error}", Path::new(&file).display()));
     }
 }
 
-/// The python of a virtual environment with what files of the checkout name (`tests/venv.sh`), or `None` after recording that
-/// the test is skipped.
+/// Returns the Python of a virtual environment with the packages of these requirement files (`tests/venv.sh`). If there is no
+/// suitable Python, records the test as skipped and returns `None`.
 pub(crate) fn python(requirements: &[&str]) -> Option<PathBuf> {
     let files = requirements.iter().map(|file| root().join(file));
     let output = Command::new("sh").arg(root().join("tests/venv.sh")).args(files).output().ok();
@@ -74,8 +74,8 @@ pub(crate) fn python(requirements: &[&str]) -> Option<PathBuf> {
     }
 }
 
-/// The seed of every randomized test: `TETRYS_SEED` (decimal, or hexadecimal behind `0x`) or a fixed one. It is printed, and
-/// the test harness shows it where the test fails.
+/// Returns the seed of every randomized test: `TETRYS_SEED` (decimal, or hexadecimal after `0x`) or a fixed one. Prints it, so
+/// that the test harness shows it if the test fails.
 pub(crate) fn seed() -> u64 {
     let seed = match env::var("TETRYS_SEED") {
         Ok(text) => {
@@ -98,7 +98,7 @@ pub(crate) fn is_on(variable: &str) -> bool {
     env::var_os(variable).is_some_and(|value| value == "1")
 }
 
-/// How many cases a randomized test draws: `few` in each run, twenty times as many in the long suites.
+/// Returns the number of cases of a randomized test: `few`, or twenty times as many in the long suites.
 pub(crate) fn cases(few: usize) -> usize {
     if full() { few * 20 } else { few }
 }

@@ -1,4 +1,4 @@
-//! A backend that asks before each operation what is to become of it: let it happen, fail it before or after, or end the
+//! A backend with a hook. Before each operation the hook decides whether it passes, fails before or after it is done, or ends the
 //! process. Operations are numbered from 0 in the order in which they start.
 
 use std::{
@@ -18,18 +18,18 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, path::Path,
 };
 
-/// What becomes of an operation.
+/// Outcome of an operation.
 pub enum Act {
     Pass,
-    /// It does not happen and fails so.
+    /// The operation is not done and returns this error.
     Before(Error),
-    /// It happens, and its answer is this failure.
+    /// The operation is done and returns this error.
     After(Error),
 }
 
 type Hook = dyn Fn(u64, &str, &str) -> Act + Send + Sync;
 
-/// A backend under a hook, which is told the number, the verb and the place of each operation.
+/// A backend with a hook. The hook receives the number, the verb and the path of each operation.
 #[derive(Clone)]
 pub struct Hooked {
     inner: Arc<dyn ObjectStore>,
@@ -42,12 +42,12 @@ impl Hooked {
         Self { inner, hook: Arc::new(hook), begun: Arc::default() }
     }
 
-    /// How many operations were begun.
+    /// Returns the number of operations that have started.
     pub fn operations(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// The failure to answer with once the operation has happened.
+    /// Asks the hook. Returns the error to return after the operation is done, if any.
     fn begin(&self, verb: &str, place: &Path) -> Result<Option<Error>> {
         match (self.hook)(self.begun.fetch_add(1, Ordering::Relaxed), verb, place.as_ref()) {
             Act::Pass => Ok(None),
@@ -124,7 +124,7 @@ impl ObjectStore for Hooked {
     }
 }
 
-/// What a local backend answers where the operating system fails it: `words` are those of the backend.
+/// Returns the error of a local backend after a failure of the operating system. `words` is the backend's text for it.
 pub fn disk_failure(words: &'static str, cause: std::io::ErrorKind) -> Error {
     #[derive(Debug)]
     struct Disk(&'static str, std::io::Error);
@@ -141,7 +141,7 @@ pub fn disk_failure(words: &'static str, cause: std::io::ErrorKind) -> Error {
     Error::Generic { store: "LocalFileSystem", source: Box::new(Disk(words, cause.into())) }
 }
 
-/// No answer, as from a store that is out of reach.
+/// Returns the error of a store that does not answer.
 pub fn no_answer() -> Error {
     Error::Generic { store: "Hooked", source: "no answer".into() }
 }

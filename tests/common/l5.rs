@@ -1,4 +1,4 @@
-//! What a data set's batches and a zarr's arrays hold, as plain record bytes.
+//! The content of a data set's batches and of a zarr group's arrays, as plain record bytes.
 
 use std::{path::Path, sync::Arc};
 
@@ -11,20 +11,20 @@ use tetrys::ingest::l5::{
     source::Source,
 };
 
-/// Every batch of the data set, partition after partition.
+/// Returns every batch of the data set, partition by partition.
 pub fn batches(dataset: &Dataset) -> Vec<RecordBatch> {
     let partitions = dataset.partitions(100);
     partitions.into_iter().flat_map(|rows| dataset.rows(rows).unwrap()).map(Result::unwrap).collect()
 }
 
-/// The decoded records of one array.
+/// Returns the decoded records of one array.
 pub fn records(path: &Path, name: &str) -> Vec<u8> {
     let array = Arc::new(Array::open(&Source::open(path).unwrap(), name).unwrap().unwrap());
     let len = array.meta().len;
     Cursor::new(array).records(0..len).unwrap()
 }
 
-/// The values of a column in all batches behind one another: numbers as little-endian bytes, bools as bytes, text as UCS-4
+/// Returns the values of a column in all batches, concatenated: numbers as little-endian bytes, bools as bytes, text as UCS-4
 /// padded to 16 characters.
 pub fn column(batches: &[RecordBatch], name: &str) -> Vec<u8> {
     batches.iter().flat_map(|batch| bytes(batch.column_by_name(name).unwrap_or_else(|| panic!("no column {name}")))).collect()

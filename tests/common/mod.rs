@@ -1,4 +1,4 @@
-//! What the suites share: small tables, a backend with a hook, readers of L5 data and of numpy's files, the environment.
+//! Helpers of all suites: small tables, a backend with a hook, readers of L5 data and of NumPy files, the environment.
 
 #![allow(dead_code, unreachable_pub, missing_docs, unused_imports, reason = "each suite uses its part")]
 

@@ -1,4 +1,4 @@
-//! A small reader of NumPy's `.npz`: a zip of `.npy` files, each a header (a Python dict) and the bytes in C order.
+//! A small reader of NumPy's `.npz`: a zip of `.npy` files. Each has a header (a Python dict) and the bytes in C order.
 
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 
@@ -12,24 +12,24 @@ pub struct Npy {
 }
 
 impl Npy {
-    /// Bytes of one entry of the first dimension.
+    /// Returns the bytes of one entry of the first dimension.
     pub fn row_len(&self) -> usize {
         self.bytes.len() / self.shape[0]
     }
 
-    /// The bytes of the first `rows` entries.
+    /// Returns the bytes of the first `rows` entries.
     pub fn head(&self, rows: usize) -> &[u8] {
         &self.bytes[..rows * self.row_len()]
     }
 
-    /// All elements of an `<i8` array.
+    /// Returns all elements of an `<i8` array.
     pub fn i64s(&self) -> Vec<i64> {
         assert_eq!(self.dtype, "<i8");
         self.bytes.chunks_exact(8).map(|word| i64::from_le_bytes(word.try_into().unwrap())).collect()
     }
 }
 
-/// Every array of the file by name.
+/// Returns every array of the file by name.
 pub fn read(path: &Path) -> BTreeMap<String, Npy> {
     let mut archive = zip::ZipArchive::new(File::open(path).unwrap()).unwrap();
     (0..archive.len())
@@ -43,7 +43,7 @@ pub fn read(path: &Path) -> BTreeMap<String, Npy> {
         .collect()
 }
 
-/// One `.npy` file.
+/// Parses one `.npy` file.
 pub fn parse(mut bytes: Vec<u8>) -> Npy {
     assert_eq!(&bytes[..6], b"\x93NUMPY");
     let (header_at, header_len) = match bytes[6] {

@@ -1,5 +1,6 @@
-//! Arrow values as the reference reader prints them: null, booleans, integers, text, floats and bytes as hexadecimal digits
-//! (floats by their bits), lists, and tensors as `{"shape": [..], "values": [..]}`. And its python, where there is one.
+//! Arrow values in the form that the reference reader prints: null, booleans, integers, text, floats and bytes as hexadecimal
+//! digits (floats by their bits), lists, and tensors as `{"shape": [..], "values": [..]}`. Also runs the reference reader, if
+//! there is a Python.
 
 #![allow(dead_code, reason = "each suite uses its part")]
 
@@ -21,7 +22,7 @@ use tetrys::{
 
 use crate::common;
 
-/// Every value of a column.
+/// Returns every value of a column.
 pub(crate) fn values(ty: &ColumnType, column: &ArrayRef) -> Vec<Value> {
     (0..column.len()).map(|row| value(ty, column, row)).collect()
 }
@@ -48,7 +49,7 @@ fn value(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
             };
             json!({"shape": shape, "values": values(&element, &items)})
         }
-        // Arrow has no bf16: its bits come as integers.
+        // Arrow has no bf16, so its bits are stored as integers.
         ColumnType::Scalar(Primitive::Bf16) => format!("{:04x}", array.as_primitive::<types::UInt16Type>().value(row)).into(),
         _ => scalar(array, row),
     }
@@ -80,12 +81,12 @@ fn scalar(array: &ArrayRef, row: usize) -> Value {
     }
 }
 
-/// Lower-case hexadecimal digits.
+/// Returns lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The columns of a table with these rows, in schema order.
+/// Returns the columns of a table with these rows, in schema order.
 pub(crate) fn columns(schema: &Schema, rows: &RecordBatch) -> Value {
     let column = |described: &tetrys::schema::Column| {
         let values = values(&described.ty, rows.column_by_name(&described.name).unwrap());
@@ -94,7 +95,7 @@ pub(crate) fn columns(schema: &Schema, rows: &RecordBatch) -> Value {
     schema.columns().iter().map(column).collect()
 }
 
-/// The python that has what the reference reader imports, or `None` after recording why the test is skipped.
+/// Returns a Python with the packages of the reference reader. If there is none, records the test as skipped and returns `None`.
 pub(crate) fn python() -> Option<PathBuf> {
     common::python(&["tests/reference_reader/requirements.txt"])
 }
@@ -105,7 +106,7 @@ pub(crate) fn run(python: &Path, script: &str, arguments: &[&str]) -> Output {
     Command::new(python).arg("-B").arg(script).args(arguments).output().unwrap()
 }
 
-/// What the script prints; it must succeed.
+/// Returns the output of a script, which must succeed.
 #[track_caller]
 pub(crate) fn printed(python: &Path, script: &str, arguments: &[&str]) -> String {
     let output = run(python, script, arguments);
@@ -113,7 +114,7 @@ pub(crate) fn printed(python: &Path, script: &str, arguments: &[&str]) -> String
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The type text, rows and canonical form of every page of a stored chunk.
+/// Returns the type text, rows and canonical form of every page of a stored chunk.
 pub(crate) fn pages_of_chunk(chunk: &[u8]) -> Vec<(String, u32, CanonicalPage)> {
     let header = ChunkHeader::parse(chunk).unwrap();
     let mut pages = Vec::new();
@@ -128,8 +129,8 @@ pub(crate) fn pages_of_chunk(chunk: &[u8]) -> Vec<(String, u32, CanonicalPage)> 
     pages
 }
 
-/// Makes the next version of the table in a directory: its segments and one more, written beside it. The library joins
-/// segments only at [`tetrys::format::MAX_SEGMENT_ROWS`], so tables of several small ones are put together here.
+/// Commits the next version of the table in a directory: its segments and the segments of `rows`, which are written to another
+/// store first. The new segments may continue the last sequence of the table.
 pub(crate) fn append_segment(path: &Path, schema: &Schema, options: &WriteOptions, rows: &RecordBatch) {
     common::tables::block_on(async {
         let store = Store::open(path.to_str().unwrap()).unwrap();
@@ -161,7 +162,7 @@ pub(crate) fn append_segment(path: &Path, schema: &Schema, options: &WriteOption
     });
 }
 
-/// What a table holds, read by the library, as the reference reader prints it.
+/// Reads a table with the library. Returns its content in the form that the reference reader prints.
 pub(crate) async fn contents(table: &Table) -> Value {
     let scanned: Vec<_> = table.row_loader().scan(7).map(|rows| rows.unwrap().batch().clone()).collect().await;
     let index: Vec<RecordBatch> = table.index_batches().await.unwrap().collect::<Result<_, _>>().unwrap();
@@ -185,7 +186,7 @@ pub(crate) async fn contents(table: &Table) -> Value {
     })
 }
 
-/// The bytes of hexadecimal digits.
+/// Returns the bytes of hexadecimal digits.
 pub(crate) fn unhex(digits: &str) -> Vec<u8> {
     (0..digits.len() / 2).map(|byte| u8::from_str_radix(&digits[2 * byte..2 * byte + 2], 16).unwrap()).collect()
 }

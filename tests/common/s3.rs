@@ -1,4 +1,4 @@
-//! Buckets to test with: on the server of this workspace, and on one written by others.
+//! S3 buckets for tests: on the server of this workspace, and on `moto`, which other people wrote.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -8,37 +8,37 @@ use std::{
 use tetrys::{Store, StoreOptions};
 use tetrys_s3_server::Server;
 
-/// A server with an empty bucket `data`.
+/// Starts a server with an empty bucket `data`.
 pub fn server() -> Server {
     let server = Server::start();
     server.create_bucket("data");
     server
 }
 
-/// How that server is reached, whatever the environment says.
+/// Returns the options of that server, independent of the environment.
 pub fn options(server: &Server) -> StoreOptions {
     StoreOptions::only(server.options())
 }
 
-/// The same, with some more options.
+/// Returns the options of that server and some more.
 pub fn options_and(server: &Server, more: &[(&str, &str)]) -> StoreOptions {
     let more = more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     StoreOptions::only(server.options().into_iter().chain(more))
 }
 
-/// A store in the bucket `data`.
+/// Opens a store in the bucket `data`.
 pub fn store(server: &Server, path: &str) -> Store {
     Store::open_with(&format!("s3://data/{path}"), &options(server)).unwrap()
 }
 
-/// A server that others wrote, `moto`, in a process of its own that ends with it.
+/// A `moto` server in a child process. Dropping it ends the process.
 pub struct Moto {
     child: Child,
     endpoint: String,
 }
 
 impl Moto {
-    /// Starts one; `None`, after recording it, where there is no python3 or no network to get it from.
+    /// Starts a server. If there is no python3, or no network to install moto, records the test as skipped and returns `None`.
     pub fn start() -> Option<Self> {
         let script = super::root().join("tests/moto/venv.sh");
         let made = Command::new("sh").arg(script).stderr(Stdio::inherit()).output().unwrap();
@@ -47,7 +47,7 @@ impl Moto {
             return None;
         }
         let python = String::from_utf8(made.stdout).unwrap();
-        // A port that was free a moment ago: moto does not say which one it took.
+        // This port was free a moment ago. moto does not tell which port it takes, so it cannot choose one.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let code = "import sys; from moto.server import main; main(['-H', '127.0.0.1', '-p', sys.argv[1]])";
         let child = Command::new(python.trim())
@@ -65,7 +65,7 @@ impl Moto {
         Some(moto)
     }
 
-    /// Options that reach it.
+    /// Returns the options of the server.
     pub fn options(&self) -> Vec<(String, String)> {
         let pairs = [
             ("endpoint", self.endpoint.as_str()),
@@ -76,7 +76,7 @@ impl Moto {
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
     }
 
-    /// Makes a bucket: a bare PUT is enough for it.
+    /// Creates a bucket by a plain PUT.
     pub fn create_bucket(&self, bucket: &str) {
         use std::io::{Read, Write};
         let address = self.endpoint.trim_start_matches("http://");

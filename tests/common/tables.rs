@@ -1,5 +1,5 @@
-//! Small tables: random columns of any type, a schema with every kind of column, cuts so tiny that a few rows fill many
-//! blocks and chunks, and what reading must give back.
+//! Small tables: random columns of any type, a schema with every kind of column, cut limits so small that a few rows fill many
+//! blocks and chunks, and the expected results of reads.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number less than `end`; 0 for 0.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         if end == 0 { 0 } else { self.next() % end }
     }
 
-    /// True once in `one_in` times; never for 0.
+    /// Returns true once in `one_in` times on average, or never if `one_in` is 0.
     pub fn once_in(&mut self, one_in: u64) -> bool {
         one_in > 0 && self.below(one_in) == 0
     }
@@ -46,14 +46,14 @@ impl Rng {
     }
 }
 
-/// What random values are like.
+/// Properties of random values.
 #[derive(Clone, Copy, Debug)]
 pub struct Taste {
-    /// A value is null once in so many; 0: never.
+    /// One value in this many is null. 0 means none.
     pub nulls: u64,
-    /// Lists, texts and `?` extents are shorter than this.
+    /// Exclusive upper bound of the length of lists, texts and `?` dimensions.
     pub length: u64,
-    /// Values compress (small numbers) instead of being noise.
+    /// Whether values compress well (small numbers) instead of being noise.
     pub smooth: bool,
 }
 
@@ -62,7 +62,7 @@ impl Taste {
     pub const NOISE: Self = Self { nulls: 4, length: 5, smooth: false };
 }
 
-/// `rows` random values of `ty`, in the Arrow form that reads give. Null slots may hide values, as Arrow allows.
+/// Returns `rows` random values of `ty` in the Arrow form that reads return. Null slots may hide values, as Arrow allows.
 pub fn column(rng: &mut Rng, ty: &ColumnType, rows: usize, taste: Taste) -> ArrayRef {
     let nulls = (taste.nulls > 0).then(|| (0..rows).map(|_| !rng.once_in(taste.nulls)).collect::<NullBuffer>());
     let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
@@ -132,7 +132,7 @@ fn variable(
 }
 
 fn elements_of(rng: &mut Rng, element: Primitive, count: usize, taste: Taste) -> ArrayRef {
-    // Null elements in every third column, once in so many.
+    // Every third column has null elements, half as often as null values.
     let nulls = if rng.once_in(3) { taste.nulls * 2 } else { 0 };
     column(rng, &ColumnType::Scalar(element), count, Taste { nulls, ..taste })
 }
@@ -140,7 +140,7 @@ fn elements_of(rng: &mut Rng, element: Primitive, count: usize, taste: Taste) ->
 fn primitives(rng: &mut Rng, arrow: &DataType, width: usize, rows: usize, nulls: Option<NullBuffer>, taste: Taste) -> ArrayRef {
     let mut values: Vec<u8> = Vec::with_capacity(rows * width);
     for _ in 0..rows {
-        // Noise finds NaNs with payloads and negative zeros; both must keep their bits.
+        // Noise includes NaNs with payloads and negative zeros. Both must keep their bits.
         let value = match (taste.smooth, rng.below(6)) {
             (true, _) => rng.below(20),
             (false, 0) => 0x8000_0000_0000_0000 >> (64 - 8 * width),
@@ -153,7 +153,7 @@ fn primitives(rng: &mut Rng, arrow: &DataType, width: usize, rows: usize, nulls:
     make_array(data.build().unwrap())
 }
 
-/// Index columns, and groups of scalars, text, lists, tensors of fixed and variable shape, and bytes.
+/// Returns a schema with index columns, and with groups of scalars, text, lists, tensors of fixed and variable shape, and bytes.
 pub fn sensors() -> Schema {
     Schema::builder()
         .index("log", "utf8")
@@ -168,7 +168,8 @@ pub fn sensors() -> Schema {
         .unwrap()
 }
 
-/// Rows of `schema`, whose first index columns are `log` and `time`: runs of so many rows for each log.
+/// Returns rows of `schema`, which has the index columns `log` and `time`. `runs` has the number of consecutive rows for each
+/// log.
 pub fn rows_of(schema: &Schema, rng: &mut Rng, runs: &[(&str, usize)], taste: Taste) -> RecordBatch {
     let logs: Vec<&str> = runs.iter().flat_map(|(log, rows)| std::iter::repeat_n(*log, *rows)).collect();
     let times: Vec<i64> = runs.iter().flat_map(|(_, rows)| 0..*rows as i64).map(|time| 1_000 + 100 * time).collect();
@@ -185,12 +186,12 @@ pub fn rows_of(schema: &Schema, rng: &mut Rng, runs: &[(&str, usize)], taste: Ta
     RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options).unwrap()
 }
 
-/// Blocks of a few rows, chunks of a few blocks.
+/// Returns limits for blocks of a few rows and chunks of a few blocks.
 pub fn tiny_cuts() -> Cuts {
     Cuts { block_min: 64, block_target: 160, block_max: 640, chunk_min: 500, chunk_target: 1_200, chunk_max: 3_000 }
 }
 
-/// [`WriteOptions`] with these cuts.
+/// Returns [`WriteOptions`] with these cut limits.
 pub fn cut_by(cuts: Cuts) -> WriteOptions {
     WriteOptions { cuts, ..WriteOptions::default() }
 }
@@ -207,7 +208,7 @@ pub async fn write(store: Store, schema: Schema, options: WriteOptions, partitio
     writer.commit(receipts).await
 }
 
-/// The sensors of five recordings in two partitions, smooth and noisy: what most suites read.
+/// Returns the sensors of five recordings in two partitions, smooth and noisy. Most suites read these.
 pub fn two_partitions(seed: u64) -> (Schema, Vec<RecordBatch>) {
     let mut rng = Rng(seed);
     let schema = sensors();
@@ -216,12 +217,12 @@ pub fn two_partitions(seed: u64) -> (Schema, Vec<RecordBatch>) {
     (schema, vec![first, second])
 }
 
-/// All rows of the table.
+/// Returns all rows of the partitions in one batch.
 pub fn joined(partitions: &[RecordBatch]) -> RecordBatch {
     concat_batches(&partitions[0].schema(), partitions).unwrap()
 }
 
-/// The columns of a group alone, as rows are written in the place of it.
+/// Returns only the columns of a group, to replace that group.
 pub fn of_group(rows: &RecordBatch, group: &str) -> RecordBatch {
     let fields = rows.schema();
     let is_of_group = |name: &str| name.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'));
@@ -229,7 +230,7 @@ pub fn of_group(rows: &RecordBatch, group: &str) -> RecordBatch {
     rows.project(&places).unwrap()
 }
 
-/// Asserts that a table has these rows, all of them, and that none of its bytes is damaged.
+/// Asserts that a table has exactly these rows and that none of its bytes is damaged.
 pub async fn assert_reads(table: &Table, written: &RecordBatch) {
     let all: Vec<u64> = (0..table.rows()).collect();
     let rows: Vec<_> = all.iter().copied().map(Some).collect();
@@ -239,7 +240,7 @@ pub async fn assert_reads(table: &Table, written: &RecordBatch) {
     assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
-/// Asserts that `found` has the rows `wanted` of `written`, bit by bit; `None` is a row of nulls.
+/// Asserts that `found` has the rows `wanted` of `written`, bit by bit. `None` is a row of nulls.
 #[track_caller]
 pub fn assert_rows(found: &Rows, written: &RecordBatch, wanted: &[Option<u64>]) {
     assert_eq!(found.table_rows(), wanted);
@@ -250,25 +251,25 @@ pub fn assert_rows(found: &Rows, written: &RecordBatch, wanted: &[Option<u64>]) 
     }
 }
 
-/// The rows of a window, by its definition: those of the sequence of `row`, where each sequence ends before `ends[i]`.
+/// Returns the rows of a window by definition: those in the sequence of `row`. Sequence `i` ends before row `ends[i]`.
 pub fn window_rows(ends: &[u64], row: u64, offsets: &[i64], edge: Edge) -> Vec<Option<u64>> {
     let sequence = |row: u64| ends.iter().position(|end| row < *end);
     let rows = offsets.iter().map(|offset| row.checked_add_signed(*offset).filter(|other| sequence(*other) == sequence(row)));
     rows.filter(|row| row.is_some() || edge != Edge::Skip).collect()
 }
 
-/// A store in memory, and the backend under it.
+/// Returns a store in memory, and its backend.
 pub fn memory() -> (Arc<InMemory>, Store) {
     let objects = Arc::new(InMemory::new());
     (objects.clone(), over(objects))
 }
 
-/// A store over any backend.
+/// Returns a store over any backend.
 pub fn over(objects: Arc<dyn ObjectStore>) -> Store {
     Store::new(objects, Path::default(), "memory://table")
 }
 
-/// Every object of a store: its name and its bytes.
+/// Returns every object of a store: its name and its bytes.
 pub async fn objects(store: &Store) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for (name, bytes) in store.list("").await.unwrap() {
@@ -277,12 +278,12 @@ pub async fn objects(store: &Store) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Puts bytes under a name, whatever is there.
+/// Puts bytes under a name, and replaces any object with that name.
 pub async fn overwrite(objects: &dyn ObjectStore, name: &str, bytes: &[u8]) {
     objects.put(&Path::from(name), bytes.to_vec().into()).await.unwrap();
 }
 
-/// Runs a future on a runtime of its own.
+/// Runs a future on a new runtime.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

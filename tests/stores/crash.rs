@@ -264,7 +264,7 @@ fn a_claim_whose_fsync_failed_is_never_success() {
         });
         let error = result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
-        assert!(error.to_string().contains("its manifest is there, and may not be durable; look for commit_id "), "{error}");
+        assert!(error.to_string().contains("its manifest exists, but may not be durable; look for commit_id "), "{error}");
         assert!(block_on(is_complete(&over(raw))), "the name is not taken back");
     }
 }

@@ -25,8 +25,8 @@ fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
 /// What a commit says that lacks receipts.
 fn no_receipt(missing: impl std::fmt::Display, of: u32) -> String {
     format!(
-        "no receipt for partition {missing} of {of}: finished partitions left theirs in the store: the session's \
-         `receipts` (--found) finds them; `abandon` (--abandon NUMBER) leaves the rows of a partition out"
+        "no receipt for partition {missing} of {of}: the store keeps the receipts of finished partitions, and the \
+         session's `receipts` (--found) returns them; `abandon` (--abandon NUMBER) leaves out the rows of a partition"
     )
 }
 
@@ -125,7 +125,7 @@ fn write_says(batches: &[RecordBatch], kind: ErrorKind, text: &str) {
     before.iter().for_each(|batch| block_on(partition.write(batch)).unwrap());
     says(block_on(partition.write(last)), kind, text);
     // A good batch does not mend it.
-    let refused = "partition 0: a write failed before; write the partition again";
+    let refused = "partition 0: an earlier write failed; write it again";
     says(block_on(partition.write(&small_rows("later", &[1]))), ErrorKind::Invalid, refused);
     says(block_on(partition.finish()), ErrorKind::Invalid, refused);
     says(block_on(writer.commit([])).map(|_| ()), ErrorKind::Invalid, &no_receipt(0, 1));

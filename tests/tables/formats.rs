@@ -498,10 +498,10 @@ fn text_comes_in_with_the_types_that_it_has() {
 
     for (text, format, types, says) in [
         ("a,b\n1\n", FrameFormat::Csv, None, "line 2: expected 2 cells as in the first line, found 1"),
-        ("a,a\n1,2\n", FrameFormat::Csv, None, "column `a` is there twice"),
+        ("a,a\n1,2\n", FrameFormat::Csv, None, "column `a` occurs twice"),
         ("a\n1\n", FrameFormat::Csv, Some(("b", "i64")), "no column"),
         ("a\n300\n", FrameFormat::Csv, Some(("a", "u8")), "300"),
-        ("a\n300\n", FrameFormat::Csv, Some(("a", "f32[3]")), "is not read from text"),
+        ("a\n300\n", FrameFormat::Csv, Some(("a", "f32[3]")), "cannot be read from text"),
         ("{\"a\":1}\n{\"a\":true}", FrameFormat::Ndjson, None, "line 2: `a`: expected a number as before, found a bool"),
     ] {
         let types = types.into_iter().map(|(name, ty)| (name.to_owned(), ty.parse().unwrap())).collect();
@@ -669,14 +669,11 @@ fn other_rows_of_a_table_keep_what_it_says_of_its_columns() {
         taken(&Frame::arrow(folder.join("more")).unwrap(), &settings, &folder.join("left"))
     };
     for (settings, says) in [
-        (
-            FrameSettings::default().index(["price"]),
-            "index: rows to append take what the table has, id, log; found id, log, price",
-        ),
-        (FrameSettings::default().group("all", ["price", "ranges"]), "group `all`: rows to append take what the table has, none"),
+        (FrameSettings::default().index(["price"]), "index: rows to append must match the table: id, log; found id, log, price"),
+        (FrameSettings::default().group("all", ["price", "ranges"]), "group `all`: rows to append must match the table: none"),
         (FrameSettings::default().group("price", ["ranges"]), "group `price`"),
-        (FrameSettings::default().sequence_by(["id"]), "sequence_by: rows to append take what the table has, log; found id"),
-        (FrameSettings::default().order_by(["log"]), "order_by: rows to append take what the table has, id"),
+        (FrameSettings::default().sequence_by(["id"]), "sequence_by: rows to append must match the table: log; found id"),
+        (FrameSettings::default().order_by(["log"]), "order_by: rows to append must match the table: id"),
     ] {
         let error = more(settings).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");

@@ -262,7 +262,7 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
     let twice = [("a", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("a", Arc::new(Int64Array::from(vec![1])))];
     write_arrow(&folder.path().join("twice.arrow"), &RecordBatch::try_from_iter(twice).unwrap());
     let said = Frame::arrow(folder.path().join("twice.arrow")).unwrap_err();
-    assert!(said.to_string().ends_with("twice.arrow: column `a` is there twice"), "{said}");
+    assert!(said.to_string().ends_with("twice.arrow: column `a` occurs twice"), "{said}");
     assert_eq!(Frame::parquet(folder.path().join("nothing")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(Frame::arrow(folder.path().join("nothing")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(Frame::arrow(&file).unwrap_err().kind(), ErrorKind::Corrupt);

@@ -82,9 +82,9 @@ fn wrong_frames_and_wishes_are_named_and_leave_no_table() {
     fs::write(folder.join("cut.parquet"), &fs::read(folder.join("frame.parquet")).unwrap()[..100]).unwrap();
     for (arguments, code, says) in [
         ("parquet nowhere new", 1, "nowhere: "),
-        ("parquet frame.arrow new", 1, "frame.arrow: no sound Parquet"),
-        ("arrow frame.parquet new", 1, "frame.parquet: no Arrow IPC file"),
-        ("parquet cut.parquet new", 1, "cut.parquet: no sound Parquet"),
+        ("parquet frame.arrow new", 1, "frame.arrow: not a valid Parquet file"),
+        ("arrow frame.parquet new", 1, "frame.parquet: not an Arrow IPC file"),
+        ("parquet cut.parquet new", 1, "cut.parquet: not a valid Parquet file"),
         ("parquet frame.parquet new --index log,time", 1, "index: no column matches `log`; nearest: `log_id`"),
         ("parquet frame.parquet new --group ego=ego*,pth", 1, "group `ego`: no column matches `pth`; nearest: `path`"),
         ("parquet frame.parquet new --group ego", 2, "expected NAME=COLUMN,.."),
@@ -154,7 +154,7 @@ fn a_table_goes_through_pipes_and_files() {
     tetrys(folder, "ingest parquet frame.parquet t --overwrite -q").ok();
     assert_eq!(tetrys(folder, "schema t --json").json()["sequence_by"], json!(["log_id"]));
     let said = tetrys(folder, "ingest parquet frame.parquet t --append --group ego=path -q").fails(1);
-    assert!(said.contains("group `ego`: rows to append take what the table has, ego.speed; found path"), "{said}");
+    assert!(said.contains("group `ego`: rows to append must match the table: ego.speed; found path"), "{said}");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn several_processes_append_to_a_table() {
     }
     tetrys(folder, "ingest csv base.csv t --index id --preset compact -q").ok();
     assert!(tetrys(folder, "session begin t base.csv --overwrite").fails(1).contains("one process"));
-    assert!(tetrys(folder, "session begin t base.csv --append --index x").fails(1).contains("index: rows to append take"));
+    assert!(tetrys(folder, "session begin t base.csv --append --index x").fails(1).contains("index: rows to append must match"));
     tetrys(folder, "session begin t base.csv --append --out ticket").ok();
     tetrys(folder, "session write-partition t ticket 1 two.csv --out 1.receipt").ok();
     tetrys(folder, "session write-partition t ticket 0 one.csv --out 0.receipt").ok();

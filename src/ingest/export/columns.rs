@@ -1,4 +1,4 @@
-//! The columns of an export: which there are, what each is in Arrow, and what stands around it.
+//! The columns of an export: which there are, their Arrow types, and their enclosing structs, lists and maps.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,27 +23,27 @@ use crate::{
     table::Table,
 };
 
-/// A column that is written.
+/// An exported column.
 pub(super) struct Exported {
     pub(super) name: String,
-    /// Its number among the index columns; none of a column of a group.
+    /// Position among the index columns; `None` for a column of a group.
     pub(super) index: Option<usize>,
     ty: ColumnType,
     foreign: Option<Foreign>,
     pub(super) leaf: Leaf,
 }
 
-/// A column of the table or view, and what the table where it lies says of it.
+/// A column of the table or view, with the properties from its source table.
 struct Described {
     name: String,
     index: Option<usize>,
     ty: ColumnType,
     properties: BTreeMap<String, Value>,
-    /// The number of that table.
+    /// Number of the source table.
     origin: usize,
 }
 
-/// The columns that the settings name.
+/// Returns the columns that the settings select.
 pub(super) async fn chosen(table: &Table, settings: &ExportSettings) -> Result<Vec<Exported>> {
     let all = described(table).await?;
     let names: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
@@ -56,7 +56,7 @@ pub(super) async fn chosen(table: &Table, settings: &ExportSettings) -> Result<V
         .iter()
         .map(|column| around(&column.name, &column.properties).filter(|(around, _)| !settings.flat && fits(&column.ty, around)))
         .collect();
-    // Two fields at the top must not have one name: what would collide stays flat.
+    // Two top-level fields must not have the same name. Columns that would collide stay flat.
     let mut owners: BTreeMap<String, BTreeSet<Option<usize>>> = BTreeMap::new();
     for (column, way) in columns.iter().zip(&ways) {
         let (name, origin) = match way.as_ref().and_then(|(around, _)| around.first()) {
@@ -74,7 +74,7 @@ pub(super) async fn chosen(table: &Table, settings: &ExportSettings) -> Result<V
     Ok(columns.into_iter().zip(ways).map(|(column, way)| exported(column, way, settings.flat)).collect())
 }
 
-/// Whether the column has the lists that stand around it.
+/// Whether the column's type contains all its enclosing lists.
 fn fits(ty: &ColumnType, around: &[Within]) -> bool {
     (0..lists(around)).try_fold(ty.clone(), |ty, _| unlisted(&ty)).is_some()
 }
@@ -83,7 +83,7 @@ fn exported(column: &Described, way: Option<(Vec<Within>, String)>, flat: bool) 
     let (around, name) = way.unwrap_or_else(|| (Vec::new(), column.name.clone()));
     let depth = lists(&around);
     let bottom = (0..depth).fold(column.ty.clone(), |ty, _| unlisted(&ty).unwrap_or(ty));
-    // A flat export gives what the table holds: nothing in it can be unlike what its properties say.
+    // A flat export writes stored values, so the properties need not fit them.
     let foreign = Foreign::of_column(&column.ty, &column.properties).filter(|_| !flat);
     let plain = natural_type(&bottom, depth == 0);
     let arrow = foreign.map_or(plain.clone(), |foreign| foreign.given_type(&plain));
@@ -109,7 +109,7 @@ fn exported(column: &Described, way: Option<(Vec<Within>, String)>, flat: bool) 
 }
 
 impl Exported {
-    /// Values that were read, as they are written.
+    /// Converts values that were read to the exported type.
     pub(super) fn given(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let array = natural(&self.ty, array, true)?;
         match self.foreign {
@@ -119,12 +119,12 @@ impl Exported {
     }
 }
 
-/// Whether its Arrow type does not say its shape.
+/// Whether the Arrow type lacks the shape, so that the field needs an extension type.
 fn needs_extension(ty: &ColumnType) -> bool {
     matches!(ty, ColumnType::Tensor { shape, .. } if shape.len() != 1)
 }
 
-/// Whether Arrow has the same type for another column type.
+/// Whether several column types share this Arrow type.
 fn is_ambiguous(ty: &ColumnType) -> bool {
     match ty {
         ColumnType::Categorical | ColumnType::Scalar(Primitive::Bf16) => true,
@@ -151,7 +151,7 @@ async fn described(table: &Table) -> Result<Vec<Described>> {
         return Ok(columns);
     };
     let tables = table.sources().await?;
-    // An index column is of the table that has it too.
+    // An index column of a view belongs to the first source table with the same index column.
     for column in &mut columns {
         let is_it = |other: &Column| other.name == column.name && other.properties == column.properties;
         column.origin = tables.iter().position(|table| table.schema().index().any(is_it)).map_or(0, |number| number + 1);
@@ -160,7 +160,7 @@ async fn described(table: &Table) -> Result<Vec<Described>> {
     for (number, (source, owner)) in view.sources.iter().zip(tables.iter()).enumerate() {
         for column in source.columns.iter().filter(|column| seen.insert(column.name.as_str())) {
             let ty = source.type_of(column);
-            // A column that has another name or type here stands for itself.
+            // A column that was renamed or has another type in the view has no properties.
             let own = owner.schema().column(column.id).filter(|own| own.name == column.name && own.ty == ty);
             let properties = own.map(|own| own.properties.clone()).unwrap_or_default();
             columns.push(Described { name: column.name.clone(), index: None, ty, properties, origin: number + 1 });

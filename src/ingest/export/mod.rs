@@ -1,8 +1,8 @@
-//! A table or a view as a Parquet or Arrow file, row by row in bounded memory.
+//! Exports a table or a view as a Parquet or Arrow file, batch by batch in bounded memory.
 //!
-//! Columns have the Arrow types that they had when they were taken in, as far as their properties say so: times of day, decimals,
-//! structs, lists of structs, maps. A tensor of one differing extent is a list, any other has Arrow's canonical extension type.
-//! Properties of a column are the metadata of its field.
+//! Columns get the Arrow types that they were imported from, as far as their properties tell: times of day, decimals, structs,
+//! lists of structs, maps. A tensor whose only variable dimension is the first one becomes a list; every other tensor gets
+//! Arrow's canonical extension type. The properties of a column become the metadata of its field.
 //!
 //! ```no_run
 //! # async fn example() -> tetrys::Result<()> {
@@ -37,20 +37,25 @@ use crate::{
     table::{RowLoader, Rows, Table},
 };
 
-/// Bytes of a batch, about ..
+/// Approximate bytes of a batch.
 const BATCH_BYTES: usize = 8 << 20;
-/// .. its rows, at most ..
+/// Maximum rows of a batch.
 const BATCH_ROWS: usize = 8192;
-/// .. and those of the first, of which nothing is known.
+/// Rows of the first batch, before the size of a row is known.
 const FIRST_ROWS: usize = 64;
 
-/// Writes a table or a view as a file into `out`; `progress` is told the rows done. Gives the number of rows.
+/// Writes a table or a view as a file into `out`. Returns the number of rows. `progress` receives the number of rows written so
+/// far.
 ///
-/// Memory holds the stored index, two batches of about 8 MiB, and for Parquet the row group that is being written, up to 64 MiB.
+/// Memory holds the stored index, two batches of about 8 MiB, and for Parquet the current row group of up to 64 MiB.
 ///
 /// # Errors
-/// `NotFound` for a pattern that matches no column; `Invalid` for a row that the table has not, and for values that their
-/// column's properties do not describe; `Corrupt`; errors of the store and of `out`, which then holds a part of the file.
+/// After an error `out` holds a part of the file.
+/// - `NotFound`: a pattern matches no column.
+/// - `Invalid`: a row does not exist, or a value does not fit the type that its column's properties name.
+/// - `Unsupported`: Parquet or Arrow cannot hold a column.
+/// - `Corrupt`: stored data is damaged.
+/// - Errors of the store and of `out`.
 pub async fn export(
     table: &Table,
     out: impl Write + Send,
@@ -101,14 +106,14 @@ pub async fn export(
     Ok(total)
 }
 
-/// A pattern that matches this name alone.
+/// Returns a pattern that matches only this name.
 fn exact(name: &str) -> String {
     format!("re:{}", regex::escape(name))
 }
 
 type Reading = Ahead<Option<Rows>>;
 
-/// Begins to read rows while others are written; nothing behind the last.
+/// Starts to read rows while earlier rows are written. Returns `None` after the last row.
 async fn read(loader: &Option<RowLoader>, positions: Vec<u64>) -> Option<(Vec<u64>, Reading)> {
     if positions.is_empty() {
         return None;
@@ -123,7 +128,7 @@ async fn read(loader: &Option<RowLoader>, positions: Vec<u64>) -> Option<(Vec<u6
     Some((positions, Reading::start(reading).await))
 }
 
-/// The rows that are written, in rising order.
+/// The rows to write, in ascending order.
 struct Positions {
     rows: Option<Vec<u64>>,
     next: u64,
@@ -155,11 +160,11 @@ impl Positions {
     }
 }
 
-/// The index columns of rows that are asked for in rising order.
+/// Index columns of rows that are requested in ascending order.
 struct IndexRows {
     batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
     held: Option<RecordBatch>,
-    /// The row at the start of the batch that is held.
+    /// Row at the start of `held`.
     first: u64,
 }
 

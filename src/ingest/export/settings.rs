@@ -1,23 +1,23 @@
-//! The settings of an export.
+//! Settings of an export.
 
-/// The kind of the file that an export writes.
+/// File format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
     /// Parquet, compressed with Zstandard.
     Parquet,
     /// An Arrow IPC file (Feather 2), compressed with LZ4.
     Arrow,
-    /// An Arrow IPC stream, compressed with LZ4: for pipes.
+    /// An Arrow IPC stream, compressed with LZ4. Use it for pipes.
     ArrowStream,
 }
 
-/// The columns and rows that an export writes. The default: all of them.
+/// Which columns and rows to export, and how. The default exports everything.
 #[derive(Clone, Debug, Default)]
 pub struct ExportSettings {
-    /// The columns, index and group columns alike, as [patterns](crate::ColumnPattern); none: all.
+    /// Index and group columns, as [patterns](crate::ColumnPattern). Empty: all columns.
     pub columns: Vec<String>,
-    /// The rows, counted from 0; they are written in the order of the table. `None`: all.
+    /// Row numbers from 0. Rows are written in table order. `None`: all rows.
     pub rows: Option<Vec<u64>>,
-    /// Structs, lists of structs and maps as the columns that they became, and values as the table holds them: decimals are text.
+    /// Whether to write columns as the table stores them: no structs, lists of structs or maps, and decimals as text.
     pub flat: bool,
 }

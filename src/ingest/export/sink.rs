@@ -1,4 +1,4 @@
-//! The files that an export writes, batch after batch.
+//! The output file of an export.
 
 use std::io::Write;
 
@@ -18,10 +18,10 @@ use parquet::{
 use super::settings::ExportFormat;
 use crate::error::{Error, Result};
 
-/// A row group is ended at so many bytes: they are held in memory.
+/// Size at which a row group ends. Memory holds one row group.
 const ROW_GROUP_BYTES: usize = 64 << 20;
 
-/// A file that is being written.
+/// The file being written.
 pub(super) enum Sink<W: Write + Send> {
     Parquet(Box<ArrowWriter<W>>),
     Arrow(Box<FileWriter<W>>),

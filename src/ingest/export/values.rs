@@ -1,4 +1,4 @@
-//! Values as other tools know them: lists of numbers as lists, and not as tensors of differing extents.
+//! Converts stored values to the Arrow types that other tools expect: lists of numbers become Arrow lists instead of tensors.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     schema::ColumnType,
 };
 
-/// The Arrow type of exported values: at the top, or in lists.
+/// Returns the exported Arrow type. `top` is false inside of lists.
 pub(super) fn natural_type(ty: &ColumnType, top: bool) -> DataType {
     match ty {
         ColumnType::Tensor { element, shape } => match fixed_behind(shape) {
@@ -24,10 +24,11 @@ pub(super) fn natural_type(ty: &ColumnType, top: bool) -> DataType {
     }
 }
 
-/// The values in that type.
+/// Converts values to the type of [`natural_type`].
 ///
 /// # Errors
-/// `Internal` where the values are not of the column's type.
+/// - `Internal`: the values do not have the column's type.
+/// - `Unsupported`: a list has items without elements.
 pub(super) fn natural(ty: &ColumnType, array: &ArrayRef, top: bool) -> Result<ArrayRef> {
     match ty {
         ColumnType::Tensor { shape, .. } => match fixed_behind(shape) {
@@ -58,7 +59,7 @@ pub(super) fn natural(ty: &ColumnType, array: &ArrayRef, top: bool) -> Result<Ar
     }
 }
 
-/// The extents behind the first, where that alone differs from row to row.
+/// Returns the inner extents of a tensor whose only variable dimension is the first one.
 fn fixed_behind(shape: &[Option<u32>]) -> Option<Vec<i32>> {
     match shape.split_first()? {
         (None, inner) if inner.iter().all(Option::is_some) => Some(extents(inner)),
@@ -74,7 +75,7 @@ fn item(ty: DataType) -> Arc<Field> {
     Arc::new(Field::new("item", ty, true))
 }
 
-/// Lists of fixed size inside each other, the last extent innermost.
+/// Returns the type of nested fixed-size lists. The last extent is the innermost.
 fn nested_type(element: DataType, extents: &[i32]) -> DataType {
     extents.iter().rev().fold(element, |ty, extent| DataType::FixedSizeList(item(ty), *extent))
 }
@@ -84,7 +85,7 @@ fn nested(elements: &ArrayRef, extents: &[i32]) -> Result<ArrayRef> {
     for (axis, extent) in extents.iter().enumerate().rev() {
         let inside: usize = extents[axis..].iter().map(|extent| *extent as usize).product();
         let Some(lists) = elements.len().checked_div(inside) else {
-            return Err(Error::unsupported("a list of values without elements; leave the column out"));
+            return Err(Error::unsupported("cannot export a list of values without elements; leave the column out"));
         };
         let list = FixedSizeListArray::try_new_with_length(item(values.data_type().clone()), *extent, values, None, lists);
         values = Arc::new(list.map_err(unfit)?);
@@ -92,7 +93,7 @@ fn nested(elements: &ArrayRef, extents: &[i32]) -> Result<ArrayRef> {
     Ok(values)
 }
 
-/// Tensors whose first extent differs from row to row, as lists.
+/// Converts tensors whose only variable dimension is the first one to lists.
 fn listed(array: &ArrayRef, rank: usize, inner: &[i32]) -> Result<ArrayRef> {
     let parts = array.as_struct();
     let (data, shapes) = (parts.column(0).as_list::<i64>(), parts.column(1).as_fixed_size_list());

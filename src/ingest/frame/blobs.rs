@@ -1,7 +1,8 @@
-//! The files that a frame names: resolved inside their root, and read beside the rows, a bounded number of bytes at a time.
+//! Reads the files that a frame names, a bounded number of bytes at a time.
 //!
-//! A frame may come from anywhere. Only regular files are read that lie inside the root once every link is followed, and none
-//! that is larger than the settings allow: no link leads out, no pipe holds the reader, no device is read without end.
+//! A frame is untrusted input. A file is read only if it is a regular file, lies inside the root after all links are followed,
+//! and is within the size limit. This excludes links that lead out of the root, pipes that block the reader, and devices that
+//! never end.
 
 use std::{
     fs::{File, OpenOptions},
@@ -16,14 +17,14 @@ use arrow_schema::{Field, Schema as ArrowSchema};
 use super::settings::{Blob, FrameSettings, MAX_BLOB, Missing, MissingFiles};
 use crate::error::{Error, ErrorKind, Result, counted, short};
 
-/// A batch is cut where its files have so many bytes.
+/// A batch ends when its files have this many bytes.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Where files may be read, and what becomes of those that are not there.
+/// The files of a frame: their root, their limits, and how to treat missing ones.
 #[derive(Debug)]
 pub(super) struct Files {
     root: PathBuf,
-    /// The root with every link followed; none where it is not there.
+    /// The root with all links followed; `None` if it does not exist.
     real: Option<PathBuf>,
     blobs: Vec<Blob>,
     missing: Missing,
@@ -32,15 +33,15 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Files below `root`.
+    /// Prepares to read files below `root`.
     ///
     /// # Errors
-    /// `NotFound` where files are to be read and the root is no folder; as the file system says where the current folder is
-    /// unknown.
+    /// - `NotFound`: the root is not a folder, and files are to be read.
+    /// - Errors of the file system, if the current folder is unknown.
     pub(super) fn new(root: &Path, settings: &FrameSettings) -> Result<Self> {
         let root = std::path::absolute(root).map_err(|error| Error::from(error).at(root.display()))?;
         let blobs = settings.blobs.clone();
-        // Else every file of a root that was misspelt would count as missing.
+        // Without this check, every file below a misspelt root would count as missing.
         if !blobs.is_empty() && !root.is_dir() {
             return Err(Error::not_found(format!("{}: no such folder; expected the root of the frame's files", root.display())));
         }
@@ -49,11 +50,15 @@ impl Files {
         Ok(Self { real: root.canonicalize().ok(), root: normal(&root), blobs, missing: settings.missing, most, absent })
     }
 
-    /// Reads the files of `batch` from its row `from` on, until they are many enough: the rows done with the files as columns
-    /// beside them, the paths being those of `paths`. `first` is the frame's row at the start of the batch.
+    /// Reads the files for rows of `batch`, from row `from` until the files have enough bytes. Returns these rows with the files
+    /// as additional columns. `paths` has the column of paths for each blob. `first` is the row number in the frame of the
+    /// batch's first row.
     ///
     /// # Errors
-    /// `NotFound` for a missing file, `Denied` for one outside the root, naming row and path.
+    /// The messages name row and path.
+    /// - `NotFound`: a file is missing.
+    /// - `Denied`: a file is outside the root.
+    /// - `Invalid`: a file is too large, or not a regular file.
     pub(super) fn beside(&self, batch: &RecordBatch, paths: &[ArrayRef], from: usize, first: u64) -> Result<RecordBatch> {
         let mut builders: Vec<LargeBinaryBuilder> = self.blobs.iter().map(|_| LargeBinaryBuilder::new()).collect();
         let (mut row, mut bytes) = (from, 0);
@@ -90,7 +95,7 @@ impl Files {
         }
     }
 
-    /// The bytes of a file inside the root.
+    /// Returns the bytes of a file inside the root.
     fn content(&self, text: &str) -> Result<Vec<u8>> {
         let outside = || Error::denied(format!("outside of {}; choose another root", self.root.display()));
         let absent = || Error::not_found(format!("not in {}", self.root.display()));
@@ -113,11 +118,11 @@ impl Files {
             return Err(Error::invalid("expected a regular file, found a folder, a pipe or a device"));
         }
         let too_large =
-            |bytes: u64| Error::invalid(format!("{}, at most {} are taken (max_blob)", counted(bytes, "byte"), self.most));
+            |bytes: u64| Error::invalid(format!("{}, expected at most {} (max_blob)", counted(bytes, "byte"), self.most));
         if found.len() > self.most {
             return Err(too_large(found.len()));
         }
-        // It may grow while it is read.
+        // The file may grow during the read.
         let mut content = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
         opened.take(self.most + 1).read_to_end(&mut content).map_err(of_system)?;
         if content.len() as u64 > self.most {
@@ -127,7 +132,7 @@ impl Files {
     }
 }
 
-/// Opens a file without waiting for anyone at its other end, and follows no link that has taken its place meanwhile.
+/// Opens a file without waiting for a peer at the other end of a pipe. Does not follow a link that replaced the file meanwhile.
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -140,7 +145,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// The path without `.` and `..`, by its text alone.
+/// Removes `.` and `..` from the path, without looking at the file system.
 fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {

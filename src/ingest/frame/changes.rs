@@ -1,7 +1,7 @@
-//! A frame as a change of a table that is there: other values of some rows, of a column group, or a group more.
+//! Changes an existing table by a frame: new values for some rows or for a column group, or a new column group.
 //!
-//! Rows find their places by key, index columns of the table that the frame has too; or, where no key is given, the frame has the
-//! rows of the table in its order, which then stream through bounded memory. By key the frame is held in memory whole.
+//! Rows are matched by key: index columns that the frame has too. Without a key the frame has the rows of the table in table
+//! order, and streams through bounded memory. With a key, memory holds the whole frame.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,20 +23,27 @@ use crate::{
     table::{GroupReplacer, Table},
 };
 
-/// A version of `table` in which the rows of the frame, found by the index columns `on`, have other values in the other columns
-/// of the frame, which are of one column group. Of the settings, what is left out, the files and how to write count.
+/// Creates a version of `table` in which rows have new values. The index columns `on` match the rows of the frame; its other
+/// columns must belong to one column group. Of the settings only `drop`, `skip_unsupported`, the blobs and their files, and the
+/// write options apply.
 ///
 /// ```no_run
 /// # async fn example() -> tetrys::Result<()> {
 /// use tetrys::{Table, ingest::frame::{Frame, FrameSettings, patch}};
-/// // log_id, timestamp, labels.boxes: the rows that were labelled again.
+/// // The frame has the columns log_id, timestamp and labels.boxes, and the rows that were labelled again.
 /// let frame = Frame::parquet("relabelled.parquet")?;
 /// let table = patch(&frame, &Table::open("drives").await?, &["log_id", "timestamp"], &FrameSettings::default()).await?;
 /// # Ok(()) }
 /// ```
 ///
 /// # Errors
-/// As [`Table::patch`] and [`super::ingest`].
+/// - `Invalid`: a key does not occur in the table, or occurs twice; the columns belong to several groups or to none.
+/// - `NotFound`: a pattern matches no column, or a file is missing.
+/// - `Denied`: a file is outside the root.
+/// - `Unsupported`: a column has a type without a column type.
+/// - `Conflict`: another writer changed the same group.
+/// - `Corrupt`: the frame or the table is damaged.
+/// - Errors of the store.
 pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSettings) -> Result<Table> {
     let taken = Taken::of(frame, settings)?;
     let place = |error: Error| error.at(frame.path().display());
@@ -44,12 +51,18 @@ pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSe
     table.patch(on, &taken.all(frame).await?, settings.write.clone()).await.map_err(place)
 }
 
-/// A version of `table` in which a column group has the values of the frame, in every row: found by the index columns `on`, or
-/// where there are none in the order of the table. A row that is not in the frame gets nulls. The frame has the columns of the
-/// group and of the key, and no others that are not left out.
+/// Creates a version of `table` in which a column group has new values in every row. The index columns `on` match the rows of the
+/// frame; without any, the frame has the rows in table order. With a key, rows that the frame lacks get nulls. The frame has the
+/// columns of the group and of the key, and no others except those that the settings leave out.
 ///
 /// # Errors
-/// As [`Table::replace_group`], [`GroupReplacer::write`], [`GroupReplacer::write_keyed`] and [`super::ingest`].
+/// - `NotFound`: there is no such group, a pattern matches no column, or a file is missing.
+/// - `Invalid`: a key does not occur in the table, or occurs twice; rows or columns are missing, or there are too many.
+/// - `Denied`: a file is outside the root.
+/// - `Unsupported`: a column has a type without a column type, or the table needs a later writer.
+/// - `Conflict`: another writer changed the same group or the rows.
+/// - `Corrupt`: the frame or the table is damaged.
+/// - Errors of the store.
 pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
     let writer = table.replace_group(name, settings.write.clone()).await?;
     let taken = Taken::of(frame, settings)?;
@@ -59,11 +72,18 @@ pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str]
     taken.write(frame, writer, on).await
 }
 
-/// A version of `table` with one more column group: the columns of the frame but those of `on`, which find its rows as for
+/// Creates a version of `table` with one more column group: all columns of the frame except those of `on`. Rows are matched as by
 /// [`replace_group`].
 ///
 /// # Errors
-/// As [`Table::add_group`] and [`replace_group`]; `Unsupported` for a column whose type has no column type.
+/// - `Invalid`: a name exists already; a key does not occur in the table, or occurs twice; rows are missing, or there are too
+///   many.
+/// - `NotFound`: a pattern matches no column, or a file is missing.
+/// - `Denied`: a file is outside the root.
+/// - `Unsupported`: a column has a type without a column type, or the table needs a later writer.
+/// - `Conflict`: another writer changed the rows.
+/// - `Corrupt`: the frame or the table is damaged.
+/// - Errors of the store.
 pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
     let taken = Taken::of(frame, settings)?;
     let columns: Vec<_> = taken.columns.iter().filter(|(name, ..)| !on.contains(&name.as_str())).cloned().collect();
@@ -74,14 +94,14 @@ pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], se
     taken.write(frame, writer, on).await
 }
 
-/// The columns that are taken from the frame.
+/// The columns to take from the frame.
 struct Taken {
     plan: Arc<Plan>,
     columns: Vec<(String, ColumnType, BTreeMap<String, Value>)>,
 }
 
 impl Taken {
-    /// The columns that are not left out, and those of files.
+    /// Takes the columns that are not left out, and the columns of files.
     fn of(frame: &Frame, settings: &FrameSettings) -> Result<Self> {
         let kept = settings.kept(frame.columns())?;
         let typed = kept.iter().filter_map(|column| Some((column.name.clone(), column.ty.clone()?, column.properties.clone())));
@@ -91,10 +111,11 @@ impl Taken {
         Ok(Self { plan: plan(frame, settings, kept)?, columns })
     }
 
-    /// Whether the values may join those of the table's columns; of the key columns `on` nothing is written.
+    /// Checks that the values come from the same Arrow types as those of the table's columns. Key columns are not written, so
+    /// they are not checked.
     fn check(&self, table: &Table, on: &[&str]) -> Result<()> {
         for (name, ty, properties) in self.columns.iter().filter(|(name, ..)| !on.contains(&name.as_str())) {
-            // Another type is found where the rows are written.
+            // A different column type is found when the rows are written.
             if let Some(column) = table.schema().column_named(name).filter(|column| column.ty == *ty) {
                 check_same(column, ty, properties)?;
             }
@@ -102,7 +123,7 @@ impl Taken {
         Ok(())
     }
 
-    /// All rows at once.
+    /// Returns all rows as one batch.
     async fn all(&self, frame: &Frame) -> Result<RecordBatch> {
         let (plan, frame) = (Arc::clone(&self.plan), frame.clone());
         offload(move |stop| {

@@ -1,9 +1,9 @@
-//! The columns of a frame: what an Arrow field is as a column, and its arrays in a form that partitions take.
+//! Maps the columns of a frame to table columns: the column type for each Arrow field, and the conversion of its arrays.
 //!
-//! The fields of a struct are columns of their own, `image.bytes` and `image.path`; a list of structs is a list for each field,
-//! `agents.id` and `agents.speed`, and a map a list of keys and one of values. Lists of numbers are tensors whose first extent
-//! differs from row to row, lists of fixed size are tensors of fixed shape. What the format has no type for is in
-//! [`Foreign`]. A column's properties say what it was, so that an export gives it back.
+//! Fields of a struct are columns of their own: `image.bytes` and `image.path`. A list of structs becomes one list for each
+//! field: `agents.id` and `agents.speed`. A map becomes a list of keys and a list of values. Lists of numbers become tensors
+//! whose first dimension varies from row to row. Fixed-size lists become tensors of fixed shape. [`Foreign`] handles Arrow types
+//! without a column type. Column properties record the original type, so that an export can restore it.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -28,35 +28,35 @@ use crate::{
 /// One column of a frame.
 #[derive(Clone, Debug)]
 pub(super) struct FrameColumn {
-    /// Field names from the top, joined by dots.
+    /// Field names from the top-level field down, joined by dots.
     pub(super) name: String,
-    /// The column type of its Arrow type, if there is one.
+    /// The column type for its Arrow type, if there is one.
     pub(super) ty: Option<ColumnType>,
     /// Its Arrow type.
     pub(super) arrow: DataType,
-    /// The metadata of its field in the frame.
+    /// Metadata of its field in the frame.
     pub(super) properties: BTreeMap<String, Value>,
-    /// The field at the top.
+    /// Name of the top-level field.
     pub(super) root: String,
-    /// The way from there.
+    /// The path from there.
     path: Vec<Step>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// The field of a struct, by number.
+    /// A field of a struct, by number.
     Field(usize),
     /// The items of a list, or the entries of a map.
     Items,
 }
 
-/// Structs nest at most this deep.
+/// Maximum nesting of structs.
 const MAX_DEPTH: usize = 16;
 
-/// The columns of a frame's fields.
+/// Returns the columns for the fields of a frame.
 ///
 /// # Errors
-/// `Invalid` for two columns of one name.
+/// - `Invalid`: two columns have the same name.
 pub(super) fn columns(fields: &Fields) -> Result<Vec<FrameColumn>> {
     let mut columns = Vec::new();
     for field in fields {
@@ -66,12 +66,12 @@ pub(super) fn columns(fields: &Fields) -> Result<Vec<FrameColumn>> {
     let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair.first() == pair.last()) {
-        Some(pair) => Err(Error::invalid(format!("column `{}` is there twice", pair[0]))),
+        Some(pair) => Err(Error::invalid(format!("column `{}` occurs twice", pair[0]))),
         None => Ok(columns),
     }
 }
 
-/// A column on the way down to it.
+/// A field on the way down to the columns inside it.
 #[derive(Clone)]
 struct Column<'a> {
     name: String,
@@ -81,13 +81,13 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// The column of a field inside the one that `self` stands for.
+    /// Returns the column of a part of the field `around`.
     fn inside(&self, around: &Field, kind: Kind, name: &str, steps: &[Step]) -> Self {
         let place = steps.iter().find_map(|step| if let Step::Field(number) = step { Some(*number) } else { None }).unwrap_or(0);
         let mut inner = self.clone();
         inner.name = format!("{}.{name}", self.name);
         inner.path.extend(steps);
-        // Of a map only its columns have names: those around it do not matter.
+        // Names inside a map come from the column names, not from the Arrow fields.
         let own = match self.within.last().map(|within| within.kind) {
             Some(Kind::Map) => self.name.rsplit('.').next().unwrap_or_default(),
             _ => around.name(),
@@ -128,7 +128,7 @@ fn push(field: &Field, column: Column<'_>, columns: &mut Vec<FrameColumn>) {
     }
     let own = |key: &&String| *key != TYPE && *key != JSON && !key.starts_with("ARROW:") && !key.starts_with("PARQUET:");
     let said = field.metadata().iter().filter(|(key, _)| own(key));
-    // An export of ours names the properties that were no text.
+    // Metadata of our exports list the properties that are JSON.
     let json = field.metadata().get(JSON).and_then(|names| serde_json::from_str::<Vec<String>>(names).ok()).unwrap_or_default();
     let value = |key: &String, text: &String| match json.contains(key) {
         true => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str())),
@@ -146,12 +146,12 @@ fn push(field: &Field, column: Column<'_>, columns: &mut Vec<FrameColumn>) {
 }
 
 impl FrameColumn {
-    /// The column in a batch of the frame, as partitions take it.
+    /// Returns the column's array from a batch of the frame, in an Arrow form that partitions accept.
     ///
     /// # Errors
-    /// `Invalid` where the batch has no such column, or its dictionary does not decode.
+    /// - `Invalid`: the batch lacks the column, or a dictionary cannot be decoded.
     pub(super) fn array(&self, batch: &RecordBatch) -> Result<ArrayRef> {
-        let missing = || Error::invalid(format!("column `{}` is not in every batch", self.name));
+        let missing = || Error::invalid(format!("column `{}` is missing in a batch", self.name));
         let array = batch.column_by_name(&self.root).ok_or_else(missing)?;
         walk(array, &self.path)
             .and_then(|array| array.ok_or_else(missing))
@@ -159,7 +159,8 @@ impl FrameColumn {
     }
 }
 
-/// The field at the end of the path, with the lists on the path around it; `None` where the path ends early.
+/// Follows the path and returns the array at its end, wrapped in the lists on the path. Returns `None` if the path does not
+/// exist.
 fn walk(array: &ArrayRef, path: &[Step]) -> Result<Option<ArrayRef>> {
     let Some((step, rest)) = path.split_first() else { return plain(array).map(Some) };
     match step {
@@ -198,26 +199,26 @@ fn widened(offsets: &OffsetBuffer<i32>) -> OffsetBuffer<i64> {
     OffsetBuffer::new(offsets.iter().map(|offset| i64::from(*offset)).collect())
 }
 
-/// The array, null also where what is around it is.
+/// Returns the array with the nulls of its enclosing struct added.
 fn under(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
-    // Nulls alone are null in any case, and carry no mask.
+    // A null array has no mask, and is null in any case.
     let Some(outer) = outer.filter(|outer| outer.null_count() > 0 && array.data_type() != &DataType::Null) else {
         return Ok(Arc::clone(array));
     };
     let nulls = NullBuffer::union(array.nulls(), Some(outer));
     let data = array.to_data().into_builder().nulls(nulls).build();
-    data.map(make_array).map_err(|error| Error::invalid(format!("a struct that does not add up: {error}")))
+    data.map(make_array).map_err(|error| Error::invalid(format!("inconsistent struct: {error}")))
 }
 
-/// The column type of a field, and the type of its values where the format has none for them; `None` where no type fits.
+/// Returns the column type of a field, and its foreign Arrow type if it has one. Returns `None` if no type fits.
 fn of_field(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     let (ty, foreign) = of_extension(field).or_else(|| of_arrow(field.data_type()))?;
-    // An export of ours says the type that the column had, where Arrow has two for one or none.
+    // Metadata of our exports name the column type, where several column types or none share the Arrow type.
     let said = field.metadata().get(TYPE).and_then(|said| said.parse::<ColumnType>().ok());
     Some((said.filter(|said| said.arrow() == ty.arrow()).unwrap_or(ty), foreign))
 }
 
-/// The column type of a field, if any fits.
+/// Returns the column type of a field, if there is one.
 pub(super) fn type_of(field: &Field) -> Option<ColumnType> {
     of_field(field).map(|(ty, _)| ty)
 }
@@ -239,7 +240,7 @@ fn of_extension(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     let tensor = match (extension, field.data_type()) {
         (Some("arrow.fixed_shape_tensor"), DataType::FixedSizeList(item, size)) => {
             let said = said()?;
-            // A permutation says that the axes lie in another order than they are named.
+            // With a permutation, the axes lie in another order than the shape.
             if said.get("permutation").is_some_and(|permutation| !permutation.is_null()) {
                 return None;
             }
@@ -252,7 +253,7 @@ fn of_extension(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
             let DataType::FixedSizeList(_, rank) = named("shape")? else { return None };
             let rank = usize::try_from(*rank).ok()?;
             let known = said().and_then(|said| extents(said.get("uniform_shape")?)).filter(|shape| shape.len() == rank);
-            // One extent differs at least.
+            // At least one dimension must vary.
             let known = known.filter(|shape| shape.iter().any(Option::is_none));
             Some(ColumnType::tensor(scalar(item)?, known.unwrap_or(vec![None; rank])))
         }
@@ -261,7 +262,7 @@ fn of_extension(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     tensor.map(|tensor| (tensor, None))
 }
 
-/// The type of a list of such values.
+/// Returns the type of a list of such values.
 fn listed(item: ColumnType) -> ColumnType {
     match item {
         ColumnType::Scalar(element) => ColumnType::tensor(element, [None]),
@@ -320,12 +321,12 @@ fn of_arrow(data_type: &DataType) -> Option<(ColumnType, Option<Foreign>)> {
     Some((ty, None))
 }
 
-/// The same values without the Arrow forms that partitions do not take: dictionaries, views, bytes of fixed size, text with
-/// 32-bit offsets; inside lists too.
+/// Converts to the Arrow forms that partitions accept: no dictionaries, no views, no fixed-size bytes, and no text with 32-bit
+/// offsets, inside lists too.
 fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         let decoded = take(dictionary.values(), dictionary.keys(), None);
-        return plain(&decoded.map_err(|error| Error::invalid(format!("a dictionary that does not decode: {error}")))?);
+        return plain(&decoded.map_err(|error| Error::invalid(format!("cannot decode a dictionary: {error}")))?);
     }
     if let Some(taken) = Foreign::taken(array) {
         return Ok(taken);
@@ -358,5 +359,5 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef> {
 }
 
 fn unfit(error: arrow_schema::ArrowError) -> Error {
-    Error::invalid(format!("a list that does not add up: {error}"))
+    Error::invalid(format!("inconsistent list: {error}"))
 }

@@ -1,8 +1,8 @@
-//! The types of columns in text, from all of their values: CSV cells and lines of JSON.
+//! Infers the types of text columns from all of their values: CSV cells and line-delimited JSON.
 //!
-//! A type is taken only where every value comes back the same from it: `007` and `1e400` stay text, numbers that no float gives
-//! back do not become floats. An empty cell is null. Where a type is said of a column, every value must fit it as it is: a
-//! reader would cut a fraction or move a time without a word.
+//! A column gets a type only if the type reproduces every value exactly: `007` and `1e400` stay text, and so do numbers that no
+//! float represents. An empty cell is null. If the user declares a type, every value must fit it exactly, because the readers
+//! would silently cut off fractions and shift times.
 
 use std::{
     cell::RefCell,
@@ -22,17 +22,19 @@ use crate::{
     schema::{self, ColumnType, Primitive, TimeUnit},
 };
 
-/// Types that columns have whatever their values look like, by name.
+/// Declared types by column name.
 pub(super) type Types = BTreeMap<String, ColumnType>;
 
-/// Beyond it not every whole number is a float.
+/// Beyond this limit some integers are not floats.
 const EXACT: u64 = 1 << 53;
 
-/// The columns of a CSV file, named by its first line.
+/// Returns the columns of a CSV file with a header line.
 ///
 /// # Errors
-/// `Invalid` for a line with another number of cells or that is no UTF-8, naming it; `NotFound` for a name in `types` that is no
-/// column; `Invalid` for a cell that does not fit the type that `types` says.
+/// - `Invalid`: a line has another number of cells or is not UTF-8; a cell does not fit the type in `types`. The message names
+///   the line.
+/// - `NotFound`: `types` names a column that does not exist.
+/// - `Unsupported`: a type in `types` is not read from text.
 pub(super) fn csv_schema(reader: impl Read, delimiter: u8, types: &Types) -> Result<ArrowSchema> {
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(reader);
     let unfit = |error: csv::Error| match error.into_kind() {
@@ -42,9 +44,9 @@ pub(super) fn csv_schema(reader: impl Read, delimiter: u8, types: &Types) -> Res
             pos.map_or(0, |pos| pos.line())
         )),
         csv::ErrorKind::Utf8 { pos, err } => {
-            Error::invalid(format!("line {}: no UTF-8 in cell {}", pos.map_or(0, |pos| pos.line()), err.field()))
+            Error::invalid(format!("line {}: cell {} is not UTF-8", pos.map_or(0, |pos| pos.line()), err.field()))
         }
-        other => Error::invalid(format!("no sound CSV: {other:?}")),
+        other => Error::invalid(format!("not valid CSV: {other:?}")),
     };
     let names: Vec<String> = reader.headers().map_err(unfit)?.iter().map(str::to_owned).collect();
     let mut cells = vec![Cells::default(); names.len()];
@@ -66,13 +68,13 @@ pub(super) fn csv_schema(reader: impl Read, delimiter: u8, types: &Types) -> Res
     fields(names.into_iter().zip(cells.iter().map(Cells::arrow)), types)
 }
 
-/// The fields, with the types that were said of them.
+/// Returns the fields, with declared types where there are any.
 fn fields(found: impl Iterator<Item = (String, DataType)>, types: &Types) -> Result<ArrowSchema> {
     let found: Vec<(String, DataType)> = found.collect();
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
     if let Some(name) = types.keys().find(|name| !names.contains(&name.as_str())) {
         schema::select(&names, &[], [name]).map_err(|error| error.at("type"))?;
-        return Err(Error::not_found(format!("type: no column is called `{name}`")));
+        return Err(Error::not_found(format!("type: no column `{name}`")));
     }
     let field = |(name, found): (String, DataType)| match types.get(&name) {
         None => Ok(Field::new(name, found, true)),
@@ -84,17 +86,17 @@ fn fields(found: impl Iterator<Item = (String, DataType)>, types: &Types) -> Res
             Ok(Field::new(name, arrow, true).with_metadata(std::collections::HashMap::from([(TYPE.to_owned(), ty.to_string())])))
         }
         Some(ty) => Err(Error::unsupported(format!(
-            "type: column `{name}`: {ty} is not read from text; numbers, bool, text, date, timestamp and duration are"
+            "type: column `{name}`: {ty} cannot be read from text; use a number, bool, text, date, timestamp or duration"
         ))),
     };
     Ok(ArrowSchema::new(found.into_iter().map(field).collect::<Result<Vec<_>>>()?))
 }
 
-/// Whether a reader that takes the text as a value of the type takes all of it, if it takes it at all.
+/// Whether a text reader keeps all of the text when it parses it as this type. Does not check whether it can parse it.
 fn fits(ty: &ColumnType, text: &str) -> bool {
     let (unit, zone) = match ty {
         ColumnType::Timestamp(unit, zone) => (unit, zone),
-        // Of a time the date alone would be taken.
+        // A date reader would silently drop a time of day.
         ColumnType::Date => return text.trim().len() <= 10,
         _ => return true,
     };
@@ -104,7 +106,7 @@ fn fits(ty: &ColumnType, text: &str) -> bool {
         TimeUnit::Microsecond => 6,
         TimeUnit::Nanosecond => 9,
     };
-    // The text behind the date and the one character after it.
+    // The time of day starts after the date and one separator.
     let text = text.trim();
     let Some(time) = text.get(11..) else { return text.is_empty() || zone.is_none() };
     let end = time.find(|part: char| !part.is_ascii_digit() && !matches!(part, ':' | '.' | ',')).unwrap_or(time.len());
@@ -113,11 +115,11 @@ fn fits(ty: &ColumnType, text: &str) -> bool {
     digits <= most && behind.is_empty() == zone.is_none()
 }
 
-/// The error for a value that does not fit the type of its column.
+/// Returns the message for a value that does not fit the type of its column.
 fn unlike(ty: &ColumnType, found: impl fmt::Display) -> String {
     let hint = match ty {
-        ColumnType::Timestamp(_, None) => " (no zone, and no more digits of the second than the unit has)",
-        ColumnType::Timestamp(_, Some(_)) => " (with a zone, and no more digits of the second than the unit has)",
+        ColumnType::Timestamp(_, None) => " (without a time zone, and without digits beyond its unit)",
+        ColumnType::Timestamp(_, Some(_)) => " (with a time zone, and without digits beyond its unit)",
         ty if is_counted(ty) => " (a whole number)",
         _ => "",
     };
@@ -134,7 +136,7 @@ fn is_counted(ty: &ColumnType) -> bool {
     }
 }
 
-/// The types that all cells of a column have had so far.
+/// The types that fit all cells of a column so far.
 #[derive(Clone, Debug)]
 struct Cells {
     any: bool,
@@ -143,7 +145,7 @@ struct Cells {
     u64: bool,
     f64: bool,
     date: bool,
-    /// Times of day with a date; with `Z` or without; digits of the second.
+    /// Whether all cells are dates with times; whether they end in `Z`; digits of the fraction of a second.
     time: bool,
     zoned: Option<bool>,
     digits: usize,
@@ -202,7 +204,7 @@ impl Cells {
     }
 }
 
-/// A whole number as a program writes it: no `+`, no zeros before it.
+/// Whether a cell is a whole number in canonical form: no `+`, no leading zeros.
 fn is_whole(cell: &str) -> bool {
     let digits = cell.strip_prefix('-').unwrap_or(cell);
     let canonical = digits == "0" && digits == cell || digits.starts_with(|first: char| ('1'..='9').contains(&first));
@@ -229,7 +231,7 @@ fn is_float(cell: &str, whole: bool) -> bool {
     sound && comes_back(cell, before, behind, exponent)
 }
 
-/// Whether the float that is nearest to a number has the number's digits, as many as it has.
+/// Whether the nearest float to a number, printed with as many digits, gives back the number's digits.
 fn comes_back(cell: &str, before: &str, behind: &str, exponent: &str) -> bool {
     let all = format!("{before}{behind}");
     let significant = all.trim_start_matches('0');
@@ -245,11 +247,11 @@ fn comes_back(cell: &str, before: &str, behind: &str, exponent: &str) -> bool {
         return false;
     };
     match digits.len() {
-        // Every float of a usual size keeps so many.
+        // Every float of usual magnitude preserves this many digits.
         ..=15 if (-300..=300).contains(&exponent) => true,
-        // No float has more.
+        // No float has more digits.
         768.. => false,
-        // A digit that is halfway between two is written as either.
+        // A digit exactly between two values may be rounded either way.
         count => [format!("{:.*e}", count - 1, value.abs()), format!("{:e}", value.abs())].iter().any(|given| {
             let (mantissa, power) = given.split_once('e').unwrap_or((given, "0"));
             mantissa.replace('.', "") == digits && power.parse() == Ok(exponent)
@@ -257,7 +259,8 @@ fn comes_back(cell: &str, before: &str, behind: &str, exponent: &str) -> bool {
     }
 }
 
-/// `2020-02-29T12:00:00.25`, with a blank instead of the `T`, and `Z` behind it: whether it has that, and digits of the second.
+/// Parses `2020-02-29T12:00:00.25`, optionally with a blank instead of `T` and with a final `Z`. Returns whether there is a `Z`,
+/// and the digits of the fraction.
 fn time_of(cell: &str) -> Option<(bool, usize)> {
     let naive = cell.strip_suffix('Z').unwrap_or(cell);
     let date_and_time = naive.get(10..11).filter(|middle| matches!(*middle, "T" | " "));
@@ -271,16 +274,18 @@ fn time_of(cell: &str) -> Option<(bool, usize)> {
     };
     let format = if naive.contains('T') { "%Y-%m-%dT%H:%M:%S%.f" } else { "%Y-%m-%d %H:%M:%S%.f" };
     let time = NaiveDateTime::parse_from_str(naive, format).ok()?;
-    // Nanoseconds reach from 1677 to 2262; a leap second is none of them.
+    // Nanosecond timestamps cover the years 1677 to 2262 and no leap seconds.
     let fits = digits <= 6 || time.and_utc().timestamp_nanos_opt().is_some();
     (digits <= 9 && fits && !naive.get(17..19)?.starts_with('6')).then_some((naive.len() < cell.len(), digits))
 }
 
-/// The columns of lines of JSON, in the order in which their names first appear.
+/// Returns the columns of line-delimited JSON, in the order in which their names first appear.
 ///
 /// # Errors
-/// `Invalid` for a line that is no object, or whose value has no type in common with those before or does not fit the type that
-/// `types` says, naming it; `NotFound` for a name in `types` that is no column.
+/// - `Invalid`: a line is not an object; a value has no common type with earlier values, or does not fit the type in `types`. The
+///   message names the line.
+/// - `NotFound`: `types` names a column that does not exist.
+/// - `Unsupported`: a type in `types` is not read from text.
 pub(super) fn json_schema(mut reader: impl BufRead, types: &Types) -> Result<ArrowSchema> {
     let mut all = Kind::Object(Vec::new());
     let mut line = Vec::new();
@@ -310,7 +315,7 @@ pub(super) fn json_schema(mut reader: impl BufRead, types: &Types) -> Result<Arr
     fields(typed.collect::<Result<Vec<_>>>()?.into_iter(), types)
 }
 
-/// Of each number in a line of JSON, in order: whether a type gives it back.
+/// Returns for each number in a line of JSON, in order, whether some type reproduces it exactly.
 fn exact_numbers(line: &[u8]) -> Vec<bool> {
     let mut numbers = Vec::new();
     let mut place = 0;
@@ -339,14 +344,14 @@ fn exact_numbers(line: &[u8]) -> Vec<bool> {
     numbers
 }
 
-/// The types that all values at a place have had so far.
+/// The types that fit all values at one place so far.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Null,
-    /// A column whose type was said.
+    /// A column with a declared type.
     Said(ColumnType),
     Bool,
-    /// The least and the greatest; whether each of them, and each number with a point among them, is a float.
+    /// Minimum and maximum of the whole numbers; whether all numbers are whole; and whether floats represent all of them exactly.
     Number {
         least: i64,
         greatest: u64,
@@ -413,16 +418,16 @@ impl Kind {
     }
 }
 
-/// Takes a value in among all of its place.
+/// Visits a value and merges its type into `kind`.
 struct All<'a> {
     kind: &'a mut Kind,
-    /// Whether a type gives back each of the numbers that are still to come in the line.
+    /// For each remaining number of the line, whether some type reproduces it exactly.
     exact: &'a RefCell<std::vec::IntoIter<bool>>,
-    /// The types that were said of the members of an object here.
+    /// Declared types of the members of an object at this place.
     types: &'a Types,
 }
 
-/// Inside of columns no types are said.
+/// Types are declared for top-level columns only.
 static NO_TYPES: Types = Types::new();
 
 impl All<'_> {

@@ -1,13 +1,13 @@
-//! Any frame becomes a table: a Parquet or Arrow file, CSV or lines of JSON, whose rows hold small values, bytes, tensors, or the
-//! paths of the files that do.
+//! Imports a frame as a table. A frame is a Parquet, Arrow, CSV or line-delimited JSON file. Its rows hold small values, bytes,
+//! tensors, or paths of files with the values.
 //!
-//! [`Frame`] reads the file in batches of bounded size; `columns` says what its Arrow types are here; [`FrameSettings`] says
-//! which columns are the index, which stand in groups and whose files are read; [`ingest`] writes the table.
+//! [`Frame`] reads the file in batches of bounded size. `columns` maps Arrow types to column types. [`FrameSettings`] chooses the
+//! index columns, the column groups, and the columns of file paths. [`ingest`] writes the table.
 //!
 //! ```no_run
 //! # async fn example() -> tetrys::Result<()> {
 //! use tetrys::{Store, ingest::frame::{Frame, FrameSettings, ingest}};
-//! // path, log_id, timestamp: a row a picture.
+//! // The frame has the columns path, log_id and timestamp, and one row per picture.
 //! let frame = Frame::parquet("pictures.parquet")?;
 //! let settings = FrameSettings::default().blob("camera.jpeg", "path").sequence_by(["log_id"]).order_by(["timestamp"]);
 //! let table = ingest(&frame, Store::open("pictures")?, &settings, |_| {}).await?;

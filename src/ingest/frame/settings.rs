@@ -1,4 +1,5 @@
-//! Assigns the columns of a frame: the index, the groups, the files to read; and from that the schema of the table.
+//! Settings of an import: they assign a frame's columns to the index, to column groups and to files, and define the schema of the
+//! table.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,37 +16,37 @@ use crate::{
     write::WriteOptions,
 };
 
-/// The group of the small columns that nobody named.
+/// Group of small columns that no setting assigns.
 const REST: &str = "rest";
 
-/// Bytes of the largest file that is read, as a page cannot hold more.
+/// Maximum bytes of a file, because a page cannot hold more.
 pub(super) const MAX_BLOB: u64 = 1 << 30;
 
-/// A column whose values are files that the frame names.
+/// A column whose values are the contents of files that the frame names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blob {
-    /// The new column; it may take the name of the column of paths, whose place it then takes.
+    /// Name of the new column. If it equals `paths`, the new column replaces the column of paths.
     pub column: String,
-    /// The text column that holds the paths.
+    /// Text column that holds the paths.
     pub paths: String,
 }
 
-/// The treatment of files that are not there.
+/// How to treat missing files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missing {
-    /// An error that names row and path.
+    /// Return an error that names row and path.
     #[default]
     Error,
-    /// A null.
+    /// Store a null.
     Null,
 }
 
-/// Counts the files that were not there, by blob, while a frame is taken in with [`Missing::Null`]. Clones count together.
+/// Counts missing files by blob column during an import with [`Missing::Null`]. Clones share the counts.
 #[derive(Clone, Debug, Default)]
 pub struct MissingFiles(Arc<Mutex<BTreeMap<String, u64>>>);
 
 impl MissingFiles {
-    /// The blobs of which files were missing, and how many.
+    /// Returns the number of missing files of each blob column that has any.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         self.held().clone()
     }
@@ -55,113 +56,116 @@ impl MissingFiles {
     }
 
     fn held(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
-        // Nothing panics while it is held.
+        // No code panics while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How a frame is taken in. The default: every column that can be one is an index column, every other a group of its own. Where
-/// the rows become a version of a table that is there ([`Target`]), the default is what that table has.
+/// How to import a frame. By default every column of an indexable type is an index column, and every other column is a group of
+/// its own. If the rows become a version of an existing table ([`Target`]), the defaults are those of the table.
 ///
-/// Columns are named as [patterns](crate::ColumnPattern).
+/// Columns are named by [patterns](crate::ColumnPattern).
 #[derive(Clone, Debug, Default)]
 pub struct FrameSettings {
-    /// The index columns; `None`: every column of an indexable type that no group takes.
+    /// Index columns. `None`: every column of an indexable type that no group takes.
     pub index: Option<Vec<String>>,
-    /// Column groups and what they hold. Columns that stand neither here nor in the index get groups of their own, the small
-    /// ones among them one group, `rest`.
+    /// Column groups and their columns. Columns that neither a group nor the index takes become groups of their own, and all
+    /// small ones of them form the group `rest`.
     pub groups: Vec<(String, Vec<String>)>,
-    /// Columns whose values are files.
+    /// Columns whose values are the contents of files.
     pub blobs: Vec<Blob>,
-    /// Columns left out.
+    /// Columns to leave out.
     pub drop: Vec<String>,
-    /// Leave out every column for whose type the format has none, instead of an error that names them:
-    /// [`Frame::unsupported`].
+    /// Whether to leave out columns that have no column type. Otherwise such columns are an error. See [`Frame::unsupported`].
     pub skip_unsupported: bool,
-    /// Rows with equal values of these make a sequence; they must stand together in the frame.
+    /// Columns that define sequences: rows with equal values in them. The rows of a sequence must be consecutive in the frame.
     pub sequence_by: Vec<String>,
-    /// These never fall within a sequence.
+    /// Columns whose values never fall within a sequence.
     pub order_by: Vec<String>,
-    /// Where relative paths begin, and outside of which no file is read; `None`: the folder of the frame.
+    /// Base of relative paths. No file outside of this folder is read. `None`: the folder of the frame.
     pub root: Option<PathBuf>,
-    /// The treatment of files that are not there.
+    /// How to treat missing files.
     pub missing: Missing,
-    /// Counts such files; what becomes a table says so in its lineage, too.
+    /// Counts missing files. The lineage of the table has these counts, too.
     pub missing_files: MissingFiles,
-    /// Bytes of the largest file that is read; `None`: 1 GiB, which is the most.
+    /// Maximum bytes of a file. `None`: 1 GiB, which is also the upper limit.
     pub max_blob: Option<u64>,
-    /// How rows are stored.
+    /// How to store rows.
     pub write: WriteOptions,
-    /// Partitions written at once; 0 = as many as the machine has threads.
+    /// Number of partitions written at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
     pub workers: usize,
-    /// Rows a partition, at least, as partitions end with sequences; 0 = 8,192, and 1,024 where files are read.
+    /// Minimum rows of a partition; a partition ends where a sequence ends. 0 = 8,192 rows, or 1,024 if files are read.
     pub partition_rows: u64,
-    /// Tables whose chunks may be used: what they have is not stored again.
+    /// Tables whose chunks may be shared: blocks that they have are not stored again.
     pub references: Vec<Table>,
-    /// A new table, or a version of one that is there.
+    /// Whether the rows become a new table or a version of an existing one.
     pub target: Target,
 }
 
 impl FrameSettings {
-    /// Reads the files that `paths` names into `column`.
+    /// Reads the files that the column `paths` names into `column`.
     pub fn blob(mut self, column: impl Into<String>, paths: impl Into<String>) -> Self {
         self.blobs.push(Blob { column: column.into(), paths: paths.into() });
         self
     }
 
-    /// Stores these columns together.
+    /// Stores the columns that match these patterns in one column group.
     pub fn group<P: Into<String>>(mut self, name: impl Into<String>, patterns: impl IntoIterator<Item = P>) -> Self {
         self.groups.push((name.into(), patterns.into_iter().map(Into::into).collect()));
         self
     }
 
-    /// Takes only these columns, and those of `sequence_by` and `order_by`, into the index.
+    /// Sets the index columns. The columns of `sequence_by` and `order_by` are index columns in any case.
     pub fn index<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
         self.index = Some(patterns.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Rows with equal values of these columns make a sequence.
+    /// Sets the columns that define sequences: rows with equal values in them.
     pub fn sequence_by<P: Into<String>>(mut self, names: impl IntoIterator<Item = P>) -> Self {
         self.sequence_by = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// These columns never fall within a sequence.
+    /// Sets the columns whose values never fall within a sequence.
     pub fn order_by<P: Into<String>>(mut self, names: impl IntoIterator<Item = P>) -> Self {
         self.order_by = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The schema of the table that `frame` becomes.
+    /// Returns the schema of the new table for `frame`.
     ///
     /// # Errors
-    /// `NotFound` for a column that the frame has not, naming the nearest; `Unsupported` for a type that has no column type, and
-    /// `Invalid` for a broken rule, naming the column.
+    /// - `NotFound`: a pattern matches no column of the frame. The message names the nearest column.
+    /// - `Unsupported`: a column has a type without a column type.
+    /// - `Invalid`: the settings break a rule of schemas. The message names the column.
     pub fn schema(&self, frame: &Frame) -> Result<Schema> {
         self.choose(frame.columns()).map(|(schema, _)| schema)
     }
 
-    /// The schema of rows of `frame` that become a version of `table`: [`Target::Append`] and [`Target::Overwrite`].
+    /// Returns the schema of a version of `table` with rows of `frame`, for [`Target::Append`] and [`Target::Overwrite`].
     ///
-    /// Rows to append have the table's columns, and what these settings say of index, groups, sequences and order is what the
-    /// table has. Rows to put in place of the others have what these settings say, and where they say nothing, what the table
-    /// has, as far as the frame has those columns.
+    /// Rows to append must have the table's columns, and the settings for index, groups, sequences and order must equal those of
+    /// the table. Rows that overwrite the table have the schema of these settings. Missing settings come from the table, as far
+    /// as the frame has these columns.
     ///
     /// # Errors
-    /// As [`FrameSettings::schema`]; `Invalid` for rows to append that do not fit, naming what the table has.
+    /// - `NotFound`: a pattern matches no column of the frame. The message names the nearest column.
+    /// - `Unsupported`: a column has a type without a column type.
+    /// - `Invalid`: the settings break a rule of schemas, or the rows to append do not fit the table. The message names what the
+    ///   table has.
     pub fn schema_for(&self, frame: &Frame, table: &Table) -> Result<Schema> {
         self.choose_for(frame.columns(), table).map(|(schema, _)| schema)
     }
 
-    /// The schema of the rows of the target, and the columns of the frame that are stored.
+    /// Returns the schema for the target, and the columns of the frame that are stored.
     pub(super) fn choose_for(&self, columns: &[FrameColumn], table: &Table) -> Result<(Schema, Vec<FrameColumn>)> {
         let here = table.schema();
         let names = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
         if self.target == Target::Append {
             return self.choose_more(columns, here).map_err(|error| error.at(table.url()));
         }
-        // Columns are named here, not patterns.
+        // `names` has names of columns, which must not act as patterns.
         let exact = |name: &String| format!("re:{}", regex::escape(name));
         let there: BTreeSet<&str> = columns.iter().map(|column| column.name.as_str()).chain(self.blob_names()).collect();
         let mut settings = self.clone();
@@ -180,13 +184,13 @@ impl FrameSettings {
             let taken = |patterns: &Vec<String>| !patterns.is_empty();
             settings.groups = groups.filter(|(name, members)| taken(members) && !grouped.contains(name.as_str())).collect();
             if settings.index.is_none() {
-                // A column that the table has not is an index column where it can be one, as in a new table.
+                // As in a new table, a column that the table lacks becomes an index column if its type allows.
                 let new = columns.iter().filter(|column| here.column_named(&column.name).is_none());
                 let new =
                     new.filter(|column| column.ty.as_ref().is_some_and(ColumnType::is_indexable) && !self.is_blob(&column.name));
                 settings.index = Some(index.iter().chain(new.map(|column| &column.name)).map(exact).collect());
             } else {
-                // What is asked for in the index leaves its group.
+                // Columns that the settings assign to the index leave their group.
                 let wanted = select(settings.index.iter().flatten(), there.iter().copied(), "index")?;
                 let free = |pattern: &String| !wanted.iter().any(|name| exact(&(*name).to_owned()) == *pattern);
                 settings.groups.iter_mut().for_each(|(_, members)| members.retain(free));
@@ -199,7 +203,7 @@ impl FrameSettings {
             }
             settings.index = Some(index.iter().filter(|name| !grouped.contains(name.as_str())).map(exact).collect());
         }
-        // What is left out is not chosen either.
+        // Remove columns that are left out from the index and the groups.
         let dropped = settings.left_out(columns)?;
         let kept = |pattern: &String| !dropped.iter().any(|name| exact(&(*name).to_owned()) == *pattern);
         settings.groups.iter_mut().for_each(|(_, members)| members.retain(kept));
@@ -212,7 +216,7 @@ impl FrameSettings {
         settings.choose(columns)
     }
 
-    /// Rows to append: their columns are the table's, and so is everything else.
+    /// Checks rows to append. Their schema is the table's.
     pub(super) fn choose_more(&self, columns: &[FrameColumn], here: &Schema) -> Result<(Schema, Vec<FrameColumn>)> {
         let kept = self.kept(columns)?;
         let binary = ColumnType::Binary;
@@ -225,7 +229,7 @@ impl FrameSettings {
                     let names = here.columns().iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
                     let names = short(names);
                     return Err(Error::invalid(format!(
-                        "rows to append have a column `{name}`, the table has not; leave it out with drop (the table has {names})"
+                        "rows to append have a column `{name}` that the table lacks; drop it (the table has {names})"
                     )));
                 }
                 Some(column) if column.ty != **ty => {
@@ -252,13 +256,13 @@ impl FrameSettings {
             match wanted.is_empty() || chosen == has {
                 true => Ok(()),
                 false => Err(Error::invalid(format!(
-                    "{what}: rows to append take what the table has, {}; found {}; leave it away, or overwrite",
+                    "{what}: rows to append must match the table: {}; found {}; omit the setting, or overwrite",
                     if has.is_empty() { "none".to_owned() } else { short(Vec::from_iter(has).join(", ")) },
                     short(Vec::from_iter(chosen).join(", "))
                 ))),
             }
         };
-        // The columns of sequences are in the index whether they are named there or not.
+        // The columns of sequences are always in the index.
         let keys = set(&mut here.sequence_by().chain(here.order_by()));
         if let Some(index) = &self.index {
             let index: Vec<String> = index.iter().cloned().chain(keys).collect();
@@ -274,7 +278,7 @@ impl FrameSettings {
         Ok((here.clone(), kept))
     }
 
-    /// The schema, and the columns of the frame that are stored.
+    /// Returns the schema of a new table, and the columns of the frame that are stored.
     pub(super) fn choose(&self, columns: &[FrameColumn]) -> Result<(Schema, Vec<FrameColumn>)> {
         let all = self.kept(columns)?;
         let binary = ColumnType::Binary;
@@ -317,7 +321,7 @@ impl FrameSettings {
             let found = kept.iter().find(|(other, _)| *other == name).and_then(|(_, ty)| *ty);
             found.cloned().ok_or_else(|| Error::internal(format!("column `{name}` has no type")))
         };
-        // In the order of the frame, whatever was named first.
+        // Columns keep the order of the frame, whatever the order of the settings.
         for name in names().filter(|name| index.contains(name)) {
             builder = builder.index(name, typed(name)?);
         }
@@ -340,10 +344,10 @@ impl FrameSettings {
 }
 
 impl FrameSettings {
-    /// The columns of the frame that are not left out and whose names no file takes: all have types.
+    /// Returns the columns of the frame that are neither left out nor replaced by a blob. All of them have types.
     ///
     /// # Errors
-    /// `Unsupported` where one has none, naming all of them.
+    /// - `Unsupported`: columns have no type. The message names all of them.
     pub(super) fn kept(&self, columns: &[FrameColumn]) -> Result<Vec<FrameColumn>> {
         self.check_blobs(columns)?;
         let dropped = self.left_out(columns)?;
@@ -360,7 +364,7 @@ impl FrameSettings {
         }
     }
 
-    /// The columns that are not taken: those that are named, and those without a type where that is said.
+    /// Returns the columns to leave out: those that are named, and with `skip_unsupported` those without a type.
     fn left_out<'a>(&self, columns: &'a [FrameColumn]) -> Result<BTreeSet<&'a str>> {
         let mut dropped = select(&self.drop, columns.iter().map(|column| column.name.as_str()), "drop")?;
         if self.skip_unsupported {
@@ -377,7 +381,7 @@ impl FrameSettings {
         self.blobs.iter().map(|blob| blob.column.as_str())
     }
 
-    /// Each blob names one column of text, and takes no other column's name.
+    /// Checks that each blob names one text column, and has the name of no other column.
     fn check_blobs(&self, columns: &[FrameColumn]) -> Result<()> {
         for blob in &self.blobs {
             let found = select([&blob.paths], columns.iter().map(|column| column.name.as_str()), "blob")?;
@@ -400,7 +404,7 @@ fn is_text(column: &FrameColumn) -> bool {
     matches!(column.ty, Some(ColumnType::Utf8 | ColumnType::Categorical))
 }
 
-/// The names that any of the patterns matches.
+/// Returns the names that match any of the patterns.
 fn select<'a, P: AsRef<str>>(
     patterns: impl IntoIterator<Item = P>,
     names: impl Iterator<Item = &'a str>,

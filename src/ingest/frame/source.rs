@@ -1,8 +1,7 @@
-//! A frame in a file: how many rows it has, what its columns are, and its rows in batches of bounded size. What can only be read
-//! from its beginning is spooled first.
+//! A frame in a file: its number of rows, its columns, and its rows in batches of bounded size. Sources that can only be read
+//! from the start are spooled first.
 //!
-//! The readers of Parquet and Arrow promise no more than their authors tested: where they panic over damaged bytes, that is damage
-//! like any other.
+//! The Parquet and Arrow readers may panic on damaged bytes. A panic counts as damage, like any other error.
 
 use std::{
     collections::BTreeMap,
@@ -32,21 +31,21 @@ use crate::{
 };
 use tempfile::TempPath;
 
-/// Uncompressed bytes of a batch, as far as the file says them ..
+/// Maximum uncompressed bytes of a batch, estimated from the metadata of the file.
 const BATCH_BYTES: u64 = 8 << 20;
-/// .. and its rows, at most.
+/// Maximum rows of a batch.
 const BATCH_ROWS: u64 = 1024;
 
-/// The kind of file that holds a frame.
+/// File format of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameFormat {
     /// Parquet: plain, or compressed with Snappy, Zstandard, LZ4, gzip or Brotli.
     Parquet,
     /// An Arrow IPC file (Feather 2) or stream: plain, or compressed with LZ4 or Zstandard.
     Arrow,
-    /// Cells parted by a character, with a line of names.
+    /// CSV with a header line. The separator of cells can be set.
     Csv,
-    /// Lines of JSON, an object each.
+    /// Line-delimited JSON, one object per line.
     Ndjson,
 }
 
@@ -58,7 +57,8 @@ impl FrameFormat {
         Self::NAMES.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
     }
 
-    /// The format by the ending of a file's name: `.csv` and `.tsv`, `.ndjson` and `.jsonl`, `.arrow`, `.feather` and `.ipc`; Parquet else.
+    /// Returns the format for the extension of a file: `.csv` and `.tsv`, `.ndjson` and `.jsonl`, `.arrow`, `.arrows`, `.feather`
+    /// and `.ipc`; Parquet for all others.
     pub fn of_path(path: &Path) -> Self {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         match ending.as_str() {
@@ -70,24 +70,23 @@ impl FrameFormat {
     }
 }
 
-/// How text is read: CSV and lines of JSON.
+/// How to read text: CSV and line-delimited JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextSettings {
-    /// The character between the cells of CSV. `None`: a tab in a file whose name ends in `.tsv`, a comma in all others.
+    /// Separator of CSV cells. `None`: a tab in files that end in `.tsv`, else a comma.
     pub delimiter: Option<u8>,
-    /// Types that columns have, by name, whatever their values look like. The others have the type from which each of their
-    /// values comes back as it was written.
+    /// Types of columns by name. Every other column gets a type that reproduces all its values exactly.
     pub types: BTreeMap<String, ColumnType>,
 }
 
-/// A file whose rows are to become a table: Parquet, Arrow, CSV or lines of JSON.
+/// A file whose rows become a table: Parquet, Arrow, CSV or line-delimited JSON.
 #[derive(Clone, Debug)]
 pub struct Frame {
     path: PathBuf,
     format: FrameFormat,
-    /// Where its rows are read: the file itself, or a copy.
+    /// File that rows are read from: the original file or a copy.
     data: PathBuf,
-    /// A copy that is gone with the frame.
+    /// The copy, which is deleted with the frame.
     spooled: Option<Arc<TempPath>>,
     file: FileKind,
     rows: u64,
@@ -97,7 +96,7 @@ pub struct Frame {
 #[derive(Clone, Debug)]
 enum FileKind {
     Parquet(ArrowReaderMetadata),
-    /// The first row of each record batch, and the number of rows behind the last.
+    /// First row of each record batch, and at the end the total number of rows.
     Arrow(Vec<u64>),
 }
 
@@ -105,7 +104,9 @@ impl Frame {
     /// Opens a Parquet file: plain, or compressed with Snappy, Zstandard, LZ4, gzip or Brotli.
     ///
     /// # Errors
-    /// `NotFound`, `Corrupt` where the file is no Parquet, `Unsupported`, `Invalid` for two columns of one name.
+    /// - `NotFound`: the file does not exist.
+    /// - `Corrupt`: the file is not a valid Parquet file.
+    /// - `Invalid`: two columns have the same name.
     pub fn parquet(path: impl AsRef<Path>) -> Result<Self> {
         Self::open(path, FrameFormat::Parquet, &TextSettings::default())
     }
@@ -114,28 +115,38 @@ impl Frame {
     /// temporary folder.
     ///
     /// # Errors
-    /// `NotFound`, `Corrupt` where the file is no Arrow IPC, `Invalid` for two columns of one name.
+    /// - `NotFound`: the file does not exist.
+    /// - `Corrupt`: the file is not a valid Arrow IPC file or stream.
+    /// - `Invalid`: two columns have the same name.
     pub fn arrow(path: impl AsRef<Path>) -> Result<Self> {
         Self::open(path, FrameFormat::Arrow, &TextSettings::default())
     }
 
-    /// Opens a file of this format. Text and Arrow streams are copied to the temporary folder, as Arrow: the call reads the whole
-    /// file on the calling thread, so async code calls it through `spawn_blocking`. What reads the frame later does so off the
-    /// executor.
+    /// Opens a file of this format. Text and Arrow streams are copied to an Arrow file in the temporary folder: the call reads
+    /// the whole file on the calling thread, so async code should call it through `spawn_blocking`. Later reads of the frame do
+    /// not block the executor.
     ///
     /// # Errors
-    /// As [`Frame::parquet`] and [`Frame::arrow`]; `Invalid` for a line of text that is none of the format, naming it.
+    /// - `NotFound`: the file does not exist, or the text settings name a column that does not exist.
+    /// - `Corrupt`: a Parquet or Arrow file is damaged.
+    /// - `Invalid`: a line does not fit the format; the message names it. Or two columns have the same name.
+    /// - `Unsupported`: the text settings name a type that is not read from text.
     pub fn open(path: impl AsRef<Path>, format: FrameFormat, text: &TextSettings) -> Result<Self> {
         let path = path.as_ref();
-        // Asked first: the readers below would not say which file.
+        // Open it here first, because the errors of the readers below do not name the file.
         open(path)?;
         Self::of_file(path.to_owned(), path, None, format, text).map_err(|error| error.at(path.display()))
     }
 
-    /// Reads a frame to its end, into the temporary folder: standard input, a response. Its path is `-`.
+    /// Reads a frame from a reader, such as standard input or a response, into the temporary folder. The path of the frame is
+    /// `-`.
     ///
     /// # Errors
-    /// As [`Frame::open`]; errors of the reader.
+    /// - `Corrupt`: Parquet or Arrow bytes are damaged.
+    /// - `Invalid`: a line does not fit the format, or two columns have the same name.
+    /// - `NotFound`: the text settings name a column that does not exist.
+    /// - `Unsupported`: the text settings name a type that is not read from text.
+    /// - Errors of the reader.
     pub fn read(reader: impl Read, format: FrameFormat, text: &TextSettings) -> Result<Self> {
         let copied = spool::copied(reader)?;
         let data = copied.to_path_buf();
@@ -186,17 +197,17 @@ impl Frame {
         Ok(Self { path, format, data, spooled: spooled.map(Arc::new), file, rows, columns })
     }
 
-    /// Where it lies; `-` of one that came from a reader.
+    /// Returns the path of the frame: `-` if it came from a reader.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The columns by name, with the type that each has in a table; none where no type fits. The fields of a struct are columns.
+    /// Returns the columns: the name, and the column type or `None` if no type fits. The fields of structs are columns.
     pub fn column_types(&self) -> impl Iterator<Item = (&str, Option<&crate::ColumnType>)> {
         self.columns.iter().map(|column| (column.name.as_str(), column.ty.as_ref()))
     }
@@ -205,18 +216,18 @@ impl Frame {
         &self.columns
     }
 
-    /// The columns for whose Arrow type the format has none, by name; [`FrameSettings`](super::FrameSettings) drops or skips
-    /// them.
+    /// Returns the columns that have no column type: the name and the Arrow type. [`FrameSettings`](super::FrameSettings) can
+    /// leave them out.
     pub fn unsupported(&self) -> impl Iterator<Item = (&str, String)> {
         self.columns.iter().filter(|column| column.ty.is_none()).map(|column| (column.name.as_str(), column.arrow.to_string()))
     }
 
-    /// The name of the kind of file.
+    /// Returns the name of the file format.
     pub(super) fn kind(&self) -> &'static str {
         self.format.name()
     }
 
-    /// The rows in `range` in batches, with at least the fields at the top that are named in `roots`.
+    /// Returns the rows of `range` in batches. The batches have at least the top-level fields in `roots`.
     pub(super) fn batches(&self, range: Range<u64>, roots: &[&str]) -> Result<Batches> {
         let range = range.start.min(self.rows)..range.end.min(self.rows);
         let opened = match &self.file {
@@ -228,18 +239,18 @@ impl Frame {
     }
 }
 
-/// The batches of some rows; ends after its first error.
+/// The batches of a range of rows. Ends after the first error.
 pub(super) struct Batches {
     path: PathBuf,
     reader: Reader,
     left: u64,
-    /// The copy stays until it has been read.
+    /// Keeps the copy until it is read.
     _spooled: Option<Arc<TempPath>>,
 }
 
 enum Reader {
     Parquet(ParquetRecordBatchReader),
-    /// With the rows to skip in the first batch, and what is left of the batch being given out.
+    /// The reader, the rows to skip in the first batch, and the rest of the current batch.
     Arrow(Box<FileReader<File>>, usize, Option<RecordBatch>),
 }
 
@@ -255,7 +266,7 @@ impl Iterator for Batches {
             Reader::Arrow(reader, skip, held) => next_slice(reader, skip, held),
         };
         let batch = batch.and_then(|batch| {
-            let batch = batch.ok_or_else(|| Error::corrupt(format!("{} less than the file says", counted(self.left, "row"))))?;
+            let batch = batch.ok_or_else(|| Error::corrupt(format!("{} missing at the end", counted(self.left, "row"))))?;
             let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.num_rows());
             Ok(batch.slice(0, rows))
         });
@@ -269,10 +280,10 @@ fn open(path: &Path) -> Result<File> {
 }
 
 fn corrupt(kind: &str, error: impl Display) -> Error {
-    Error::corrupt(format!("no sound {kind}: {error}"))
+    Error::corrupt(format!("not a valid {kind} file: {error}"))
 }
 
-/// Calls a reader of foreign bytes; its errors and panics become `Corrupt`.
+/// Calls a reader of untrusted bytes. Its errors and panics become `Corrupt`.
 fn guarded<T, E: Display>(kind: &str, read: impl FnOnce() -> Result<T, E>) -> Result<T> {
     panics::guarded(read).map_err(|said| corrupt(kind, short(said)))
 }
@@ -283,7 +294,7 @@ fn parquet_batches(
     range: &Range<u64>,
     roots: &[&str],
 ) -> Result<ParquetRecordBatchReader> {
-    // Whole row groups outside the range are not touched.
+    // Row groups outside the range are not read.
     let (mut groups, mut first, mut start, mut bytes, mut rows) = (Vec::new(), None, 0, 0, 0);
     for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
         let end = start + u64::try_from(group.num_rows()).unwrap_or(0);
@@ -328,7 +339,7 @@ fn arrow_batches(file: File, starts: &[u64], range: &Range<u64>, roots: &[&str])
     Ok(Reader::Arrow(Box::new(reader), usize::try_from(skip).unwrap_or(usize::MAX), None))
 }
 
-/// The next rows, and not too many: what follows makes copies of them.
+/// Returns the next rows. Limits their number, because later steps copy them.
 fn next_slice(reader: &mut FileReader<File>, skip: &mut usize, held: &mut Option<RecordBatch>) -> Result<Option<RecordBatch>> {
     let batch = loop {
         match held.take() {
@@ -348,14 +359,14 @@ fn next_slice(reader: &mut FileReader<File>, skip: &mut usize, held: &mut Option
     Ok(Some(batch.slice(0, rows)))
 }
 
-/// The first row of each record batch and the number of rows behind the last, from the heads of the batches alone.
+/// Returns the first row of each record batch and the total number of rows. Reads only the metadata of the batches.
 fn batch_starts(mut file: impl Read + Seek) -> Result<Vec<u64>> {
-    let none = || Error::corrupt("no Arrow IPC file or stream: its end says nothing of its batches");
+    let none = || Error::corrupt("not an Arrow IPC file or stream: it has no valid footer");
     let size = file.seek(SeekFrom::End(0))?;
     let mut read = |start: u64, bytes: u64| -> Result<Vec<u8>> {
-        // Before it is allocated.
+        // Check the size before allocating.
         if start.checked_add(bytes).is_none_or(|end| end > size) {
-            return Err(corrupt("Arrow", format!("{} at {start} of {size}", counted(bytes, "byte"))));
+            return Err(corrupt("Arrow", format!("expected {} at {start}, the file ends at {size}", counted(bytes, "byte"))));
         }
         file.seek(SeekFrom::Start(start))?;
         let mut held = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
@@ -371,13 +382,13 @@ fn batch_starts(mut file: impl Read + Seek) -> Result<Vec<u64>> {
         let number = |number: i64| u64::try_from(number).map_err(|error| corrupt("Arrow", error));
         let head = read(number(block.offset())?, number(block.metaDataLength().into())?)?;
         number(block.bodyLength())?;
-        // Since 2019 four bytes of 0xff stand before the length of the message.
+        // Since 2019, four bytes of 0xff precede the length of a message.
         let message = if head.starts_with(&[0xff; 4]) { head.get(8..) } else { head.get(4..) };
         let message = arrow_ipc::root_as_message(message.unwrap_or_default()).map_err(|error| corrupt("Arrow", error))?;
-        let batch = message.header_as_record_batch().ok_or_else(|| corrupt("Arrow", "a batch that is none"))?;
+        let batch = message.header_as_record_batch().ok_or_else(|| corrupt("Arrow", "a block that is not a record batch"))?;
         let rows = number(batch.length())?;
         let end = starts.last().copied().unwrap_or(0).checked_add(rows);
-        starts.push(end.ok_or_else(|| corrupt("Arrow", "more rows than can be counted"))?);
+        starts.push(end.ok_or_else(|| corrupt("Arrow", "over 2^64 rows"))?);
     }
     Ok(starts)
 }

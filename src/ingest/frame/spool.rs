@@ -1,5 +1,5 @@
-//! Sources that can be read once, from their beginning, become an Arrow file in the temporary folder: CSV, lines of JSON, Arrow
-//! streams and standard input. A frame is then read there in any order, and by many workers. The file is gone with the frame.
+//! Copies sources that can only be read from the start to an Arrow file in the temporary folder: CSV, line-delimited JSON, Arrow
+//! streams and standard input. Several workers can then read the frame in any order. The file is deleted with the frame.
 
 use std::{
     fs::File,
@@ -31,7 +31,7 @@ use crate::{
 /// Rows of a batch.
 const BATCH_ROWS: usize = 1024;
 
-/// All that `reader` gives, in a file.
+/// Copies a reader to a file.
 pub(super) fn copied(mut reader: impl Read) -> Result<TempPath> {
     let mut file = tempfile::NamedTempFile::new()?;
     std::io::copy(&mut reader, &mut file)?;
@@ -39,10 +39,11 @@ pub(super) fn copied(mut reader: impl Read) -> Result<TempPath> {
     Ok(file.into_temp_path())
 }
 
-/// A CSV file with a line of names as an Arrow file. Types are those that all values of a column have.
+/// Copies a CSV file with a header line to an Arrow file. A column has the type that fits all of its values.
 ///
 /// # Errors
-/// `Invalid` for a line that has another number of cells, is no UTF-8, or a value that has not the type that `types` says.
+/// - `Invalid`: a line has another number of cells or is not UTF-8, or a value does not fit the type in `types`.
+/// - `NotFound`: `types` names a column that does not exist.
 pub(super) fn csv(path: &Path, delimiter: u8, types: &Types) -> Result<TempPath> {
     let schema = Arc::new(csv_schema(BufReader::new(File::open(path)?), delimiter, types)?);
     let builder = arrow_csv::ReaderBuilder::new(in_utc(&schema)).with_header(true).with_delimiter(delimiter);
@@ -51,10 +52,11 @@ pub(super) fn csv(path: &Path, delimiter: u8, types: &Types) -> Result<TempPath>
     written(&schema, || zoned(guarded(|| reader.next().transpose()).map_err(|error| invalid("CSV", error))?, &schema))
 }
 
-/// Lines of JSON, an object each, as an Arrow file.
+/// Copies line-delimited JSON, with one object per line, to an Arrow file.
 ///
 /// # Errors
-/// `Invalid` for a line that is no object, or values of a column that have no type in common.
+/// - `Invalid`: a line is not an object, or the values of a column have no common type.
+/// - `NotFound`: `types` names a column that does not exist.
 pub(super) fn ndjson(path: &Path, types: &Types) -> Result<TempPath> {
     let schema = Arc::new(json_schema(BufReader::new(File::open(path)?), types)?);
     let builder = arrow_json::ReaderBuilder::new(in_utc(&schema)).with_batch_size(BATCH_ROWS);
@@ -63,7 +65,7 @@ pub(super) fn ndjson(path: &Path, types: &Types) -> Result<TempPath> {
     written(&schema, || zoned(guarded(|| reader.next().transpose()).map_err(|error| invalid("JSON", error))?, &schema))
 }
 
-/// The schema with times of every zone in UTC, as an offset: the readers of text know no zone by its name.
+/// Returns the schema with all time zones replaced by the offset of UTC, because the text readers know no zone names.
 fn in_utc(schema: &ArrowSchema) -> Arc<ArrowSchema> {
     let field = |field: &Arc<Field>| match field.data_type() {
         DataType::Timestamp(unit, Some(_)) => {
@@ -74,7 +76,7 @@ fn in_utc(schema: &ArrowSchema) -> Arc<ArrowSchema> {
     Arc::new(ArrowSchema::new_with_metadata(schema.fields().iter().map(field).collect::<Fields>(), schema.metadata().clone()))
 }
 
-/// The rows with the zones of the schema: instants are the same in all of them.
+/// Sets the time zones of the schema. The instants stay the same.
 fn zoned(batch: Option<RecordBatch>, schema: &Arc<ArrowSchema>) -> Result<Option<RecordBatch>> {
     let Some(batch) = batch else { return Ok(None) };
     let failed = |error: arrow_schema::ArrowError| Error::internal(format!("zones of times: {error}"));
@@ -86,13 +88,13 @@ fn zoned(batch: Option<RecordBatch>, schema: &Arc<ArrowSchema>) -> Result<Option
     RecordBatch::try_new(Arc::clone(schema), columns).map(Some).map_err(failed)
 }
 
-/// An Arrow stream as an Arrow file. Dictionaries of a stream may change on the way, those of a file may not: values stand for
-/// themselves, and the field says that they were few.
+/// Copies an Arrow stream to an Arrow file. The dictionaries of a stream may change from batch to batch, those of a file may not.
+/// Therefore dictionaries are decoded, and the metadata of the field keep the column type.
 ///
 /// # Errors
-/// `Corrupt` where it is no sound stream.
+/// - `Corrupt`: the file is not a valid Arrow stream.
 pub(super) fn stream(path: &Path) -> Result<TempPath> {
-    let corrupt = |error: String| Error::corrupt(format!("no sound Arrow stream: {}", crate::error::short(error)));
+    let corrupt = |error: String| Error::corrupt(format!("not a valid Arrow stream: {}", crate::error::short(error)));
     let file = BufReader::new(File::open(path)?);
     let mut reader = guarded(|| StreamReader::try_new(file, None)).map_err(corrupt)?;
     let fields: Fields = reader.schema().fields().iter().map(decoded_field).collect();
@@ -104,14 +106,14 @@ pub(super) fn stream(path: &Path) -> Result<TempPath> {
     written(&schema, read)
 }
 
-/// Whether a file begins as an Arrow file does; a stream does not.
+/// Whether a file starts like an Arrow file. A stream does not.
 pub(super) fn is_arrow_file(path: &Path) -> Result<bool> {
     let mut start = Vec::new();
     File::open(path)?.take(6).read_to_end(&mut start)?;
     Ok(start == b"ARROW1")
 }
 
-/// Whether a file begins as a message of an Arrow stream does.
+/// Whether a file starts like an Arrow stream.
 pub(super) fn may_be_stream(path: &Path) -> Result<bool> {
     let mut start = Vec::new();
     File::open(path)?.take(4).read_to_end(&mut start)?;
@@ -133,9 +135,9 @@ fn written(schema: &SchemaRef, mut next: impl FnMut() -> Result<Option<RecordBat
     Ok(file.into_temp_path())
 }
 
-/// The error for lines that a reader of text refuses.
+/// Returns the error for text that a reader refuses.
 fn invalid(kind: &str, error: String) -> Error {
-    Error::invalid(format!("no sound {kind}: {}", crate::error::short(error)))
+    Error::invalid(format!("not valid {kind}: {}", crate::error::short(error)))
 }
 
 fn of_arrow(error: ArrowError) -> Error {
@@ -147,7 +149,7 @@ fn of_arrow(error: ArrowError) -> Error {
 
 fn decoded_field(field: &FieldRef) -> FieldRef {
     let own = Arc::new(Field::clone(field).with_data_type(decoded_type(field.data_type())));
-    // Only dictionaries are lost on the way.
+    // Only dictionaries change their type.
     match type_of(field) {
         Some(ty) if own.data_type() != field.data_type() => {
             let mut said = own.metadata().clone();
@@ -193,7 +195,7 @@ fn decoded(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef, ArrowError> {
         )?;
         return Ok(Arc::new(parts));
     }
-    // Lists and maps: what is inside, with the same offsets and nulls.
+    // Convert the items of lists and maps; offsets and nulls stay.
     let item = match ty {
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) | DataType::Map(item, _) => item,
         other => return Err(ArrowError::CastError(format!("{} as {other}", array.data_type()))),

@@ -1,5 +1,5 @@
-//! From a frame to a table: the index columns that sequences need are read first, so that rows out of order are an error before
-//! any payload is; then partitions are written side by side.
+//! Imports a frame. Reads the columns of sequences and their order first, so that wrongly ordered rows fail before any payload is
+//! read. Then writes the partitions in parallel.
 
 use std::{ops::Range, path::Path, sync::Arc};
 
@@ -27,13 +27,18 @@ use crate::{
     write::Receipt,
 };
 
-/// Takes a frame in as a table in `store`; `progress` is told the rows done. Memory holds a few batches a worker and what
-/// [`WriteOptions`](crate::WriteOptions) allow.
+/// Imports a frame as a table in `store`. `progress` receives the number of rows written so far. Memory holds a few batches per
+/// worker, and what the [`WriteOptions`](crate::WriteOptions) allow.
 ///
 /// # Errors
-/// As [`FrameSettings::schema`]; `Exists` where there is a table already; `Invalid` for sequences whose rows do not stand
-/// together or fall; `NotFound` for a missing file, naming row and path; `Denied` for one outside the root; `Corrupt` where the
-/// frame is damaged; errors of the store. No half table is visible.
+/// After an error there is no new table or version.
+/// - `Exists`: there is a table already.
+/// - `NotFound`: a pattern matches no column, or a file is missing. The message names row and path.
+/// - `Denied`: a file is outside the root.
+/// - `Invalid`: the settings break a rule of schemas; the rows of a sequence are not consecutive, or their order falls.
+/// - `Unsupported`: a column has a type without a column type.
+/// - `Corrupt`: the frame is damaged.
+/// - Errors of the store.
 pub async fn ingest(
     frame: &Frame,
     store: Store,
@@ -73,7 +78,7 @@ pub async fn ingest(
     write_partitions(writer, partitions, settings.workers, move |rows| plan.rows(&frame, rows), progress, absent).await
 }
 
-/// The plan of reading a frame: columns, and the files that columns of paths name.
+/// Plans which columns a reader takes from the frame, and which files it reads for columns of paths.
 pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
     let root = settings.root.as_deref().or_else(|| frame.path().parent()).filter(|root| !root.as_os_str().is_empty());
     let files = Files::new(root.unwrap_or(Path::new(".")), settings)?;
@@ -82,10 +87,16 @@ pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameCo
     Ok(Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files }))
 }
 
-/// Writes all rows of a frame as one partition of a session, for a process that has joined it; gives the receipt to commit with.
+/// Writes all rows of a frame as one partition of a session that this process has joined. Returns the receipt for the commit.
 ///
 /// # Errors
-/// As [`ingest`], and `Invalid` where the frame and the settings make another schema than the session has.
+/// - `Invalid`: the frame with these settings has another schema than the session; the settings break a rule of schemas; the rows
+///   of a sequence are not consecutive, or their order falls.
+/// - `NotFound`: a pattern matches no column, or a file is missing.
+/// - `Denied`: a file is outside the root.
+/// - `Unsupported`: a column has a type without a column type.
+/// - `Corrupt`: the frame is damaged.
+/// - Errors of the store.
 pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, settings: &FrameSettings) -> Result<Receipt> {
     let place = |error: Error| error.at(frame.path().display());
     let (schema, columns) = match writer.appends() {
@@ -94,7 +105,7 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
     };
     if schema != *writer.schema() {
         return Err(Error::invalid(format!(
-            "{}: with these settings it has another schema than the session; columns, types, groups and their order must be equal",
+            "{}: another schema than the session's; columns, types, groups and their order must be equal",
             frame.path().display()
         )));
     }
@@ -108,12 +119,12 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
     partition.finish().await
 }
 
-/// Rows a partition where nothing else is said.
+/// Default rows of a partition.
 const ROWS: u64 = 8192;
-/// And where files are read, which are large as a rule.
+/// Default rows of a partition if files are read, because files are usually large.
 const ROWS_WITH_FILES: u64 = 1024;
 
-/// The rows cut into partitions: at the first sequence start behind `target` rows, or where a partition can take no more.
+/// Cuts the rows into partitions: at the first sequence start after `target` rows, or at the maximum size of a partition.
 fn partitions(frame: &Frame, schema: &Schema, target: u64, stop: &Stop) -> Result<Vec<Range<u64>>> {
     let mut cuts = vec![0];
     let mut cut = |row: u64| {
@@ -138,14 +149,14 @@ fn partitions(frame: &Frame, schema: &Schema, target: u64, stop: &Stop) -> Resul
     cuts.push(frame.rows());
     let mut parts: Vec<Range<u64>> = Vec::new();
     for pair in cuts.windows(2).filter(|pair| pair[0] < pair[1]) {
-        // A sequence may be longer than a partition can be.
+        // A sequence may be longer than the maximum size of a partition.
         let starts = (pair[0]..pair[1]).step_by(usize::try_from(MAX_SEGMENT_ROWS).unwrap_or(usize::MAX));
         parts.extend(starts.map(|start| start..(start + MAX_SEGMENT_ROWS).min(pair[1])));
     }
     Ok(parts)
 }
 
-/// The columns that sequences and their order need, as a schema of their own.
+/// Returns the columns that define sequences and their order, with a schema of their own.
 fn tracked(frame: &Frame, schema: &Schema) -> Result<(Schema, Vec<FrameColumn>)> {
     let needed = |name: &str| schema.sequence_by().chain(schema.order_by()).any(|column| column.name == name);
     let columns: Vec<FrameColumn> = frame.columns().iter().filter(|column| needed(&column.name)).cloned().collect();
@@ -171,10 +182,10 @@ fn of_columns(columns: &[FrameColumn], batch: &RecordBatch) -> Result<RecordBatc
     RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// The columns and files that are read for each row.
+/// Columns and files to read for each row.
 pub(super) struct Plan {
     columns: Vec<FrameColumn>,
-    /// The paths of each blob.
+    /// Column of paths for each blob.
     paths: Vec<FrameColumn>,
     files: Files,
 }
@@ -186,13 +197,13 @@ impl Plan {
     }
 }
 
-/// Batches as the table's schema has them.
+/// Batches with the columns of the table's schema.
 pub(super) struct Rows {
     plan: Arc<Plan>,
     batches: Batches,
-    /// The frame's row at the start of the batch that is held, or of the next.
+    /// Row number in the frame of the first row in `held`, or of the next batch.
     first: u64,
-    /// A batch, the paths of its rows, and how many of them are done.
+    /// A batch, the paths for its rows, and how many of its rows are done.
     held: Option<(RecordBatch, Vec<ArrayRef>, usize)>,
 }
 

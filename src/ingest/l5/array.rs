@@ -1,8 +1,9 @@
 //! A zarr v2 array of records: its checked `.zarray`, its chunks, and a cursor that streams records forward.
 //!
-//! Only what L5 data needs: C order, no filters, Blosc or no compressor, chunks along the first dimension. Everything else is
-//! refused by name. A chunk file holds a full chunk, also the last one, which `shape` trims; a missing one stands for the fill
-//! value. A cursor holds one decoded chunk, so a chunk is decoded once while streaming and memory does not grow with the array.
+//! Supports only what L5 data needs: C order, no filters, Blosc or no compressor, chunks along the first dimension. Everything
+//! else is an error that names the feature. Every chunk file holds a full chunk; `shape` trims the last one. A missing chunk file
+//! stands for the fill value. A cursor holds one decoded chunk: streaming decodes each chunk once, and memory does not grow with
+//! the array.
 
 use std::{ops::Range, sync::Arc};
 
@@ -18,38 +19,38 @@ use crate::{
     schema::Primitive,
 };
 
-/// A decoded chunk is at most this long, in bytes.
+/// Maximum bytes of a decoded chunk.
 const MAX_CHUNK: u64 = 1 << 30;
-/// An array has at most this many records.
+/// Maximum records of an array.
 const MAX_RECORDS: u64 = 1 << 48;
 
 /// The checked content of a `.zarray`.
 #[derive(Clone, Debug)]
 pub struct ArrayMeta {
-    /// The JSON text as it was found.
+    /// Original JSON text.
     pub text: String,
     /// Records along the first dimension.
     pub len: u64,
-    /// Extents of the further dimensions (one record holds them all); empty for L5's record arrays.
+    /// Extents of the further dimensions, all of which belong to one record. Empty for L5's record arrays.
     pub inner: Vec<u32>,
-    /// Records a chunk, at least 1.
+    /// Records per chunk, at least 1.
     pub chunk_len: u64,
-    /// The type of one element.
+    /// Type of one element.
     pub dtype: Dtype,
-    /// The compressor of chunks; `None` for plain ones.
+    /// Compressor of the chunks; `None` if they are not compressed.
     pub compressor: Option<Compressor>,
     /// One record of the fill value.
     pub fill: Vec<u8>,
-    /// Between the chunk's numbers in its key, `.` or `/`.
+    /// Separator of the numbers in a chunk key: `.` or `/`.
     pub separator: char,
 }
 
-/// A Blosc compressor, as far as writing needs it; reading obeys each chunk's own header.
+/// A Blosc compressor, as far as the encoder needs it. The decoder follows the header of each chunk instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compressor {
-    /// The compressor to encode with.
+    /// Codec to encode with.
     pub codec: Codec,
-    /// Whether bytes are shuffled before.
+    /// Whether bytes are shuffled before compression.
     pub shuffle: bool,
 }
 
@@ -57,7 +58,9 @@ impl ArrayMeta {
     /// Parses and checks the text of a `.zarray`.
     ///
     /// # Errors
-    /// `Unsupported` for what is beyond this reader, `Invalid` for what is no array; each names what was expected and found.
+    /// The messages name what was expected and found.
+    /// - `Unsupported`: the array uses a feature that this reader lacks.
+    /// - `Invalid`: the text does not describe an array.
     pub fn parse(text: String) -> Result<Self> {
         let json: Value = serde_json::from_str(&text)
             .map_err(|error| Error::invalid(format!(".zarray: expected JSON, found {error}")).with_source(error))?;
@@ -117,17 +120,17 @@ impl ArrayMeta {
         Ok(Self { len, inner, chunk_len, dtype, compressor, fill, separator, text })
     }
 
-    /// Bytes of one record, all inner dimensions included.
+    /// Returns the bytes of one record, with all inner dimensions.
     pub fn record_len(&self) -> usize {
         self.fill.len()
     }
 
-    /// Bytes of one decoded chunk.
+    /// Returns the bytes of one decoded chunk.
     pub fn chunk_bytes(&self) -> usize {
         self.chunk_len as usize * self.record_len()
     }
 
-    /// The key of a chunk below the array's name.
+    /// Returns the key of a chunk within the array.
     pub fn chunk_key(&self, chunk: u64) -> String {
         let mut key = chunk.to_string();
         for _ in &self.inner {
@@ -160,7 +163,7 @@ fn compressor(json: &Value) -> Result<Option<Compressor>> {
     Ok(Some(Compressor { codec, shuffle: json.get("shuffle").and_then(Value::as_i64) != Some(0) }))
 }
 
-/// The bytes of one element of the fill value.
+/// Returns the bytes of one element of the fill value.
 fn fill_element(json: &Value, dtype: &Dtype) -> Result<Vec<u8>> {
     let len = dtype.record_len();
     let malformed =
@@ -208,7 +211,7 @@ fn fill_element(json: &Value, dtype: &Dtype) -> Result<Vec<u8>> {
     .ok_or_else(malformed)
 }
 
-/// The bytes of standard base64 with padding (RFC 4648, section 4).
+/// Decodes standard base64 with padding (RFC 4648, section 4).
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
@@ -244,10 +247,13 @@ pub struct Array {
 }
 
 impl Array {
-    /// Opens the array `name`; `None` where the group has none.
+    /// Opens the array `name`. Returns `None` if the group has no such array.
     ///
     /// # Errors
-    /// As [`ArrayMeta::parse`], naming the array.
+    /// The messages name the array.
+    /// - `Unsupported`: the array uses a feature that this reader lacks.
+    /// - `Invalid`: its `.zarray` does not describe an array.
+    /// - Errors of the file system.
     pub fn open(source: &Source, name: &str) -> Result<Option<Self>> {
         let Some(bytes) = source.read(&format!("{name}/.zarray"), MAX_METADATA)? else { return Ok(None) };
         let place = format!("{source}: array {name}");
@@ -257,17 +263,17 @@ impl Array {
         Ok(Some(Self { name: name.to_owned(), source: source.clone(), meta }))
     }
 
-    /// The name within the group.
+    /// Returns the name within the group.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The content of its `.zarray`.
+    /// Returns the content of its `.zarray`.
     pub fn meta(&self) -> &ArrayMeta {
         &self.meta
     }
 
-    /// Where errors say it is.
+    /// Returns the place for error messages.
     pub(super) fn place(&self) -> String {
         format!("{}: array {}", self.source, self.name)
     }
@@ -277,7 +283,7 @@ impl Array {
     }
 }
 
-/// Streams the records of one array; going forward decodes each chunk once.
+/// Streams the records of one array. Forward reads decode each chunk once.
 pub struct Cursor {
     array: Arc<Array>,
     chunk: Option<u64>,
@@ -287,21 +293,21 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// A cursor that has decoded nothing yet.
+    /// Creates a cursor that has decoded no chunk yet.
     pub fn new(array: Arc<Array>) -> Self {
         Self { array, chunk: None, decoded: Vec::new(), stored: Vec::new(), decoder: Decoder::default() }
     }
 
-    /// The array it reads.
+    /// Returns the array.
     pub fn array(&self) -> &Array {
         &self.array
     }
 
-    /// Shows the bytes of the records in `range` in order, in pieces that end where chunks end.
+    /// Passes the bytes of the records in `range` to `show` in order, in pieces that end where chunks end.
     ///
     /// # Errors
-    /// `Corrupt` for records outside the array and for chunks that do not decode to their size, naming array and chunk;
-    /// whatever `show` returns.
+    /// - `Corrupt`: records are outside of the array, or a chunk does not decode to its size. The message names array and chunk.
+    /// - Errors of `show`.
     pub fn visit(&mut self, range: Range<u64>, mut show: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let len = self.array.meta.len;
         if range.start > range.end || range.end > len {
@@ -320,10 +326,10 @@ impl Cursor {
         Ok(())
     }
 
-    /// The bytes of the records in `range`.
+    /// Returns the bytes of the records in `range`.
     ///
     /// # Errors
-    /// As [`visit`](Self::visit).
+    /// - `Corrupt`: records are outside of the array, or a chunk does not decode to its size. The message names array and chunk.
     pub fn records(&mut self, range: Range<u64>) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.visit(range, |piece| {
@@ -341,7 +347,7 @@ impl Cursor {
         let array = &self.array;
         let expected = array.meta.chunk_bytes();
         if self.decoded.len() != expected {
-            // Fresh zero pages cost nothing until they are written to, so a small hostile chunk does not fill memory.
+            // Fresh zero pages use no memory until they are written, so a small malicious chunk does not fill memory.
             self.decoded = vec![0; expected];
         }
         let key = format!("{}/{}", array.name, array.meta.chunk_key(chunk));

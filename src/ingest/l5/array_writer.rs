@@ -1,5 +1,5 @@
-//! Writes one zarr v2 array, record after record: its `.zarray` as given and its chunks, each full length, the last one padded
-//! with the fill value as zarr does. Holds one chunk.
+//! Writes one zarr v2 array record by record: its `.zarray` as given, and chunks of full length. The last chunk is padded with
+//! the fill value, as zarr does. Memory holds one chunk.
 
 use std::{fs, path::PathBuf};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// An array in the making.
+/// An array that is being written.
 pub(super) struct ArrayWriter {
     name: String,
     folder: PathBuf,
@@ -21,18 +21,18 @@ pub(super) struct ArrayWriter {
 }
 
 impl ArrayWriter {
-    /// Begins the array `name` of a group.
+    /// Starts the array `name` of a group.
     pub(super) fn create(group: &Staging, name: &str, meta: ArrayMeta) -> Result<Self> {
         group.write(&format!("{name}/.zarray"), meta.text.as_bytes())?;
         Ok(Self { name: name.to_owned(), folder: group.folder().join(name), meta, buffer: Vec::new(), chunk: 0, records: 0 })
     }
 
-    /// The description of the array.
+    /// Returns the metadata of the array.
     pub(super) fn meta(&self) -> &ArrayMeta {
         &self.meta
     }
 
-    /// Records so far.
+    /// Returns the number of records so far.
     pub(super) fn records(&self) -> u64 {
         self.records
     }
@@ -52,7 +52,7 @@ impl ArrayWriter {
         Ok(())
     }
 
-    /// Writes the last chunk of an array whose length was not known when it was begun: `meta` says it, and is stored.
+    /// Writes the last chunk of an array whose length was unknown at first, and stores the final `meta`.
     pub(super) fn finish_as(mut self, meta: ArrayMeta) -> Result<()> {
         let path = self.folder.join(".zarray");
         fs::write(&path, &meta.text).map_err(|error| Error::from(error).at(path.display()))?;
@@ -63,7 +63,7 @@ impl ArrayWriter {
     /// Writes the last chunk.
     ///
     /// # Errors
-    /// `Invalid` where the records are not as many as the array's shape says.
+    /// - `Invalid`: the number of records differs from the array's shape.
     pub(super) fn finish(mut self) -> Result<()> {
         if self.records != self.meta.len {
             let (expected, found) = (self.meta.len, self.records);

@@ -1,22 +1,22 @@
-//! The Blosc-1 container in which zarr v2 stores its chunks: decoder and encoder.
+//! Decoder and encoder of the Blosc-1 container, in which zarr v2 stores its chunks.
 //!
-//! A container is a 16-byte header (version, codec version, flags, typesize, then `nbytes`, `blocksize`, `cbytes` as u32), one
-//! i32 start per block, and the blocks. A block is one stream, or `typesize` streams where it is split; a stream is its i32
-//! length and that many bytes, stored plain when it is as long as what it decodes to. The filter (byte or bit shuffle) runs
-//! over each block. The format is described in c-blosc's `README_CHUNK_FORMAT.rst`.
+//! A container has a 16-byte header (version, codec version, flags, typesize, then `nbytes`, `blocksize`, `cbytes` as u32), one
+//! i32 offset per block, and the blocks. A block is one stream, or `typesize` streams if it is split. A stream has an i32 length
+//! and that many bytes; it is not compressed if its length equals its decoded length. The filter (byte or bit shuffle) applies to
+//! each block. c-blosc's `README_CHUNK_FORMAT.rst` describes the format.
 //!
-//! The decoder is given the size that the chunk must decode to and believes no other: each length is checked against the bytes
-//! at hand before it is used. The encoder writes lz4 or zstd with byte shuffle, one stream a block, which every Blosc-1 reads.
+//! The decoder knows the decoded size of the chunk and accepts no other. It checks each length against the available bytes before
+//! use. The encoder writes lz4 or zstd with byte shuffle and one stream per block, which every Blosc-1 decoder reads.
 
 use crate::error::{Error, Result, counted};
 
 /// Bytes of the container's header.
 const HEADER: usize = 16;
-/// Blosc splits blocks only of elements at most this wide ..
+/// Blosc splits blocks only if elements are at most this wide.
 const MAX_SPLITS: usize = 16;
-/// .. and with at least this many elements.
+/// Blosc splits blocks only if they have at least this many elements.
 const MIN_SPLIT_ELEMENTS: usize = 128;
-/// The encoder's blocks are the whole elements that fit into this many bytes: L2 holds a block and its shuffled twin.
+/// Maximum bytes of an encoded block. A block and its shuffled copy then fit into the L2 cache.
 const ENCODED_BLOCK: usize = 128 * 1024;
 
 const SHUFFLED: u8 = 0x01;
@@ -24,19 +24,19 @@ const MEMCPYED: u8 = 0x02;
 const BIT_SHUFFLED: u8 = 0x04;
 const NOT_SPLIT: u8 = 0x10;
 
-/// The compressor of the streams of a container.
+/// Compressor of the streams of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
-    /// LZ4 blocks (lz4hc writes the same).
+    /// LZ4 blocks. lz4hc writes the same format.
     Lz4,
     /// Zstandard frames.
     Zstd {
-        /// The level to encode with, 1 to 22.
+        /// Compression level, 1 to 22.
         level: i32,
     },
 }
 
-/// Decodes containers; keeps the buffers that a block needs between calls.
+/// Decodes containers. Reuses its buffers between calls.
 ///
 /// ```
 /// use tetrys::ingest::l5::blosc::{Codec, Decoder, encode};
@@ -54,12 +54,11 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Decodes `stored` into `decoded`, which has the expected size and is overwritten; its content is unspecified after an
-    /// error.
+    /// Decodes `stored` into `decoded`, which has the expected size. After an error the content of `decoded` is unspecified.
     ///
     /// # Errors
-    /// `Corrupt` where a size does not match (naming expected and found) or a stream does not decode; `Unsupported`, by name,
-    /// for the codecs blosclz, snappy and zlib and for other versions of the container.
+    /// - `Corrupt`: a size does not match, or a stream cannot be decoded. The message names what was expected and found.
+    /// - `Unsupported`: the container has another version, or uses blosclz, snappy or zlib. The message names the codec.
     pub fn decode(&mut self, stored: &[u8], decoded: &mut [u8]) -> Result<()> {
         let header = Header::parse(stored, decoded.len())?;
         if header.flags & MEMCPYED != 0 {
@@ -168,7 +167,7 @@ impl Decoder {
     }
 }
 
-/// The checked header: `blocksize` and `typesize` are at least 1, `nbytes` and `cbytes` match what is at hand.
+/// The checked header: `blocksize` and `typesize` are at least 1, `nbytes` and `cbytes` match the actual sizes.
 struct Header {
     flags: u8,
     typesize: usize,
@@ -200,7 +199,7 @@ impl Header {
         if *typesize == 0 || (blocksize == 0 && nbytes > 0) {
             return Err(Error::corrupt(format!("blosc: typesize {typesize}, blocksize {blocksize}: expected at least 1")));
         }
-        // A block longer than the whole would only make the scratch buffer grow.
+        // A block longer than the decoded data would only enlarge the scratch buffer.
         let blocksize = (blocksize as usize).min(expected.max(1));
         Ok(Self { flags: *flags, typesize: usize::from(*typesize), blocksize })
     }
@@ -230,11 +229,12 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).map_or(0, |bytes| u32::from_le_bytes(bytes.try_into().unwrap_or_default()))
 }
 
-/// Wraps `plain`, elements of `typesize` bytes (1 beyond 255), in a container, byte-shuffled where `shuffle` says so; plain
-/// where nothing is gained.
+/// Encodes `plain`, whose elements have `typesize` bytes (above 255: 1 byte), as a container. Shuffles bytes if `shuffle` is set.
+/// Stores uncompressed bytes if compression gains nothing.
 ///
 /// # Errors
-/// `Invalid` for 2 GiB and more, the container's limit; `Internal` where the codec fails.
+/// - `Invalid`: there are 2 GiB or more, the limit of the container.
+/// - `Internal`: the codec fails.
 pub fn encode(plain: &[u8], typesize: usize, codec: Codec, shuffle: bool) -> Result<Vec<u8>> {
     let nbytes = u32::try_from(plain.len())
         .ok()
@@ -300,16 +300,16 @@ pub fn encode(plain: &[u8], typesize: usize, codec: Codec, shuffle: bool) -> Res
     Ok(stored)
 }
 
-/// Elements shuffled at a time.
+/// Number of elements shuffled at a time.
 const TILE: usize = 64;
 
-/// Where tiles begin that cover `n` elements; the last overlaps the one before rather than leave a rest.
+/// Returns the starts of tiles that cover `n` elements. The last tile overlaps the previous one, so that no rest remains.
 fn tiles(n: usize) -> impl Iterator<Item = usize> {
     (0..n.div_ceil(TILE)).map(move |tile| (tile * TILE).min(n - TILE))
 }
 
-/// `shuffled[j * n + i]` to `plain[i * element + j]`; the bytes behind the last whole element stay. Joins byte columns to u16,
-/// u32 and u64 columns in loops that the compiler turns into vector code, then stores one word an element.
+/// Moves `shuffled[j * n + i]` to `plain[i * element + j]`. Bytes after the last whole element stay in place. Joins byte columns
+/// to u16, u32 and u64 columns in loops that the compiler vectorizes, then stores one word per element.
 fn unshuffle(shuffled: &[u8], element: usize, plain: &mut [u8]) {
     let n = plain.len() / element;
     plain[n * element..].copy_from_slice(&shuffled[n * element..]);
@@ -392,8 +392,8 @@ fn shuffle(plain: &[u8], element: usize, shuffled: &mut [u8]) {
     }
 }
 
-/// Undoes bitshuffle: bit `b` of byte `j` of element `i` lies in row `8 j + b` of `n / 8` bytes. Blosc leaves blocks alone whose
-/// number of elements is no multiple of 8.
+/// Reverses bit shuffle: bit `b` of byte `j` of element `i` lies in row `8 j + b` of `n / 8` bytes. Blosc does not shuffle blocks
+/// whose number of elements is not a multiple of 8.
 fn bit_unshuffle(shuffled: &[u8], element: usize, plain: &mut [u8]) {
     let n = plain.len() / element;
     if !n.is_multiple_of(8) {
@@ -412,7 +412,7 @@ fn bit_unshuffle(shuffled: &[u8], element: usize, plain: &mut [u8]) {
     plain[n * element..].copy_from_slice(&shuffled[n * element..]);
 }
 
-/// The transpose of an 8 x 8 bit matrix, row `r` in byte `r` (Hacker's Delight, 7-3).
+/// Transposes an 8 x 8 bit matrix with row `r` in byte `r` (Hacker's Delight, 7-3).
 fn transpose_bits(mut x: u64) -> u64 {
     for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa_u64), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)] {
         let swap = (x ^ (x >> shift)) & mask;

@@ -1,7 +1,7 @@
-//! Which field of an L5 record becomes which column of the table, in which group: the one list that reading and writing share.
+//! Maps the fields of L5 records to columns and column groups. Reading and writing share this list.
 //!
-//! Element types and shapes come from the data (`.zarray`), so format_version 1 and 2 keep their own widths. Fields that carry
-//! structure (timestamps, intervals, hosts) become index columns and have one type only.
+//! Element types and shapes come from the data (`.zarray`), so format_version 1 and 2 keep their widths. Fields with structural
+//! meaning (timestamps, intervals, hosts) become index columns with fixed types.
 
 use super::dtype::{Dtype, Element, Field};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     schema::{ColumnType, Primitive, Schema, SchemaBuilder},
 };
 
-/// The index columns, in order: name, type, what it says.
+/// The index columns in order: name, type, description.
 pub(super) const INDEX: [(&str, &str, &str); 11] = [
     ("scene_index", "u32", "record of `scenes`"),
     ("host", "utf8", "scenes.host"),
@@ -24,7 +24,7 @@ pub(super) const INDEX: [(&str, &str, &str); 11] = [
     ("frame", "u64", "record of `frames`"),
 ];
 
-/// The index columns that are times, nanoseconds since 1970.
+/// Index columns that are times, in nanoseconds since 1970.
 const TIMES: [&str; 3] = ["timestamp", "scene_start_time", "scene_end_time"];
 
 /// Names of the arrays.
@@ -34,7 +34,7 @@ pub(super) const AGENTS: &str = "agents";
 pub(super) const TL_FACES: &str = "traffic_light_faces";
 pub(super) const MASK_PREFIX: &str = "agents_mask/";
 
-/// Names of the fields that carry structure.
+/// Names of the fields with structural meaning.
 pub(super) const FRAME_INTERVAL: &str = "frame_index_interval";
 pub(super) const HOST: &str = "host";
 pub(super) const START_TIME: &str = "start_time";
@@ -43,10 +43,10 @@ pub(super) const TIMESTAMP: &str = "timestamp";
 pub(super) const AGENT_INTERVAL: &str = "agent_index_interval";
 pub(super) const TL_INTERVAL: &str = "traffic_light_faces_index_interval";
 
-/// Group, column and field of what one frame holds once.
+/// Group, column and field of the values that a frame has once.
 const EGO: [(&str, &str, &str); 2] = [("ego", "ego.translation", "ego_translation"), ("ego", "ego.rotation", "ego_rotation")];
 
-/// Group, column and field of what each agent of a frame holds.
+/// Group, column and field of the values of each agent of a frame.
 const AGENT: [(&str, &str, &str); 6] = [
     ("agents.pose", "agents.pose.centroid", "centroid"),
     ("agents.pose", "agents.pose.yaw", "yaw"),
@@ -56,14 +56,14 @@ const AGENT: [(&str, &str, &str); 6] = [
     ("agents.label_probabilities", "agents.label_probabilities", "label_probabilities"),
 ];
 
-/// Group, column and field of what each traffic light face of a frame holds.
+/// Group, column and field of the values of each traffic light face of a frame.
 const TL_FACE: [(&str, &str, &str); 3] = [
     ("tl_faces", "tl_faces.face_id", "face_id"),
     ("tl_faces", "tl_faces.traffic_light_id", "traffic_light_id"),
     ("tl_faces", "tl_faces.status", "traffic_light_face_status"),
 ];
 
-/// The group of all masks.
+/// Group of all masks.
 const MASK_GROUP: &str = "agents_mask";
 
 /// One column that comes from one field.
@@ -75,7 +75,7 @@ pub(super) struct FieldColumn {
     pub(super) field: Field,
 }
 
-/// The columns of a data set, by the array they come from.
+/// The columns of a data set, by the array that they come from.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub(super) ego: Vec<FieldColumn>,
@@ -86,7 +86,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// The columns of arrays with these dtypes; `masks` are name below `agents_mask/`, dtype and inner shape.
+    /// Returns the columns for arrays with these dtypes. `masks` has the name below `agents_mask/`, the dtype and the inner shape
+    /// of each mask.
     pub(super) fn new(
         scenes: &Dtype,
         frames: &Dtype,
@@ -122,12 +123,12 @@ impl Columns {
         Ok(Self { ego, agents, tl_faces, masks })
     }
 
-    /// The columns that come from fields, in the order of the schema.
+    /// Returns the columns that come from fields, in schema order.
     pub(super) fn all(&self) -> impl Iterator<Item = &FieldColumn> {
         [&self.ego, &self.agents, &self.tl_faces, &self.masks].into_iter().flatten()
     }
 
-    /// The schema of the table.
+    /// Returns the schema of the table.
     pub(super) fn schema(&self) -> Result<Schema> {
         let mut builder: SchemaBuilder = Schema::builder();
         for (name, ty, says) in INDEX {
@@ -165,7 +166,7 @@ fn expect_text(field: &Field) -> Result<()> {
     Err(Error::unsupported(format!("field `{}`: expected text (U16), found {}", field.name, field.type_name())))
 }
 
-/// A field that no column takes would be lost, so it is refused.
+/// Refuses fields that no column takes, because they would be lost.
 fn no_others(dtype: &Dtype, known: &[&str]) -> Result<()> {
     match dtype.fields().iter().find(|field| !known.contains(&field.name.as_str())) {
         None => Ok(()),
@@ -184,7 +185,7 @@ fn from_field((group, name, field): &(&'static str, &str, &str), dtype: &Dtype, 
     Ok(FieldColumn { group, name: (*name).to_owned(), ty, field })
 }
 
-/// The type of a column with one (`many`: any number of) values of `field` a row.
+/// Returns the type of a column with one value of `field` per row, or with `many` any number of values.
 fn column_type(field: &Field, many: bool) -> Result<ColumnType> {
     let primitive = match field.element {
         Element::Primitive(primitive) => primitive,

@@ -1,8 +1,8 @@
-//! An L5 data set opened for reading: its arrays, checked against each other, and the table they become. Both format_version 1
-//! and 2, with or without traffic lights and masks.
+//! An L5 data set, opened for reading: its arrays, checked against each other, and the table that they become. Supports
+//! format_version 1 and 2, with or without traffic lights and masks.
 //!
-//! Opening reads all scenes and streams once over the frames, so that a bad interval is found before anything is written.
-//! Timestamps are not checked: in published data they lie outside their scenes.
+//! Opening reads all scenes and streams over the frames once, so that an invalid interval is found before anything is written.
+//! Timestamps are not checked: published data have timestamps outside of their scenes.
 
 use std::{path::Path, sync::Arc};
 
@@ -21,10 +21,10 @@ use crate::{
     schema::Schema,
 };
 
-/// The agents (or faces) of one frame take at most this many bytes.
+/// Maximum bytes of the agents, or of the faces, of one frame.
 const MAX_FRAME: u64 = 1 << 28;
 
-/// An open L5 data set; clones share it, and each thread may read its own rows.
+/// An open L5 data set. Clones share it, and several threads may read rows at the same time.
 ///
 /// ```no_run
 /// use tetrys::ingest::l5::Dataset;
@@ -53,9 +53,11 @@ impl Dataset {
     /// Opens the zarr directory or zip file at `path` and checks it.
     ///
     /// # Errors
-    /// `NotFound`, `Invalid` for what is no L5 zarr, `Unsupported` for types, compressors or orders beyond this reader,
-    /// `Corrupt` for intervals with gaps, overlaps or ends outside, and for chunks of the wrong size. Each names array and
-    /// record, expected and found.
+    /// The messages name array and record, and what was expected and found.
+    /// - `NotFound`: nothing exists at `path`.
+    /// - `Invalid`: it is not an L5 zarr group.
+    /// - `Unsupported`: a type, compressor or order is not supported.
+    /// - `Corrupt`: intervals have gaps, overlap or end outside of their array, or a chunk has the wrong size.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let source = Source::open(path)?;
         let names = source.arrays()?;
@@ -110,43 +112,43 @@ impl Dataset {
         Ok(Self { scenes, frames, agents, tl_faces, masks, columns: Arc::new(columns), schema, properties, warnings })
     }
 
-    /// The schema of the table: one row a frame, a sequence a scene.
+    /// Returns the schema of the table: one row per frame, one sequence per scene.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The table's properties, an object with the one key `l5`: the metadata objects of the zarr verbatim, its attributes and
-    /// all scene records. With the rows they are all that [`export`](super::export()) needs.
+    /// Returns the table properties, an object with the one key `l5`: the original metadata objects of the zarr group, its
+    /// attributes and all scene records. Together with the rows this is all that [`export`](super::export()) needs.
     pub fn properties(&self) -> &Value {
         &self.properties
     }
 
-    /// The parts that were left out, one sentence each.
+    /// Returns one sentence for each part of the data set that is left out.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// All scenes, also those without frames.
+    /// Returns all scenes, including those without frames.
     pub fn scenes(&self) -> &[Scene] {
         &self.scenes
     }
 
-    /// Frames in the data set: rows of the table.
+    /// Returns the number of frames, which are the rows of the table.
     pub fn frames_len(&self) -> u64 {
         self.frames.meta().len
     }
 
-    /// Agents in the data set.
+    /// Returns the number of agents.
     pub fn agents_len(&self) -> u64 {
         self.agents.meta().len
     }
 
-    /// Traffic light faces in the data set; 0 where it has no such array.
+    /// Returns the number of traffic light faces: 0 if there is no such array.
     pub fn tl_faces_len(&self) -> u64 {
         self.tl_faces.as_ref().map_or(0, |array| array.meta().len)
     }
 
-    /// Decoded bytes of all arrays that [`rows`](Self::rows) reads, for progress and throughput.
+    /// Returns the decoded bytes of all arrays that [`rows`](Self::rows) reads, for progress and throughput.
     pub fn decoded_bytes(&self) -> u64 {
         [&self.frames, &self.agents]
             .into_iter()
@@ -157,14 +159,14 @@ impl Dataset {
     }
 }
 
-/// The name of a mask below `agents_mask/`, if it can be a column and a folder.
+/// Returns the name of a mask below `agents_mask/`, if it is safe as a column name and a folder name.
 pub(super) fn mask_name(array: &str) -> Option<&str> {
     let name = array.strip_prefix(MASK_PREFIX)?;
     let safe = |character: char| character.is_ascii_alphanumeric() || "._-+".contains(character);
     (!name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(safe)).then_some(name)
 }
 
-/// The bytes of the traffic light interval; data without it has no faces.
+/// Returns the bytes of the traffic light interval. Data without this field have no faces.
 pub(super) fn tl_interval<'a>(field: Option<&Field>, record: &'a [u8]) -> &'a [u8] {
     field.map_or(&[0; 16], |field| field.of(record))
 }

@@ -1,6 +1,6 @@
-//! The records of a zarr v2 array: the `dtype` of `.zarray`, a NumPy type string (`"<u4"`) or a list of fields
-//! (`["centroid", "<f8", [2]]`), as packed little-endian records. Nothing is widened; what has no counterpart here is refused
-//! by name.
+//! The record type of a zarr v2 array. The `dtype` of `.zarray` is a NumPy type string (`"<u4"`) or a list of fields
+//! (`["centroid", "<f8", [2]]`). Records are packed and little-endian. Types are not widened; a type without counterpart is an
+//! error that names it.
 
 use std::fmt;
 
@@ -11,25 +11,25 @@ use crate::{
     schema::Primitive,
 };
 
-/// A record is at most this long, in bytes.
+/// Maximum bytes of a record.
 const MAX_RECORD: usize = 1 << 20;
-/// A record has at most this many fields.
+/// Maximum fields of a record.
 const MAX_FIELDS: usize = 4096;
 
 /// One element of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// A bool (one byte, 0 or 1) or number.
+    /// A number, or a bool of one byte with the value 0 or 1.
     Primitive(Primitive),
-    /// UCS-4 text of so many characters, padded with NULs.
+    /// UCS-4 text of a fixed number of characters, padded with NULs.
     Text {
-        /// Characters, 4 bytes each.
+        /// Number of characters, 4 bytes each.
         characters: usize,
     },
 }
 
 impl Element {
-    /// Bytes of one element.
+    /// Returns the bytes of one element.
     pub fn width(self) -> usize {
         match self {
             Self::Primitive(primitive) => primitive.width(),
@@ -86,25 +86,25 @@ impl fmt::Display for Element {
 /// One field of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Unique within the record; empty for a plain dtype.
+    /// Name, unique within the record. Empty for a plain dtype.
     pub name: String,
-    /// Where it begins in the record, in bytes.
+    /// Offset in the record, in bytes.
     pub offset: usize,
-    /// The type of its values.
+    /// Type of its values.
     pub element: Element,
-    /// Extents of the sub-array, outermost first; empty for a single element.
+    /// Extents of the sub-array, the outermost first. Empty for a single element.
     pub shape: Vec<u32>,
     /// Bytes of the whole field.
     pub len: usize,
 }
 
 impl Field {
-    /// The field's bytes within a record.
+    /// Returns the field's bytes within a record.
     pub fn of<'a>(&self, record: &'a [u8]) -> &'a [u8] {
         &record[self.offset..self.offset + self.len]
     }
 
-    /// The type as errors show it: `f64[3,3]`.
+    /// Returns the type as errors show it: `f64[3,3]`.
     pub fn type_name(&self) -> String {
         match self.shape.as_slice() {
             [] => self.element.to_string(),
@@ -133,12 +133,12 @@ pub struct Dtype {
 }
 
 impl Dtype {
-    /// Reads the `dtype` of a `.zarray`.
+    /// Parses the `dtype` of a `.zarray`.
     ///
     /// # Errors
-    /// `Unsupported` for a type that has no counterpart here (big-endian, complex, bytes, objects, nested records), naming
-    /// field, expected and found; `Invalid` for a list that is no dtype, for names that are empty or there twice, and for
-    /// records longer than 1 MiB.
+    /// The messages name the field, and what was expected and found.
+    /// - `Unsupported`: a type has no counterpart (big-endian, complex, bytes, objects, nested records).
+    /// - `Invalid`: the value is not a dtype, a field name is empty or occurs twice, or a record is longer than 1 MiB.
     pub fn parse(dtype: &Value) -> Result<Self> {
         match dtype {
             Value::String(text) => {
@@ -171,7 +171,7 @@ impl Dtype {
                 return Err(Error::unsupported(format!("{place}: expected a type string, found {}", short(ty))));
             };
             if name.is_empty() || fields.iter().any(|field| field.name == *name) {
-                return Err(Error::invalid(format!("dtype: {place} is empty or there twice")));
+                return Err(Error::invalid(format!("dtype: {place} is empty or occurs twice")));
             }
             let element = Element::parse(ty).map_err(|error| error.at(&place))?;
             let extents = shape.map_or(&[][..], Vec::as_slice).iter();
@@ -189,12 +189,12 @@ impl Dtype {
         Ok(Self { fields, record_len, structured: true })
     }
 
-    /// Bytes of one record.
+    /// Returns the bytes of one record.
     pub fn record_len(&self) -> usize {
         self.record_len
     }
 
-    /// The fields in the order of the record; one with an empty name for a plain dtype.
+    /// Returns the fields in record order: one field with an empty name for a plain dtype.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
@@ -204,15 +204,15 @@ impl Dtype {
         self.structured
     }
 
-    /// The field with this name.
+    /// Returns the field with this name, if there is one.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The field with this name, where it must be there.
+    /// Returns the field with this name.
     ///
     /// # Errors
-    /// `Unsupported`, naming the field and those that are there.
+    /// - `Unsupported`: there is no such field. The message names the existing fields.
     pub fn require(&self, name: &str) -> Result<&Field> {
         self.field(name).ok_or_else(|| {
             let names: Vec<&str> = self.fields.iter().map(|field| field.name.as_str()).collect();
@@ -228,7 +228,7 @@ fn checked_record(len: usize) -> Result<usize> {
     Ok(len)
 }
 
-/// The opening of a JSON value, short enough for a message.
+/// Returns the start of a JSON value, short enough for a message.
 pub(super) fn short(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(80) {
@@ -237,10 +237,10 @@ pub(super) fn short(value: &Value) -> String {
     }
 }
 
-/// The text of UCS-4 characters, without the NULs that pad it.
+/// Decodes UCS-4 text without its NUL padding.
 ///
 /// # Errors
-/// `Corrupt`, naming the character and the code point that is none.
+/// - `Corrupt`: a character is not a code point. The message names both.
 pub(super) fn decode_text(bytes: &[u8], text: &mut String) -> Result<()> {
     let end = bytes.chunks_exact(4).rposition(|code| code != [0; 4]).map_or(0, |last| (last + 1) * 4);
     for (number, code) in bytes[..end].chunks_exact(4).enumerate() {
@@ -253,10 +253,10 @@ pub(super) fn decode_text(bytes: &[u8], text: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Writes `text` as UCS-4 characters into `bytes` and pads with NULs; the inverse of [`decode_text`].
+/// Encodes `text` as UCS-4 into `bytes` and pads it with NULs. The inverse of [`decode_text`].
 ///
 /// # Errors
-/// `Invalid` for a text longer than the field.
+/// - `Invalid`: the text is longer than the field.
 pub(super) fn encode_text(text: &str, bytes: &mut [u8]) -> Result<()> {
     let room = bytes.len() / 4;
     let found = text.chars().count();

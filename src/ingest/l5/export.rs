@@ -1,7 +1,7 @@
-//! The way back: from a table's properties and its rows in frame order, the zarr group that was ingested. Same arrays, dtypes,
-//! chunks and compressor, and the same record bytes; the compressed chunks may differ, since encoders do.
+//! Exports a table back to L5: writes the original zarr group from the table's properties and its rows in frame order. Arrays,
+//! dtypes, chunks, compressor and record bytes are equal to the original. Compressed chunks may differ, because encoders differ.
 //!
-//! Streams: holds one chunk an array and one batch. The target appears when it is complete.
+//! The export streams: memory holds one chunk per array and one batch. The target appears when it is complete.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ use crate::{
     schema::{ColumnType, Primitive},
 };
 
-/// Writes the rows of a table as an L5 zarr; see [`Exporter`].
+/// Writes the rows of a table as an L5 zarr group. See [`Exporter`].
 ///
 /// ```no_run
 /// use tetrys::ingest::l5::{Dataset, export};
@@ -38,7 +38,9 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// As [`Exporter`]'s methods, and those of the batches.
+/// - `Exists`: something exists at `target`.
+/// - `Invalid`: the properties were not written by the ingest, or the batches do not fit them.
+/// - Errors of the batches and of the file system.
 pub fn export(
     properties: &Value,
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
@@ -51,7 +53,7 @@ pub fn export(
     exporter.finish()
 }
 
-/// Writes an L5 zarr batch by batch. Dropped before [`finish`](Self::finish), it leaves nothing behind.
+/// Writes an L5 zarr group batch by batch. An exporter that is dropped before [`finish`](Self::finish) leaves nothing behind.
 pub struct Exporter {
     group: Staging,
     columns: Columns,
@@ -62,11 +64,13 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Begins the zarr directory `target` from the properties of a table that [`Dataset`](super::Dataset) made; all scenes are
-    /// written here.
+    /// Starts the zarr directory `target` from the properties of a table that [`Dataset`](super::Dataset) made. Writes all
+    /// scenes.
     ///
     /// # Errors
-    /// `Exists` where there is something at `target`; `Invalid` for properties that the ingest did not write.
+    /// - `Exists`: something exists at `target`.
+    /// - `Invalid`: the properties were not written by the ingest.
+    /// - Errors of the file system.
     pub fn create(properties: &Value, target: impl AsRef<Path>) -> Result<Self> {
         let properties =
             properties.get("l5").ok_or_else(|| Error::invalid("properties: expected the key `l5` of an ingested L5 data set"))?;
@@ -79,7 +83,7 @@ impl Exporter {
             let array = key.strip_suffix("/.zarray").or_else(|| key.strip_suffix("/.zattrs"));
             let known = [".zgroup", ".zattrs", "agents_mask/.zgroup"].contains(&key.as_str())
                 || array.is_some_and(|name| [SCENES, FRAMES, AGENTS, TL_FACES].contains(&name) || mask_name(name).is_some());
-            // Keys become paths, so none is taken that the ingest does not write.
+            // Keys become paths, so only keys that the ingest writes are accepted.
             if !known || !text.is_string() {
                 return Err(Error::invalid(format!("property l5.objects: `{key}` is not as the ingest wrote it")));
             }
@@ -121,12 +125,13 @@ impl Exporter {
         })
     }
 
-    /// Appends the rows of `batch`, which has the index columns `timestamp`, `agents_count`, `agents_start`, `tl_faces_count`,
-    /// `tl_faces_start`, `frame` and every other column, in any order.
+    /// Appends the rows of `batch`. It has the index columns `timestamp`, `agents_count`, `agents_start`, `tl_faces_count`,
+    /// `tl_faces_start` and `frame`, and all group columns, in any order.
     ///
     /// # Errors
-    /// `Invalid` for a column that is missing or of another type, for nulls, for rows that do not follow the ones before, and
-    /// for values that are not as many as the counts say.
+    /// - `Invalid`: a column is missing, has another type or has nulls; the rows do not follow the previous ones; or the number
+    ///   of values differs from the counts.
+    /// - Errors of the file system.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let (agents, tl_faces) = self.push_frames(batch)?;
         push_records(&mut self.agents, batch, &self.columns.agents, &agents)?;
@@ -139,11 +144,12 @@ impl Exporter {
         Ok(())
     }
 
-    /// Checks that all rows were there, and gives the target its name.
+    /// Checks that all rows were written, and renames the directory to its target.
     ///
     /// # Errors
-    /// `Invalid` where an array has fewer or more records than its shape says; `Exists` where something has appeared at the
-    /// target.
+    /// - `Invalid`: the number of records of an array differs from its shape.
+    /// - `Exists`: something appeared at the target meanwhile.
+    /// - Errors of the file system.
     pub fn finish(self) -> Result<()> {
         for writer in [self.frames, self.agents].into_iter().chain(self.tl_faces).chain(self.masks) {
             writer.finish()?;
@@ -151,7 +157,7 @@ impl Exporter {
         self.group.publish()
     }
 
-    /// Writes the frames of `batch`; returns how many agents and faces each has.
+    /// Writes the frames of `batch`. Returns the numbers of agents and faces of each frame.
     fn push_frames(&mut self, batch: &RecordBatch) -> Result<(Vec<u64>, Vec<u64>)> {
         let dtype = &self.frames.meta().dtype;
         let record_len = dtype.record_len();
@@ -212,14 +218,14 @@ fn write_scenes(mut writer: ArrayWriter, scenes: &[Scene]) -> Result<()> {
     writer.finish()
 }
 
-/// Writes the records that the rows of `batch` hold, `counts` of them a row.
+/// Writes the records in the rows of `batch`. Row `i` has `counts[i]` of them.
 fn push_records(writer: &mut ArrayWriter, batch: &RecordBatch, columns: &[FieldColumn], counts: &[u64]) -> Result<()> {
     let record_len = writer.meta().record_len();
     let total = counts.iter().sum::<u64>();
     if columns.is_empty() || total == 0 {
         return Ok(());
     }
-    // The values are at hand as often as the counts say: checked before so much is made room for.
+    // Check that the columns have as many values as the counts say, before the counts decide the size of an allocation.
     for column in columns {
         rows_of(batch, column, counts)?;
     }
@@ -230,8 +236,8 @@ fn push_records(writer: &mut ArrayWriter, batch: &RecordBatch, columns: &[FieldC
     writer.push(&records)
 }
 
-/// The values of a column and the first and last of them that belong to the batch, after checking that row `i` has
-/// `counts[i]` records' worth.
+/// Returns the values of a column and the range of them that belongs to the batch. Checks that row `i` has the values of
+/// `counts[i]` records.
 fn rows_of(batch: &RecordBatch, column: &FieldColumn, counts: &[u64]) -> Result<(ArrayRef, usize, usize)> {
     let wrong = |found: &dyn std::fmt::Display| {
         Err(Error::invalid(format!("column `{}`: expected {} without nulls, found {found}", column.name, column.ty)))
@@ -326,7 +332,7 @@ fn index<'a, T: arrow_array::Array + 'static>(batch: &'a RecordBatch, name: &str
     })
 }
 
-/// Refuses a row that does not follow the ones before, or has more or fewer values than it should.
+/// Returns an error if a row does not follow the previous ones, or has too many or too few values.
 fn expect(batch: &RecordBatch, column: &str, row: usize, expected: u64, found: u64) -> Result<()> {
     if expected == found {
         return Ok(());

@@ -1,8 +1,9 @@
-//! L5 data sets of any size from a seed, in the layout of format_version 2: smooth trajectories, objects that come and go,
-//! one-hot probabilities, mostly zero velocities, coordinates of f32 precision. They compress about like recorded ones.
+//! Generates L5 data sets of any size from a seed, in the layout of format_version 2: smooth trajectories, objects that appear
+//! and disappear, one-hot probabilities, mostly zero velocities, coordinates of f32 precision. They compress about as
+//! well as recorded data.
 //!
-//! The same settings give the same records everywhere: only integer arithmetic and the exactly rounded float operations are
-//! used (no sines). Streams; holds one chunk an array and one scene's objects.
+//! The same settings give the same records on every machine: the generator only uses integer arithmetic and exactly rounded float
+//! operations, and no sines. It streams: memory holds one chunk per array and the objects of one scene.
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// The data set to generate.
+/// Settings of a generated data set.
 ///
 /// ```
 /// use tetrys::ingest::l5::{Dataset, GeneratorSettings};
@@ -30,24 +31,24 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratorSettings {
-    /// Every record depends on it.
+    /// Seed of all records.
     pub seed: u64,
-    /// Scenes; each has `frames_per_scene` frames.
+    /// Number of scenes.
     pub scenes: u32,
-    /// Frames a scene, 100 ms apart.
+    /// Frames of each scene, 100 ms apart.
     pub frames_per_scene: u32,
-    /// Agents in a frame, on average.
+    /// Average number of agents in a frame.
     pub agents_per_frame: u32,
-    /// Traffic light faces in a frame, on average; some scenes have none.
+    /// Average number of traffic light faces in a frame. Some scenes have none.
     pub tl_faces_per_frame: u32,
-    /// Whether to write a mask, `agents_mask/0.5`, of past and future frames of each agent.
+    /// Whether to write the mask `agents_mask/0.5`, with the numbers of past and future frames of each agent.
     pub mask: bool,
-    /// Records in a chunk, at least 1 (of agents: twice as many).
+    /// Records per chunk, at least 1. Chunks of agents have twice as many.
     pub chunk_len: u32,
 }
 
 impl Default for GeneratorSettings {
-    /// One scene like the published ones: 248 frames, 79 agents and 10 faces each, chunks of 10,000, no mask.
+    /// One scene like the published ones: 248 frames with 79 agents and 10 faces each, chunks of 10,000 records, no mask.
     fn default() -> Self {
         Self {
             seed: 0,
@@ -62,12 +63,12 @@ impl Default for GeneratorSettings {
 }
 
 const MASK: &str = "agents_mask/0.5";
-/// 2019-10-23, where the published recordings begin, ns.
+/// Start of the published recordings, 2019-10-23, in ns.
 const EPOCH: i64 = 1_571_846_863_319_362_048;
-/// Scenes are 25 s apart; frames lie 18 s behind their scene's start, as in the published data.
+/// Scenes are 25 s apart. Frames lie 18 s after the start of their scene, as in the published data.
 const SCENE_STEP: i64 = 25_000_000_000;
 const CLOCK_OFFSET: i64 = 18_180_000_000;
-/// One frame, s.
+/// Time between frames, in s.
 const STEP: f64 = 0.1;
 
 const UNKNOWN: usize = 1;
@@ -98,7 +99,9 @@ impl GeneratorSettings {
     /// Writes the data set as a new zarr directory.
     ///
     /// # Errors
-    /// `Exists` where there is something at `target`; `Invalid` for a chunk length of 0; as the file system says.
+    /// - `Exists`: something exists at `target`.
+    /// - `Invalid`: the chunk length is 0.
+    /// - Errors of the file system.
     pub fn generate(&self, target: impl AsRef<Path>) -> Result<()> {
         if self.chunk_len == 0 {
             return Err(Error::invalid("chunk_len: expected at least 1, found 0"));
@@ -135,7 +138,7 @@ impl GeneratorSettings {
         ArrayWriter::create(group, name, self.meta(name, 0)?)
     }
 
-    /// The metadata of an array of `len` records, written as zarr-python writes it.
+    /// Returns the metadata of an array with `len` records, formatted as zarr-python does.
     fn meta(&self, name: &str, len: u64) -> Result<ArrayMeta> {
         let dtype = match name {
             SCENES => json!([["frame_index_interval", "<i8", [2]], ["host", "<U16"], ["start_time", "<i8"], ["end_time", "<i8"]]),
@@ -164,7 +167,7 @@ impl GeneratorSettings {
             MASK => json!(0),
             _ => json!(base64_of_zeros(Dtype::parse(&dtype)?.record_len())),
         };
-        // In the order of the keys, whether or not serde_json sorts them.
+        // In key order, whether or not serde_json sorts keys.
         ArrayMeta::parse(pretty(&json!({
             "chunks": chunks,
             "compressor": {"blocksize": 0, "clevel": 5, "cname": "lz4", "id": "blosc", "shuffle": 1},
@@ -240,7 +243,7 @@ struct Arrays {
     mask: Option<ArrayWriter>,
 }
 
-/// Record bytes in the making.
+/// Bytes of a record being built.
 #[derive(Default)]
 struct Record(Vec<u8>);
 
@@ -249,7 +252,7 @@ impl Record {
         values.iter().for_each(|value| self.0.extend_from_slice(&value.to_le_bytes()));
     }
 
-    /// Numbers of f32 precision in f64, as the published coordinates are.
+    /// Appends numbers of f32 precision as f64, like the published coordinates.
     fn f64s<const N: usize>(&mut self, values: [f64; N]) {
         values.iter().for_each(|value| self.0.extend_from_slice(&f64::from(*value as f32).to_le_bytes()));
     }
@@ -269,7 +272,7 @@ impl Record {
 struct Random(u64);
 
 impl Random {
-    /// The stream of one scene.
+    /// Creates the random stream of one scene.
     fn new(seed: u64, scene: u32) -> Self {
         let mut random = Self(seed ^ u64::from(scene).wrapping_mul(0xd1b5_4a32_d192_ed03));
         Self(random.next())
@@ -283,12 +286,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// In [0, 1).
+    /// Returns a number in [0, 1).
     fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// In (-1, 1), mostly near 0: the sum of two uniform numbers.
+    /// Returns a number in (-1, 1), mostly near 0: the sum of two uniform numbers.
     fn noise(&mut self) -> f64 {
         let bits = self.next();
         ((bits >> 32) as f64 + (bits as u32) as f64) / (1_u64 << 32) as f64 - 1.0
@@ -299,7 +302,7 @@ impl Random {
     }
 }
 
-/// A direction and its angle, turned together without sines: the Cayley transform of a small angle is a rotation by nearly it.
+/// A direction and its angle. Turns without sines: the Cayley transform of a small angle is a rotation by nearly this angle.
 #[derive(Clone, Copy)]
 struct Heading {
     cos: f64,
@@ -311,7 +314,7 @@ impl Heading {
     fn new(random: &mut Random) -> Self {
         let half = random.between(-1.0, 1.0);
         let norm = 1.0 + half * half;
-        // Half a circle is enough; the angle is a cubic near 2 atan(half), and only has to look right.
+        // Half a circle is enough. The angle is a cubic approximation of 2 atan(half), which only has to look plausible.
         Self { cos: (1.0 - half * half) / norm, sin: 2.0 * half / norm, yaw: half * (2.0 - 0.43 * half * half) }
     }
 
@@ -356,7 +359,7 @@ impl Ego {
     }
 }
 
-/// One object while it is seen.
+/// One object while it is visible.
 struct Track {
     id: u64,
     label: usize,
@@ -376,7 +379,7 @@ impl Track {
             x if x < 0.995 => PEDESTRIAN,
             _ => CYCLIST,
         };
-        // Half of all objects are seen for at most 5 frames, one in twenty for 46 and more.
+        // Half of all objects are visible for at most 5 frames, one in twenty for 30 or more.
         let life = match random.unit() {
             x if x < 0.5 => random.between(1.0, 6.0),
             x if x < 0.95 => random.between(6.0, 30.0),
@@ -425,7 +428,7 @@ impl Track {
         record.f32s(probabilities);
     }
 
-    /// How many frames the object was and will be seen; unknown objects are not selected.
+    /// Writes the numbers of past and future frames of the object. Unknown objects have zeros, because they are not selected.
     fn write_mask(&self, record: &mut Record) {
         let selected = self.label != UNKNOWN;
         for count in [self.age, self.life - 1 - self.age] {
@@ -443,7 +446,7 @@ impl Track {
     }
 }
 
-/// The traffic lights of a scene: three faces a light, each face recorded twice a frame.
+/// The traffic lights of a scene: three faces per light, each recorded twice in a frame.
 struct Lights {
     faces: Vec<(String, String)>,
     rows: usize,
@@ -452,7 +455,7 @@ struct Lights {
 
 impl Lights {
     fn new(settings: &GeneratorSettings, random: &mut Random) -> Self {
-        // Two scenes in three see lights, and so half as many again.
+        // Two of three scenes have lights, so these scenes have one and a half times the average.
         let seen = settings.tl_faces_per_frame > 0 && random.unit() < 2.0 / 3.0;
         let rows = if seen { settings.tl_faces_per_frame as usize * 3 / 2 } else { 0 };
         let mut name = || -> String {
@@ -484,7 +487,7 @@ impl Lights {
     }
 }
 
-/// JSON as zarr-python writes it: sorted keys, 4 blanks.
+/// Formats JSON as zarr-python does: sorted keys, indented by 4 blanks.
 fn pretty(json: &Value) -> Result<String> {
     let mut text = Vec::new();
     let mut serializer =
@@ -493,7 +496,7 @@ fn pretty(json: &Value) -> Result<String> {
     String::from_utf8(text).map_err(|error| Error::internal(format!("metadata: {error}")).with_source(error))
 }
 
-/// The base64 text of `len` zero bytes.
+/// Returns the base64 text of `len` zero bytes.
 fn base64_of_zeros(len: usize) -> String {
     let digits = (len * 4).div_ceil(3);
     format!("{}{}", "A".repeat(digits), "=".repeat(digits.next_multiple_of(4) - digits))

@@ -1,6 +1,6 @@
-//! The intervals by which L5 records point into the next array: `[start, end)`, one after the other without gap or overlap,
-//! from the first record to the last. L5Kit assumes that everywhere; here it is checked, so that the table can leave the
-//! intervals out and give them back.
+//! The intervals by which L5 records refer to records of another array: `[start, end)`, consecutive without gap or overlap, from
+//! the first record to the last. L5Kit assumes this everywhere. This file checks it, so that the table can omit the intervals and
+//! restore them.
 
 use std::ops::Range;
 
@@ -15,21 +15,21 @@ pub(super) struct Intervals {
 }
 
 impl Intervals {
-    /// The intervals `field` into the `len` records of the array `into`.
+    /// Creates a check of the intervals `field` into the `len` records of the array `into`.
     pub(super) fn new(field: &'static str, into: &'static str, len: u64) -> Self {
         Self { field, into, next: 0, len }
     }
 
-    /// Takes up the check in the middle, where the interval before ended at `next`.
+    /// Starts the check in the middle, where the previous interval ended at `next`.
     pub(super) fn resume(mut self, next: u64) -> Self {
         self.next = next;
         self
     }
 
-    /// The interval of the next record, from the 16 bytes of its field; `place` names the record.
+    /// Returns the interval of the next record, from the 16 bytes of its field. `place` names the record.
     ///
     /// # Errors
-    /// `Corrupt` for an interval outside the array, or that does not begin where the one before ended.
+    /// - `Corrupt`: the interval is outside of the array, or does not start where the previous one ended.
     pub(super) fn take(&mut self, field: &[u8], place: impl FnOnce() -> String) -> Result<Range<u64>> {
         let (start, end) = (i64_at(field, 0), i64_at(field, 8));
         let corrupt = |expected: String| {
@@ -49,10 +49,10 @@ impl Intervals {
         Ok(from..to)
     }
 
-    /// Ends the check: the last interval must have reached the end of the array.
+    /// Ends the check: the last interval must end at the end of the array.
     ///
     /// # Errors
-    /// `Corrupt` where records are left that belong to no interval.
+    /// - `Corrupt`: some records belong to no interval.
     pub(super) fn finish(self, place: impl FnOnce() -> String) -> Result<()> {
         if self.next == self.len {
             return Ok(());
@@ -68,7 +68,7 @@ impl Intervals {
     }
 }
 
-/// The little-endian i64 at `at`.
+/// Reads a little-endian i64 at `at`.
 pub(super) fn i64_at(bytes: &[u8], at: usize) -> i64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);

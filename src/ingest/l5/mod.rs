@@ -1,10 +1,12 @@
-//! L5 data sets (zarr v2 groups of structured arrays: scenes, frames, agents, traffic light faces): one row a frame, a sequence
-//! a scene. Read as Arrow batches, written back record for record, and generated in any size.
+//! L5 data sets (zarr v2 groups of structured arrays: scenes, frames, agents, traffic light faces). A table has one row per frame
+//! and one sequence per scene. This folder reads data sets as Arrow batches, writes them back record by record, and generates
+//! them in any size.
 //!
-//! Bottom up: [`blosc`] decodes chunks, [`dtype`] says what records are, [`source`] finds bytes, [`mod@array`] streams records,
-//! `columns` maps fields to columns; then [`Dataset`], its [`rows`], the way back ([`export()`]) and the generator.
+//! From the bottom up: [`blosc`] decodes chunks, [`dtype`] parses record types, [`source`] reads objects, [`mod@array`] streams
+//! records, `columns` maps fields to columns. On top of these are [`Dataset`] with its [`rows`], the export ([`export()`]) and
+//! the generator.
 
-// Records are little-endian and are taken over as they lie.
+// Records are little-endian and are copied as they lie.
 const _: () = assert!(cfg!(target_endian = "little"), "the L5 ingest needs a little-endian machine");
 
 pub mod array;

@@ -1,6 +1,6 @@
-//! The rows of a data set, as Arrow batches: one row a frame. Partitions are whole scenes and depend on the data only, so that
-//! any number of threads write the same table; each thread streams its own rows with its own cursors, holding one decoded chunk
-//! an array and one batch.
+//! The rows of a data set as Arrow batches, one row per frame. Partitions consist of whole scenes and depend on the data only, so
+//! that any number of threads write the same table. Each thread streams its rows with its own cursors. Its memory holds one
+//! decoded chunk per array and one batch.
 
 use std::{ops::Range, sync::Arc};
 
@@ -24,14 +24,14 @@ use crate::{
     schema::{ColumnType, Primitive},
 };
 
-/// A batch has at most this many frames ..
+/// Maximum frames of a batch.
 const MAX_FRAMES: u64 = 256;
-/// .. and, unless one frame has more, at most this many record bytes.
+/// Maximum record bytes of a batch, unless a single frame has more.
 const MAX_BYTES: u64 = 16 << 20;
 
 impl Dataset {
-    /// The table's rows cut into parts to be read and written on their own: whole scenes, until a part has `target_rows` frames
-    /// or more. The parts follow each other and cover every frame.
+    /// Divides the rows into partitions that can be read and written independently. A partition is a run of scenes with at least
+    /// `target_rows` frames, except for the last one. Partitions are consecutive and cover every frame.
     pub fn partitions(&self, target_rows: u64) -> Vec<Range<u64>> {
         let mut parts = Vec::new();
         let mut start = 0;
@@ -48,12 +48,13 @@ impl Dataset {
         parts
     }
 
-    /// Streams the frames in `range` in batches of at most 256 frames or about 16 MiB. A batch has all columns of the schema
-    /// in its order, index columns first, as [`ColumnType::arrow`](crate::ColumnType::arrow) types them.
+    /// Streams the frames in `range` in batches of at most 256 frames or about 16 MiB. A batch has all columns of the schema in
+    /// schema order, index columns first, with the types of [`ColumnType::arrow`](crate::ColumnType::arrow).
     ///
     /// # Errors
-    /// `Invalid` for a range outside the data set. Each batch: `Corrupt` for chunks that do not decode and text that is none,
-    /// naming array and record.
+    /// - `Invalid`: the range is outside of the data set.
+    ///
+    /// Each batch may return `Corrupt`: a chunk cannot be decoded, or text is invalid. The message names array and record.
     pub fn rows(&self, range: Range<u64>) -> Result<Rows> {
         let len = self.frames_len();
         if range.start > range.end || range.end > len {
@@ -73,12 +74,12 @@ impl Dataset {
     }
 }
 
-/// Streams frames as batches; see [`Dataset::rows`]. Ends after its first error.
+/// Streams frames as batches. See [`Dataset::rows`]. Ends after the first error.
 pub struct Rows {
     dataset: Dataset,
     schema: SchemaRef,
     range: Range<u64>,
-    /// The checks of both intervals, once the first frame has said where they begin.
+    /// The checks of both intervals. The first frame sets their start.
     intervals: Option<(Intervals, Intervals)>,
     frames: Cursor,
     agents: Cursor,
@@ -101,7 +102,7 @@ impl Iterator for Rows {
     }
 }
 
-/// The frames of one batch: their records and where they point.
+/// The frames of one batch: their records and the records that they refer to.
 struct Frames {
     first: u64,
     records: Vec<u8>,
@@ -110,7 +111,7 @@ struct Frames {
 }
 
 impl Rows {
-    /// The Arrow schema of every batch.
+    /// Returns the Arrow schema of every batch.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -136,7 +137,7 @@ impl Rows {
         RecordBatch::try_new(self.schema.clone(), arrays).map_err(internal)
     }
 
-    /// Reads as many frames as a batch may have and goes on behind them.
+    /// Reads the frames of the next batch and advances.
     fn take_frames(&mut self) -> Result<Frames> {
         let first = self.range.start;
         let asked = first..self.range.end.min(first + MAX_FRAMES);
@@ -176,7 +177,7 @@ impl Rows {
         Ok(Frames { first, records, agents, tl_faces })
     }
 
-    /// The index columns, in the order of [`INDEX`](super::columns::INDEX).
+    /// Returns the index columns, in the order of [`INDEX`](super::columns::INDEX).
     fn index(&self, frames: &Frames) -> Result<Vec<ArrayRef>> {
         let array = &self.dataset.frames;
         let scenes = &self.dataset.scenes;
@@ -218,7 +219,7 @@ impl Rows {
     }
 }
 
-/// The columns of the records that consecutive `rows` of a batch point to.
+/// Returns the columns of the records that consecutive `rows` of a batch refer to.
 fn columns(cursor: &mut Cursor, columns: &[FieldColumn], rows: &[Range<u64>]) -> Result<Vec<ArrayRef>> {
     let start = rows.first().map_or(0, |row| row.start);
     let end = rows.last().map_or(start, |row| row.end);
@@ -270,7 +271,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// The array of a column whose row `i` has the records `bounds[i]..bounds[i + 1]`.
+    /// Returns the array of a column. Row `i` has the records `bounds[i]..bounds[i + 1]`.
     fn finish(self, bounds: &[u64]) -> Result<ArrayRef> {
         let ends = |each: u64| OffsetBuffer::new(bounds.iter().map(|bound| (bound * each) as i64).collect::<ScalarBuffer<i64>>());
         let (element, shape) = match &self.column.ty {
@@ -304,7 +305,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// An array of `len` elements from their bytes.
+/// Returns an array of `len` elements from their bytes.
 fn numbers(element: Primitive, bytes: Buffer, len: usize) -> Result<ArrayRef> {
     if element == Primitive::Bool {
         if let Some(other) = bytes.iter().find(|byte| **byte > 1) {
@@ -316,14 +317,14 @@ fn numbers(element: Primitive, bytes: Buffer, len: usize) -> Result<ArrayRef> {
     Ok(make_array(data))
 }
 
-/// Copies one field of each record behind one another.
+/// Copies one field of each record into a contiguous buffer.
 fn gather(records: &[u8], record_len: usize, field: &Field, out: &mut [u8]) {
     fn sized<const N: usize>(records: &[u8], record_len: usize, offset: usize, out: &mut [u8]) {
         for (record, out) in records.chunks_exact(record_len).zip(out.as_chunks_mut::<N>().0) {
             out.copy_from_slice(&record[offset..offset + N]);
         }
     }
-    // A copy of known length is a few moves, not a call: these are the lengths of L5's fields.
+    // A copy of constant length compiles to a few moves instead of a call. These are the lengths of L5's fields.
     match field.len {
         1 => sized::<1>(records, record_len, field.offset, out),
         4 => sized::<4>(records, record_len, field.offset, out),

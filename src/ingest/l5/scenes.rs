@@ -1,5 +1,5 @@
-//! The scene records, held in memory: they cut the frames into sequences and are the small part of every data set (one record
-//! for about 250 frames). In the table's properties they are columns of differences, about 20 bytes of JSON a scene.
+//! The scene records, which divide the frames into sequences. They fit in memory: there is one record for about 250 frames. The
+//! table properties hold them as delta-encoded columns, about 20 bytes of JSON per scene.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -13,23 +13,23 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// At most this many scenes; the largest published split has 134,622.
+/// Maximum number of scenes. The largest published split has 134,622.
 const MAX_SCENES: u64 = 1 << 24;
 
 /// One scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scene {
-    /// Its records of `frames`; may be empty.
+    /// Its records of `frames`, possibly none.
     pub frames: Range<u64>,
-    /// The recording vehicle.
+    /// Recording vehicle.
     pub host: Arc<str>,
-    /// As recorded, ns.
+    /// Recorded start time, in ns.
     pub start_time: i64,
-    /// As recorded, ns.
+    /// Recorded end time, in ns.
     pub end_time: i64,
 }
 
-/// Reads and checks all scenes of `array`, which point into `frames` records.
+/// Reads and checks all scenes of `array`, which refer to `frames` records.
 pub(super) fn read(array: &Arc<Array>, frames: u64) -> Result<Vec<Scene>> {
     let dtype = &array.meta().dtype;
     let len = array.meta().len;
@@ -63,8 +63,8 @@ pub(super) fn read(array: &Arc<Array>, frames: u64) -> Result<Vec<Scene>> {
     Ok(scenes)
 }
 
-/// The scenes as columns: frame counts, hosts as runs `[host, scenes]` over a list, start times as differences to the scene
-/// before, durations. Differences wrap, so every i64 comes back.
+/// Encodes the scenes as columns: frame counts, hosts as runs `[host, scenes]` over a list, start times as differences from the
+/// previous scene, and durations. Differences wrap around, so every i64 can be restored.
 pub(super) fn to_json(scenes: &[Scene]) -> Value {
     let mut hosts: Vec<&str> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
@@ -88,7 +88,7 @@ pub(super) fn to_json(scenes: &[Scene]) -> Value {
     })
 }
 
-/// The inverse of [`to_json`].
+/// Decodes the result of [`to_json`].
 pub(super) fn from_json(json: &Value) -> Result<Vec<Scene>> {
     let malformed = |what: &str| Error::invalid(format!("property l5.scenes.{what}: not as the ingest wrote it"));
     let list = |key: &str| json.get(key).and_then(Value::as_array).ok_or_else(|| malformed(key));

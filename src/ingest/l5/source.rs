@@ -1,5 +1,5 @@
-//! Where a zarr group's objects lie: a directory, or a zip file (`.zarr.zip`) whose entries may lie under one top folder. Both
-//! give bytes by key (`agents/0`) up to a bound the caller names, and the names of the arrays.
+//! The objects of a zarr group: in a directory, or in a zip file (`.zarr.zip`) whose entries may lie below one top folder. Both
+//! return bytes by key (`agents/0`) up to a limit, and the names of the arrays.
 
 use std::{
     borrow::Cow,
@@ -12,12 +12,12 @@ use std::{
 
 use crate::error::{Error, Result, counted};
 
-/// `.zgroup`, `.zattrs` and `.zarray` are at most this long, in bytes.
+/// Maximum bytes of `.zgroup`, `.zattrs` and `.zarray`.
 pub(super) const MAX_METADATA: u64 = 16 << 20;
-/// Groups nest at most this deep.
+/// Maximum nesting of groups.
 const MAX_DEPTH: usize = 8;
 
-/// An open zarr v2 group; clones share it, and any thread may read.
+/// An open zarr v2 group. Clones share it, and any thread may read.
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
@@ -31,10 +31,12 @@ enum Kind {
 }
 
 impl Source {
-    /// Opens the group at `path`: a directory, or a file that is a zip.
+    /// Opens the group at `path`: a directory or a zip file.
     ///
     /// # Errors
-    /// `NotFound` where there is nothing; `Invalid` for what is not a zarr group; `Unsupported` for zarr v3.
+    /// - `NotFound`: nothing exists at `path`.
+    /// - `Invalid`: it is not a zarr group.
+    /// - `Unsupported`: it is a zarr v3 group.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let metadata = std::fs::metadata(&path).map_err(|error| Error::from(error).at(path.display()))?;
@@ -55,19 +57,21 @@ impl Source {
         Ok(source)
     }
 
-    /// The bytes at `key`; `None` where there are none.
+    /// Returns the bytes at `key`, or `None` if the key does not exist.
     ///
     /// # Errors
-    /// `Corrupt` where there are more than `limit` bytes, or the zip entry does not decode; otherwise as the file system says.
+    /// - `Corrupt`: there are more than `limit` bytes, or a zip entry cannot be decoded.
+    /// - Errors of the file system.
     pub fn read(&self, key: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
         Ok(self.read_into(key, limit, &mut bytes)?.then_some(bytes))
     }
 
-    /// As [`read`](Self::read), into a buffer that is reused; says whether there is anything at `key`.
+    /// Reads the bytes at `key` into a buffer that the caller reuses. Returns whether the key exists.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// - `Corrupt`: there are more than `limit` bytes, or a zip entry cannot be decoded.
+    /// - Errors of the file system.
     pub fn read_into(&self, key: &str, limit: u64, bytes: &mut Vec<u8>) -> Result<bool> {
         bytes.clear();
         let place = || format!("{self}: {key}");
@@ -76,7 +80,7 @@ impl Source {
             if stated > limit {
                 return Err(too_long());
             }
-            // What a zip states is not believed either: it may only save a few reallocations.
+            // The size in a zip entry may be wrong, so it only limits the first allocation.
             bytes.reserve(stated.min(1 << 20) as usize);
             reader.take(limit + 1).read_to_end(bytes).map_err(|error| Error::from(error).at(place()))?;
             if bytes.len() as u64 > limit { Err(too_long()) } else { Ok(true) }
@@ -105,10 +109,10 @@ impl Source {
         }
     }
 
-    /// The names of all arrays, sorted: `agents`, `agents_mask/0.5`.
+    /// Returns the names of all arrays, sorted: `agents`, `agents_mask/0.5`.
     ///
     /// # Errors
-    /// As the file system says.
+    /// - Errors of the file system.
     pub fn arrays(&self) -> Result<Vec<String>> {
         let mut names = BTreeSet::new();
         match &self.kind {
@@ -126,7 +130,7 @@ impl Source {
         Ok(names.into_iter().collect())
     }
 
-    /// Looks for arrays below `group`; does not look into arrays, which may hold very many chunks.
+    /// Finds the arrays below `group`. Does not list the folders of arrays, which may hold very many chunks.
     fn walk(&self, group: &str, depth: usize, names: &mut BTreeSet<String>) -> Result<()> {
         let folder = self.path.join(group);
         let entries = std::fs::read_dir(&folder).map_err(|error| Error::from(error).at(folder.display()))?;
@@ -163,7 +167,7 @@ fn open_zip(path: &Path) -> Result<Kind> {
     Ok(Kind::Zip { archive: Arc::new(Mutex::new(archive)), prefix })
 }
 
-/// The shortest folder that holds a `.zgroup`, with its slash; empty where it lies at the top.
+/// Returns the shortest folder that contains a `.zgroup`, with a final slash. Empty if it is the top folder.
 fn top_folder<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> String {
     names
         .filter_map(|name| {

@@ -1,5 +1,5 @@
-//! A folder that appears at once: it is filled under another name beside its target and renamed when complete, so nobody sees
-//! half of it. Dropped before that, it is removed.
+//! A folder that appears atomically. It is written under a temporary name beside its target, and renamed when it is complete, so
+//! that nobody sees an incomplete folder. A folder that is dropped before that is removed.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::error::{Error, Result};
 
-/// A folder in the making.
+/// A folder that is being written.
 pub(super) struct Staging {
     folder: PathBuf,
     target: PathBuf,
@@ -16,10 +16,12 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// Begins the folder that will be `target`.
+    /// Creates the temporary folder for `target`.
     ///
     /// # Errors
-    /// `Exists` where there is anything at `target`, `NotFound` where its parent is not there.
+    /// - `Exists`: something exists at `target`.
+    /// - `NotFound`: the parent folder does not exist.
+    /// - `Invalid`: `target` has no file name.
     pub(super) fn new(target: &Path) -> Result<Self> {
         let name = target
             .file_name()
@@ -31,22 +33,22 @@ impl Staging {
         Ok(Self { folder, target: target.to_path_buf(), published: false })
     }
 
-    /// Where to write.
+    /// Returns the temporary folder.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Writes a whole file; `key` may name folders.
+    /// Writes a whole file. `key` may contain folders.
     pub(super) fn write(&self, key: &str, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join(key);
         let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, bytes));
         written.map_err(|error| Error::from(error).at(path.display()))
     }
 
-    /// Gives the folder its name.
+    /// Renames the folder to its target.
     ///
     /// # Errors
-    /// `Exists` where something has appeared at the target.
+    /// - `Exists`: something appeared at the target meanwhile.
     pub(super) fn publish(mut self) -> Result<()> {
         refuse_existing(&self.target)?;
         fs::rename(&self.folder, &self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
@@ -58,7 +60,7 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.published {
-            // Nothing more can be done about a folder that cannot be removed, and its name says what it is.
+            // A folder that cannot be removed stays. Its name shows that it is temporary.
             let _ = fs::remove_dir_all(&self.folder);
         }
     }

@@ -1,4 +1,4 @@
-//! From an L5 data set to a table, a partition for some scenes, and back.
+//! Imports an L5 data set as a table, with whole scenes in each partition, and exports it again.
 
 use std::{path::Path, sync::Arc};
 
@@ -15,21 +15,21 @@ use crate::{
     write::WriteOptions,
 };
 
-/// The table property that holds what an export needs.
+/// Table property with everything that an export needs besides the rows.
 const PROPERTY: &str = "l5";
 
-/// How a data set is taken in.
+/// How to import a data set.
 #[derive(Clone, Debug)]
 pub struct IngestSettings {
-    /// How rows are stored.
+    /// How to store rows.
     pub write: WriteOptions,
-    /// Partitions written at once; 0 = as many as `TETRYS_THREADS` says, or the machine has threads.
+    /// Number of partitions written at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
     pub workers: usize,
-    /// Frames a partition, at least; partitions end with scenes.
+    /// Minimum frames of a partition. A partition ends where a scene ends.
     pub partition_rows: u64,
-    /// Tables whose chunks may be used: what they have is not stored again.
+    /// Tables whose chunks may be shared: blocks that they have are not stored again.
     pub references: Vec<Table>,
-    /// A new table, or a version of one that is there.
+    /// Whether the rows become a new table or a version of an existing one.
     pub target: Target,
 }
 
@@ -39,11 +39,15 @@ impl Default for IngestSettings {
     }
 }
 
-/// Takes a data set in as a table in `store`, one row a frame; `progress` is told the frames done.
+/// Imports a data set as a table in `store`, with one row per frame. `progress` receives the number of frames written so far.
 ///
 /// # Errors
-/// `Exists` where there is a table already; errors of the data set, naming array and record; errors of the store. No half
-/// table is visible.
+/// After an error there is no new table or version.
+/// - `Exists`: there is a table already.
+/// - `NotFound`: a version of an existing table is wanted, but there is no table.
+/// - `Invalid`: the rows to append have other columns than the table.
+/// - `Corrupt`: the data set is damaged. The message names array and record.
+/// - Errors of the store.
 pub async fn ingest(
     dataset: &Dataset,
     store: Store,
@@ -60,10 +64,14 @@ pub async fn ingest(
 /// Rows read and written at a time.
 const EXPORT_ROWS: usize = 256;
 
-/// Writes a table that was made from an L5 data set back as an L5 zarr, record for record; `progress` is told the frames done.
+/// Exports a table that was made from an L5 data set as an L5 zarr group, record by record. `progress` receives the number of
+/// frames written so far.
 ///
 /// # Errors
-/// `Invalid` for a table made from something else, `Exists` for a target that is there, `Corrupt`, errors of the store.
+/// - `Invalid`: the table was not made from an L5 data set.
+/// - `Exists`: something exists at `target`.
+/// - `Corrupt`: stored data is damaged.
+/// - Errors of the store and of the file system.
 pub async fn export_table(table: &Table, target: impl AsRef<Path>, progress: impl Fn(u64)) -> Result<()> {
     let properties = table.manifest().properties.get(PROPERTY);
     let properties = properties.ok_or_else(|| Error::invalid(format!("{}: not made from an L5 data set", table.url())))?;
@@ -76,7 +84,7 @@ pub async fn export_table(table: &Table, target: impl AsRef<Path>, progress: imp
         let index = index?;
         let mut start = 0;
         while start < index.num_rows() {
-            // Scans and index batches are both cut at multiples of a power of two, a scan at the smaller one.
+            // Scans and index batches both end at multiples of a power of two. The power for scans is the smaller one.
             let len = EXPORT_ROWS.min(index.num_rows() - start);
             let payload = rows.next().await.ok_or_else(|| Error::internal("the scan ended before the index"))??;
             if payload.len() != len {

@@ -1,4 +1,4 @@
-//! Tensors whose parts are null: an element can be null, or all of the tensor; anything between is refused.
+//! Tensors with null parts: one element may be null, or the whole tensor. Anything between is refused.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn of_parts(items: ArrayRef, size: usize, nulls: Option<NullBuffer>) -> ArrayRef
     Arc::new(FixedSizeListArray::new(field, size as i32, items, nulls))
 }
 
-/// The innermost values of fixed lists in fixed lists.
+/// Returns the innermost values of nested fixed-size lists.
 fn leaf(array: &ArrayRef) -> Float32Array {
     let mut array = Arc::clone(array);
     while let Some(parts) = array.as_fixed_size_list_opt() {
@@ -42,7 +42,7 @@ fn fixed_tensors_come_back_with_their_nulls_or_are_refused() {
         let sliced = array.slice(from, rows - from);
         let null_part =
             (from * 2..rows * 2).any(|part| !is_null(part / 2) && parts.as_ref().is_some_and(|parts| parts.is_null(part)));
-        // One tensor a row, and all of them in one tensor of a variable extent.
+        // One tensor per row, and all rows together as one tensor with a variable first extent.
         let whole = LargeListArray::new(
             Arc::new(Field::new("item", sliced.data_type().clone(), true)),
             OffsetBuffer::from_lengths([rows - from]),
@@ -93,6 +93,6 @@ fn a_tensor_without_its_shape_or_its_data_is_refused() {
     let second = || Some(NullBuffer::from(vec![true, false]));
     let error = canonical_array(&ty, &tensor(shape(second()), None)).unwrap_err();
     assert!(error.to_string().contains("row 1 of the batch: a null shape in a tensor that is not null"), "{error}");
-    // Under a null tensor anything may lie.
+    // A null tensor may have a null shape.
     assert_eq!(canonical_array(&ty, &tensor(shape(second()), second())).unwrap().null_count(), 1);
 }

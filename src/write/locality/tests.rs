@@ -1,5 +1,5 @@
-//! The bound against a plain pricing of every window, against the best of all choices on tiny cases, and over histories of many
-//! versions, whose stored rows are pinned.
+//! Compares the bound with a plain pricing of every window, with the best of all choices on tiny cases, and over histories of
+//! many versions whose stored rows are asserted.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn a_changed_row_among_known_ones_costs_a_range_and_the_block_it_replaces() {
 #[test]
 fn deleted_rows_are_a_gap_that_is_jumped_or_read() {
     assert_eq!(again("a0 a1 a50 a51", 4), (vec![], Worst { extra_ranges: 1, percent: 100 }));
-    // Two of them: one has to be read, and reads too much.
+    // With two gaps, one has to be read over, which reads too many bytes.
     let (again, worst) = again("a0 a1 a50 a51 a90 a91", 6);
     assert!(!again.is_empty() && worst.extra_ranges <= 1 && worst.percent <= 150, "{again:?} {worst:?}");
 }
@@ -66,17 +66,17 @@ fn what_is_fixed_stays() {
 fn a_row_of_an_earlier_version_moves_and_its_neighbours_stay() {
     assert_eq!(again("a0 a1 a2 b0 a3 . a4 a5 a6 a7", 8).0, [3]);
     assert_eq!(again("a0 a1 b0 a2 b1 a3 a4 . a5 a6 a7", 8).0, [2, 4]);
-    // None of another sequence, and none that no window reaches together with the new row.
+    // Rows of another sequence stay, and so do rows that no window reaches together with the new row.
     assert_eq!(again("a0 a1 b0 a2 a3| . a4 a5 a6 a7", 4).0, Vec::<usize>::new());
     assert_eq!(again("a0 b0 a1 a2 a3 a4 a5 a6 . a7", 4).0, Vec::<usize>::new());
 }
 
 #[test]
 fn a_region_that_moves_again_and_again_is_stored_whole() {
-    // One row of nine moves alone; where five of eleven would move, all do.
+    // One row of nine moves alone. If five of eleven rows would move, all of them move.
     assert_eq!(again("a0 b0 a1 a2 a3 a4 . a5 a6 a7", 16).0, [1]);
     assert_eq!(again("b0 a0 b1 a1 b2 a2 . a3 b3 a4 a5 b4", 16).0, [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11]);
-    // Mending alone moves what it must.
+    // Mending alone moves the necessary rows only.
     let mut held = spots("b0 a0 b1 a1 b2 a2 . a3 b3 a4 a5 b4");
     assert_eq!(mend(&mut held, 0, Locality::default()).0, [0, 2, 4, 8, 11]);
 }
@@ -91,7 +91,7 @@ fn regions_end_where_sequences_do_and_where_no_new_block_is_near() {
     assert_eq!(regions(&spots("a0 a1 a2 a3 a4 a5 a6 a7 . a8"), bound), vec![last]);
 }
 
-/// What a window costs, said plainly: the blocks of each chunk in their order, as few gaps between them read as the bound asks.
+/// Plain pricing of a window: the blocks of each chunk in order, reading over as few gaps as the bound demands.
 fn price(window: &[Spot], bound: Locality) -> Worst {
     let mut chunks: BTreeMap<(bool, u64), Vec<(u64, u64)>> = BTreeMap::new();
     let mut stretches: Vec<u64> = window.iter().map(|spot| spot.stretch).collect();
@@ -118,13 +118,13 @@ fn price(window: &[Spot], bound: Locality) -> Worst {
     if is_shared { Worst { extra_ranges, percent: (100 * bytes).div_ceil(own) } } else { Worst::default() }
 }
 
-/// The worst of all windows, and every window that breaks the bound.
+/// Returns the cost of the most expensive windows, and every window that breaks the bound.
 fn judged(spots: &[Spot], bound: Locality) -> (Worst, Vec<Range<usize>>) {
     let (mut worst, mut broken) = (Worst::default(), Vec::new());
     for first in 0..spots.len() {
         let mut rows = 0;
         for last in first..spots.len() {
-            // Of its first and last block a window takes one row each.
+            // A window takes one row each of its first and last block.
             let inner = if last > first + 1 { u64::from(spots[last - 1].rows) } else { 0 };
             rows = if last == first {
                 1
@@ -146,12 +146,12 @@ fn judged(spots: &[Spot], bound: Locality) -> (Worst, Vec<Range<usize>>) {
     (worst, broken)
 }
 
-/// The rule that one would think of first: every block of a window that breaks the bound is stored again.
+/// The naive rule: every block of a window that breaks the bound is stored again.
 fn naive(spots: &mut [Spot], bound: Locality) -> Vec<usize> {
     mend_by(spots, 0, bound, |_, _, _| None).0
 }
 
-/// Random blocks, which lie in up to four chunks, in the order of the table.
+/// Returns random blocks in up to four chunks, in table order.
 fn scattered(rng: &mut fastrand::Rng, blocks: usize) -> Vec<Spot> {
     let mut ends = [0; 4];
     let mut chunk = 0;
@@ -215,7 +215,7 @@ fn mending_is_near_the_best_of_all_choices_on_tiny_cases() {
     assert!(best > 0 && taken * 100 <= best * 115, "{taken} bytes, {best} would do");
 }
 
-/// Rows that come and go in many versions: where each of them lies, sequence by sequence.
+/// Rows that are inserted and deleted over many versions, and the place of each row, sequence by sequence.
 struct History {
     rng: fastrand::Rng,
     sequences: Vec<Vec<Option<(u64, u64)>>>,
@@ -227,7 +227,7 @@ impl History {
         Self { rng: fastrand::Rng::with_seed(seed), sequences: vec![vec![None; each]; sequences], rows: sequences * each }
     }
 
-    /// Percent of the rows deleted and inserted, anywhere.
+    /// Deletes and inserts a percentage of the rows at random positions.
     fn change(&mut self, deleted: usize, inserted: usize) {
         let rows = self.sequences.iter().map(Vec::len).sum::<usize>();
         for _ in 0..rows * deleted / 100 {
@@ -243,7 +243,7 @@ impl History {
         }
     }
 
-    /// Stores the version; gives the rows that it stores.
+    /// Stores the version. Returns the number of rows stored.
     fn store(&mut self, version: u64, bound: Locality, rule: impl Fn(&mut [Spot])) -> u64 {
         let spot = |(row, shared): (usize, &Option<(u64, u64)>)| Spot {
             rows: 1,
@@ -266,7 +266,7 @@ impl History {
     }
 }
 
-/// Rows stored by so many versions, for each row that there ever was.
+/// Returns the rows stored by `versions` versions, divided by all rows that ever existed.
 fn stored(seed: u64, shape: (usize, usize), changes: (usize, usize), versions: u64, bound: Locality, renews: bool) -> f64 {
     let mut history = History::new(seed, shape.0, shape.1);
     let mut stored = 0;
@@ -293,7 +293,7 @@ fn twenty_versions_store_little_again() {
     // A narrower window costs less.
     let narrow = Locality { window: 8, ..bound };
     assert!(mean((1, 2), narrow, true) < figures[0] - 0.2);
-    // Renewing pays, more so the longer it goes on.
+    // Renewing pays off, and more so over more versions.
     assert!(figures[0] < mean((1, 2), bound, false) - 0.2);
     let long = |renews| stored(1, (10, 50), (1, 2), 60, bound, renews);
     assert!(long(true) * 1.5 < long(false), "{} {}", long(true), long(false));

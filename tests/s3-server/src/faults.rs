@@ -1,64 +1,65 @@
-//! What can go wrong between a client and the server, request by request.
+//! Faults between a client and the server, request by request.
 
 use std::time::Duration;
 
-/// A request as a hook sees it.
+/// A request as the hook sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its number since the server started, from 0.
+    /// Number since the server started, from 0.
     pub number: u64,
-    /// `GET`, `PUT`, ...
+    /// HTTP method: `GET`, `PUT`, ...
     pub method: String,
-    /// The bucket.
+    /// Bucket.
     pub bucket: String,
-    /// The name of the object, decoded; empty for requests to the bucket.
+    /// Decoded name of the object. Empty for requests to the bucket.
     pub key: String,
-    /// What follows `?`.
+    /// Query string, after `?`.
     pub query: String,
-    /// First and last byte asked for, where there is a range.
+    /// First and last requested byte, if there is a range.
     pub range: Option<(u64, u64)>,
-    /// True where the request has a condition (`If-None-Match`, `If-Match`).
+    /// Whether the request has a condition (`If-None-Match`, `If-Match`).
     pub conditional: bool,
-    /// The body's length.
+    /// Length of the body.
     pub bytes: u64,
 }
 
 impl Request {
-    /// True for a listing.
+    /// Whether the request is a listing.
     pub fn is_list(&self) -> bool {
         self.method == "GET" && self.query.contains("list-type=2")
     }
 }
 
-/// What becomes of a request.
+/// How a request fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not done; the answer is this status, with an S3 error of this code.
+    /// The request is not done. The answer has this status and an S3 error with this code.
     Refuse(u16, &'static str),
-    /// It is done, and the answer is this status, with an S3 error of this code.
+    /// The request is done. The answer has this status and an S3 error with this code.
     DoneBut(u16, &'static str),
-    /// It is not done; the connection ends without an answer.
+    /// The request is not done. The connection closes without an answer.
     Drop,
-    /// It is done; the connection ends without an answer.
+    /// The request is done. The connection closes without an answer.
     Lose,
-    /// The body ends, with the connection, after so many bytes; its length was announced whole.
+    /// The body and the connection end after this many bytes, although the full length was announced.
     Cut(usize),
-    /// The body stands still for so long after so many bytes.
+    /// The body pauses after this many bytes, for this long.
     Stall(usize, Duration),
-    /// The answer waits for so long.
+    /// The answer is delayed by this time.
     Wait(Duration),
-    /// The body is so many bytes shorter, and its length says so while the range says what was asked.
+    /// The body is this many bytes shorter. Its length says so, but the range is the requested one.
     Short(usize),
-    /// The body is so many bytes longer, and its length says so while the range says what was asked.
+    /// The body is this many bytes longer. Its length says so, but the range is the requested one.
     Long(usize),
-    /// The body and its range are so many bytes further on than asked.
+    /// The body and its range start this many bytes later than requested.
     Shifted(u64),
-    /// Status 200 and the whole object where a range was asked for.
+    /// A range request gets status 200 and the whole object.
     Whole,
-    /// One bit of the body is flipped: the lowest one of this byte; counting on past the last byte, the next higher one of each.
+    /// One bit of the body is flipped: the lowest bit of this byte. Numbers beyond the last byte wrap around and flip the next
+    /// higher bit.
     Flip(usize),
-    /// This byte of the body, counted from its start again past the end, is another one.
+    /// This byte of the body has this value. Numbers beyond the last byte wrap around.
     Replace(usize, u8),
-    /// No such object, whatever there is.
+    /// The answer is that the object does not exist.
     Hide,
 }

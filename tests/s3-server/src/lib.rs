@@ -1,6 +1,6 @@
-//! An S3 server in memory, for the tests: it checks signatures, honours conditions, takes uploads in parts, answers ranges and
-//! lists in order; a hook of the test decides which request fails, and how. It listens on the loopback alone, on threads of
-//! its own, and stops when it is dropped.
+//! An in-memory S3 server for tests. It checks signatures, honours conditions, accepts multipart uploads, answers byte ranges and
+//! lists in order. A hook of the test decides which requests fail, and how. The server listens on the loopback interface only,
+//! runs on threads of its own, and stops when it is dropped.
 //!
 //! ```
 //! let server = tetrys_s3_server::Server::start();

@@ -1,5 +1,5 @@
-//! What the server holds: objects by bucket and name, and uploads that are not finished. One lock around all of it, so that
-//! each request is one step.
+//! The content of the server: objects by bucket and name, and unfinished uploads. One lock protects all of it, so that each
+//! request is atomic.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::SystemTime;
@@ -42,7 +42,7 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
-    /// The object of the parts with these numbers, its tag made as S3 makes it.
+    /// Returns the object made of the parts with these numbers, with an ETag computed as S3 does.
     pub(crate) fn join(&self, numbers: &[i32]) -> Option<Object> {
         let parts = numbers.iter().map(|number| self.parts.get(number)).collect::<Option<Vec<_>>>()?;
         let bytes: Vec<u8> = parts.iter().flat_map(|part| part.bytes.iter().copied()).collect();
@@ -60,8 +60,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 pub(crate) struct Objects {
     pub(crate) buckets: BTreeMap<String, BTreeMap<String, Object>>,
     pub(crate) uploads: HashMap<String, Upload>,
-    /// Answers conditional puts as if they had no condition, as some servers do.
+    /// Whether conditional puts are done as if they had no condition, as some servers do.
     pub(crate) ignores_conditions: bool,
-    /// Answers reads that are not signed.
+    /// Whether unsigned reads are answered.
     pub(crate) anybody_reads: bool,
 }

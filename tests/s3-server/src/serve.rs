@@ -1,4 +1,4 @@
-//! HTTP in front of the service: counts and describes requests, asks the hook, keeps bodies as slow as told.
+//! HTTP front end of the service: counts and describes requests, asks the hook, and throttles bodies.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -25,21 +25,22 @@ use crate::service::{Access, Service};
 type Hook = Arc<dyn Fn(&Request) -> Option<Fault> + Send + Sync>;
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
-/// A body flows in pieces of at most so many bytes.
+/// Maximum bytes of a piece of a body.
 const PIECE: usize = 64 << 10;
 
-/// A request, when it came, and when its answer began.
+/// A request, its arrival and the start of its answer.
 #[derive(Clone, Debug)]
 pub struct Served {
     /// The request.
     pub request: Request,
-    /// When it came.
+    /// Time of arrival.
     pub arrived: std::time::Instant,
-    /// When its answer began; `None` while it has not.
+    /// Start of the answer; `None` if it has not started.
     pub answered: Option<std::time::Instant>,
 }
 
-/// The longest chain of requests each of which came after the answer to the one before had begun: how often somebody waited.
+/// Returns the length of the longest chain of dependent requests. A request depends on another one if it arrived after the start
+/// of the other's answer.
 pub fn dependent(served: &[Served]) -> usize {
     let mut depths: Vec<(Option<std::time::Instant>, usize)> = Vec::new();
     for one in served {
@@ -50,16 +51,16 @@ pub fn dependent(served: &[Served]) -> usize {
     depths.into_iter().map(|(_, depth)| depth).max().unwrap_or(0)
 }
 
-/// How far away the server is.
+/// Simulated distance of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// The wait before each answer.
+    /// Delay before each answer.
     pub per_request: Duration,
-    /// Bytes a second of each body; `None` is as fast as it goes.
+    /// Bytes per second of each body; `None` is unlimited.
     pub bytes_per_second: Option<u64>,
 }
 
-/// A running server. Its key is `tester`, its secret and its buckets are its own.
+/// A running server. Its access key is `tester`. Each server has its own secret and its own buckets.
 pub struct Server {
     address: SocketAddr,
     secret: String,
@@ -84,10 +85,10 @@ fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Server {
-    /// Starts a server on a free port of the loopback.
+    /// Starts a server on a free port of the loopback interface.
     ///
     /// # Panics
-    /// Where the machine has no port or thread to give.
+    /// If the machine has no free port or thread.
     pub fn start() -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads");
         let secret = format!("canary-{}", uuid::Uuid::new_v4().simple());
@@ -108,7 +109,7 @@ impl Server {
             open: AtomicU64::new(0),
             most_open: AtomicU64::new(0),
         });
-        // Bound without the runtime, so that a server can also be started inside of one.
+        // Bound without the runtime, so that a server can also be started inside a runtime.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of the loopback");
         listener.set_nonblocking(true).expect("a socket of tokio's kind");
         let address = listener.local_addr().expect("its address");
@@ -116,17 +117,17 @@ impl Server {
         Self { address, secret, shared, runtime: Some(runtime) }
     }
 
-    /// Where it listens: `http://127.0.0.1:PORT`.
+    /// Returns the URL of the server: `http://127.0.0.1:PORT`.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The secret that belongs to the key `tester`.
+    /// Returns the secret of the access key `tester`.
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// What a client needs to reach it, by the names that clients of S3 know.
+    /// Returns the options that a client needs, with the usual names of S3 clients.
     pub fn options(&self) -> Vec<(String, String)> {
         let options = [
             ("aws_endpoint", self.endpoint()),
@@ -137,7 +138,7 @@ impl Server {
         options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Makes a bucket.
+    /// Creates a bucket.
     pub fn create_bucket(&self, bucket: &str) {
         self.shared.service.lock().buckets.entry(bucket.to_owned()).or_default();
     }
@@ -145,73 +146,73 @@ impl Server {
     /// Puts an object without a request.
     ///
     /// # Panics
-    /// Where there is no such bucket.
+    /// If there is no such bucket.
     pub fn put(&self, bucket: &str, key: &str, bytes: impl Into<Bytes>) {
         let object = Object::new(bytes.into(), Attributes::default());
         self.shared.service.lock().buckets.get_mut(bucket).expect("a bucket").insert(key.to_owned(), object);
     }
 
-    /// The bytes of an object, without a request.
+    /// Returns the bytes of an object without a request.
     pub fn get(&self, bucket: &str, key: &str) -> Option<Bytes> {
         self.shared.service.lock().buckets.get(bucket)?.get(key).map(|object| object.bytes.clone())
     }
 
-    /// The names in a bucket, in order.
+    /// Returns the names in a bucket, in order.
     pub fn names(&self, bucket: &str) -> Vec<String> {
         self.shared.service.lock().buckets.get(bucket).map(|objects| objects.keys().cloned().collect()).unwrap_or_default()
     }
 
-    /// How many uploads in parts were begun and neither finished nor given up.
+    /// Returns the number of multipart uploads that are neither completed nor aborted.
     pub fn open_uploads(&self) -> usize {
         self.shared.service.lock().uploads.len()
     }
 
-    /// From now on `hook` says what goes wrong with each request, in the order in which they arrive.
+    /// Sets the hook, which chooses the fault of each request. Requests reach it in the order in which they arrive.
     pub fn on_request(&self, hook: impl Fn(&Request) -> Option<Fault> + Send + Sync + 'static) {
         *held(&self.shared.hook) = Some(Arc::new(hook));
     }
 
-    /// From now on nothing goes wrong.
+    /// Removes the hook and all other misbehaviour.
     pub fn behave(&self) {
         *held(&self.shared.hook) = None;
         self.shared.service.lock().ignores_conditions = false;
         self.tolerate_clocks(Duration::from_secs(900));
     }
 
-    /// From now on conditional puts are done as if they had no condition.
+    /// Ignores the conditions of conditional puts from now on.
     pub fn ignore_conditions(&self) {
         self.shared.service.lock().ignores_conditions = true;
     }
 
-    /// From now on objects are read without a signature, as from a public bucket or any web server.
+    /// Answers unsigned reads from now on, like a public bucket or any web server.
     pub fn let_anybody_read(&self) {
         self.shared.service.lock().anybody_reads = true;
     }
 
-    /// How far the clock of a request may be from the server's.
+    /// Sets the maximum difference between the clocks of a request and of the server.
     pub fn tolerate_clocks(&self, most: Duration) {
         let mut config = S3Config::default();
         config.presigned_url_max_skew_time_secs = u32::try_from(most.as_secs()).unwrap_or(u32::MAX);
         self.shared.config.update(Arc::new(config));
     }
 
-    /// Moves the server so far away.
+    /// Sets the simulated distance.
     pub fn set_latency(&self, latency: Latency) {
         *held(&self.shared.latency) = latency;
     }
 
-    /// Every request since the last call, in the order of their arrival.
+    /// Returns every request since the last call, in the order of arrival.
     pub fn take_requests(&self) -> Vec<Request> {
         self.shared.most_open.store(0, Ordering::Relaxed);
         self.take_served().into_iter().map(|served| served.request).collect()
     }
 
-    /// The same, with the times of arrival and answer.
+    /// Returns every request since the last call, with the times of arrival and answer.
     pub fn take_served(&self) -> Vec<Served> {
         std::mem::take(&mut held(&self.shared.seen))
     }
 
-    /// The most requests that waited for an answer at a time since [`Server::take_requests`].
+    /// Returns the maximum number of concurrent requests since [`Server::take_requests`].
     pub fn most_at_once(&self) -> u64 {
         self.shared.most_open.load(Ordering::Relaxed)
     }
@@ -240,13 +241,13 @@ async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>) {
         tokio::spawn(async move {
             let answer = hyper::service::service_fn(|request| Arc::clone(&shared).answer(request));
             let mut http = hyper::server::conn::http1::Builder::new();
-            // A connection that a fault ended is the point of the fault.
+            // Faults end connections on purpose.
             let _ = http.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer).await;
         });
     }
 }
 
-/// The connection ends without an answer.
+/// Error that closes the connection without an answer.
 #[derive(Debug)]
 struct Hangup;
 
@@ -343,7 +344,7 @@ impl Shared {
     }
 }
 
-/// Where a body stops or stands still, and the length it was said to have.
+/// The position where a body ends or pauses, and its announced length.
 #[derive(Default)]
 struct End {
     announced: Option<usize>,
@@ -351,7 +352,7 @@ struct End {
     stall: Option<(usize, Duration)>,
 }
 
-/// Head and body as the fault has them.
+/// Applies the fault to the head and the body.
 fn bend(
     parts: &mut http::response::Parts,
     body: Bytes,
@@ -404,7 +405,7 @@ fn bend(
     }
 }
 
-/// The body in pieces, each when its time has come.
+/// Returns the body in pieces, throttled to the rate.
 fn flow(body: Bytes, rate: Option<u64>, end: End) -> Body {
     if rate.is_none() && end.cut.is_none() && end.stall.is_none() {
         return Full::new(body).map_err(|never: Infallible| match never {}).boxed_unsync();
@@ -421,7 +422,7 @@ fn pieces(body: Bytes, rate: Option<u64>, end: End) -> impl Stream<Item = Result
                 sleep(time).await;
             }
             if end.cut == Some(sent) {
-                // What was written so far is sent first: a body that is cut at once takes its beginning with it.
+                // Let the bytes written so far be sent first. An immediate reset would discard them.
                 sleep(Duration::from_millis(5)).await;
                 return Some((Err(std::io::ErrorKind::ConnectionReset.into()), (body.len(), End { cut: None, ..end })));
             }
@@ -450,7 +451,7 @@ fn refusal(status: u16, code: &str) -> Response<Body> {
     answer
 }
 
-/// `text` without its percent encoding.
+/// Decodes percent encoding.
 fn decoded(text: &str) -> String {
     let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
     while let [first, after @ ..] = rest {

@@ -1,4 +1,4 @@
-//! The operations of S3 that object stores use, over [`Objects`].
+//! The S3 operations that object stores use, over [`Objects`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::objects::{Attributes, Object, Objects, Upload};
 
-/// Names in a page of a listing.
+/// Maximum names in a page of a listing.
 const PAGE: usize = 1000;
 
 #[derive(Clone)]
@@ -46,7 +46,7 @@ async fn collect(body: Option<StreamingBlob>) -> S3Result<Bytes> {
     Ok(bytes.freeze())
 }
 
-/// Whether what is there meets the conditions of a write.
+/// Checks the conditions of a write against the existing object.
 fn check_write(there: Option<&Object>, none_match: Option<&ETagCondition>, matches: Option<&ETagCondition>) -> S3Result<()> {
     let same = |condition: &ETagCondition, object: &Object| match condition {
         ETagCondition::Any => true,
@@ -60,7 +60,7 @@ fn check_write(there: Option<&Object>, none_match: Option<&ETagCondition>, match
     }
 }
 
-/// Whether what is there meets the conditions of a read, in the order that RFC 9110 prescribes.
+/// Checks the conditions of a read against the object, in the order of RFC 9110.
 fn check_read(object: &Object, input: &GetObjectInput) -> S3Result<()> {
     let same = |condition: &ETagCondition| match condition {
         ETagCondition::Any => true,
@@ -392,7 +392,7 @@ impl S3 for Service {
     }
 }
 
-/// Lets everybody with a key do everything, and everybody else read, where that is allowed.
+/// Allows everything with an access key, and reads without one if unsigned reads are on.
 pub(crate) struct Access(pub(crate) Arc<Mutex<Objects>>);
 
 #[async_trait::async_trait]
@@ -407,7 +407,7 @@ impl s3s::access::S3Access for Access {
     }
 }
 
-/// The tags of a header: `a=b&c=d`.
+/// Parses the tags of a header: `a=b&c=d`.
 fn tags(header: &str) -> Vec<(String, String)> {
     header.split('&').filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }

@@ -1,4 +1,4 @@
-//! Claims about zarr arrays: what is beyond the reader is refused by name, and streaming gives the records that were stored.
+//! zarr arrays: the reader refuses unsupported features by name, and streaming returns the stored records.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn parse(change: impl FnOnce(&mut Value)) -> Result<ArrayMeta> {
     ArrayMeta::parse(json.to_string())
 }
 
-/// A group with the one array `a` of these chunks.
+/// Writes a group with one array `a` of these chunks.
 fn array(folder: &Path, meta: &Value, chunks: &[(u64, Vec<u8>)]) -> Arc<Array> {
     std::fs::create_dir_all(folder.join("a")).unwrap();
     std::fs::write(folder.join(".zgroup"), "{\"zarr_format\": 2}").unwrap();

@@ -1,9 +1,9 @@
-//! Claims about the Blosc container: what is encoded comes back, and no stored byte can do harm.
+//! The Blosc container: encoded data can be decoded, and no stored byte does harm.
 
 use super::*;
 use crate::error::ErrorKind;
 
-/// Records of `element` bytes whose columns vary slowly, as sensor records do.
+/// Returns records of `element` bytes whose columns vary slowly, as sensor records do.
 fn records(element: usize, len: usize) -> Vec<u8> {
     (0..len).map(|at| ((at / element / 7) as u8).wrapping_mul((at % element) as u8 | 1)).collect()
 }
@@ -23,7 +23,7 @@ fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>> {
     Ok(decoded)
 }
 
-/// A container with split blocks of 512 bytes in stored streams, as c-blosc writes for narrow elements.
+/// Builds a container with split blocks of 512 bytes, as c-blosc writes it for narrow elements.
 fn split(plain: &[u8], element: usize, flags: u8, filter: impl Fn(&[u8], &mut [u8])) -> Vec<u8> {
     let blocksize = 512;
     let mut stored = vec![2, 1, flags, element as u8];
@@ -137,7 +137,7 @@ fn no_cut_and_no_flipped_byte_panics_or_changes_the_size() {
             for mask in [0x01, 0x80, 0xff] {
                 let mut stored = stored.clone();
                 stored[at] ^= mask;
-                // Blosc has no checksum: a flipped payload byte may decode, but only to as many bytes as were asked for.
+                // Blosc has no checksum: a container with a flipped byte may decode, but never to another size.
                 let _ = decode(&stored, plain.len()).map(|decoded| assert_eq!(decoded.len(), plain.len()));
             }
         }
@@ -146,7 +146,7 @@ fn no_cut_and_no_flipped_byte_panics_or_changes_the_size() {
 
 #[test]
 fn bits_are_transposed_both_ways() {
-    // Element 3 of 8 single-byte elements has bit 5 set: byte 5 of the shuffled block has bit 3 set.
+    // Element 3 of 8 single-byte elements has bit 5 set, so byte 5 of the shuffled block has bit 3 set.
     let mut shuffled = [0; 8];
     shuffled[5] = 1 << 3;
     let mut plain = [0; 8];
