@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import pickle
 import re
+import ssl
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tetrys as tt
+import trustme
 
 DATA = {"i": np.arange(400), "a.x": np.arange(400 * 64, dtype=np.int64).reshape(400, 64) ** 2}
 
@@ -95,6 +100,35 @@ def test_an_owner_that_cannot_be_told_is_an_error_unless_that_is_allowed(web: st
     monkeypatch.setenv("TETRYS_ALLOW_UNPINNED", "1")
     with pytest.warns(UserWarning):
         assert len(tt.write_table(tmp_path / "other", DATA, index="i", reference=owner)) == 400
+
+
+def test_a_table_behind_https_is_read_if_its_certificate_is_trusted(tmp_path: Path) -> None:
+    tt.write_table(tmp_path / "web" / "owner", DATA, index="i")
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Web)
+    server.root = tmp_path / "web"  # type: ignore[attr-defined]
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    code = f"""if True:
+        import tetrys as tt
+        try:
+            print(int(tt.open_table("https://localhost:{server.server_address[1]}/owner@1").take([7])["a.x"][0, 3]))
+        except tt.Error as error:
+            print(type(error).__name__, error)
+    """
+
+    def said(**environment: str) -> str:
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, timeout=300)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    assert said(SSL_CERT_FILE=str(tmp_path / "authority.pem")) == f"{(7 * 64 + 3) ** 2}\n"
+    refused = said(AWS_MAX_RETRIES="0")
+    assert refused.startswith("Unavailable") and "certificate" in refused, refused
+    server.shutdown()
 
 
 def test_the_ticket_of_a_session_has_the_choice(web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,7 @@ pub(in crate::store) fn service(scheme: &str) -> Option<Service> {
 pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions) -> Result<Remote> {
     let public = failure::public_url(url);
     let invalid = |why: &str| Error::invalid(format!("URL {public}: {why}"));
+    choose_cryptography();
     let parsed = Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
     let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(|| invalid("no bucket or host in it"))?;
     // `abfss://container@account.host/path` has a container where others have a user.
@@ -174,6 +175,14 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
     // Where this machine hands out credentials, and what else was looked at before.
     let machine = looked.map(|looked| Machine::of(looked, &values));
     Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine })
+}
+
+/// Chooses `ring` as the cryptography of HTTPS, unless the program has chosen another provider of rustls.
+fn choose_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Fails if another thread was faster, whose choice serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
 }
 
 /// What tells a bucket from all others, whoever reads it: the service, where it is reached, and the bucket.
