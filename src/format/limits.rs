@@ -1,7 +1,7 @@
-//! The limits of the format, as its specification states them. Follows `format-spec/manifest.md#limits`.
+//! The limits of the format, as the specification states them. Follows `format-spec/manifest.md#limits`.
 
-/// What the format bounds, and by how much, in the words of the specification; a reader refuses what exceeds them before it takes
-/// memory for it.
+/// Returns the limits of the format as pairs of name and maximum, in the words of the specification. A reader refuses larger
+/// objects before it allocates memory for them.
 ///
 /// ```
 /// let limits = tetrys::format::limits();

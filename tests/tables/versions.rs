@@ -81,7 +81,7 @@ fn rows_that_are_appended_stand_behind_the_others() {
         // A log that is over cannot come back.
         let error = append(&second, &rows_of(&sensors(), &mut Rng(8), &[("a", 1)], Taste::SMALL)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        assert!(error.to_string().contains("comes back"), "{error}");
+        assert!(error.to_string().contains("appears again"), "{error}");
     });
 }
 
