@@ -211,7 +211,7 @@ impl Chain {
             && len / ratio > stored.len()
         {
             return Err(Error::corrupt(format!(
-                "{compressor}: {} from {} stored, at most {ratio} from each",
+                "{compressor}: {} from {} stored, at most {ratio} per stored byte",
                 counted(len, "byte"),
                 stored.len()
             )));

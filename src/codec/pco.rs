@@ -158,7 +158,7 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
     let (wrapped, mut file) = read_header(file, code)?;
     let expected_pieces = pieces(count, components).count();
     if expected_pieces * (PIECE_HEADER + 1) > file.len() {
-        return Err(Error::corrupt(format!("pco: {} in {}", counted(expected_pieces, "piece"), counted(file.len(), "byte"))));
+        return Err(Error::corrupt(format!("pco: {} exceed {}", counted(expected_pieces, "piece"), counted(file.len(), "byte"))));
     }
     // Capacity grows piece by piece, after the previous piece is decoded: a few bytes can claim a gigabyte of numbers.
     let mut numbers = Vec::with_capacity(count.min(ROOM / size_of::<T>()));
@@ -176,7 +176,7 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
         file = decode_piece(&wrapped, chunk, &mut numbers[start..]).map_err(corrupt)??;
     }
     if file != [0] {
-        return Err(Error::corrupt(format!("pco: {} behind the last piece, expected a closing 0", counted(file.len(), "byte"))));
+        return Err(Error::corrupt(format!("pco: {} after the last piece, expected a closing 0", counted(file.len(), "byte"))));
     }
     if rest.is_empty() {
         return Ok(Bytes::from_owner(Numbers(numbers)));

@@ -324,7 +324,7 @@ impl PageHead {
         let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
         let flags = cursor.u32()?;
         if values_len > MAX_BLOCK || flags > u32::from(STORED_PLAIN) {
-            return Err(Error::corrupt(format!("page: {} of values, flags {flags}", counted(values_len, "byte"))));
+            return Err(Error::corrupt(format!("page: {} of values, flags {flags}: not allowed", counted(values_len, "byte"))));
         }
         // Each value stream has one stored form: encoded is shorter than plain, and the flag is set only if the column has
         // a chain.

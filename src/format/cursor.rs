@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a `u32` length as a `usize`.
     pub(super) fn len32(&mut self) -> Result<usize> {
-        usize::try_from(self.u32()?).map_err(|_| Error::unsupported("a 32-bit length on a smaller machine"))
+        usize::try_from(self.u32()?).map_err(|_| Error::unsupported("a 32-bit length exceeds the address space"))
     }
 
     /// Skips the zero padding up to the next multiple of 8.

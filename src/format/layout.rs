@@ -106,7 +106,7 @@ impl PageLengths {
         let mut cursor = Cursor::new(bytes, "page lengths");
         let derived = usize::from(cursor.u16()?);
         if columns < 2 || derived >= columns {
-            return Err(corrupt(format!("page lengths without those of page {derived} of {columns}")));
+            return Err(corrupt(format!("page lengths: page {derived} of {columns} cannot be derived")));
         }
         let others = (1..columns).map(|_| PackedLengths::read(&mut cursor, blocks)).collect::<Result<_>>()?;
         cursor.end()?;
@@ -321,7 +321,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
             return Err(corrupt("a null in a layout"));
         }
         let column = |name: &str| batch.column_by_name(name).ok_or_else(|| corrupt(format!("no column `{name}`")));
-        let wrong = || corrupt("a layout column of another type");
+        let wrong = || corrupt("a layout column has the wrong type");
         let u32s = |name: &str| column(name)?.as_primitive_opt::<UInt32Type>().ok_or_else(wrong);
         let u64s = |name: &str| column(name)?.as_primitive_opt::<UInt64Type>().ok_or_else(wrong);
         let binary = |name: &str| column(name)?.as_binary_view_opt().ok_or_else(wrong);

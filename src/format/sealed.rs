@@ -84,7 +84,7 @@ impl<'de> Visitor<'de> for UniqueMembersVisitor {
             map.next_value::<UniqueMembers>()?;
             if names.contains(&name) {
                 let shown: String = name.chars().take(40).collect();
-                return Err(serde::de::Error::custom(format!("member `{shown}` is there twice")));
+                return Err(serde::de::Error::custom(format!("member `{shown}` appears twice")));
             }
             names.insert(name);
         }

@@ -120,7 +120,7 @@ impl View {
             let found = twice(source.columns.iter().map(|column| (column.id, column.name.as_str())))
                 .or_else(|| twice(source.index.iter().map(|column| (column.id, column.name.as_str()))));
             if let Some(name) = found {
-                return here(format!("column `{name}` is there twice, or its name is too long"));
+                return here(format!("column `{name}` appears twice, or its name is too long"));
             }
             for column in &source.columns {
                 let ty = source.type_of(column);

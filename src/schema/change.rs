@@ -205,6 +205,6 @@ mod tests {
         let message = |columns: &[&str]| schema().without(columns).unwrap_err().to_string();
         assert_eq!(message(&["log"]), "column `log` is in sequence_by and cannot be dropped");
         assert_eq!(message(&["nothing"]), "no column `nothing`");
-        assert!(schema().with_name("jpeg", "pose").unwrap_err().to_string().contains("there twice"));
+        assert!(schema().with_name("jpeg", "pose").unwrap_err().to_string().contains("appears twice"));
     }
 }

@@ -115,10 +115,10 @@ impl Schema {
                 )));
             }
             if !names.insert(column.name.as_str()) {
-                return Err(Error::invalid(format!("column `{}` is there twice", column.name)));
+                return Err(Error::invalid(format!("column `{}` appears twice", column.name)));
             }
             if by_id.insert(column.id, column).is_some() {
-                return Err(Error::invalid(format!("column id {} is there twice", column.id.0)));
+                return Err(Error::invalid(format!("column id {} appears twice", column.id.0)));
             }
         }
         let known = |id: &ColumnId, place: &str| {
@@ -134,7 +134,7 @@ impl Schema {
                 )));
             }
             if !in_index.insert(*id) {
-                return Err(Error::invalid(format!("index: column `{}` is there twice", column.name)));
+                return Err(Error::invalid(format!("index: column `{}` appears twice", column.name)));
             }
         }
         let mut group_names = BTreeSet::new();
@@ -142,7 +142,7 @@ impl Schema {
         for group in &groups {
             if group.name.is_empty() || group.name.len() > MAX_NAME || !group_names.insert(group.name.as_str()) {
                 return Err(Error::invalid(format!(
-                    "column group `{}`: the name is empty, too long or there twice",
+                    "column group `{}`: the name is empty, too long or a duplicate",
                     short(&group.name)
                 )));
             }
@@ -157,7 +157,7 @@ impl Schema {
                 let column = known(id, &format!("column group `{}`", group.name))?;
                 if in_index.contains(id) || !here.insert(*id) {
                     return Err(Error::invalid(format!(
-                        "column group `{}`: column `{}` is there twice or belongs to the index",
+                        "column group `{}`: column `{}` appears twice or belongs to the index",
                         group.name, column.name
                     )));
                 }
@@ -180,7 +180,7 @@ impl Schema {
             for id in ids {
                 let column = known(id, place)?;
                 if !here.insert(*id) {
-                    return Err(Error::invalid(format!("{place}: column `{}` is there twice", column.name)));
+                    return Err(Error::invalid(format!("{place}: column `{}` appears twice", column.name)));
                 }
                 if !in_index.contains(id) {
                     return Err(Error::invalid(format!("{place}: column `{}` is not an index column", column.name)));
@@ -388,7 +388,7 @@ impl SchemaBuilder {
                 if shared && column.ty == ty {
                     return Ok(column.id);
                 }
-                return Err(Error::invalid(format!("column `{name}` is there twice")));
+                return Err(Error::invalid(format!("column `{name}` appears twice")));
             }
             let id = ColumnId(u32::try_from(columns.len()).map_err(|_| Error::invalid("too many columns"))?);
             columns.push(Column { id, name, ty, properties: BTreeMap::new() });
@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn broken_rules_are_named() {
         let cases = [
-            (Schema::builder().index("a", "i64").index("a", "i64"), "column `a` is there twice"),
+            (Schema::builder().index("a", "i64").index("a", "i64"), "column `a` appears twice"),
             (
                 Schema::builder().index("a", "f32[3]"),
                 "index column `a`: type f32[3] cannot be indexed, put it into a column group",

@@ -21,7 +21,7 @@ mod leftovers;
 mod listing;
 mod local;
 mod remote;
-#[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
+#[expect(clippy::module_inception, reason = "the file is named after the type `Store`")]
 mod store;
 mod upload;
 mod urls;

@@ -92,7 +92,7 @@ pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Resul
     let public = failure::public_url(url);
     let invalid = |why: &str| Error::invalid(format!("URL {public}: {why}"));
     let parsed = Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
-    let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(|| invalid("no bucket or host in it"))?;
+    let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(|| invalid("it has no bucket and no host"))?;
     // `abfss://container@account.host/path` has the container in the place of the user.
     let container = matches!(parsed.scheme(), "abfs" | "abfss") && !parsed.username().is_empty();
     if parsed.password().is_some() || (!parsed.username().is_empty() && !container) {
@@ -291,11 +291,11 @@ fn span(name: &str, text: &str) -> Result<Duration> {
         "ms" => 1,
         "" | "s" | "sec" | "seconds" => 1000,
         "m" | "min" | "minutes" => 60_000,
-        _ => return Err(Error::invalid(format!("store option {name}: expected a span such as 30s, 500ms or 2m"))),
+        _ => return Err(Error::invalid(format!("store option {name}: expected a duration such as 30s, 500ms or 2m"))),
     };
     match number.parse::<u64>() {
         Ok(number) if number > 0 => Ok(Duration::from_millis(number.saturating_mul(unit))),
-        _ => Err(Error::invalid(format!("store option {name}: expected a span such as 30s, 500ms or 2m"))),
+        _ => Err(Error::invalid(format!("store option {name}: expected a duration such as 30s, 500ms or 2m"))),
     }
 }
 

@@ -59,9 +59,9 @@ pub async fn selftest(store: &Store, mut told: impl FnMut(&Verdict)) -> Vec<Verd
         let begun = Instant::now();
         heard("of 16 writers of one name exactly one wins, and it is the one that is read", begun, test.has_one_winner().await);
         let begun = Instant::now();
-        heard("a large file goes up in parts", begun, test.takes_parts().await);
+        heard("a large file is uploaded in parts", begun, test.takes_parts().await);
         let begun = Instant::now();
-        heard("ranges are answered exactly, side by side, at both ends", begun, test.answers_ranges().await);
+        heard("concurrent range reads are exact, also at both ends", begun, test.answers_ranges().await);
         let begun = Instant::now();
         heard("cancelled range reads do not disturb later ones", begun, test.survives_lost_ranges().await);
         let begun = Instant::now();
@@ -97,7 +97,7 @@ impl Test<'_> {
         }
         match self.store.get(&name, 64).await? {
             bytes if bytes == "first" => Ok(()),
-            bytes => Err(wrong(format!("expected what was written, found {} other bytes", bytes.len()))),
+            bytes => Err(wrong(format!("expected the written bytes, found {} other bytes", bytes.len()))),
         }
     }
 

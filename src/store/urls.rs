@@ -95,7 +95,7 @@ impl Store {
             let is_named = !names.is_empty() || !host.1.is_empty();
             is_named.then_some((host, names))
         };
-        let nowhere = || Error::invalid(format!("{}: a store without a name cannot be referred to", other.inner.url));
+        let nowhere = || Error::invalid(format!("{}: other stores cannot refer to a store without a name", other.inner.url));
         let (host, there) = parts(&other.inner.url).ok_or_else(nowhere)?;
         let absolute = Ok(other.inner.url.clone());
         let Some((_, here)) = parts(&self.inner.url).filter(|(own, _)| *own == host) else { return absolute };
@@ -103,8 +103,8 @@ impl Store {
             && here != there
         {
             return Err(Error::invalid(format!(
-                "{}: it is reached at another endpoint, or in another account, than {}, where a bucket has the same name; a stored \
-                 URL does not say which one is meant: reach both in the same way, or write into a bucket of another name",
+                "{}: this store is at another endpoint or in another account than {}, where a bucket has the same name; a stored \
+                 URL cannot tell them apart: open both with the same options, or write into a bucket with another name",
                 other.inner.url, self.inner.url
             )));
         }

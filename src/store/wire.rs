@@ -120,7 +120,7 @@ impl HttpService for Paced {
         if let Ok((since, true)) = PROGRESS.try_with(Cell::get)
             && since.elapsed() >= patience.read_again
         {
-            return given_up("the body stood still", since.elapsed());
+            return given_up("the body made no progress", since.elapsed());
         }
         pace.sent.fetch_add(1, Ordering::Relaxed);
         let of_machine = is_metadata_service(request.uri());
@@ -199,7 +199,7 @@ impl Body for Watched {
             Poll::Pending => match this.deadline.as_mut().poll(cx) {
                 Poll::Ready(()) => {
                     let _ = PROGRESS.try_with(|last| last.set((last.get().0, true)));
-                    Poll::Ready(Some(Err(silence(this.patience, "the body stood still"))))
+                    Poll::Ready(Some(Err(silence(this.patience, "the body made no progress"))))
                 }
                 Poll::Pending => Poll::Pending,
             },

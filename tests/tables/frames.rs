@@ -248,7 +248,7 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
         (
             settings().group("g", ["log"]),
             ErrorKind::Invalid,
-            "column group `g`: column `log` is there twice or belongs to the index",
+            "column group `g`: column `log` appears twice or belongs to the index",
         ),
         (settings().sequence_by(["note"]).order_by(["speed"]).index(["*.x"]), ErrorKind::NotFound, "no column matches `*.x`"),
         (FrameSettings { drop: vec!["*".to_owned()], ..FrameSettings::default() }, ErrorKind::Invalid, "no index column"),

@@ -319,7 +319,7 @@ fn names_properties_and_tags_change_without_payload() {
             (first.edit().tag("far", 9), "the table has 1 to 1"),
             (first.edit().untag("gone"), "no tag `gone`"),
             (first.edit().drop_columns(&["log"]), "is in sequence_by and cannot be dropped"),
-            (first.edit().rename_column("log", "time"), "there twice"),
+            (first.edit().rename_column("log", "time"), "appears twice"),
         ] {
             let error = edit.commit().await.unwrap_err();
             assert!(error.to_string().contains(said), "{error}: expected {said}");

@@ -554,7 +554,7 @@ fn damaged_and_forged_views_are_refused() {
         (&|json| json["view"]["sources"][0]["columns"][0]["id"] = 0.into(), "no group column 0"),
         (
             &|json| json["view"]["sources"][0]["columns"][1]["name"] = json["view"]["sources"][0]["columns"][0]["name"].clone(),
-            "there twice",
+            "appears twice",
         ),
         (&|json| json["view"]["sources"][0]["index"][0]["id"] = 77.into(), "no index column 77"),
         (&|json| json["schema"]["sequence_by"] = serde_json::json!([0]), "sequences of its own"),
