@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 /// The environment variable with the number of threads that read and decode.
 const VARIABLE: &str = "TETRYS_THREADS";
 
-/// Bytes per thread from which sharing pays: a thread reads, checks or copies them in a little more time than it takes to wake.
+/// Minimum work per thread in bytes: reading, checking or copying so many bytes takes a little longer than waking a thread.
 const SHARE: u64 = 256 << 10;
 
 /// Returns the number of threads that share work: the value of `TETRYS_THREADS`, or the number of cores.

@@ -364,7 +364,7 @@ pub fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[
     compare(place.page, *checksum, place.seed.of_page_parts(place.ordinal, place.page, [head, values, padding]))?;
     if padding.len() != values.len().next_multiple_of(8) - values.len() || padding.iter().any(|byte| *byte != 0) {
         return Err(Error::corrupt(format!(
-            "page: padding of {} after {} bytes of values: wrong length, or not zero",
+            "page: padding of {} after values of length {}: wrong length, or not zero",
             counted(padding.len(), "byte"),
             values.len()
         )));

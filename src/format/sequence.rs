@@ -25,7 +25,7 @@ impl SequenceKey {
         key(batch, columns, row)
     }
 
-    /// Returns the bytes of the key. Two rows have equal bytes if and only if all values are equal.
+    /// Returns the bytes of the key. Two rows have the same bytes if and only if their values are the same (floats bit by bit).
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

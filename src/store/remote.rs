@@ -87,7 +87,7 @@ pub(super) fn service(scheme: &str) -> Option<Service> {
 ///
 /// # Errors
 /// - `Invalid`: the URL has a user, a password, a query or a fragment, or an option is invalid.
-/// - `Denied`: no credentials are configured, and the options forbid to ask the machine.
+/// - `Denied`: no credentials are configured, and the options exclude the metadata service of the machine.
 pub(super) fn open(url: &str, service: Service, options: &StoreOptions) -> Result<Remote> {
     let public = failure::public_url(url);
     let invalid = |why: &str| Error::invalid(format!("URL {public}: {why}"));

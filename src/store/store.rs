@@ -31,7 +31,8 @@ use crate::{Error, ErrorKind, Result, threads};
 
 /// A store of objects under one root: a local directory, memory, or any `object_store` backend. Clones share the store.
 ///
-/// Names of objects are relative to the root and consist of `A-Z a-z 0-9 . _ / -`. No part of a name is empty, `.` or `..`.
+/// Names of objects are relative to the root and consist of `A-Z a-z 0-9 . _ / -`. No part of a name is empty, `.` or `..`. Any
+/// other name is an `Invalid` error.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -57,7 +58,7 @@ impl Store {
     /// # Errors
     /// - `Unsupported`: the scheme of the URL is unknown.
     /// - `Invalid`: the path or URL is malformed or contains a secret, or an option of the environment is invalid.
-    /// - `Denied`: no credentials are configured.
+    /// - `Denied`: no credentials are configured, and the environment disables the metadata service of the machine.
     pub fn open(url: &str) -> Result<Self> {
         Self::open_with(url, &StoreOptions::from_env())
     }
@@ -84,7 +85,7 @@ impl Store {
     /// # Errors
     /// - `Unsupported`: the scheme of the URL is unknown.
     /// - `Invalid`: the path or URL is malformed or contains a secret, or an option is unknown or invalid.
-    /// - `Denied`: no credentials are configured, and the options forbid to ask the machine.
+    /// - `Denied`: no credentials are configured, and the options exclude the metadata service of the machine.
     ///
     /// ```
     /// use tetrys::store::{Store, StoreOptions};

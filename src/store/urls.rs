@@ -18,7 +18,7 @@ impl Store {
     /// # Errors
     /// - `Unsupported`: the scheme of the URL is unknown.
     /// - `Invalid`: the URL is malformed or contains a secret, or an option of the environment is invalid.
-    /// - `Denied`: no credentials are configured.
+    /// - `Denied`: no credentials are configured, and the environment disables the metadata service of the machine.
     ///
     /// ```
     /// use std::sync::Arc;
