@@ -51,14 +51,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let other = writer.commit(receipts).await?;
     assert_eq!((chunks(&table).await?.len(), chunks(&table).await?), (3, chunks(&other).await?));
 
-    // A log that comes back after another one is refused.
+    // A log that appears again after another one is refused.
     let torn = folder.path().join("torn");
     let writer = Table::create(&torn.display().to_string(), schema()?, WriteOptions::default()).await?;
     let mut partition = writer.partition()?;
     partition.write(&rows(0, 0..50)).await?;
     partition.write(&rows(1, 0..50)).await?;
     let error = partition.write(&rows(0, 50..100)).await.unwrap_err();
-    assert!(error.to_string().contains("comes back after another one"), "{error}");
+    assert!(error.to_string().contains("appears again after another one"), "{error}");
     assert!(!Path::new(&torn).join("manifests").exists());
     println!("{} rows in {} chunks: {error}", table.rows(), chunks(&table).await?.len());
     Ok(())

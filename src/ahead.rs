@@ -1,10 +1,10 @@
-//! Work that goes on while something else is done.
+//! Work that runs in the background while the caller does other work.
 
 use tokio::{runtime::Handle, task::JoinSet};
 
 use crate::error::{Error, Result};
 
-/// Work on its way; dropping it ends it.
+/// Background work. Dropping the value cancels the work.
 #[derive(Debug)]
 pub(crate) enum Ahead<T> {
     Running(JoinSet<Result<T>>),
@@ -12,7 +12,7 @@ pub(crate) enum Ahead<T> {
 }
 
 impl<T: Send + 'static> Ahead<T> {
-    /// Starts `work` on the runtime; without one it is done here and now.
+    /// Starts `work` on the runtime. Without a runtime, the call itself does the work.
     pub(crate) async fn start(work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         match Handle::try_current() {
             Ok(runtime) => {
@@ -24,10 +24,11 @@ impl<T: Send + 'static> Ahead<T> {
         }
     }
 
-    /// What came of it.
+    /// Waits for the work and returns its result.
     ///
     /// # Errors
-    /// Those of the work; `Unavailable` where the runtime shuts down meanwhile.
+    /// - `Unavailable`: the runtime shuts down before the work is done.
+    /// - Errors of the work.
     pub(crate) async fn done(self) -> Result<T> {
         match self {
             Self::Done(done) => done,

@@ -1,31 +1,31 @@
-//! The one public error: a kind that says what the caller can do next, and a message that names the object, the place,
-//! the expected and the found.
+//! The public error type: a kind that tells the caller what to do next, and a message that names the object, the place, the
+//! expected value and the found value.
 
 use std::fmt;
 
-/// What went wrong, by what the caller can do about it.
+/// The kind of an error. Each kind calls for a different reaction of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The object, table, version, column or row asked for is not there.
+    /// The requested object, table, version, column or row does not exist.
     NotFound,
-    /// The thing to be made is already there; choose another name.
+    /// The object to be created exists already; choose another name.
     Exists,
-    /// Somebody else committed first; reload and retry.
+    /// Another writer committed first; reload and retry.
     Conflict,
-    /// The store does not answer, is full or out of reach; retry later.
+    /// The store does not answer, is full or cannot be reached; retry later.
     Unavailable,
-    /// The store refuses; change the rights and retry.
+    /// The store denies access; change the permissions and retry.
     Denied,
-    /// Stored bytes are not what was written; restore them from elsewhere.
+    /// Stored bytes are damaged; restore them from a copy.
     Corrupt,
-    /// The bytes are well-formed, and this build cannot read or write them.
+    /// The bytes are well-formed, but this build cannot read or write them.
     Unsupported,
-    /// The request or the input breaks a rule; change it.
+    /// The request or the input violates a rule; change the request or the input.
     Invalid,
-    /// A commit may or may not have happened; read the table again before retrying.
+    /// A commit may or may not have happened; reload the table before retrying.
     OutcomeUnknown,
-    /// A defect of this library.
+    /// A bug in this library.
     Internal,
 }
 
@@ -48,7 +48,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 macro_rules! constructors {
     ($($name:ident $kind:ident),*) => {$(
-        #[doc = concat!("An error of kind [`ErrorKind::", stringify!($kind), "`].")]
+        #[doc = concat!("Creates an error of kind [`ErrorKind::", stringify!($kind), "`].")]
         pub fn $name(message: impl Into<String>) -> Self {
             Self::new(ErrorKind::$kind, message)
         }
@@ -56,7 +56,7 @@ macro_rules! constructors {
 }
 
 impl Error {
-    /// An error of the given kind.
+    /// Creates an error of the given kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), source: None }
     }
@@ -66,28 +66,28 @@ impl Error {
         unsupported Unsupported, invalid Invalid, outcome_unknown OutcomeUnknown, internal Internal
     );
 
-    /// What the caller can do about it.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The same error with its cause attached (shown by `source()`, not by `Display`).
+    /// Returns the error with its cause attached. `source()` returns the cause; `Display` does not show it.
     pub fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// The same error, its message opened by where it happened: `place: message`.
+    /// Returns the error with `place` in front of its message: `place: message`.
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.message = format!("{place}: {}", self.message);
         self
     }
 }
 
-/// Characters of a stored text that an error shows.
+/// Number of characters of a stored text that an error message shows.
 const SHOWN: usize = 200;
 
-/// Some text as an error shows it: a stored name or type may have many megabytes.
+/// Shortens a text for an error message: a stored name or type may have many megabytes.
 pub(crate) fn short(text: impl fmt::Display) -> String {
     let text = text.to_string();
     match text.char_indices().nth(SHOWN) {
@@ -96,7 +96,7 @@ pub(crate) fn short(text: impl fmt::Display) -> String {
     }
 }
 
-/// A number of things, as an error says it: `1 byte`, `3 bytes`.
+/// Formats a number with its noun for an error message: `1 byte`, `3 bytes`.
 pub(crate) fn counted<N: fmt::Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
     let ending = if number == N::from(1) {
         ""
@@ -134,7 +134,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// Lets a conversion that cannot fail stand where one that can is expected, as [`crate::Offsets`] for itself.
+/// Allows an infallible conversion where a fallible one is expected, such as [`crate::Offsets`] into itself.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}

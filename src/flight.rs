@@ -1,8 +1,8 @@
-//! A load that several callers wait for: readers that ask for the same thing at the same time share one load, and each of them can
-//! drive that load to its end. So a reader that began the load and is never polled again holds up nobody.
+//! A load that several callers share: concurrent readers of the same object wait for one load, and each of them can drive that
+//! load to its end. So a reader that began the load and is never polled again blocks no other reader.
 //!
-//! Only callers in one runtime share a load: a connection stands still with its runtime, and after a fork the threads of the parent
-//! are gone ([`Lane`]). Errors and panics are not shared: the caller that began the load takes them.
+//! Only callers in one runtime share a load ([`Lane`]): a connection makes no progress without its runtime, and after a fork the
+//! threads of the parent are gone. Errors and panics are not shared: the caller that began the load gets them.
 
 use std::{
     any::Any,
@@ -23,10 +23,11 @@ use tokio::runtime::{Handle, Id};
 
 use crate::error::{Error, Result};
 
-/// Attempts to take a lock; the thread yields between them.
+/// Number of attempts to take a lock; the thread yields between them.
 const PATIENCE: usize = 1_000;
 
-/// Takes a lock that is never held for long. A forked child may find the lock held for ever, so nobody waits for long: `None` then.
+/// Takes a lock that is never held for long; `None` after [`PATIENCE`] attempts. A forked child may find the lock held for ever,
+/// so the number of attempts is bounded.
 pub(crate) fn patiently<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     for _ in 0..PATIENCE {
         match lock.try_lock() {
@@ -41,12 +42,12 @@ pub(crate) fn patiently<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 /// The process and the runtime that drive a future.
 pub(crate) type Lane = (u32, Option<Id>);
 
-/// The lane of the caller.
+/// Returns the lane of the caller.
 pub(crate) fn lane() -> Lane {
     (process::id(), Handle::try_current().ok().map(|runtime| runtime.id()))
 }
 
-/// The reason why a load gave no value. The first caller that takes the reason has it.
+/// The reason why a load failed. The first caller of [`Failed::take`] gets the reason.
 #[derive(Clone)]
 pub(crate) struct Failed(Arc<Mutex<Option<Reason>>>);
 
@@ -60,10 +61,10 @@ impl Failed {
         Self(Arc::new(Mutex::new(Some(reason))))
     }
 
-    /// The error, unless another caller has taken it.
+    /// Returns the error, unless another caller has taken it.
     ///
     /// # Panics
-    /// With the panic of the load, where the load panicked.
+    /// Resumes the panic of the load if the load panicked.
     pub(crate) fn take(&self) -> Option<Error> {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).take()? {
             Reason::Error(error) => Some(error),
@@ -76,15 +77,15 @@ impl Failed {
 pub(crate) type Outcome<T> = std::result::Result<T, Failed>;
 type Load<T> = Shared<BoxFuture<'static, Outcome<T>>>;
 
-/// A caller's hold on a load. The load ends when its last holder is dropped.
+/// A caller's handle to a shared load. The load is cancelled when its last handle is dropped.
 ///
-/// `Shared` alone can lose a wake-up: it wakes all callers at once, and the first one to poll drives the load. A second caller that
-/// polls meanwhile goes back to sleep. If the first caller is then dropped, nobody wakes the second. So a holder that is dropped
-/// before the load is over wakes the others.
+/// `Shared` alone can lose a wake-up: it wakes all callers at once, and the first one to poll drives the load. A second caller
+/// that polls meanwhile goes back to sleep. If the first caller is then dropped, nobody wakes the second. So a handle that is
+/// dropped before the load is over wakes the others.
 pub(crate) struct Flight<T> {
     load: Load<T>,
     waiting: Arc<Mutex<Waiting>>,
-    /// The number of this holder among those that wait, once it was polled.
+    /// The number of this handle in [`Waiting`]; set by the first poll.
     key: Option<u64>,
 }
 
@@ -96,7 +97,7 @@ struct Waiting {
 }
 
 impl<T: Clone + Send + Sync + 'static> Flight<T> {
-    /// A load that its holders drive from the first poll on.
+    /// Creates a load. The first poll of a handle starts it.
     pub(crate) fn new(load: BoxFuture<'static, Result<T>>) -> Self {
         // `Shared` wakes nobody after a panic, so a panic is an outcome like any other.
         let outcome = |loaded: std::thread::Result<Result<T>>| match loaded {
@@ -113,7 +114,7 @@ impl<T> Flight<T> {
         Self { load, waiting, key: None }
     }
 
-    /// A reference that does not keep the load alive; `None` where this holder has its outcome.
+    /// Returns a reference that does not keep the load alive; `None` if this handle has returned its outcome.
     pub(crate) fn downgrade(&self) -> Option<WeakFlight<T>> {
         Some(WeakFlight { load: self.load.downgrade()?, waiting: Arc::clone(&self.waiting) })
     }
@@ -137,7 +138,7 @@ impl<T: Clone> Future for Flight<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // Before the load is polled: a holder that is dropped from here on wakes this one.
+        // Registered before the load is polled: a handle that is dropped from here on wakes this one.
         if let Some(mut waiting) = patiently(&this.waiting) {
             let next = waiting.next;
             let key = *this.key.get_or_insert(next);
@@ -162,14 +163,14 @@ impl<T> Drop for Flight<T> {
     }
 }
 
-/// A hold on a load that does not keep it alive.
+/// A reference to a load that does not keep the load alive.
 pub(crate) struct WeakFlight<T> {
     load: WeakShared<BoxFuture<'static, Outcome<T>>>,
     waiting: Arc<Mutex<Waiting>>,
 }
 
 impl<T> WeakFlight<T> {
-    /// A holder of the load, if there still is one.
+    /// Returns a handle to the load if the load still has one.
     pub(crate) fn upgrade(&self) -> Option<Flight<T>> {
         Some(Flight::of(self.load.upgrade()?, Arc::clone(&self.waiting)))
     }

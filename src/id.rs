@@ -1,4 +1,4 @@
-//! Names that cannot be swapped for one another: content hashes and what they name.
+//! Identifiers as distinct types, so that they cannot be confused: content hashes and the objects that they name.
 
 use std::{fmt, str::FromStr};
 
@@ -11,23 +11,23 @@ use crate::error::{Error, Result};
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// The plain BLAKE3 of some bytes.
+    /// Computes the plain BLAKE3 of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The first 8 bytes as a little-endian number: what cuts and seeds use.
+    /// Returns the first 8 bytes as a little-endian number. Cuts and seeds use this number.
     pub fn first_u64(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.0;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
-    /// From exactly 32 bytes.
+    /// Creates a hash from exactly 32 bytes; `None` for any other length.
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// Its digits. Names of chunks are made for every read: this takes a tenth of what 32 formatted bytes take.
+    /// Returns the 64 hex digits. Every read builds names of chunks, and this takes a tenth of the time of formatting 32 bytes.
     fn digits(&self) -> [u8; 64] {
         let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
         let mut digits = [0; 64];
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Hash {
 pub struct ChunkId(pub Hash);
 
 impl ChunkId {
-    /// The object that holds the chunk: `chunks/{aa}/{blake3}`.
+    /// Returns the name of the object that holds the chunk: `chunks/{aa}/{blake3}`.
     pub fn object_name(&self) -> String {
         let digits = self.0.digits();
         let hex = std::str::from_utf8(&digits).unwrap_or_default();
@@ -95,23 +95,23 @@ impl fmt::Display for ChunkId {
     }
 }
 
-/// An object that a manifest names: its size and content are checked before it is parsed.
+/// A reference to an object in a manifest. Readers check size and content of the object before they parse it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObjectRef {
     /// BLAKE3 of the object's bytes; also its name within its folder.
     pub blake3: Hash,
-    /// Its length.
+    /// Length of the object in bytes.
     pub bytes: u64,
 }
 
 impl ObjectRef {
-    /// What a manifest says of an object with these bytes.
+    /// Returns the reference to an object with this content.
     pub fn of(content: &[u8]) -> Self {
         Self { blake3: Hash::of(content), bytes: content.len() as u64 }
     }
 
-    /// Its name in a folder of the table (`format-spec/README.md#objects`).
+    /// Returns the name of the object in a folder of the table (`format-spec/README.md#objects`).
     pub fn name_in(&self, folder: &str) -> String {
         match folder {
             "chunks" => ChunkId(self.blake3).object_name(),

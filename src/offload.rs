@@ -1,7 +1,7 @@
-//! Runs long work off the executor: on a thread of the runtime's blocking pool, or on a thread of its own where
-//! there is no runtime. The caller's thread goes on with other futures meanwhile.
+//! Runs long work off the executor: on the runtime's blocking pool, or on a new thread if there is no runtime. Meanwhile the
+//! caller's thread runs other futures.
 //!
-//! Dropping the future that waits for such work raises a flag; the work looks at the flag between its pieces and ends there.
+//! Dropping the future of such work sets a flag. The work checks the flag between its steps and ends early.
 
 use std::{
     future::poll_fn,
@@ -18,22 +18,24 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::error::{Error, Result};
 
-/// A flag that tells the work whether anybody still waits for it.
+/// A flag that is set once no caller waits for the work any more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
+    /// Checks that a caller still waits for the work.
+    ///
     /// # Errors
-    /// `Internal` once nobody waits for the work any more, so nobody sees it.
+    /// - `Internal`: the future of the work was dropped. No caller sees this error.
     pub(crate) fn check(&self) -> Result<()> {
         match self.0.load(Ordering::Relaxed) {
-            true => Err(Error::internal("the work was given up")),
+            true => Err(Error::internal("the work was cancelled: its future was dropped")),
             false => Ok(()),
         }
     }
 }
 
-/// Raises the flag when it is dropped.
+/// Sets the flag when dropped.
 struct Waits(Stop);
 
 impl Drop for Waits {
@@ -42,10 +44,11 @@ impl Drop for Waits {
     }
 }
 
-/// Does `work` off the executor. It ends early once the returned future is dropped, at its next [`Stop::check`].
+/// Runs `work` off the executor. After the returned future is dropped, the work ends at its next [`Stop::check`].
 ///
 /// # Errors
-/// Of the work; `Unavailable` where the runtime shuts down or no thread can be started.
+/// - `Unavailable`: the runtime shuts down, or the system cannot start a thread.
+/// - Errors of `work`.
 pub(crate) async fn offload<T: Send + 'static>(work: impl FnOnce(&Stop) -> Result<T> + Send + 'static) -> Result<T> {
     let waits = Waits(Stop::default());
     let stop = waits.0.clone();
@@ -58,7 +61,7 @@ pub(crate) async fn offload<T: Send + 'static>(work: impl FnOnce(&Stop) -> Resul
         };
     }
     let (done, answer) = oneshot::channel();
-    // Nobody receives where the future was dropped.
+    // Sending fails if the future was dropped; nothing is left to do then.
     let started = thread::Builder::new().name("tetrys-read".to_owned()).spawn(move || drop(done.send(work())));
     let started = started.map_err(|error| Error::from(error).at("starting a thread"))?;
     match answer.await {
@@ -66,18 +69,19 @@ pub(crate) async fn offload<T: Send + 'static>(work: impl FnOnce(&Stop) -> Resul
         // The thread panicked and is about to end.
         Err(_) => match started.join() {
             Err(panic) => resume_unwind(panic),
-            Ok(()) => Err(Error::internal("a thread without an answer")),
+            Ok(()) => Err(Error::internal("a worker thread ended without a result")),
         },
     }
 }
 
-/// Bytes of work that are done on the caller's thread, at most: decoding or encoding so much takes about a millisecond.
+/// Bytes of work up to which the caller's thread does the work: decoding or encoding so many bytes takes about a millisecond.
 pub(crate) const SMALL: usize = 256 << 10;
 
-/// Does work on so many bytes: here where they are few, else off the executor.
+/// Runs work on `bytes` bytes: on this thread if they are at most [`SMALL`], else off the executor.
 ///
 /// # Errors
-/// As [`offload`].
+/// - `Unavailable`: the runtime shuts down, or the system cannot start a thread.
+/// - Errors of `work`.
 pub(crate) async fn offload_large<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce(&Stop) -> Result<T> + Send + 'static,
@@ -85,10 +89,10 @@ pub(crate) async fn offload_large<T: Send + 'static>(
     if bytes <= SMALL { work(&Stop::default()) } else { offload(work).await }
 }
 
-/// The next item of an iterator that does much work for each, made off the executor; and the iterator.
+/// Computes the next item of an iterator off the executor. Returns the item and the iterator.
 ///
 /// # Errors
-/// As [`offload`].
+/// - `Unavailable`: the runtime shuts down, or the system cannot start a thread.
 pub(crate) async fn next_of<I>(mut items: I) -> Result<(Option<I::Item>, I)>
 where
     I: Iterator<Item: Send> + Send + 'static,
@@ -96,7 +100,7 @@ where
     offload(move |_| Ok((items.next(), items))).await
 }
 
-/// Lets the executor run other futures before this one goes on.
+/// Lets the executor run other futures before the caller continues.
 pub(crate) async fn yield_now() {
     let mut yielded = false;
     poll_fn(|context| {

@@ -1,5 +1,5 @@
-//! A value that is loaded once: callers that ask for it at the same time share one load ([`Flight`]). The caller that began a load
-//! that failed gets the error or the panic; the others share one more load.
+//! A value that is loaded once: concurrent callers share one load ([`Flight`]). If the load fails, the caller that began the load
+//! gets the error or the panic, and the other callers share one more load.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -10,28 +10,28 @@ use crate::{
     flight::{Flight, Lane, WeakFlight, lane, patiently},
 };
 
-/// A value that is loaded when it is first asked for.
+/// A value that is loaded on first use.
 pub(crate) struct Once<T> {
     value: OnceLock<T>,
-    /// The load on its way. It ends when the last caller that waits for it is dropped.
+    /// The running load. It is cancelled when the last caller that waits for it is dropped.
     load: Mutex<Option<(Lane, WeakFlight<T>)>>,
 }
 
 impl<T: Clone + Send + Sync + 'static> Once<T> {
-    /// The value, where it is loaded.
+    /// Returns the value if it is loaded.
     pub(crate) fn get(&self) -> Option<&T> {
         self.value.get()
     }
 
-    /// Sets the value, unless there is one.
+    /// Sets the value, unless a value is set already.
     pub(crate) fn set(&self, value: T) {
         let _ = self.value.set(value);
     }
 
-    /// The value; `load` loads it where it is not there and nobody else is loading it.
+    /// Returns the value. If the value is not loaded and no other caller is loading it, calls `load`.
     ///
     /// # Errors
-    /// Those of `load`.
+    /// Errors of `load`.
     pub(crate) async fn get_or_load(&self, load: impl FnOnce() -> BoxFuture<'static, Result<T>>) -> Result<T> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
@@ -51,16 +51,16 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
         Ok(self.keep(load().await?))
     }
 
-    /// Keeps a loaded value, unless another load has finished before; gives the value that is kept.
+    /// Keeps a loaded value, unless another load has finished before. Returns the value that is kept.
     fn keep(&self, value: T) -> T {
         self.value.get_or_init(|| value).clone()
     }
 
-    /// The load that another caller in this lane has begun.
+    /// Returns the load that another caller in this lane has begun.
     fn join(&self) -> Option<Flight<T>> {
         let held = patiently(&self.load)?;
         let flight = held.as_ref().filter(|(of, _)| *of == lane()).and_then(|(_, load)| load.upgrade())?;
-        // A failed load is over; whoever still holds it only reads its outcome.
+        // A failed load is over: its remaining holders only read its outcome.
         (!flight.has_failed()).then_some(flight)
     }
 
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// Loads that yield a few times, counted; those before `sound` fail.
+    /// Returns loads that count themselves and yield a few times. Loads with a number below `sound` fail.
     fn loads(count: &Arc<AtomicUsize>, sound: usize) -> impl Fn() -> BoxFuture<'static, Result<usize>> + use<> {
         let count = Arc::clone(count);
         move || {
@@ -131,14 +131,14 @@ mod tests {
                 assert!(poll!(&mut second).is_pending());
                 let first = (!is_dropped).then_some(first);
                 assert_eq!((second.await.unwrap(), count.load(Ordering::SeqCst)), (0, 1));
-                // One that was asleep meanwhile has the value, and further ones need no load.
+                // A caller that was asleep meanwhile gets the value, and later callers need no load.
                 if let Some(first) = first {
                     assert_eq!(first.await.unwrap(), 0);
                 }
                 assert_eq!((once.get_or_load(&load).await.unwrap(), once.get()), (0, Some(&0)));
                 assert_eq!(count.load(Ordering::SeqCst), 1);
             }
-            // Dropped with nobody behind it, a load is begun anew.
+            // A load that was dropped without other callers starts again.
             let (once, count) = (Once::<usize>::default(), Arc::default());
             let load = loads(&count, 0);
             let mut first = Box::pin(once.get_or_load(&load));

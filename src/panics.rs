@@ -1,4 +1,5 @@
-//! Code of others that panics over damaged bytes or odd requests: a panic there is an error like any other, and nothing is printed.
+//! Guards calls of other libraries that may panic on damaged bytes or unusual requests: such a panic becomes an error, and
+//! nothing is printed.
 
 use std::{
     cell::Cell,
@@ -8,13 +9,13 @@ use std::{
 };
 
 thread_local! {
-    /// Whether a panic of this thread is caught, and said by an error.
+    /// Whether [`guarded`] catches a panic of this thread.
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; its error, or its panic, as text.
+/// Runs `work`. Returns its error, or the message of its panic, as text.
 ///
-/// The panic hook of the process prints nothing meanwhile on this thread: the hook that was set before is asked for all others.
+/// Meanwhile the panic hook prints nothing for panics of this thread. For all other panics it calls the hook that was set before.
 pub(crate) fn guarded<T, E: Display>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -32,7 +33,7 @@ pub(crate) fn guarded<T, E: Display>(work: impl FnOnce() -> Result<T, E>) -> Res
         Ok(done) => done.map_err(|error| error.to_string()),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(text.unwrap_or("the reader gives up").to_owned())
+            Err(text.unwrap_or("a panic without a message").to_owned())
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Threads that do work for the one that waits for it: those that share short work, and one that is elsewhere.
+//! Threads that work for a waiting caller: a shared pool for short work ([`share`]), and a new thread for one closure
+//! ([`elsewhere`]).
 
 use std::{
     collections::BTreeMap,
@@ -17,15 +18,15 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{Error, Result};
 
-/// The variable that says how many threads read and decode.
+/// The environment variable with the number of threads that read and decode.
 const VARIABLE: &str = "TETRYS_THREADS";
 
-/// Bytes that are read, checked or copied in the time that waking a thread takes, and some more.
+/// Minimum work per thread in bytes: reading, checking or copying so many bytes takes a little longer than waking a thread.
 const SHARE: u64 = 256 << 10;
 
-/// How many threads share work: what `TETRYS_THREADS` says, or as many as there are cores.
+/// Returns the number of threads that share work: the value of `TETRYS_THREADS`, or the number of cores.
 ///
-/// Asking the system reads files, which takes as long as reading a small row.
+/// The number is cached: asking the system for the number of cores reads files, which takes as long as reading a small row.
 pub(crate) fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| {
@@ -42,27 +43,28 @@ fn said() -> Result<Option<NonZero<usize>>> {
         .ok_or_else(|| Error::invalid(format!("{VARIABLE}={}: expected a number of threads, 1 or more", said.to_string_lossy())))
 }
 
-/// Whether the variable, if it is set, says how many threads.
+/// Checks that the variable, if it is set, holds a number of threads.
 ///
 /// # Errors
-/// `Invalid` where it does not.
+/// - `Invalid`: the value is not a number of 1 or more.
 pub(crate) fn check() -> Result<()> {
     said().map(drop)
 }
 
-/// The other threads of a process.
+/// The pool threads of a process.
 struct Helpers {
     process: u32,
-    /// None where no threads are to be had.
+    /// `None` if the system gave no threads.
     pool: Option<ThreadPool>,
-    /// How many have nothing to do. Only those are asked: nobody ever waits for one that is busy elsewhere.
+    /// Number of idle threads. Only idle threads get work, so no caller waits for a busy thread.
     idle: AtomicUsize,
 }
 
-/// Started when first needed. A fork leaves threads behind: the child starts its own, and leaves the others alone.
+/// The pool, started on first use. A fork does not copy threads: the child starts a pool of its own and leaves the old one alone.
 static HELPERS: RwLock<Option<&'static Helpers>> = RwLock::new(None);
 
-/// None while another thread starts them. (A forked child may find the lock held for ever: nobody waits for it.)
+/// Returns the pool; `None` while another thread starts it. A forked child may find the lock held for ever, so no caller waits
+/// for the lock.
 fn helpers() -> Option<&'static Helpers> {
     let here = process::id();
     let of_this_process = |held: Option<&'static Helpers>| held.filter(|helpers| helpers.process == here);
@@ -90,7 +92,7 @@ fn helpers() -> Option<&'static Helpers> {
 }
 
 impl Helpers {
-    /// Takes up to `wanted` of those that have nothing to do; how many, and the pool that they are of.
+    /// Takes up to `wanted` idle threads; returns the pool and the number of threads taken.
     fn claim(&self, wanted: usize) -> Option<(&ThreadPool, usize)> {
         let taken = self.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, |idle| Some(idle - idle.min(wanted)));
         let claimed = taken.unwrap_or_else(|idle| idle).min(wanted);
@@ -98,7 +100,7 @@ impl Helpers {
     }
 }
 
-/// Counts a thread among the idle ones again, also where its work panicked.
+/// Marks a thread as idle when dropped, also after a panic of its work.
 struct IdleAgain<'a>(&'a AtomicUsize);
 
 impl Drop for IdleAgain<'_> {
@@ -107,15 +109,15 @@ impl Drop for IdleAgain<'_> {
     }
 }
 
-/// How many others are worth waking for work on so many bytes, where each takes on [`SHARE`] of them at least.
+/// Returns how many more threads are worth waking for work on `bytes` bytes: each thread gets at least [`SHARE`] bytes.
 pub(crate) fn others_for(bytes: u64) -> usize {
     usize::try_from(bytes / SHARE).unwrap_or(usize::MAX).saturating_sub(1)
 }
 
-/// Does `work` with each item, on this thread and on up to `others` that have nothing to do. What came of them, in their order.
+/// Runs `work` for each item, on this thread and on up to `others` idle threads. Returns the results in the order of the items.
 ///
 /// # Errors
-/// Of the first item that failed; those behind it are not begun any more.
+/// The error of the first item, in their order, that failed. After a failure no thread begins another item.
 pub(crate) fn share<T: Send, R: Send, E: Send>(
     items: Vec<T>,
     others: usize,
@@ -153,11 +155,11 @@ pub(crate) fn share<T: Send, R: Send, E: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Does `work` with each item, on this thread and on up to `others` that have nothing to do, and hands what comes of each to `take`,
-/// on this thread and in the order of the items. Threads begin an item only while few results wait, so that memory stays bounded.
+/// Runs `work` for each item, on this thread and on up to `others` idle threads, and passes the results to `take`, on this thread
+/// and in the order of the items. The number of results that wait for `take` is bounded, and so is the memory they use.
 ///
 /// # Errors
-/// Of the first item, in their order, for which `work` or `take` failed; the items behind it are not begun any more.
+/// The error of the first item, in their order, for which `work` or `take` failed. After a failure no thread begins another item.
 pub(crate) fn share_in_order<T: Send, R: Send, E: Send>(
     items: Vec<T>,
     others: usize,
@@ -179,7 +181,7 @@ pub(crate) fn share_in_order<T: Send, R: Send, E: Send>(
         for _ in 0..others {
             scope.spawn(|_| {
                 let _idle = IdleAgain(&helpers.idle);
-                // Where `work` panics nobody may wait for what it would have given.
+                // If `work` panics, no thread may wait for its result.
                 let ends = EndOfLine(&line);
                 while let Some((place, item)) = line.next_item() {
                     line.put(place, work(item));
@@ -201,7 +203,7 @@ pub(crate) fn share_in_order<T: Send, R: Send, E: Send>(
 struct Line<T, R> {
     state: Mutex<LineState<T, R>>,
     changed: Condvar,
-    /// Items that are begun and not taken yet, at most.
+    /// Maximum number of items that are begun and not taken yet.
     most: usize,
 }
 
@@ -213,7 +215,7 @@ struct LineState<T, R> {
     over: bool,
 }
 
-/// What the thread that takes does next.
+/// The next step of the thread that calls `take`.
 enum Next<T, R> {
     Take(R),
     Work(usize, T),
@@ -229,7 +231,7 @@ impl<T, R> Line<T, R> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next item for a thread that only works; none at the end.
+    /// Returns the next item for a thread that only works; `None` at the end.
     fn next_item(&self) -> Option<(usize, T)> {
         let mut state = self.lock();
         loop {
@@ -255,7 +257,7 @@ impl<T, R> Line<T, R> {
             if let Some((place, item)) = state.begin(self.most) {
                 return Next::Work(place, item);
             }
-            // Over: a thread panicked, and the scope goes on with that.
+            // Over: a thread panicked, and the scope passes the panic on.
             if state.over || (state.items.len() == 0 && state.taken == state.begun) {
                 return Next::End;
             }
@@ -287,10 +289,11 @@ impl<T, R> Drop for EndOfLine<'_, T, R> {
     }
 }
 
-/// What `work` gives, done by a thread of its own, which is waited for: a thread of a runtime may not wait for another runtime.
+/// Runs `work` on a new thread, waits for it and returns its result. A thread of a runtime may not block on another runtime,
+/// a new thread may.
 ///
 /// # Errors
-/// Of the system, where there is no thread to be had.
+/// The error of the system if it cannot start a thread.
 pub(crate) fn elsewhere<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let started = thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, work)?;
@@ -304,7 +307,7 @@ mod tests {
 
     use super::*;
 
-    /// Other tests of this process may have threads at work just now, not for long.
+    /// Waits until `is_so` returns true: other tests of this process may use the threads for a short time.
     fn comes_true(is_so: impl Fn() -> bool) -> bool {
         (0..500).any(|_| {
             is_so() || {
@@ -359,7 +362,7 @@ mod tests {
         let at_work = || share(vec![(); 8], all, slow).map(|threads| threads.into_iter().collect::<HashSet<_>>().len());
         assert!(comes_true(|| at_work().is_ok_and(|count| count > all.min(1))), "nobody else worked");
 
-        // Work inside of work never waits for threads that are busy with it.
+        // Nested work never waits for threads that are busy with the outer work.
         let inner = |number: u64| share((0..number).collect(), all, Ok::<_, ()>).map(|numbers| numbers.len() as u64);
         assert_eq!(share((0..50).collect(), all, inner), Ok((0..50).collect()));
 

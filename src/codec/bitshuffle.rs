@@ -1,16 +1,16 @@
-//! Bit shuffle: the lowest bits of all elements, then all second bits, and so on; a rest of fewer than eight elements stays
-//! behind them as it is. Follows `format-spec/codecs.md#bit-shuffle`.
+//! Bit shuffle: stores the lowest bits of all elements, then all second bits, and so on. The last `count % 8` elements follow
+//! unchanged. Follows `format-spec/codecs.md#bit-shuffle`.
 //!
-//! Eight rows of bits are eight words; a butterfly of three stages over them transposes 8 blocks of 8 by 8 bits in plain vector
-//! operations, and interleaved planes put the elements in order.
+//! Eight rows of bits are loaded as eight words. Three butterfly stages over these words transpose 8 blocks of 8 by 8 bits with
+//! plain vector operations. Interleaving byte planes then puts the elements in order.
 
 use super::interleave::{interleave, part};
 
-/// Elements handled together: 128 bytes of each of eight rows.
+/// Number of elements processed together: 128 bytes in each of eight rows.
 const TILE: usize = 1024;
 const ROW: usize = TILE / 8;
 
-/// Brings bits of equal significance together.
+/// Groups bits of equal significance.
 pub(super) fn shuffle(values: &[u8], width: usize) -> Vec<u8> {
     match width {
         1 => split_bits::<1>(values),
@@ -20,7 +20,7 @@ pub(super) fn shuffle(values: &[u8], width: usize) -> Vec<u8> {
     }
 }
 
-/// The inverse of [`shuffle`].
+/// Inverts [`shuffle`].
 pub(super) fn unshuffle(stored: &[u8], width: usize) -> Vec<u8> {
     match width {
         1 => join_bits::<1>(stored),
@@ -75,8 +75,8 @@ fn join_bits<const W: usize>(stored: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Exchanges bit b of row r with bit r of row b, in every byte of the eight rows: its own inverse. Each stage exchanges halves
-/// of the blocks, then quarters, then single bits (Warren, Hacker's Delight, 7-3).
+/// Exchanges bit b of row r with bit r of row b, in every byte of the eight rows. The function is its own inverse. The stages
+/// exchange halves of the blocks, then quarters, then single bits (Warren, Hacker's Delight, 7-3).
 fn transpose_bits(rows: &mut [u8]) {
     let mut words = [[0_u64; ROW / 8]; 8];
     for (word, bytes) in words.as_flattened_mut().iter_mut().zip(rows.as_chunks::<8>().0) {
@@ -101,7 +101,7 @@ fn transpose_bits(rows: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// The specification's sentence, bit by bit.
+    /// The definition of the specification, bit by bit.
     fn by_definition(values: &[u8], width: usize) -> Vec<u8> {
         let count = values.len() / (8 * width) * 8;
         let mut out = values.to_vec();

@@ -1,4 +1,5 @@
-//! A chain of codec steps: encoding, decoding, and its two-bytes-a-step form (`format-spec/codecs.md#chains`).
+//! A chain of codec steps: encoding, decoding, and the stored form with two bytes per step. Follows
+//! `format-spec/codecs.md#chains`.
 
 use std::{borrow::Cow, cell::RefCell, fmt};
 
@@ -14,27 +15,27 @@ use crate::error::{Error, Result, counted};
 /// One step of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Bytes of equal significance brought together; the parameter is the width of one element in bytes, at least 2.
+    /// Byte shuffle: groups bytes of equal significance. The parameter is the width of one element in bytes, at least 2.
     Shuffle(u8),
     /// LZ4 raw block format.
     Lz4,
-    /// Zstandard frame, written at this level.
+    /// Zstandard frame, written at this compression level.
     Zstd(u8),
-    /// Bits of equal significance brought together; the parameter is the width of one element in bytes: 1, 2, 4 or 8.
+    /// Bit shuffle: groups bits of equal significance. The parameter is the width of one element in bytes: 1, 2, 4 or 8.
     BitShuffle(u8),
-    /// Elements of each component brought together.
+    /// Component split: groups the elements of each component of a row.
     Split {
         /// Bytes of one element: 1, 2, 4 or 8.
         width: u8,
         /// Elements of one row, 2 to 64.
         components: u8,
     },
-    /// A pco file of these numbers, written at this level, at most 12.
+    /// A pco file of numbers of this type, written at this compression level, at most 12.
     Pco(NumberType, u8),
 }
 
 impl Step {
-    /// The registry: every codec id of format 1 and its parameter.
+    /// Returns the codec id and the parameter. This is the registry of codec ids of format 1.
     fn code(self) -> [u8; 2] {
         match self {
             Self::Shuffle(width) => [1, width],
@@ -66,7 +67,7 @@ impl Step {
             .ok_or_else(|| Error::corrupt(format!("codec {id}: parameter {parameter} is not allowed")))
     }
 
-    /// Whether the parameters are inside the table of the specification.
+    /// Whether the parameters are within the limits of the specification.
     fn is_valid(self) -> bool {
         let is_width = |width| matches!(width, 1 | 2 | 4 | 8);
         match self {
@@ -78,7 +79,8 @@ impl Step {
         }
     }
 
-    /// The most bytes that a stored byte can stand for, where the codec has such a bound: checked before memory is taken.
+    /// Returns the maximum number of decoded bytes per stored byte if the codec has such a bound. A reader checks the bound
+    /// before it allocates memory.
     fn max_ratio(self) -> Option<usize> {
         match self {
             Self::Lz4 => Some(lz4::MAX_RATIO),
@@ -106,7 +108,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// Codec steps in the order of encoding.
+/// Codec steps, in the order of encoding.
 ///
 /// ```
 /// use tetrys::codec::{Chain, Step};
@@ -121,16 +123,17 @@ impl fmt::Display for Step {
 pub struct Chain(Vec<Step>);
 
 impl Chain {
-    /// No step: values are stored as they are.
+    /// The chain without steps: values are stored as they are.
     pub const PLAIN: Self = Self(Vec::new());
-    /// A chain has at most this many steps.
+    /// Maximum number of steps of a chain.
     const MAX_STEPS: usize = 4;
 
-    /// A chain of these steps.
+    /// Creates a chain of these steps.
     ///
     /// # Errors
-    /// `Invalid` where a compressor is followed by another step (its input length could not be known), where a parameter is not
-    /// allowed, where a split into elements of another width stands before pco, or where the chain is too long.
+    /// - `Invalid`: a compressor is not the last step (its output length varies, so the input length of the next step would be
+    ///   unknown), a parameter is out of range, a split before pco has another width than the numbers of pco, or the chain is
+    ///   too long.
     pub fn new(steps: impl Into<Vec<Step>>) -> Result<Self> {
         let steps = steps.into();
         let misplaced = steps.iter().rev().skip(1).any(|step| step.compresses());
@@ -154,21 +157,22 @@ impl Chain {
         self.0.is_empty()
     }
 
-    /// Whether pco is its compressor.
+    /// Whether the compressor of the chain is pco.
     pub(super) fn is_pco(&self) -> bool {
         matches!(self.0.last(), Some(Step::Pco(..)))
     }
 
-    /// Two bytes a step, behind their count.
+    /// Appends the stored form: the number of steps, then two bytes per step.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.push(self.0.len() as u8);
         self.0.iter().for_each(|step| out.extend(step.code()));
     }
 
-    /// The chain at the start of `bytes`, and what follows it.
+    /// Parses the chain at the start of `bytes`. Returns the chain and the bytes that follow it.
     ///
     /// # Errors
-    /// `Corrupt` for a cut or impossible chain, `Unsupported` for an unknown codec id.
+    /// - `Corrupt`: the chain is cut short or violates a rule of [`Chain::new`].
+    /// - `Unsupported`: a codec id is unknown.
     pub fn read(bytes: &[u8]) -> Result<(Self, &[u8])> {
         let cut = || Error::corrupt("codec chain: cut short");
         let (&count, rest) = bytes.split_first().ok_or_else(cut)?;
@@ -182,7 +186,7 @@ impl Chain {
     /// Encodes the values of one page.
     ///
     /// # Errors
-    /// `Internal` if a compressor fails, which it does not on any input.
+    /// - `Internal`: a compressor fails. No input is known to cause this.
     pub fn encode(&self, values: &[u8]) -> Result<Vec<u8>> {
         let mut bytes = Cow::Borrowed(values);
         for step in &self.0 {
@@ -198,16 +202,16 @@ impl Chain {
         Ok(bytes.into_owned())
     }
 
-    /// Decodes to exactly `len` bytes; a plain chain gives the stored bytes back without copying.
+    /// Decodes to exactly `len` bytes. A plain chain returns the stored bytes without copying.
     ///
     /// # Errors
-    /// `Corrupt` where the stored bytes are not an encoding of `len` bytes.
+    /// - `Corrupt`: the stored bytes are not an encoding of `len` bytes.
     pub fn decode(&self, stored: Bytes, len: usize) -> Result<Bytes> {
         if let Some((compressor, ratio)) = self.0.last().and_then(|step| Some((step, step.max_ratio()?)))
             && len / ratio > stored.len()
         {
             return Err(Error::corrupt(format!(
-                "{compressor}: {} from {} stored, at most {ratio} from each",
+                "{compressor}: {} from {} stored, at most {ratio} per stored byte",
                 counted(len, "byte"),
                 stored.len()
             )));
@@ -236,7 +240,7 @@ impl Chain {
         Ok(undone)
     }
 
-    /// The runs that pco keeps apart: the components of a split right before it.
+    /// Returns the number of runs that pco encodes separately: the components of a split directly before pco, else 1.
     fn pco_runs(&self) -> usize {
         match self.0.as_slice() {
             [.., Step::Split { components, .. }, Step::Pco(..)] => usize::from(*components),
@@ -245,7 +249,7 @@ impl Chain {
     }
 }
 
-/// The inverse of a step that keeps the number of bytes.
+/// Inverts a step that keeps the number of bytes.
 fn undo(step: Step, bytes: &[u8]) -> Vec<u8> {
     match step {
         Step::Shuffle(width) => transpose::join(bytes, 1, usize::from(width)),
@@ -255,7 +259,7 @@ fn undo(step: Step, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Fills `out` from a byte compressor.
+/// Decompresses LZ4 or Zstandard into `out`.
 fn decompress(step: Step, stored: &[u8], out: &mut [u8]) -> Result<()> {
     match step {
         Step::Lz4 => lz4::decode(stored, out),
@@ -263,15 +267,15 @@ fn decompress(step: Step, stored: &[u8], out: &mut [u8]) -> Result<()> {
     }
 }
 
-/// Bytes of a scratch buffer that a thread keeps.
+/// Maximum size of the scratch buffer that a thread keeps, in bytes.
 const SCRATCH: usize = 4 << 20;
 
 thread_local! {
-    // What lies between a compressor and a shuffle: cleared once and not for every page.
+    // The bytes between a compressor and a shuffle. The buffer is zeroed once, not for every page.
     static BETWEEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `f` with `len` bytes of any content.
+/// Calls `f` with `len` bytes of arbitrary content.
 fn with_scratch<T>(len: usize, f: impl FnOnce(&mut [u8]) -> T) -> T {
     if len > SCRATCH {
         return f(&mut vec![0; len]);

@@ -1,10 +1,11 @@
-//! Planes of bytes interleaved, and parted again: what undoing and doing a byte shuffle and a bit shuffle come down to.
+//! Interleaves planes of bytes, and separates them again: the kernel of the byte shuffle and the bit shuffle.
 //!
-//! Pairs of planes are merged until one is left, in loops of constant length that compilers turn into vector interleaves; one
-//! pass that gathers a byte from each plane takes two to four times as long.
+//! Each stage merges pairs of planes until one plane is left, in loops of constant length that compilers turn into vector
+//! interleaves. A single pass that gathers one byte from each plane takes two to four times as long.
 
-/// Interleaves `from`, which holds 1, 2, 4, 8 or 16 planes of `LEN` bytes one behind the other: byte i of every plane, for each i.
-/// Uses `spare`, of equal length, and gives the one of the two that holds the result.
+/// Interleaves `from`, which holds 1, 2, 4, 8 or 16 planes of `LEN` bytes one after the other: the result has byte 0 of every
+/// plane, then byte 1 of every plane, and so on. Uses `spare`, of equal length. Returns whichever of the two slices holds
+/// the result.
 pub(super) fn interleave<'a, const LEN: usize>(mut from: &'a mut [u8], mut spare: &'a mut [u8]) -> &'a mut [u8] {
     let planes = from.len() / LEN;
     for (least, merge) in [(2, merge::<LEN, 1> as Stage), (4, merge::<LEN, 2>), (8, merge::<LEN, 4>), (16, merge::<LEN, 8>)] {
@@ -16,7 +17,7 @@ pub(super) fn interleave<'a, const LEN: usize>(mut from: &'a mut [u8], mut spare
     from
 }
 
-/// The inverse of [`interleave`]: `from` holds `LEN` elements of 1, 2, 4, 8 or 16 bytes.
+/// Inverts [`interleave`]: `from` holds `LEN` elements of 1, 2, 4, 8 or 16 bytes.
 pub(super) fn part<'a, const LEN: usize>(mut from: &'a mut [u8], mut spare: &'a mut [u8]) -> &'a mut [u8] {
     let planes = from.len() / LEN;
     for (least, halve) in [(16, halve::<LEN, 8> as Stage), (8, halve::<LEN, 4>), (4, halve::<LEN, 2>), (2, halve::<LEN, 1>)] {
@@ -30,7 +31,7 @@ pub(super) fn part<'a, const LEN: usize>(mut from: &'a mut [u8], mut spare: &'a 
 
 type Stage = fn(&[u8], &mut [u8]);
 
-/// Merges each two neighbouring planes of `LEN` elements of `K` bytes.
+/// Interleaves each pair of neighbouring planes of `LEN` elements of `K` bytes.
 fn merge<const LEN: usize, const K: usize>(from: &[u8], to: &mut [u8]) {
     for (pair, merged) in from.chunks_exact(2 * LEN * K).zip(to.chunks_exact_mut(2 * LEN * K)) {
         let (first, second) = pair.split_at(LEN * K);
@@ -41,7 +42,7 @@ fn merge<const LEN: usize, const K: usize>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// The inverse of [`merge`].
+/// Inverts [`merge`].
 fn halve<const LEN: usize, const K: usize>(from: &[u8], to: &mut [u8]) {
     for (merged, pair) in from.chunks_exact(2 * LEN * K).zip(to.chunks_exact_mut(2 * LEN * K)) {
         let (first, second) = pair.split_at_mut(LEN * K);

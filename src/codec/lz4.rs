@@ -1,19 +1,19 @@
-//! LZ4, raw block format (`format-spec/codecs.md#lz4`). Encoded by `lz4_flex`; decoded by the C library, which is two to three
-//! times as fast and checks every length that it reads.
+//! LZ4 in the raw block format. `lz4_flex` encodes; the C library decodes, because it is two to three times as fast and checks
+//! every length that it reads. Follows `format-spec/codecs.md#lz4`.
 
 use crate::error::{Error, Result, counted};
 
-/// Compresses; incompressible input grows by less than one percent.
+/// Compresses. Incompressible input grows by less than one percent.
 pub(super) fn encode(values: &[u8]) -> Vec<u8> {
     lz4_flex::block::compress(values)
 }
 
-/// A byte that prolongs a match stands for 255 bytes, and no byte for more.
+/// Maximum number of decoded bytes per stored byte: a byte that extends a match stands for up to 255 bytes.
 pub(super) const MAX_RATIO: usize = 255;
 
-/// Decodes exactly as many bytes as `out` has.
+/// Decodes `stored`, which must fill `out` exactly.
 pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
-    // An offset of 0 is two bytes of 0, and most blocks have none.
+    // An offset of 0 is two zero bytes, and most blocks have no two zero bytes in a row.
     if memchr::memmem::find(stored, &[0, 0]).is_some() && has_offset_zero(stored) {
         return Err(Error::corrupt("lz4: a match of offset 0"));
     }
@@ -24,7 +24,7 @@ pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
     }
 }
 
-/// Whether a match has the offset 0, which the C library takes for zeros. Looks no further than where the block breaks off.
+/// Whether a match has the offset 0, which the C library accepts and decodes to zeros. Stops where the block is malformed.
 fn has_offset_zero(mut rest: &[u8]) -> bool {
     while let Some((token, behind)) = rest.split_first() {
         let literals = prolonged(usize::from(token >> 4), behind);
@@ -41,7 +41,7 @@ fn has_offset_zero(mut rest: &[u8]) -> bool {
     false
 }
 
-/// A length of four bits with the bytes that prolong it, and what follows them.
+/// Parses the bytes that extend a 4-bit length. Returns the full length and the bytes that follow.
 fn prolonged(mut length: usize, mut rest: &[u8]) -> Option<(usize, &[u8])> {
     if length == 15 {
         loop {
@@ -65,12 +65,12 @@ mod tests {
             let mut out = vec![7; len];
             decode(stored, &mut out).map(|()| out).map_err(|error| error.to_string())
         };
-        // Literals, a match, and the twelve literals behind the last one that the format asks for.
+        // Literals, a match, and the twelve literals that the format requires after the last match.
         let block = |offset: [u8; 2]| [&[0x40, 1, 2, 3, 4][..], &offset, &[0xc0], &[9; 12]].concat();
         assert_eq!(decode(&block([4, 0]), 20), Ok([&[1, 2, 3, 4, 1, 2, 3, 4][..], &[9; 12]].concat()));
         assert_eq!(decode(&block([0, 0]), 20), Err("lz4: a match of offset 0".to_owned()));
         assert!(decode(&block([5, 0]), 20).is_err(), "before the first byte");
-        // Zeros that are no offset: literals, and an offset's high byte before a token of 0.
+        // Zeros that are not an offset: literals, and the high byte of an offset before a token of 0.
         assert_eq!(decode(&[0x50, 0, 0, 0, 0, 0], 5), Ok(vec![0; 5]));
         let plain = [&vec![3; 70_000][..], &[0, 0, 0, 0, 0, 1, 2, 3], &vec![0; 400]].concat();
         assert_eq!(decode(&encode(&plain), plain.len()), Ok(plain));

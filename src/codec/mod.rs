@@ -1,6 +1,7 @@
-//! How the values of a page become stored bytes and come back: one file per codec, one registry of codec ids.
+//! Encodes and decodes the values of a page: one file per codec, one registry of codec ids.
 //!
-//! A [`Chain`] is the list of steps in the order of encoding; the empty chain is `plain`. Follows `format-spec/codecs.md#chains`.
+//! A [`Chain`] lists the codec steps in the order of encoding; the empty chain is `plain`. Follows
+//! `format-spec/codecs.md#chains`.
 
 mod bitshuffle;
 mod chain;

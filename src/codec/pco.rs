@@ -1,7 +1,8 @@
-//! Pco, one standalone file a page (`format-spec/codecs.md#pco`): numbers of one type, each component in pieces of its own.
+//! Pco: one standalone file per page, with numbers of one type. Each component has pieces of its own. Follows
+//! `format-spec/codecs.md#pco`.
 //!
-//! The pieces are known from the length of the values alone: a file's own claims are compared with them and never believed.
-//! Modes and windows that no writer uses are refused before pco allocates memory for them.
+//! The length of the values alone determines the pieces. The decoder compares the claims of a file with them and never trusts
+//! the claims. It refuses modes and windows that no writer uses before pco allocates memory for them.
 
 use ::pco::{
     ChunkConfig,
@@ -14,7 +15,7 @@ use half::f16;
 
 use crate::error::{Error, Result, counted};
 
-/// The numbers that pco knows, with its own codes.
+/// The number types of pco, with the codes of pco.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "the names are the types")]
@@ -37,12 +38,12 @@ use NumberType::{F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 impl NumberType {
     const ALL: [Self; 11] = [U32, U64, I32, I64, F32, F64, U16, I16, F16, U8, I8];
 
-    /// The type with this code.
+    /// Returns the type with this code.
     pub(super) fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|number| *number as u8 == code)
     }
 
-    /// Bytes of one number.
+    /// Returns the bytes of one number.
     pub fn width(self) -> usize {
         match self {
             U8 | I8 => 1,
@@ -52,7 +53,7 @@ impl NumberType {
         }
     }
 
-    /// The name in the text of chains: `f32`.
+    /// Returns the name in the text form of chains, such as `f32`.
     pub fn name(self) -> &'static str {
         match self {
             U8 => "u8",
@@ -70,22 +71,22 @@ impl NumberType {
     }
 }
 
-/// The highest level.
+/// Maximum compression level.
 pub(super) const MAX_LEVEL: u8 = 12;
-/// Numbers of the largest piece.
+/// Maximum number of numbers in a piece.
 const PIECE: usize = 1 << 18;
-/// Bytes that numbers get at once.
+/// Maximum initial capacity for decoded numbers, in bytes.
 const ROOM: usize = 16 << 20;
-/// Bytes before the chunk of a piece.
+/// Bytes of the header of a piece: type and count.
 const PIECE_HEADER: usize = 4;
-/// Standalone files begin with this, and with the version that has a type and a hint.
+/// Start of a standalone file: the magic and the file version whose header has a type and a length hint.
 const MAGIC: [u8; 5] = *b"pco!\x03";
-/// The mode with a dictionary, whose size pco would believe: in the low four bits of a chunk.
+/// Code of the mode with a dictionary, in the low four bits of a chunk. Pco would trust the size of a stored dictionary.
 const DICT: u8 = 4;
-/// Numbers of the longest lookback window, as a power of two.
+/// Base-2 logarithm of the maximum lookback window, in numbers.
 const MAX_WINDOW_LOG: u32 = 16;
 
-/// Compresses the numbers of each of `components` runs at the given level.
+/// Compresses the numbers, in `components` runs, at the given level.
 pub(super) fn encode(values: &[u8], number: NumberType, level: u8, components: usize) -> Result<Vec<u8>> {
     match number {
         U8 => encode_numbers::<u8>(values, level, components),
@@ -119,7 +120,7 @@ pub(super) fn decode(stored: &[u8], number: NumberType, components: usize, len: 
     }
 }
 
-/// The lengths of all pieces of `count` numbers in `components` runs.
+/// Returns the length of each piece of `count` numbers in `components` runs.
 fn pieces(count: usize, components: usize) -> impl Iterator<Item = usize> {
     let runs = std::iter::repeat_n(count / components, components).chain([count % components]);
     runs.flat_map(|run| {
@@ -157,9 +158,9 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
     let (wrapped, mut file) = read_header(file, code)?;
     let expected_pieces = pieces(count, components).count();
     if expected_pieces * (PIECE_HEADER + 1) > file.len() {
-        return Err(Error::corrupt(format!("pco: {} in {}", counted(expected_pieces, "piece"), counted(file.len(), "byte"))));
+        return Err(Error::corrupt(format!("pco: {} exceed {}", counted(expected_pieces, "piece"), counted(file.len(), "byte"))));
     }
-    // A piece is decoded before room is made for the next: a few bytes can claim a gigabyte of them.
+    // Capacity grows piece by piece, after the previous piece is decoded: a few bytes can claim a gigabyte of numbers.
     let mut numbers = Vec::with_capacity(count.min(ROOM / size_of::<T>()));
     for expected in pieces(count, components) {
         let (&[found_code, a, b, c], chunk) = file.split_first_chunk().ok_or_else(cut)?;
@@ -175,7 +176,7 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
         file = decode_piece(&wrapped, chunk, &mut numbers[start..]).map_err(corrupt)??;
     }
     if file != [0] {
-        return Err(Error::corrupt(format!("pco: {} behind the last piece, expected a closing 0", counted(file.len(), "byte"))));
+        return Err(Error::corrupt(format!("pco: {} after the last piece, expected a closing 0", counted(file.len(), "byte"))));
     }
     if rest.is_empty() {
         return Ok(Bytes::from_owner(Numbers(numbers)));
@@ -185,7 +186,7 @@ fn decode_numbers<T: Pco + bytemuck::Pod>(stored: &[u8], components: usize, len:
     Ok(out.into())
 }
 
-/// Checks the header and gives what follows it.
+/// Checks the header. Returns the decompressor and the bytes that follow the header.
 fn read_header(file: &[u8], code: u8) -> Result<(wrapped::FileDecompressor, &[u8])> {
     let (magic, rest) = file.split_first_chunk().ok_or_else(cut)?;
     if *magic != MAGIC {
@@ -195,7 +196,7 @@ fn read_header(file: &[u8], code: u8) -> Result<(wrapped::FileDecompressor, &[u8
     if uniform != code && uniform != 0 {
         return Err(Error::corrupt(format!("pco: a file of type {uniform}, expected {code}")));
     }
-    // Six bits, and one more bit than they say.
+    // The hint is 6 bits that hold a count n, then n + 1 bits.
     let hint_bytes = (6 + usize::from(hint & 63) + 1).div_ceil(8);
     let rest = rest.get(1 + hint_bytes..).ok_or_else(cut)?;
     if rest.first() != Some(&4) {
@@ -204,7 +205,7 @@ fn read_header(file: &[u8], code: u8) -> Result<(wrapped::FileDecompressor, &[u8
     wrapped::FileDecompressor::new(rest).map_err(corrupt)
 }
 
-/// Decodes one chunk into `out` and gives what follows it.
+/// Decodes one chunk into `out`. Returns the bytes that follow the chunk.
 fn decode_piece<'a, T: Pco>(
     file: &wrapped::FileDecompressor,
     chunk: &'a [u8],
@@ -228,7 +229,7 @@ fn decode_piece<'a, T: Pco>(
     Ok(Ok(page.into_src()))
 }
 
-/// Decoded numbers that `Bytes` keeps and shows as bytes.
+/// Decoded numbers, as the owner of a `Bytes`.
 struct Numbers<T>(Vec<T>);
 
 impl<T: bytemuck::Pod> AsRef<[u8]> for Numbers<T> {

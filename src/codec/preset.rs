@@ -1,7 +1,7 @@
-//! Presets: which chains a column may get, and the choice among them.
+//! Presets: the candidate chains of a column type, and the choice among them.
 //!
-//! The choice is a pure function of preset, column type and some pages of the column, so the same rows and settings give the same
-//! bytes on any machine. A writer passes pages from all over the chunk. Follows `format-spec/codecs.md#choice`.
+//! The choice is a pure function of the preset, the column type and some pages of the column, so the same rows and settings
+//! give the same bytes on any machine. A writer passes pages from all over the chunk. Follows `format-spec/codecs.md#choice`.
 
 use std::{fmt, str::FromStr};
 
@@ -11,20 +11,22 @@ use crate::{
     schema::{ColumnType, Primitive},
 };
 
-/// How much time to spend on size.
+/// The trade-off between size and speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// LZ4 behind a shuffle where that saves an eighth, plain elsewhere: reads at memory speed.
+    /// LZ4, usually after a shuffle, if that saves an eighth, else plain: reads at memory speed. Pco only for numbers that it
+    /// reduces to a 64th.
     Fast,
-    /// Any chain that saves a 32nd, the smallest within a 64th: pco at its fastest level for numbers, Zstandard behind a shuffle.
+    /// The smallest chain (within a 64th) if it saves at least a 32nd, else plain. Candidates are pco at its fastest level for
+    /// numbers, and Zstandard after a shuffle.
     #[default]
     Balanced,
-    /// The smallest of all chains, within a 64th: slow to write, slower to read.
+    /// The smallest chain (within a 64th) of the most candidates: slow to write, slower to read.
     Compact,
 }
 
 impl Preset {
-    /// The name in manifests and on the command line.
+    /// Returns the name in manifests and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -48,8 +50,8 @@ impl Preset {
         }
     }
 
-    /// A later candidate wins if it saves at least one n-th of the best size so far. The first n holds while plain is the best
-    /// (plain values are read without a copy), the second n afterwards.
+    /// Returns the savings by which a later candidate wins: at least one n-th of the best size so far. The first n applies while
+    /// plain is the best, because plain values are read without a copy; the second n applies afterwards.
     fn margins(self) -> (usize, usize) {
         match self {
             Self::Fast => (8, 8),
@@ -58,8 +60,8 @@ impl Preset {
         }
     }
 
-    /// The chain for a column with these values: the smallest candidate. Plainer chains come first, because they are read faster;
-    /// a later chain wins only if it saves enough. Only the first 256 KiB count.
+    /// Chooses the chain for a column with these values: the smallest candidate. Simpler chains come first, because they decode
+    /// faster, and a later chain wins only if it saves enough. Only the first 256 KiB of the values count.
     ///
     /// ```
     /// use tetrys::{ColumnType, Preset};
@@ -70,16 +72,16 @@ impl Preset {
     /// ```
     ///
     /// # Errors
-    /// As [`Chain::encode`].
+    /// - `Internal`: a compressor fails. No input is known to cause this.
     pub fn choose(self, ty: &ColumnType, values: &[u8]) -> Result<Chain> {
         self.choose_for(ty, &[&values[..values.len().min(SAMPLE)]])
     }
 
-    /// As [`Preset::choose`], for a column that is stored in several pages: each page is encoded alone, the sizes are added up.
-    /// All bytes of all pages count.
+    /// Chooses the chain for a column that is stored in several pages: like [`Preset::choose`], but each page is encoded
+    /// separately, the sizes are summed, and all bytes of all pages count.
     ///
     /// # Errors
-    /// As [`Chain::encode`].
+    /// - `Internal`: a compressor fails. No input is known to cause this.
     pub fn choose_for<P: AsRef<[u8]>>(self, ty: &ColumnType, pages: &[P]) -> Result<Chain> {
         let plain = stored_size(&Chain::PLAIN, pages)?;
         let mut best = (Chain::PLAIN, plain);
@@ -98,11 +100,11 @@ impl Preset {
         Ok(best.0)
     }
 
-    /// The chain for the rest of a column whose first page chose `current`: that of [`Preset::choose_for`] with these pages. Where
-    /// the two differ by less than a 256th in size, `current` stays: encoding again would gain nothing.
+    /// Chooses the chain for the rest of a column whose first page chose `current`, as [`Preset::choose_for`] does with these
+    /// pages. If the sizes differ by less than a 256th, `current` stays: encoding the page again would gain nothing.
     ///
     /// # Errors
-    /// As [`Chain::encode`].
+    /// - `Internal`: a compressor fails. No input is known to cause this.
     pub(crate) fn choose_again<P: AsRef<[u8]>>(self, ty: &ColumnType, current: &Chain, pages: &[P]) -> Result<Chain> {
         let chosen = self.choose_for(ty, pages)?;
         if chosen == *current {
@@ -115,15 +117,16 @@ impl Preset {
     /// Whether this preset could have chosen the chain for a column of this type.
     ///
     /// # Errors
-    /// `Internal` where a candidate is no chain.
+    /// - `Internal`: a candidate is not a valid chain.
     pub fn could_choose(self, ty: &ColumnType, chain: &Chain) -> Result<bool> {
         Ok(chain.is_plain() || self.candidates(ty)?.contains(chain))
     }
 
-    /// The chains that this preset chooses from for a column of this type, in the order in which they are tried; beside them plain.
+    /// Returns the candidate chains of this preset for a column of this type, in the order of trial. Plain is always a candidate
+    /// and not in the list.
     ///
     /// # Errors
-    /// `Internal` where a candidate is no chain.
+    /// - `Internal`: a candidate is not a valid chain.
     pub fn candidates(self, ty: &ColumnType) -> Result<Vec<Chain>> {
         let (last, pco_level) = (self.compressor(), self.pco_level());
         let Elements { width, number, is_numeric, components } = Elements::of(ty);
@@ -157,10 +160,10 @@ impl Preset {
     }
 }
 
-/// Bytes of one page that the choice looks at.
+/// Number of bytes of one page that the choice encodes.
 pub(crate) const SAMPLE: usize = 256 << 10;
 
-/// Stored bytes of the values of these pages. A page that encoding would not make smaller is stored plain.
+/// Returns the stored bytes of the values of these pages. A page that does not get smaller is stored plain.
 fn stored_size<P: AsRef<[u8]>>(chain: &Chain, pages: &[P]) -> Result<usize> {
     let sizes = pages.iter().map(|page| {
         let values = page.as_ref();
@@ -169,13 +172,13 @@ fn stored_size<P: AsRef<[u8]>>(chain: &Chain, pages: &[P]) -> Result<usize> {
     sizes.sum()
 }
 
-/// The innermost values of a type.
+/// The elements of a type, below all lists.
 struct Elements {
     width: u8,
     number: Option<NumberType>,
-    /// Not text, not bytes.
+    /// Whether the elements are neither text nor bytes.
     is_numeric: bool,
-    /// The last extent of a tensor, where it is fixed and at least two.
+    /// The last extent of a tensor if it is fixed and at least 2.
     components: Option<u32>,
 }
 
@@ -195,7 +198,7 @@ impl Elements {
     }
 }
 
-/// The type as which pco takes an element; elements that it does not know are unsigned integers of their width.
+/// Returns the pco type of an element. Elements without a pco type are encoded as unsigned integers of their width.
 fn number_of(element: Primitive) -> Option<NumberType> {
     Some(match element {
         Primitive::Bool => return None,

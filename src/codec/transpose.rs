@@ -1,16 +1,16 @@
-//! Elements of a matrix brought together column by column: what the byte shuffle (elements of one byte) and the component
-//! split (elements of 1, 2, 4 or 8 bytes) have in common. Follows `format-spec/codecs.md#byte-shuffle` and
+//! Transposes a matrix of elements, so that the elements of each column are together. The byte shuffle (elements of one byte) and
+//! the component split (elements of 1, 2, 4 or 8 bytes) share this code. Follows `format-spec/codecs.md#byte-shuffle` and
 //! `format-spec/codecs.md#component-split`.
 //!
-//! Bytes in the usual numbers of columns are interleaved plane by plane; other elements have the number of columns as a constant,
-//! so that the compiler makes vector moves of the loops.
+//! Bytes in 2, 4, 8 or 16 columns are interleaved plane by plane. For other elements, the usual numbers of columns are constants,
+//! so that the compiler turns the loops into vector moves.
 
 use super::interleave::{interleave, part};
 
-/// Rows handled together: one tile of input and output stays in the innermost cache.
+/// Number of rows processed together: a tile of input and output fits the L1 cache.
 const TILE: usize = 64;
 
-/// Brings the elements of each of `columns` columns together; what is left over a whole number of rows stays at the end.
+/// Groups the elements of each of `columns` columns. Bytes after the last whole row stay at the end.
 pub(super) fn split(values: &[u8], width: usize, columns: usize) -> Vec<u8> {
     match width {
         1 if is_interleaved(columns) => split_bytes(values, columns),
@@ -21,7 +21,7 @@ pub(super) fn split(values: &[u8], width: usize, columns: usize) -> Vec<u8> {
     }
 }
 
-/// The inverse of [`split`].
+/// Inverts [`split`].
 pub(super) fn join(stored: &[u8], width: usize, columns: usize) -> Vec<u8> {
     match width {
         1 if is_interleaved(columns) => join_bytes(stored, columns),
@@ -32,12 +32,12 @@ pub(super) fn join(stored: &[u8], width: usize, columns: usize) -> Vec<u8> {
     }
 }
 
-/// Bytes in 2, 4, 8 or 16 columns: the usual byte shuffles.
+/// Whether bytes in so many columns are interleaved plane by plane: 2, 4, 8 or 16, the usual byte shuffles.
 fn is_interleaved(columns: usize) -> bool {
     matches!(columns, 2 | 4 | 8 | 16)
 }
 
-/// Rows of bytes handled together.
+/// Number of rows of bytes processed together.
 const BYTES: usize = 128;
 
 fn split_bytes(values: &[u8], columns: usize) -> Vec<u8> {

@@ -1,11 +1,11 @@
-//! Zstandard, one frame a page without dictionary (`format-spec/codecs.md#zstd`).
+//! Zstandard: one frame per page, without a dictionary. Follows `format-spec/codecs.md#zstd`.
 
 use std::cell::RefCell;
 
 use crate::error::{Error, Result, counted};
 
 thread_local! {
-    // A context is about 100 KB to set up and pages are small: each thread keeps its own.
+    // Setting up a context initializes about 100 KB, and pages are small: each thread keeps its contexts.
     static COMPRESSOR: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
     static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
 }
@@ -25,11 +25,11 @@ fn failed(error: std::io::Error) -> Error {
     Error::internal(format!("zstd: {error}"))
 }
 
-/// A block of a frame takes at least 4 bytes and gives at most 128 KiB: no frame gives more bytes for one of its own.
+/// Maximum number of decoded bytes per stored byte: a block of a frame takes at least 4 bytes and decodes to at most 128 KiB.
 pub(super) const MAX_RATIO: usize = 32 << 10;
 
-/// Decodes exactly as many bytes as `out` has, from one frame and nothing behind it; needs no memory beyond the context,
-/// whatever the frame claims.
+/// Decodes one frame, which must be all of `stored` and fill `out` exactly. Needs no memory beyond the context, whatever the
+/// frame claims.
 pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<()> {
     let frame = zstd::zstd_safe::find_frame_compressed_size(stored);
     if frame != Ok(stored.len()) || !stored.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {

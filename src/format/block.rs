@@ -1,11 +1,11 @@
-//! Blocks: a directory and one self-contained page a column. Follows `format-spec/block.md#directory` and
+//! Blocks: a directory, then one self-contained page per column. Follows `format-spec/block.md#directory` and
 //! `format-spec/block.md#page`.
 //!
 //! ```text
 //! rows u32 │ pages u32 │ page_len u32 .. │ 0-pad to 8 │ checksum u64     directory
-//! structure_len │ stored_len │ values_len │ flags │ structure │ 0-pad │ values │ 0-pad │ checksum     page, once a column
+//! structure_len │ stored_len │ values_len │ flags │ structure │ 0-pad │ values │ 0-pad │ checksum     one page per column
 //! ```
-//! The checksum lies with the page, so one field of one row is one range and still verified.
+//! Each page ends with its checksum, so a reader fetches and verifies one column of one block with one byte range.
 
 use std::ops::Range;
 
@@ -28,40 +28,40 @@ use crate::{
 const PAGE_HEADER: usize = 16;
 /// Bytes of a checksum.
 const CHECKSUM: usize = 8;
-/// The smallest page: one byte of structure, padded, and no values.
+/// Bytes of the smallest page: one byte of structure, padding, and no values.
 pub(super) const MIN_PAGE: usize = PAGE_HEADER + 8 + CHECKSUM;
-/// Flag: the values are stored plain although the chunk's chain says otherwise.
+/// Flag: the values are stored plain although the chunk has a codec chain for the column.
 const STORED_PLAIN: u8 = 1;
-/// A block has at most this many bytes, stored or decoded.
+/// Maximum size of a block in bytes, stored or decoded.
 const MAX_BLOCK: usize = 1 << 30;
-/// A block has at most this many rows.
+/// Maximum number of rows of a block.
 const MAX_ROWS: u32 = 1 << 20;
 
-/// A page whose checksum is not known yet, because the seed of its chunk is not.
+/// An encoded page without its checksum. The checksum needs the seed of the chunk, which is known later.
 #[derive(Clone, Debug)]
 pub struct EncodedPage(Vec<u8>);
 
 impl EncodedPage {
-    /// Stored bytes, checksum included; a multiple of 8.
+    /// Returns the stored bytes of the page, including the checksum; a multiple of 8.
     pub fn stored_len(&self) -> usize {
         self.0.len() + CHECKSUM
     }
 
-    /// Its bytes without the checksum.
+    /// Returns the bytes of the page without the checksum.
     pub fn unsigned(&self) -> &[u8] {
         &self.0
     }
 
-    /// Bytes of the values when decoded.
+    /// Returns the decoded length of the values in bytes.
     pub fn values_len(&self) -> u64 {
         let length = self.0.get(8..12).and_then(<[u8]>::first_chunk::<4>);
         length.map_or(0, |length| u64::from(u32::from_le_bytes(*length)))
     }
 
-    /// The same page encoded by another chain; `from` is the chain that it was encoded by.
+    /// Encodes the page with the chain `to`; `from` is its current chain.
     ///
     /// # Errors
-    /// `Corrupt` where the page is not encoded by `from`.
+    /// - `Corrupt`: the page is not encoded with `from`.
     pub(crate) fn recoded(&self, from: &Chain, to: &Chain) -> Result<Self> {
         let mut cursor = Cursor::new(&self.0, "page");
         let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
@@ -74,30 +74,30 @@ impl EncodedPage {
         encode_page(to, &CanonicalPage { structure, values })
     }
 
-    /// A page from what [`EncodedPage::unsigned`] gave.
+    /// Creates a page from the bytes of [`EncodedPage::unsigned`].
     pub fn from_unsigned(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 }
 
-/// A block whose checksums are not known yet.
+/// An encoded block without its checksums.
 #[derive(Clone, Debug)]
 pub struct EncodedBlock {
-    /// Rows in it.
+    /// Number of rows.
     pub rows: u32,
     /// One page for each column of the group.
     pub pages: Vec<EncodedPage>,
 }
 
-/// Bytes of the directory of a block with this many pages.
+/// Returns the bytes of the directory of a block with `pages` pages.
 pub fn directory_len(pages: usize) -> usize {
     (8 + 4 * pages).next_multiple_of(8) + CHECKSUM
 }
 
-/// Encodes a canonical page by its chunk's chain.
+/// Encodes a canonical page with the chain of its column. The values are stored plain if encoding does not make them shorter.
 ///
 /// # Errors
-/// `Invalid` where the page is over the limits of a block.
+/// - `Invalid`: the page exceeds the limits of a block.
 pub fn encode_page(chain: &Chain, page: &CanonicalPage) -> Result<EncodedPage> {
     let encoded = if chain.is_plain() { None } else { Some(chain.encode(&page.values)?) };
     let (flags, values) = match &encoded {
@@ -125,15 +125,15 @@ pub fn encode_page(chain: &Chain, page: &CanonicalPage) -> Result<EncodedPage> {
 }
 
 impl EncodedBlock {
-    /// Stored bytes; a multiple of 8.
+    /// Returns the stored bytes of the block; a multiple of 8.
     pub fn stored_len(&self) -> usize {
         directory_len(self.pages.len()) + self.pages.iter().map(EncodedPage::stored_len).sum::<usize>()
     }
 
-    /// Appends the block as number `ordinal` of the chunk with this seed.
+    /// Appends the stored block to `out`, as block number `ordinal` of the chunk with this seed.
     ///
     /// # Errors
-    /// `Invalid` where the block is over its limits.
+    /// - `Invalid`: the block exceeds its limits.
     pub fn write(&self, seed: ChunkSeed, ordinal: u32, out: &mut Vec<u8>) -> Result<()> {
         let stored = self.stored_len();
         if stored > MAX_BLOCK || self.rows > MAX_ROWS || self.pages.len() >= usize::from(u16::MAX) {
@@ -164,17 +164,17 @@ impl EncodedBlock {
 /// The checked directory of a stored block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDirectory {
-    /// Rows in the block.
+    /// Number of rows of the block.
     pub rows: u32,
-    /// Where each page lies, relative to the block.
+    /// Byte range of each page within the block.
     pub pages: Vec<Range<usize>>,
 }
 
 impl BlockDirectory {
-    /// Checks the directory of the stored block `block`, number `ordinal` of its chunk, of a group with `columns` columns.
+    /// Parses and checks the directory of a stored block: number `ordinal` of its chunk, in a group with `columns` columns.
     ///
     /// # Errors
-    /// `Corrupt` where the checksum differs, or pages do not tile the block.
+    /// - `Corrupt`: the checksum is wrong, the counts are out of bounds, or the pages do not fill the block.
     pub fn parse(block: &[u8], seed: ChunkSeed, ordinal: u32, columns: usize) -> Result<Self> {
         let mut cursor = Cursor::new(block, "block directory");
         let (rows, count) = (cursor.u32()?, cursor.len32()?);
@@ -208,10 +208,10 @@ impl BlockDirectory {
     }
 }
 
-/// Where page `page` lies within a block.
+/// Returns the byte range of a page within a block.
 ///
 /// # Errors
-/// `Internal` where the block has no such page.
+/// - `Internal`: the block has no such page.
 pub fn page_range(directory: &BlockDirectory, page: usize) -> Result<Range<usize>> {
     directory
         .pages
@@ -220,68 +220,69 @@ pub fn page_range(directory: &BlockDirectory, page: usize) -> Result<Range<usize
         .ok_or_else(|| Error::internal(format!("no page {page} in a block of {}", directory.pages.len())))
 }
 
-/// A page that passed its checksum, decoded.
+/// A decoded page whose checksum is verified.
 #[derive(Clone, Debug)]
 pub struct DecodedPage {
     /// The structure section as stored.
     pub structure_bytes: Bytes,
-    /// The structure, checked.
+    /// The parsed structure.
     pub structure: Structure,
     /// The value stream.
     pub values: Bytes,
 }
 
 impl DecodedPage {
-    /// The rows as an Arrow array.
+    /// Returns the rows as an Arrow array.
     ///
     /// # Errors
-    /// As [`page_to_array`].
+    /// - `Corrupt`: text is not UTF-8, a bool is neither 0 nor 1, an extent exceeds 2^31, or null slots hold bytes.
+    /// - `Unsupported`: a tensor has over 2^31 elements per row.
     pub fn to_array(&self, ty: &ColumnType) -> Result<ArrayRef> {
         page_to_array(ty, &self.structure, self.values.clone())
     }
 
-    /// The canonical page, for the logical block hash.
+    /// Returns the canonical page, for the logical block hash.
     pub fn to_canonical(&self) -> CanonicalPage {
         CanonicalPage { structure: self.structure_bytes.to_vec(), values: self.values.to_vec() }
     }
 }
 
-/// Where a page stands: what its checksum is seeded with and what it must hold.
+/// The position of a page and its expected content. The position seeds the checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct PagePlace<'a> {
-    /// The seed of the chunk.
+    /// Seed of the chunk.
     pub seed: ChunkSeed,
-    /// The block's number within the chunk.
+    /// Number of the block within the chunk.
     pub ordinal: u32,
-    /// The page's number within the block.
+    /// Number of the page within the block.
     pub page: u16,
-    /// Rows of the block.
+    /// Number of rows of the block.
     pub rows: u32,
-    /// The column's type.
+    /// Type of the column.
     pub ty: &'a ColumnType,
-    /// The chunk's chain for the column.
+    /// Codec chain of the column in this chunk.
     pub chain: &'a Chain,
 }
 
-/// Verifies the checksum of page `page` of a stored block, number `ordinal` of its chunk, and gives the page as it is, to be
-/// stored elsewhere.
+/// Verifies the checksum of a stored page and returns the page without decoding it, for a copy into another chunk. The page is
+/// number `page` of block `ordinal`.
 ///
 /// # Errors
-/// `Corrupt` where the checksum differs.
+/// - `Corrupt`: the checksum is wrong.
 pub fn stored_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> Result<EncodedPage> {
     Ok(EncodedPage(signed_page(stored, seed, ordinal, page)?.to_vec()))
 }
 
-/// A stored page without its checksum, which is that of its bytes.
+/// Verifies the checksum of a stored page and returns the other bytes of the page.
 fn signed_page(stored: &[u8], seed: ChunkSeed, ordinal: u32, page: u16) -> Result<&[u8]> {
     let Some((signed, checksum)) = stored.split_last_chunk::<CHECKSUM>() else {
-        return Err(Error::corrupt(format!("page of {}, too short", counted(stored.len(), "byte"))));
+        return Err(Error::corrupt(format!("page of {}: too short for its checksum", counted(stored.len(), "byte"))));
     };
     compare(page, *checksum, seed.of_page(ordinal, page, signed))?;
     Ok(signed)
 }
 
-/// The checksum that a page has against that of its bytes.
+/// Compares the stored checksum of a page with the computed one.
 fn compare(page: u16, checksum: [u8; CHECKSUM], expected: u64) -> Result<()> {
     match u64::from_le_bytes(checksum) {
         found if found == expected => Ok(()),
@@ -289,50 +290,51 @@ fn compare(page: u16, checksum: [u8; CHECKSUM], expected: u64) -> Result<()> {
     }
 }
 
-/// What stands before the values of a stored page.
+/// The part of a stored page before its values: header and structure.
 #[derive(Clone, Debug)]
 pub struct PageHead {
-    /// The structure, checked against the length of the values.
+    /// The parsed structure; it matches the length of the values.
     pub structure: Structure,
-    /// Where the structure section lies in the page.
+    /// Byte range of the structure section within the page.
     structure_bytes: Range<usize>,
-    /// Where the values do.
+    /// Byte range of the values within the page.
     pub values: Range<usize>,
-    /// Bytes of the values when decoded.
+    /// Decoded length of the values in bytes.
     values_len: usize,
-    /// Whether the values are stored as they are.
+    /// Whether the values are stored without a codec.
     pub is_plain: bool,
 }
 
 impl PageHead {
-    /// Bytes before the values of a page that begins with these.
+    /// Returns the number of bytes before the values of a page that begins with `page`.
     ///
     /// # Errors
-    /// `Corrupt` where they are too few.
+    /// - `Corrupt`: `page` has fewer than 4 bytes.
     pub fn len(page: &[u8]) -> Result<usize> {
         let structure_len = Cursor::new(page, "page").len32()?;
         Ok(PAGE_HEADER.saturating_add(structure_len).saturating_add(7) & !7)
     }
 
-    /// Checks what stands before the values of a page; what comes after is not looked at.
+    /// Parses and checks the part of a page before its values. The bytes after that part are not read.
     ///
     /// # Errors
-    /// `Corrupt` where it does not fit the type, or is cut.
+    /// - `Corrupt`: the head does not fit the type, or is cut short.
     pub fn parse(page: &[u8], place: &PagePlace<'_>) -> Result<Self> {
         let mut cursor = Cursor::new(page, "page");
         let (structure_len, stored_len, values_len) = (cursor.len32()?, cursor.len32()?, cursor.len32()?);
         let flags = cursor.u32()?;
         if values_len > MAX_BLOCK || flags > u32::from(STORED_PLAIN) {
-            return Err(Error::corrupt(format!("page: {} of values, flags {flags}", counted(values_len, "byte"))));
+            return Err(Error::corrupt(format!("page: {} of values, flags {flags}: not allowed", counted(values_len, "byte"))));
         }
-        // There is one way to store values: plain is flagged where there is a chain, and encoded is shorter.
+        // Each value stream has one stored form: encoded is shorter than plain, and the flag is set only if the column has
+        // a chain.
         let encoded = flags == 0 && !place.chain.is_plain();
         if (flags != 0 && place.chain.is_plain())
             || (encoded && stored_len >= values_len)
             || (!encoded && stored_len != values_len)
         {
             return Err(Error::corrupt(format!(
-                "page: {} of values stored in {stored_len}, flags {flags}, chain {}",
+                "page: {} of values stored in {stored_len}: does not fit flags {flags}, chain {}",
                 counted(values_len, "byte"),
                 place.chain
             )));
@@ -351,18 +353,18 @@ impl PageHead {
     }
 }
 
-/// Verifies a page that lies in parts: what stands before its values, the values, and what follows them.
+/// Verifies a page that is given in three parts: header and structure, the values, and the bytes after the values.
 ///
 /// # Errors
-/// `Corrupt` where the checksum differs, or something else than it follows the values.
+/// - `Corrupt`: the checksum is wrong, or the values are not followed by zero padding and the checksum.
 pub fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[u8]) -> Result<()> {
     let Some((padding, checksum)) = after.split_last_chunk::<CHECKSUM>() else {
-        return Err(Error::corrupt(format!("page: {} after its values, too few", counted(after.len(), "byte"))));
+        return Err(Error::corrupt(format!("page: {} after its values: no checksum", counted(after.len(), "byte"))));
     };
     compare(place.page, *checksum, place.seed.of_page_parts(place.ordinal, place.page, [head, values, padding]))?;
     if padding.len() != values.len().next_multiple_of(8) - values.len() || padding.iter().any(|byte| *byte != 0) {
         return Err(Error::corrupt(format!(
-            "page: {} after {} of values, or not zero",
+            "page: padding of {} after values of length {}: wrong length, or not zero",
             counted(padding.len(), "byte"),
             values.len()
         )));
@@ -373,7 +375,7 @@ pub fn verify_parts(place: &PagePlace<'_>, head: &[u8], values: &[u8], after: &[
 /// Verifies and decodes a stored page.
 ///
 /// # Errors
-/// `Corrupt` where the checksum differs or the content does not fit the type.
+/// - `Corrupt`: the checksum is wrong, or the content does not fit the type.
 pub fn decode_page(stored: Bytes, place: PagePlace<'_>) -> Result<DecodedPage> {
     let signed = signed_page(&stored, place.seed, place.ordinal, place.page)?;
     let head = PageHead::parse(signed, &place)?;

@@ -1,5 +1,5 @@
-//! The canonical form: one column of one block as a structure section and a value stream, in the one spelling that logical
-//! hashes and stored pages share. Follows `format-spec/canonical.md#canonical-form`.
+//! The canonical form of one column of one block: a structure section and a value stream. Equal values have exactly one canonical
+//! form; logical hashes and stored pages use it. Follows `format-spec/canonical.md#canonical-form`.
 //!
 //! ```text
 //! structure:  validity │ lengths │ validity │ lengths ..   (the nodes of the type in pre-order)
@@ -15,24 +15,24 @@ use crate::{
     schema::ColumnType,
 };
 
-/// One column of one block.
+/// The canonical form of one column of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CanonicalPage {
-    /// The packed nodes.
+    /// The packed nodes of the structure section.
     pub structure: Vec<u8>,
     /// The value stream.
     pub values: Vec<u8>,
 }
 
 impl CanonicalPage {
-    /// Bytes of the canonical form.
+    /// Returns the bytes of the canonical form.
     pub fn bytes(&self) -> u64 {
         self.structure.len() as u64 + self.values.len() as u64
     }
 }
 
-/// The hash by which sameness is judged: of the canonical form alone, so that no codec, level or cut of chunks changes it
-/// (`format-spec/canonical.md#logical-block-hash`).
+/// Computes the hash that identifies equal blocks. The hash covers the canonical form only, so codecs, compression levels and the
+/// cuts into chunks do not change it (`format-spec/canonical.md#logical-block-hash`).
 pub fn logical_block_hash<'a>(rows: u32, pages: impl ExactSizeIterator<Item = (&'a str, &'a CanonicalPage)>) -> Hash {
     let mut hasher = blake3::Hasher::new_derive_key("tetrys format 1 logical block");
     let length = |hasher: &mut blake3::Hasher, length: usize| {
@@ -49,20 +49,20 @@ pub fn logical_block_hash<'a>(rows: u32, pages: impl ExactSizeIterator<Item = (&
     Hash(*hasher.finalize().as_bytes())
 }
 
-/// What kind of node stands where in the structure of a type.
+/// The kind of a node in the structure of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     /// Which slots hold a value.
     Validity,
-    /// How many items each slot holds; the items are the slots of what follows.
+    /// Number of items in each slot. The items are the slots of the next nodes.
     Lengths,
-    /// The extent of one `?` dimension in each slot.
+    /// Extent of one `?` dimension in each slot.
     Extents,
     /// Which elements of all tensors hold a value.
     Elements,
 }
 
-/// The nodes of a type in pre-order.
+/// Returns the kinds of the nodes of a type, in pre-order.
 pub(super) fn node_kinds(ty: &ColumnType) -> Vec<NodeKind> {
     let mut kinds = Vec::new();
     let mut ty = ty;
@@ -102,7 +102,7 @@ enum NodeSlots {
 }
 
 impl PageBuilder {
-    /// An empty page of a column of this type.
+    /// Creates an empty page of a column of this type.
     pub fn new(ty: &ColumnType) -> Self {
         let nodes = node_kinds(ty)
             .into_iter()
@@ -114,7 +114,7 @@ impl PageBuilder {
         Self { nodes, values: Vec::new() }
     }
 
-    /// Appends slots to the validity node at `node`: all valid, or as the bits say.
+    /// Appends slots to the validity node at `node`: `slots` valid slots, or the slots of `bits`.
     pub fn push_validity(&mut self, node: usize, slots: usize, bits: Option<BooleanBuffer>) {
         if let Some(NodeSlots::Validity(builder)) = self.nodes.get_mut(node) {
             match bits {
@@ -131,12 +131,12 @@ impl PageBuilder {
         }
     }
 
-    /// Appends values.
+    /// Appends bytes to the value stream.
     pub fn push_values(&mut self, values: &[u8]) {
         self.values.extend_from_slice(values);
     }
 
-    /// The page, and an empty builder in its place.
+    /// Returns the page and leaves an empty builder.
     pub fn finish(&mut self) -> CanonicalPage {
         let mut structure = Vec::new();
         for node in &mut self.nodes {
@@ -178,32 +178,34 @@ fn write_validity(bits: &BooleanBuffer, out: &mut Vec<u8>) {
 #[derive(Clone, Debug)]
 pub struct Structure {
     pub(super) nodes: Vec<Node>,
-    /// Slots of the last level.
+    /// Number of slots of the innermost level.
     pub(super) slots: usize,
-    /// Bytes that the value stream must have.
+    /// Length of the value stream in bytes.
     pub(super) value_bytes: usize,
 }
 
 /// One node of a checked structure.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
-    /// `None`: all valid.
+    /// `None` if all slots are valid.
     Validity(Option<BooleanBuffer>),
-    /// So many slots, none of them valid: no bitmap before the values are there, since one byte can claim very many.
+    /// Number of slots, all null. The bitmap is not allocated before the values are read: one byte can claim very many slots.
     AllNull(usize),
     Lengths(PackedLengths),
 }
 
-/// A page may have this many slots at any level whatever its values ..
+/// Slots that a page may have at any level, whatever its values. A structure of a few bytes can claim very many slots, so the
+/// values that were read bound them.
 const MAX_SLOTS_ALWAYS: usize = 1 << 20;
-/// .. and this many for every byte of its values: what a structure of a few bytes can claim is bounded by what was read.
+/// Slots that a page may have at any level for every byte of its values, if that is more.
 const MAX_SLOTS_PER_BYTE: usize = 8;
 
 impl Structure {
-    /// Checks the structure of a page of `rows` rows whose value stream has `value_bytes` bytes.
+    /// Parses and checks the structure of a page of `rows` rows whose value stream has `value_bytes` bytes.
     ///
     /// # Errors
-    /// `Corrupt` where a node is cut, not in its one spelling, or does not fit the value stream.
+    /// - `Corrupt`: a node is cut short or not canonical, the structure has too many slots, or it does not match the
+    ///   value stream.
     pub fn parse(ty: &ColumnType, rows: u32, structure: &[u8], value_bytes: usize) -> Result<Self> {
         let mut cursor = Cursor::new(structure, "page structure");
         let bound = MAX_SLOTS_ALWAYS.max(value_bytes.saturating_mul(MAX_SLOTS_PER_BYTE));
@@ -236,13 +238,13 @@ impl Structure {
         Ok(Self { nodes, slots, value_bytes })
     }
 
-    /// The longest node of slots a writer may make for `value_bytes` bytes of values.
+    /// Returns the maximum number of slots of a page with `value_bytes` bytes of values.
     pub fn max_slots(value_bytes: usize) -> usize {
         MAX_SLOTS_ALWAYS.max(value_bytes.saturating_mul(MAX_SLOTS_PER_BYTE))
     }
 }
 
-/// The innermost type, below all lists.
+/// Returns the innermost type, below all lists.
 pub(super) fn innermost(ty: &ColumnType) -> &ColumnType {
     let mut ty = ty;
     while let ColumnType::List(item) = ty {
@@ -251,9 +253,9 @@ pub(super) fn innermost(ty: &ColumnType) -> &ColumnType {
     ty
 }
 
-/// Elements of the value stream, which they fill exactly.
+/// Returns the number of elements of the value stream, after a check that they fill the stream exactly.
 fn checked_elements(ty: &ColumnType, nodes: &[Node], slots: usize, value_bytes: usize) -> Result<usize> {
-    let elements = elements(ty, nodes, slots).ok_or_else(|| Error::corrupt("page structure: a shape over 2^64 elements"))?;
+    let elements = elements(ty, nodes, slots).ok_or_else(|| Error::corrupt("page structure: over 2^64 elements"))?;
     let expected = elements.checked_mul(ty.element_width() as u64);
     if expected != Some(value_bytes as u64) {
         return Err(Error::corrupt(format!(
@@ -265,19 +267,20 @@ fn checked_elements(ty: &ColumnType, nodes: &[Node], slots: usize, value_bytes: 
     Ok(value_bytes / ty.element_width().max(1))
 }
 
-/// Elements of the value stream.
+/// Computes the number of elements of the value stream from the structure; `None` on overflow.
 fn elements(ty: &ColumnType, nodes: &[Node], slots: usize) -> Option<u64> {
     match innermost(ty) {
         ColumnType::Utf8 | ColumnType::Categorical | ColumnType::Binary => Some(slots as u64),
         ColumnType::Tensor { shape, .. } => {
             let variable = shape.iter().filter(|extent| extent.is_none()).count();
             let fixed = shape.iter().flatten().try_fold(1_u64, |product, extent| product.checked_mul(u64::from(*extent)))?;
-            // The node of the elements' validity may or may not be there yet.
+            // The validity node of the elements may not be parsed yet.
             let extents = tensor_extents(nodes, variable)?;
             if variable == 0 {
                 return fixed.checked_mul(slots as u64);
             }
-            // A few bytes can claim very many tensors of one shape; of several shapes, each tensor takes bits.
+            // A few bytes can claim very many tensors of equal shape, so these are not iterated. Tensors of different shapes
+            // take bits each.
             if extents.iter().all(|node| matches!(node, Node::Lengths(lengths) if lengths.is_uniform())) {
                 let each = if slots == 0 { Some(0) } else { slot_elements(extents, 0, fixed) };
                 return each?.checked_mul(slots as u64);
@@ -292,13 +295,13 @@ fn elements(ty: &ColumnType, nodes: &[Node], slots: usize) -> Option<u64> {
     }
 }
 
-/// The nodes of the `variable` extents: they end the structure but for the validity of the elements.
+/// Returns the nodes of the `variable` extents: the last nodes of the structure, apart from the validity of the elements.
 fn tensor_extents(nodes: &[Node], variable: usize) -> Option<&[Node]> {
     let lengths = nodes.iter().rposition(|node| matches!(node, Node::Lengths(_))).map_or(0, |last| last + 1);
     nodes.get(lengths.checked_sub(variable)?..lengths)
 }
 
-/// Elements of one tensor: the product of its extents.
+/// Returns the number of elements of one tensor: the product of its extents.
 pub(super) fn slot_elements(extents: &[Node], slot: usize, fixed: u64) -> Option<u64> {
     extents.iter().try_fold(fixed, |product, node| match node {
         Node::Lengths(lengths) => product.checked_mul(u64::from(lengths.get(slot))),
@@ -317,7 +320,7 @@ fn read_validity(cursor: &mut Cursor<'_>, slots: usize) -> Result<Node> {
             let tail = bytes.last().copied().unwrap_or(0);
             let set = bits.count_set_bits();
             if set == 0 || set == slots || (unused > 0 && tail >> (8 - unused) != 0) {
-                return Err(Error::corrupt("page structure: a validity bitmap that is not in its one spelling"));
+                return Err(Error::corrupt("page structure: a validity bitmap is not canonical"));
             }
             Ok(Node::Validity(Some(bits)))
         }

@@ -1,4 +1,4 @@
-//! Chunks: a header, blocks back to back, and a directory behind them that gives the blocks back without any layout.
+//! Chunks: a header, consecutive blocks, and a directory at the end, from which the blocks can be recovered without a layout.
 //! Follows `format-spec/chunk.md#header` and `format-spec/chunk.md#directory`.
 
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::{
 const MAGIC: &[u8; 8] = b"TETRYSCH";
 const END_MAGIC: &[u8; 8] = b"TETRYSND";
 const VERSION: u16 = 1;
-/// A chunk has at most this many stored bytes.
+/// Maximum size of a chunk in stored bytes.
 pub(super) const MAX_CHUNK: usize = 1 << 30;
 /// Bytes of the trailer: directory offset, block count, magic.
 pub const TRAILER_LEN: usize = 24;
@@ -26,19 +26,20 @@ pub const TRAILER_LEN: usize = 24;
 /// The checked header of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkHeader {
-    /// Seeds every checksum of the chunk.
+    /// Seed of every checksum of the chunk.
     pub seed: ChunkSeed,
     /// Type and codec chain of each column.
     pub columns: Vec<(ColumnType, Chain)>,
-    /// Its length: where the first block starts.
+    /// Length of the header in bytes: the offset of the first block.
     pub len: usize,
 }
 
 impl ChunkHeader {
-    /// Checks the header at the start of a chunk.
+    /// Parses and checks the header at the start of a chunk.
     ///
     /// # Errors
-    /// `Corrupt` or `Unsupported` (another version), naming what was expected and found.
+    /// - `Corrupt`: the header is damaged. The message names the expected and the found value.
+    /// - `Unsupported`: the chunk has another version, or an unknown column type or codec.
     pub fn parse(chunk: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(chunk, "chunk header");
         if cursor.take(8)? != MAGIC {
@@ -106,26 +107,26 @@ impl ChunkHeader {
     }
 }
 
-/// A chunk ready to be stored, and what its layout run says.
+/// A complete chunk, and the fields of its layout run.
 #[derive(Debug)]
 pub struct FinishedChunk {
     /// The BLAKE3 of `bytes`.
     pub id: ChunkId,
-    /// The stored bytes.
+    /// Stored bytes.
     pub bytes: Vec<u8>,
-    /// Seeds its checksums.
+    /// Seed of its checksums.
     pub seed: ChunkSeed,
     /// Offset of the first block.
     pub first_offset: u64,
-    /// Stored bytes of each block, in units of 8.
+    /// Stored length of each block, in units of 8 bytes.
     pub lengths: Vec<u32>,
-    /// Rows of each block.
+    /// Number of rows of each block.
     pub rows: Vec<u32>,
-    /// Stored bytes of each page of each block, in units of 8.
+    /// Stored length of each page of each block, in units of 8 bytes.
     pub page_lengths: Vec<Vec<u32>>,
 }
 
-/// Writes a whole chunk once all its blocks and their hashes are known.
+/// Writes a chunk. All its blocks and their hashes are known before it starts, because the hashes determine the seed.
 #[derive(Debug)]
 pub struct ChunkWriter {
     seed: ChunkSeed,
@@ -137,10 +138,10 @@ pub struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Starts the chunk whose blocks have these logical hashes, with room for `capacity` bytes.
+    /// Starts a chunk whose blocks have these logical hashes. `capacity` is the expected size of the blocks in bytes.
     ///
     /// # Errors
-    /// `Invalid` for a group over the limits of a header.
+    /// - `Invalid`: the group exceeds the limits of a header.
     pub fn new(columns: &[(ColumnType, Chain)], hashes: &[Hash], capacity: usize) -> Result<Self> {
         let seed = chunk_seed(hashes);
         let header = ChunkHeader::write(seed, columns)?;
@@ -154,10 +155,10 @@ impl ChunkWriter {
     /// Appends the next block.
     ///
     /// # Errors
-    /// `Invalid` where the chunk would be over its limit; as [`EncodedBlock::write`].
+    /// - `Invalid`: the chunk or the block exceeds its limits.
     pub fn push(&mut self, block: &EncodedBlock) -> Result<()> {
         let ordinal = u32::try_from(self.rows.len()).map_err(|_| Error::invalid("over 2^32 blocks in a chunk"))?;
-        // With the directory that `finish` will write.
+        // Includes the directory that `finish` writes.
         let stored = self.out.len() + block.stored_len() + (self.rows.len() + 1) * 8 + 8 + TRAILER_LEN;
         if stored > MAX_CHUNK {
             return Err(Error::invalid(format!(
@@ -174,7 +175,7 @@ impl ChunkWriter {
         Ok(())
     }
 
-    /// Closes the chunk with its directory and names it.
+    /// Appends the directory and computes the id of the chunk.
     pub fn finish(self) -> FinishedChunk {
         let Self { seed, mut out, first_offset, lengths, rows, page_lengths } = self;
         let offset = out.len();
@@ -190,23 +191,23 @@ impl ChunkWriter {
     }
 }
 
-/// The directory behind the blocks of a chunk.
+/// The directory after the blocks of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkDirectory {
-    /// Where each block lies in the chunk, and its rows.
+    /// Byte range within the chunk and number of rows of each block.
     pub blocks: Vec<(Range<usize>, u32)>,
 }
 
 impl ChunkDirectory {
-    /// Checks the directory of a whole chunk.
+    /// Parses and checks the directory of a complete chunk.
     ///
     /// # Errors
-    /// `Corrupt` where it is cut, its checksum differs, or blocks do not tile the chunk.
+    /// - `Corrupt`: the directory is cut short, its checksum is wrong, or the blocks do not fill the chunk.
     pub fn parse(chunk: &[u8], header: &ChunkHeader) -> Result<Self> {
         let trailer_start = chunk.len().checked_sub(TRAILER_LEN);
         let trailer = trailer_start.and_then(|start| chunk.get(start..));
         let (Some(trailer_start), Some(trailer)) = (trailer_start, trailer) else {
-            return Err(Error::corrupt(format!("chunk of {}: no room for a trailer", counted(chunk.len(), "byte"))));
+            return Err(Error::corrupt(format!("chunk of {}: too short for its trailer", counted(chunk.len(), "byte"))));
         };
         let mut cursor = Cursor::new(trailer, "chunk trailer");
         let (offset, count) = (cursor.u64()?, cursor.u64()?);
@@ -219,16 +220,16 @@ impl ChunkDirectory {
         let size = count.checked_mul(8).and_then(|bytes| bytes.checked_add(8)).and_then(|bytes| bytes.checked_add(offset));
         if size != Some(trailer_start as u64) {
             return Err(Error::corrupt(format!(
-                "chunk trailer: {} and a directory at {offset} in {}",
+                "chunk trailer: {} and a directory at {offset} do not fit a chunk of {}",
                 counted(count, "block"),
                 counted(chunk.len(), "byte")
             )));
         }
-        let start = usize::try_from(offset).map_err(|_| Error::corrupt("chunk trailer: offset"))?;
+        let start = usize::try_from(offset).map_err(|_| Error::corrupt("chunk trailer: the directory offset is too large"))?;
         let (signed, checksum) = chunk
             .get(start..trailer_start)
             .and_then(|directory| directory.split_last_chunk::<8>())
-            .ok_or_else(|| Error::corrupt("chunk directory: cut"))?;
+            .ok_or_else(|| Error::corrupt("chunk directory: cut short"))?;
         let (found, expected) = (u64::from_le_bytes(*checksum), header.seed.of_chunk(signed));
         if expected != found {
             return Err(Error::corrupt(format!("chunk directory: checksum {found:016x}, computed {expected:016x}")));

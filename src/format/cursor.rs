@@ -1,8 +1,8 @@
-//! Reads little-endian numbers and runs of bytes off a slice, never past its end.
+//! Reads little-endian numbers and bytes from a slice, never past its end.
 
 use crate::error::{Error, Result, counted};
 
-/// A place in some bytes; `what` names them in errors.
+/// A position in a slice; `what` names the slice in errors.
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -21,7 +21,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let rest = self.bytes.get(self.position..).unwrap_or_default();
         let taken = rest.get(..len).ok_or_else(|| {
-            Error::corrupt(format!("{}: {} wanted at {}, {} there", self.what, counted(len, "byte"), self.position, rest.len()))
+            Error::corrupt(format!("{}: needs {} at {}, found {}", self.what, counted(len, "byte"), self.position, rest.len()))
         })?;
         self.position += len;
         Ok(taken)
@@ -49,9 +49,9 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// A `u32` length as an index.
+    /// Reads a `u32` length as a `usize`.
     pub(super) fn len32(&mut self) -> Result<usize> {
-        usize::try_from(self.u32()?).map_err(|_| Error::unsupported("a 32-bit length on a smaller machine"))
+        usize::try_from(self.u32()?).map_err(|_| Error::unsupported("a 32-bit length exceeds the address space"))
     }
 
     /// Skips the zero padding up to the next multiple of 8.
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Nothing may follow.
+    /// Checks that no bytes are left.
     pub(super) fn end(&self) -> Result<()> {
         if self.position == self.bytes.len() {
             return Ok(());

@@ -1,12 +1,12 @@
-//! Where rows are cut into blocks and blocks into chunks: pure rules over logical bytes and hashes, so that inserting or
-//! deleting a row disturbs its neighbours and not everything behind it. Follows `format-spec/cuts.md#rows-into-blocks` and
-//! `format-spec/cuts.md#blocks-into-chunks`.
+//! Decides where to cut rows into blocks and blocks into chunks. The rules are pure functions of logical bytes and hashes, so an
+//! inserted or deleted row changes nearby blocks and chunks, not all that follow. Follows `format-spec/cuts.md#rows-into-blocks`
+//! and `format-spec/cuts.md#blocks-into-chunks`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// The constants of cutting, in logical bytes; kept in the manifest.
+/// The sizes that control the cuts, in logical bytes. The manifest stores them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "named by the rules below")]
@@ -35,19 +35,19 @@ impl Default for Cuts {
 }
 
 impl Cuts {
-    /// Cuts for chunks of at most `max` bytes: target a half, least an eighth of it.
+    /// Returns these cuts with chunks of at most `max` bytes; the target is half of `max`, the minimum an eighth.
     ///
     /// # Errors
-    /// `Invalid` as [`Cuts::check`].
+    /// - `Invalid`: the sizes violate the rules of [`Cuts::check`].
     pub fn with_chunk_max(mut self, max: u64) -> Result<Self> {
         (self.chunk_min, self.chunk_target, self.chunk_max) = (max / 8, max / 2, max);
         self.check()
     }
 
-    /// The constants, if 1 <= min < target < max, blocks of at most 1 MiB and chunks of at most 1 GiB.
+    /// Checks the sizes: 1 <= min < target < max, with max at most 1 MiB for blocks and at most 1 GiB for chunks.
     ///
     /// # Errors
-    /// `Invalid`, naming the constants.
+    /// - `Invalid`: the sizes violate a rule. The message names them.
     pub fn check(self) -> Result<Self> {
         for (what, min, target, max, most) in [
             ("block", self.block_min, self.block_target, self.block_max, 1_u64 << 20),
@@ -62,18 +62,18 @@ impl Cuts {
         Ok(self)
     }
 
-    /// Whether a block that holds `held` bytes ends before a row of `row` bytes.
+    /// Whether a block of `held` bytes ends before a next row of `row` bytes.
     pub fn block_ends_before(&self, held: u64, row: u64) -> bool {
         held > 0 && held.saturating_add(row) > self.block_max
     }
 
-    /// Whether a block that now holds `held` bytes ends after a row of `row` bytes with this hash.
+    /// Whether a block of `held` bytes ends after its last row, which has `row` bytes and this hash.
     pub fn block_ends_after(&self, held: u64, row: u64, row_hash: u64) -> bool {
         held >= self.block_min && falls_below(row_hash, self.block_target - self.block_min, row)
     }
 
-    /// Whether a chunk that holds `held` bytes ends before a block of `next` bytes. `ended` is, where that block starts a
-    /// sequence, the bytes in this chunk of the sequence before it and the hash of its last block.
+    /// Whether a chunk of `held` bytes ends before a next block of `next` bytes. If that block starts a sequence, `ended` has the
+    /// bytes in this chunk of the sequence before, and the hash of the last block of that sequence.
     pub fn chunk_ends_before(&self, held: u64, next: u64, ended: Option<(u64, u64)>) -> bool {
         if held > 0 && held.saturating_add(next) > self.chunk_max {
             return true;
@@ -83,13 +83,13 @@ impl Cuts {
         })
     }
 
-    /// Whether a chunk that now holds `held` bytes ends after a block of `last` bytes with this hash.
+    /// Whether a chunk of `held` bytes ends after its last block, which has `last` bytes and this hash.
     pub fn chunk_ends_after(&self, held: u64, last: u64, hash: u64) -> bool {
         held >= self.chunk_target && falls_below(hash, (self.chunk_max - self.chunk_target) / 2, last)
     }
 }
 
-/// True with probability `weight / span` over random hashes.
+/// Returns true with probability `weight / span` for random hashes.
 fn falls_below(hash: u64, span: u64, weight: u64) -> bool {
     (u128::from(hash) * u128::from(span)) >> 64 < u128::from(weight)
 }

@@ -1,6 +1,6 @@
-//! Join maps: which row of another table belongs to each row of this one. Follows `format-spec/joins.md#join-map`.
+//! Join maps: for each row of one table, the matching row of another table. Follows `format-spec/joins.md#join-map`.
 //!
-//! The bytes given to [`read_join`] already passed the BLAKE3 that their name holds.
+//! The caller of [`read_join`] has verified the bytes against the BLAKE3 in the name of the object.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use super::parquet::{batches_of, corrupt, open, writer, written};
 use crate::error::{Error, Result};
 
-/// A row without a partner.
+/// The stored value for a row without a partner.
 const NO_PARTNER: i64 = -1;
 
 fn arrow_schema() -> SchemaRef {
     Arc::new(ArrowSchema::new(vec![Field::new("row", DataType::Int64, false)]))
 }
 
-/// The join map of these partners.
+/// Writes the join map of these partners.
 ///
 /// # Errors
-/// `Invalid` for a row of 2^63 and more.
+/// - `Invalid`: a row is 2^63 or more.
 pub fn write_join(partners: &[Option<u64>]) -> Result<Vec<u8>> {
     let row = |partner: &Option<u64>| partner.map_or(Ok(NO_PARTNER), i64::try_from);
     let rows = partners.iter().map(row).collect::<Result<Vec<i64>, _>>();
@@ -33,10 +33,10 @@ pub fn write_join(partners: &[Option<u64>]) -> Result<Vec<u8>> {
     writer.into_inner().map_err(written)
 }
 
-/// The partner of each of `left` rows, each less than `right`.
+/// Reads a join map: the partner of each of `left` rows. Each partner is less than `right`.
 ///
 /// # Errors
-/// `Corrupt` where the file is not that.
+/// - `Corrupt`: the file is not such a join map.
 pub fn read_join(bytes: Bytes, left: u64, right: u64) -> Result<Vec<Option<u64>>> {
     let builder = open(bytes, ArrowReaderOptions::new().with_schema(arrow_schema()))?;
     let mut partners = Vec::new();

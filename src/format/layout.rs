@@ -1,6 +1,6 @@
-//! Layouts: where the blocks of a column group lie, as runs of blocks in chunks. Follows `format-spec/segment.md#layout`.
+//! Layouts: the positions of the blocks of a column group, as runs of blocks in chunks. Follows `format-spec/segment.md#layout`.
 //!
-//! The bytes given to [`read_layout`] already passed the BLAKE3 that the manifest holds of them.
+//! The caller of [`read_layout`] has verified the bytes against the BLAKE3 in the manifest.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -31,47 +31,49 @@ use crate::{
 /// Consecutive blocks in one chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayoutRun {
-    /// Names the chunk.
+    /// Id of the chunk.
     pub chunk: ChunkId,
-    /// 0 for this table's own chunks, k for the k-th of the manifest's `stores`.
+    /// Owner of the chunk: 0 for this table, k for the k-th of the `stores` of the manifest.
     pub owner: u32,
-    /// Size of the chunk.
+    /// Size of the chunk in bytes.
     pub chunk_bytes: u64,
-    /// Seeds the chunk's checksums.
+    /// Seed of the checksums of the chunk.
     pub seed: ChunkSeed,
-    /// The chunk's codec chain for each column of the group.
+    /// Codec chain of each column of the group in this chunk.
     pub chains: Arc<[Chain]>,
-    /// Number within the chunk of the first block here.
+    /// Ordinal of the first block of the run: its number within the chunk.
     pub first_block: u32,
-    /// Its offset within the chunk.
+    /// Byte offset of the first block within the chunk.
     pub first_offset: u64,
-    /// Rows of all blocks here.
+    /// Number of rows of the run.
     pub rows: u64,
-    /// Stored bytes of each block, in units of 8.
+    /// Stored length of each block, in units of 8 bytes.
     pub lengths: PackedLengths,
-    /// Rows of each block.
+    /// Number of rows of each block.
     pub block_rows: PackedLengths,
-    /// Where the pages of each block lie, if the layout says it.
+    /// Lengths of the pages of each block, if the layout has them.
     pub pages: Option<PageLengths>,
 }
 
-/// Stored bytes of each page of each block, so that one page can be read alone (`format-spec/segment.md#page-lengths`).
+/// Stored lengths of the pages of each block, so that a reader can fetch one page alone (`format-spec/segment.md#page-lengths`).
 ///
-/// One page follows from the length of its block; it is the one whose lengths vary most.
+/// The length of one page is derived from the length of its block: the page whose lengths vary most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLengths {
     derived: usize,
-    /// In units of 8, one node for each other page.
+    /// Lengths in units of 8 bytes: one node for each page except the derived one.
     others: Box<[PackedLengths]>,
 }
 
 impl PageLengths {
-    /// Whether pages are worth their lengths: blocks of 16 KiB and pages of 1 KiB, on average (`format-spec/segment.md#page-lengths`).
+    /// Whether page lengths are worth their space: blocks have at least 16 KiB and pages at least 1 KiB on average
+    /// (`format-spec/segment.md#page-lengths`).
     pub fn pay(pages: usize, blocks: u64, stored_bytes: u64) -> bool {
         pages > 1 && stored_bytes >= blocks.saturating_mul((16 << 10).max((pages as u64) << 10))
     }
 
-    /// Of blocks whose pages have these stored bytes, divided by 8; `None` where a block has fewer than two pages.
+    /// Packs the page lengths of some blocks, in units of 8 bytes; `None` if a block has fewer than two pages or another number
+    /// of pages than the first.
     pub fn of(blocks: &[Vec<u32>]) -> Option<Self> {
         let pages = blocks.first().map_or(0, Vec::len);
         if pages < 2 || blocks.iter().any(|block| block.len() != pages) {
@@ -104,14 +106,15 @@ impl PageLengths {
         let mut cursor = Cursor::new(bytes, "page lengths");
         let derived = usize::from(cursor.u16()?);
         if columns < 2 || derived >= columns {
-            return Err(corrupt(format!("page lengths without those of page {derived} of {columns}")));
+            return Err(corrupt(format!("page lengths: page {derived} of {columns} cannot be derived")));
         }
         let others = (1..columns).map(|_| PackedLengths::read(&mut cursor, blocks)).collect::<Result<_>>()?;
         cursor.end()?;
         Ok(Some(Self { derived, others }))
     }
 
-    /// Where in its block of `length` eights the page lies, in eights; `None` where the pages do not fit the block.
+    /// Returns the range of a page within its block, in units of 8 bytes; `None` if the pages do not fit the block. `length` is
+    /// the length of the block in the same unit.
     fn page(&self, block: usize, length: u32, page: usize) -> Option<Range<u64>> {
         let directory = directory_len(self.others.len() + 1) as u64 / 8;
         let known: u64 = self.others.iter().map(|node| u64::from(node.get(block))).sum();
@@ -127,8 +130,8 @@ impl PageLengths {
         Some(start..start + len)
     }
 
-    /// Whether the pages fit their blocks. Nodes of equal lengths are looked at once and not for each block: they take five
-    /// bytes for any number of blocks, and a group may have tens of thousands.
+    /// Whether the pages fit their blocks. A node with equal lengths is checked once, not for each block: its five bytes may
+    /// stand for any number of blocks, and a group may have tens of thousands of columns.
     fn fit(&self, lengths: &PackedLengths) -> bool {
         let least = MIN_PAGE as u64 / 8;
         let (equal, varying): (Vec<_>, Vec<_>) = self.others.iter().partition(|node| node.width() == 0);
@@ -147,22 +150,22 @@ impl PageLengths {
 }
 
 impl LayoutRun {
-    /// Stored bytes of all blocks here.
+    /// Returns the stored bytes of all blocks of the run.
     pub fn stored_bytes(&self) -> u64 {
         self.lengths.sum().saturating_mul(8)
     }
 
-    /// Where a page lies in the chunk, if the layout says it.
+    /// Returns the byte range of a page within the chunk, if the layout has page lengths.
     pub fn page_range(&self, block: usize, page: usize) -> Option<Range<u64>> {
         let start = self.first_offset + 8 * self.lengths.sum_of_first(block);
         let page = self.pages.as_ref()?.page(block, self.lengths.get(block), page)?;
         Some(start + 8 * page.start..start + 8 * page.end)
     }
 
-    /// Some neighbouring blocks of the run, as a run.
+    /// Returns some consecutive blocks of the run as a run of their own.
     ///
     /// # Errors
-    /// `Internal` for blocks that it does not have, or none.
+    /// - `Internal`: `blocks` is empty or exceeds the run.
     pub fn slice(&self, blocks: Range<usize>) -> Result<Self> {
         let outside = || Error::internal(format!("blocks {blocks:?} of a run of {}", self.lengths.len()));
         if blocks.is_empty() || blocks.end > self.lengths.len() {
@@ -195,7 +198,7 @@ impl LayoutRun {
         })
     }
 
-    /// Bytes on the heap.
+    /// Returns the bytes that the run takes on the heap.
     pub fn heap_bytes(&self) -> usize {
         let pages = self.pages.iter().flat_map(|pages| &pages.others).map(|node| size_of::<PackedLengths>() + node.heap_bytes());
         self.lengths.heap_bytes() + self.block_rows.heap_bytes() + pages.sum::<usize>()
@@ -215,7 +218,7 @@ impl LayoutRun {
             && self.pages.as_ref().is_none_or(|pages| pages.others.len() + 1 == columns && pages.fit(&self.lengths));
         sound.then_some(()).ok_or_else(|| {
             corrupt(format!(
-                "run of chunk {}: {} from block {} at {} in {}, {}, {} for {}: does not add up",
+                "run of chunk {}: {} from block {} at offset {} of {}, {}, {} for {}: does not add up",
                 self.chunk,
                 counted(self.lengths.len(), "block"),
                 self.first_block,
@@ -229,7 +232,7 @@ impl LayoutRun {
     }
 }
 
-/// The columns of a layout, its byte arrays as `binary`.
+/// Returns the Arrow schema of a layout; `binary` is the type of its byte arrays.
 fn layout_arrow_schema(binary: &DataType) -> SchemaRef {
     let field = |name: &str, ty| Field::new(name, ty, false);
     Arc::new(ArrowSchema::new(vec![
@@ -252,10 +255,10 @@ fn layout_arrow_schema(binary: &DataType) -> SchemaRef {
 pub struct LayoutWriter;
 
 impl LayoutWriter {
-    /// The layout segment of these runs.
+    /// Writes the layout segment of these runs.
     ///
     /// # Errors
-    /// `Internal` where Parquet refuses, which it does not for runs that were checked.
+    /// - `Internal`: the Parquet writer fails. It does not fail for checked runs.
     pub fn write(runs: &[LayoutRun]) -> Result<Vec<u8>> {
         let node = |lengths: &PackedLengths| {
             let mut out = Vec::with_capacity(lengths.stored_bytes());
@@ -297,11 +300,11 @@ impl LayoutWriter {
     }
 }
 
-/// Reads a layout segment of a group with `columns` columns, as far as it covers exactly `rows` rows; `stores` is how many other
-/// tables its manifest names.
+/// Reads a layout segment of a group with `columns` columns. The runs must cover exactly `rows` rows. `stores` is the number of
+/// other tables in the manifest.
 ///
 /// # Errors
-/// `Corrupt` where a run does not add up or lies in a table that the manifest does not name.
+/// - `Corrupt`: a run is inconsistent, belongs to a table that the manifest does not name, or the runs do not cover `rows` rows.
 pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Result<Vec<LayoutRun>> {
     let options = ArrowReaderOptions::new().with_schema(layout_arrow_schema(&DataType::BinaryView));
     let builder = open(bytes, options)?;
@@ -310,7 +313,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
         return Err(corrupt(format!("{} for {}", counted(count, "run"), counted(rows, "row"))));
     }
     let (mut runs, mut covered) = (Vec::new(), 0_u64);
-    // Most runs have the chains of others, and share them.
+    // Most runs have equal chains, and share them.
     let mut known: BTreeMap<Vec<u8>, Arc<[Chain]>> = BTreeMap::new();
     for batch in batches_of(builder, count)? {
         let batch = batch?;
@@ -318,7 +321,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
             return Err(corrupt("a null in a layout"));
         }
         let column = |name: &str| batch.column_by_name(name).ok_or_else(|| corrupt(format!("no column `{name}`")));
-        let wrong = || corrupt("a layout column of another type");
+        let wrong = || corrupt("a layout column has the wrong type");
         let u32s = |name: &str| column(name)?.as_primitive_opt::<UInt32Type>().ok_or_else(wrong);
         let u64s = |name: &str| column(name)?.as_primitive_opt::<UInt64Type>().ok_or_else(wrong);
         let binary = |name: &str| column(name)?.as_binary_view_opt().ok_or_else(wrong);
@@ -328,13 +331,13 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
             (u32s("first_block")?, u32s("blocks")?, u64s("first_offset")?, u64s("rows")?);
         let (lengths, block_rows, pages) = (binary("lengths")?, binary("block_rows")?, binary("page_lengths")?);
         for row in 0..batch.num_rows() {
-            // Before the blocks are looked at one by one: each has a row.
+            // Bounds the number of blocks before the blocks are read: each block has at least one row.
             covered = covered.checked_add(run_rows.value(row)).filter(|covered| *covered <= rows).ok_or_else(|| {
-                corrupt(format!("a run of {} behind {covered}, expected {rows} in all", counted(run_rows.value(row), "row")))
+                corrupt(format!("a run of {} after {covered}, expected {rows} in all", counted(run_rows.value(row), "row")))
             })?;
             if u64::from(blocks.value(row)) > run_rows.value(row) {
                 return Err(corrupt(format!(
-                    "a run of {} and {}",
+                    "a run of {} and {}: each block needs a row",
                     counted(blocks.value(row), "block"),
                     counted(run_rows.value(row), "row")
                 )));
@@ -350,7 +353,7 @@ pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Re
             };
             if owners.value(row) as usize > stores {
                 return Err(corrupt(format!(
-                    "a layout with owner {}, the manifest names {stores} other tables",
+                    "a layout run with owner {}, the manifest names {stores} other tables",
                     owners.value(row)
                 )));
             }

@@ -1,30 +1,30 @@
-//! Packed lengths: numbers stored as their distance from the smallest, in as few bits as the largest distance needs.
+//! Packed lengths: each number is stored as its distance from the smallest number, in as few bits as the largest distance needs.
 //! Follows `format-spec/canonical.md#lengths`.
 //!
-//! The same node serves the structure of pages, the layouts and the sequence runs. Layouts keep it packed in memory and read
-//! single numbers and prefix sums out of it.
+//! The structure of pages, the layouts and the sequence lengths use this node. Layouts keep it packed in memory and compute
+//! single numbers and prefix sums from it.
 
 use std::ops::RangeInclusive;
 
 use super::cursor::Cursor;
 use crate::error::{Error, Result};
 
-/// Prefix sums are kept for every so many numbers.
+/// Interval of the stored prefix sums, in numbers.
 const CHECKPOINT: usize = 16;
 
-/// Some `u32` lengths, packed, with prefix sums.
+/// Packed `u32` lengths with prefix sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedLengths {
     count: usize,
     base: u32,
     width: u8,
     bits: Box<[u8]>,
-    /// `checkpoints[k]` is the sum of the first `(k + 1) * CHECKPOINT` numbers; empty where all are equal.
+    /// `checkpoints[k]` is the sum of the first `(k + 1) * CHECKPOINT` numbers. Empty if all numbers are equal.
     checkpoints: Box<[u64]>,
 }
 
 impl PackedLengths {
-    /// Bytes of a node before its bits.
+    /// Bytes of the header of a node: base and width.
     const HEADER: usize = 5;
 
     /// Appends the node of `lengths` to `out`.
@@ -52,7 +52,7 @@ impl PackedLengths {
         }
     }
 
-    /// Reads the node of `count` numbers; only the one canonical spelling is accepted.
+    /// Reads the node of `count` numbers. Only the canonical encoding is accepted.
     pub(super) fn read(cursor: &mut Cursor<'_>, count: usize) -> Result<Self> {
         let base = cursor.u32()?;
         let width = cursor.u8()?;
@@ -68,10 +68,10 @@ impl PackedLengths {
         Ok(lengths)
     }
 
-    /// The node that fills `bytes`.
+    /// Parses a node of `count` numbers that fills `bytes`.
     ///
     /// # Errors
-    /// `Corrupt` where the bytes are not the canonical node of `count` numbers.
+    /// - `Corrupt`: the bytes are not the canonical node of `count` numbers.
     pub fn from_bytes(bytes: &[u8], count: usize) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, "packed lengths");
         let lengths = Self::read(&mut cursor, count)?;
@@ -104,17 +104,17 @@ impl PackedLengths {
         Ok(())
     }
 
-    /// How many numbers.
+    /// Returns how many numbers the node has.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is none.
+    /// Whether the node has no numbers.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether all numbers are equal, and so take no bits.
+    /// Whether all numbers are equal and therefore take no bits.
     pub(super) fn is_uniform(&self) -> bool {
         self.width == 0
     }
@@ -131,13 +131,13 @@ impl PackedLengths {
         u32::try_from((u64::from_le_bytes(word) >> (first % 8)) & mask).unwrap_or(u32::MAX)
     }
 
-    /// The number at `position`, which must be inside.
+    /// Returns the number at `position`, which must be less than [`PackedLengths::len`].
     pub fn get(&self, position: usize) -> u32 {
         debug_assert!(position < self.count);
         if self.width == 0 { self.base } else { self.base.wrapping_add(self.distance(position)) }
     }
 
-    /// The sum of the first `count` numbers.
+    /// Returns the sum of the first `count` numbers.
     pub fn sum_of_first(&self, count: usize) -> u64 {
         let count = count.min(self.count);
         if self.width == 0 {
@@ -154,13 +154,13 @@ impl PackedLengths {
         sum
     }
 
-    /// The sum of all numbers.
+    /// Returns the sum of all numbers.
     pub fn sum(&self) -> u64 {
         self.sum_of_first(self.count)
     }
 
-    /// The position whose span holds `target` when the numbers are laid end to end, and where that span starts; `None` past
-    /// the end. Numbers of zero hold nothing.
+    /// Lays the numbers end to end as spans, and returns the position of the span with `target` and the start of that span;
+    /// `None` past the end. The span of a zero is empty.
     pub fn find(&self, target: u64) -> Option<(usize, u64)> {
         if self.width == 0 {
             let base = u64::from(self.base);
@@ -179,34 +179,34 @@ impl PackedLengths {
         None
     }
 
-    /// Every number in order.
+    /// Iterates over the numbers in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> {
         (0..self.count).map(|position| self.get(position))
     }
 
-    /// Whether every number is in `range`; as a rule without looking at them, since the base is the smallest.
+    /// Whether every number is in `range`. Usually the base and the width decide, without a look at the numbers.
     pub(super) fn all_within(&self, range: RangeInclusive<u32>) -> bool {
         let most = u64::from(self.base) + ((1_u64 << self.width) - 1);
         let below = most <= u64::from(*range.end()) || self.iter().all(|number| number <= *range.end());
         self.count == 0 || (self.base >= *range.start() && below)
     }
 
-    /// The smallest number; 0 where there is none.
+    /// Returns the smallest number; 0 if the node is empty.
     pub(super) fn least(&self) -> u32 {
         self.base
     }
 
-    /// Bits of each distance.
+    /// Returns the bits of each distance.
     pub(super) fn width(&self) -> u8 {
         self.width
     }
 
-    /// Bytes held in memory beyond the struct itself.
+    /// Returns the bytes that the node takes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.bits.len() + self.checkpoints.len() * 8
     }
 
-    /// Bytes of the node when stored.
+    /// Returns the stored bytes of the node.
     pub fn stored_bytes(&self) -> usize {
         Self::HEADER + self.bits.len()
     }

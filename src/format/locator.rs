@@ -1,4 +1,4 @@
-//! Locators: which row of which table version a frame row stands for. Follows `format-spec/locator.md#layout`.
+//! Locators: the `i64` values in a frame that identify a row of a table version. Follows `format-spec/locator.md#layout`.
 
 use std::fmt;
 
@@ -7,22 +7,23 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::id::Hash;
 
-/// A non-negative `i64`: a 15-bit tag of (table, version) above a 48-bit row.
+/// Identifies a row of a table version in a non-negative `i64`: a 15-bit tag of table and version in the high bits, and a 48-bit
+/// row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Locator {
-    /// From the table and version.
+    /// Tag of the table and version.
     pub tag: u16,
-    /// The row within that version.
+    /// Row within that version.
     pub row: u64,
 }
 
 impl Locator {
-    /// A table has at most this many rows.
+    /// Maximum number of rows of a table.
     pub const MAX_ROWS: u64 = 1 << 48;
-    /// Stands for "no partner" in a frame.
+    /// The value for "no partner" in a frame.
     pub const NONE: i64 = -1;
 
-    /// The tag of a table version.
+    /// Returns the tag of a table version.
     pub fn tag(table: Uuid, version: u64) -> u16 {
         let mut hasher = blake3::Hasher::new_derive_key("tetrys format 1 locator tag");
         hasher.update(table.as_bytes());
@@ -31,15 +32,15 @@ impl Locator {
         u16::from_le_bytes([low, high]) & 0x7fff
     }
 
-    /// As stored in a frame.
+    /// Returns the value that a frame stores.
     pub fn to_i64(self) -> i64 {
         (i64::from(self.tag) << 48) | i64::try_from(self.row & (Self::MAX_ROWS - 1)).unwrap_or(0)
     }
 
-    /// From a frame; `None` for "no partner".
+    /// Parses a value of a frame; `None` for "no partner".
     ///
     /// # Errors
-    /// `Invalid` for any other negative number.
+    /// - `Invalid`: the value is negative and not [`Locator::NONE`].
     pub fn from_i64(value: i64) -> Result<Option<Self>> {
         match u64::try_from(value) {
             Ok(bits) => {

@@ -1,7 +1,7 @@
-//! The manifest: the one object that makes a version exist. Follows `format-spec/manifest.md#members`.
+//! The manifest: the object that makes a version exist. Follows `format-spec/manifest.md#members`.
 //!
-//! It names every other object by size and BLAKE3 and ends with the BLAKE3 of its own bytes; it grows with segments and groups,
-//! never with rows, chunks or partitions.
+//! A manifest names every other object by size and BLAKE3 and ends with the BLAKE3 of its own bytes. Its size depends on the
+//! number of segments and groups, not on the number of rows, chunks or partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,175 +23,176 @@ use crate::{
 
 /// The format number that this build writes and reads.
 pub const FORMAT: u32 = 1;
-/// A segment has at most this many rows.
+/// Maximum number of rows of a segment.
 pub const MAX_SEGMENT_ROWS: u64 = 4 << 20;
-/// A version has at most this many segments.
+/// Maximum number of segments of a version.
 const MAX_SEGMENTS: usize = 1 << 20;
 
 /// One version of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// The table, the same in all its versions.
+    /// Id of the table, the same in all versions.
     pub table: Uuid,
-    /// 1, 2, 3, ..; never handed out twice.
+    /// Version number: 1, 2, 3, .. A number is never used twice.
     pub version: u64,
-    /// The version this one was made from.
+    /// The previous version; `None` for version 1.
     pub parent: Option<Parent>,
-    /// Chosen by the committer; by it a lost answer is told from a lost race.
+    /// Id chosen by the committer. By this id a committer without an answer from the store learns whether its own commit won.
     pub commit_id: Uuid,
     /// Columns and groups.
     pub schema: Schema,
-    /// The preset that chose the codec chains.
+    /// Preset that chose the codec chains.
     pub preset: String,
-    /// The constants of cutting.
+    /// Sizes that control the cuts into blocks and chunks.
     pub cuts: Cuts,
-    /// In row order.
+    /// Segments, in row order.
     pub segments: Vec<Segment>,
-    /// Small objects beside the rows: maps, calibrations.
+    /// Objects of any kind beside the rows, such as maps and calibrations, by name.
     pub attachments: BTreeMap<String, ObjectRef>,
-    /// What the user says of the table.
+    /// Properties of the table, set by the user.
     pub properties: BTreeMap<String, Value>,
-    /// Names of versions of this table, by which they are opened.
+    /// Tags: names of earlier versions of this table, by which users open them.
     pub tags: BTreeMap<String, u64>,
-    /// What wrote it, from which inputs.
+    /// Which program wrote the version, from which inputs.
     pub lineage: Value,
-    /// The tables whose chunks this one points at; layouts name them by number, from 1.
+    /// Other tables whose chunks or rows this version uses. Layouts refer to them by number, from 1.
     pub stores: Vec<ForeignTable>,
-    /// Objects that garbage collection means to delete. A version that needs one again leaves it out here, unless
-    /// [`Manifest::marked`] has it.
+    /// Objects that garbage collection is going to delete. A version that needs such an object again removes it from this list,
+    /// unless [`Manifest::marked`] has it.
     pub condemned: Vec<Condemned>,
-    /// Objects that garbage collection deletes: no later version may use them as long as they stand here. `Some` wherever this
-    /// build condemned or marked something; `None` where nothing is, and in what older builds condemned.
+    /// Objects that garbage collection is deleting. No later version may use an object while it is in this list. `Some` if this
+    /// build condemned or marked an object; `None` if no object is condemned, or an older build condemned the objects.
     pub deleting: Option<Vec<Condemned>>,
-    /// What a writer of the next version must know, sorted, beyond what follows from `stores`, `condemned` and `tags`.
+    /// Names of features that the writer of the next version must know, sorted. Features that follow from other fields, such as
+    /// `stores`, `condemned` and `tags`, are not in this list.
     pub write_features: Vec<String>,
-    /// Of a view: where its rows are.
+    /// The sources of the rows, if this version is a view.
     pub view: Option<View>,
 }
 
-/// A version of another table, some of whose chunks or rows this one uses.
+/// A version of another table whose chunks or rows this table uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignTable {
-    /// The table.
+    /// Id of the table.
     pub table: Uuid,
-    /// The version that holds the chunks.
+    /// Version that has the chunks.
     pub version: u64,
-    /// The BLAKE3 that ends its manifest.
+    /// The BLAKE3 at the end of its manifest.
     pub blake3: Hash,
-    /// Where it may lie, best first; relative ones start at the root of this table.
+    /// Possible URLs of the table, best first. Relative URLs start at the root of the referring table.
     pub urls: Vec<String>,
 }
 
-/// An object that garbage collection means to delete, or deletes.
+/// An object that garbage collection is going to delete or is deleting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condemned {
-    /// The folder: `chunks`, `index`, `layout`, `hashes`, `joins` or `attachments`.
+    /// Folder of the object: `chunks`, `index`, `layout`, `hashes`, `joins` or `attachments`.
     pub folder: String,
-    /// Its name and size.
+    /// Hash and size of the object.
     #[serde(flatten)]
     pub object: ObjectRef,
 }
 
 impl Condemned {
-    /// The object's name below the root of the table.
+    /// Returns the name of the object below the root of the table.
     pub fn name(&self) -> String {
         self.object.name_in(&self.folder)
     }
 }
 
-/// Announces chunks of other tables.
+/// Feature: the version uses chunks or rows of other tables.
 const REFERENCES: &str = "references";
-/// Announces columns whose copy in some group is not valid.
+/// Feature: the copy of a column in some group is not valid.
 const MASKED_COPIES: &str = "masked-copies";
-/// Announces objects about to be deleted.
+/// Feature: `condemned` has objects.
 const CONDEMNED: &str = "condemned";
-/// Announces objects that are deleted only once they are marked.
+/// Feature: garbage collection deletes an object only after it is in `deleting`.
 const DELETING: &str = "deleting";
-/// Announces rows of other tables.
+/// Feature: the version is a view.
 const VIEWS: &str = "views";
-/// Announces names of versions.
+/// Feature: versions have tags.
 const TAGS: &str = "tags";
-/// Announces ids of columns that were dropped.
+/// Feature: columns with the highest ids were dropped.
 const NEXT_COLUMN: &str = "next-column";
-/// What this build can read.
+/// Read features that this build knows.
 const READ_FEATURES: [&str; 3] = [MASKED_COPIES, REFERENCES, VIEWS];
-/// Names of attachments and properties are at most this long, in bytes.
+/// Maximum length of the name of an attachment or property, in bytes.
 const MAX_NAME: usize = 1024;
-/// More than anybody has; each costs a look-up.
+/// Maximum number of other tables: more than any table has. Each one costs a look-up.
 const MAX_STORES: usize = 4096;
-/// More places than anybody keeps a table at; a reader may have to try each.
+/// Maximum number of URLs of another table: more than any table has. A reader may have to try each URL.
 const MAX_URLS: usize = 16;
 
-/// The version before.
+/// The previous version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
-    /// Its number.
+    /// Version number.
     pub version: u64,
-    /// The BLAKE3 that ends its manifest.
+    /// The BLAKE3 at the end of its manifest.
     pub blake3: Hash,
 }
 
-/// Up to [`MAX_SEGMENT_ROWS`] rows.
+/// A segment: up to [`MAX_SEGMENT_ROWS`] consecutive rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
-    /// Table row of its first row.
+    /// Row number of its first row within the table.
     pub first_row: u64,
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
-    /// How many sequences have rows here.
+    /// Number of sequences with rows in this segment.
     pub sequences: u64,
-    /// Whether the first of them began in the segment before.
+    /// Whether the first of these sequences began in the previous segment.
     pub continues: bool,
-    /// The index columns.
+    /// Object with the index columns.
     pub index: ObjectRef,
-    /// One for each index column, in index order.
+    /// Statistics of each index column, in index order.
     pub statistics: Vec<IndexStatistics>,
-    /// One for each column group, in schema order.
+    /// Objects and sizes of each column group, in schema order.
     pub groups: Vec<GroupSegment>,
 }
 
-/// What an index column holds within a segment.
+/// Statistics of an index column within a segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IndexStatistics {
-    /// The column.
+    /// Id of the column.
     pub column: ColumnId,
-    /// The least value, where it is short enough to keep; NaN does not count.
+    /// Smallest value, if it is short enough to store. NaN does not count.
     #[serde(deserialize_with = "Option::deserialize")]
     pub min: Option<Value>,
-    /// The greatest value, likewise.
+    /// Largest value, if it is short enough to store. NaN does not count.
     #[serde(deserialize_with = "Option::deserialize")]
     pub max: Option<Value>,
-    /// Rows without a value.
+    /// Number of nulls.
     pub nulls: u64,
 }
 
 /// A column group within a segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupSegment {
-    /// The block map.
+    /// Layout: the positions of the blocks.
     pub layout: ObjectRef,
-    /// The logical block hashes.
+    /// Logical hashes of the blocks.
     pub hashes: ObjectRef,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// How many runs of blocks; a fresh table has one a chunk.
+    /// Number of runs of blocks. A newly written table has one run per chunk.
     pub runs: u64,
     /// Stored bytes of all blocks.
     pub stored_bytes: u64,
-    /// One for each column of the group.
+    /// Sizes of each column of the group.
     pub columns: Vec<ColumnBytes>,
 }
 
-/// What a column takes within a segment.
+/// Sizes of a column within a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnBytes {
-    /// Bytes of its pages.
+    /// Stored bytes of its pages.
     pub stored: u64,
     /// Bytes of its canonical form.
     pub logical: u64,
 }
 
-/// Its JSON, less the hash at the end. Every member must be there, also one that may be null.
+/// The JSON of a manifest without the hash at the end. Members without a default are required, even if they may be null.
 #[derive(Serialize, Deserialize)]
 struct Record {
     format: u32,
@@ -223,12 +224,13 @@ struct Record {
     view: Option<View>,
 }
 
-/// A member that may be absent, and is no null.
+/// Deserializes a member that may be absent but not null.
 fn there<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<View>, D::Error> {
     View::deserialize(deserializer).map(Some)
 }
 
-/// What is looked at first: a table from a later build is refused by the feature it needs, not by some member it lacks.
+/// The members that are parsed first: a table of a later format must fail with the name of the feature that it needs, not with a
+/// member that this build does not find.
 #[derive(Deserialize)]
 struct Probe {
     format: u32,
@@ -263,12 +265,12 @@ struct GroupRecord {
     masked: Vec<ColumnId>,
 }
 
-/// The name of a version's manifest: newest first in a listing.
+/// Returns the name of the manifest of a version. In a listing the newest version comes first.
 pub fn manifest_name(version: u64) -> String {
     format!("manifests/{:020}.json", u64::MAX - version)
 }
 
-/// The version of a manifest's name; the first is 1.
+/// Parses the version from the name of a manifest; `None` for any other name.
 pub fn version_of_name(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("manifests/")?.strip_suffix(".json")?;
     let number =
@@ -276,57 +278,57 @@ pub fn version_of_name(name: &str) -> Option<u64> {
     u64::MAX.checked_sub(number).filter(|version| *version > 0)
 }
 
-/// The hash that ends a manifest, checked against its bytes; what they say is not looked at.
+/// Verifies the hash at the end of a manifest and returns the hash. The members are not parsed.
 ///
 /// # Errors
-/// `Corrupt` where it is not that of the bytes.
+/// - `Corrupt`: the hash is missing or does not match the bytes.
 pub fn manifest_hash(bytes: &[u8]) -> Result<Hash> {
     sealed::check("manifest", bytes)
 }
 
 impl Manifest {
-    /// Rows of the version.
+    /// Returns the number of rows of the version.
     pub fn rows(&self) -> u64 {
         self.segments.iter().map(|segment| segment.rows).sum()
     }
 
-    /// Sequences of the version.
+    /// Returns the number of sequences of the version.
     pub fn sequences(&self) -> u64 {
         self.segments.iter().map(|segment| segment.sequences - u64::from(segment.continues)).sum()
     }
 
-    /// Everything that stands in `condemned` or `deleting`.
+    /// Returns all objects in `condemned` and `deleting`.
     fn given_up(&self) -> impl Iterator<Item = &Condemned> {
         self.condemned.iter().chain(self.deleting.iter().flatten())
     }
 
-    /// The objects that no version may use: those that are being deleted. What older builds condemned, they delete without a
-    /// mark, so it counts as marked.
+    /// Returns the objects that no later version may use, because garbage collection is deleting them. Older builds delete
+    /// condemned objects without marking them, so objects that an older build condemned count as marked.
     pub fn marked(&self) -> impl Iterator<Item = &Condemned> {
         self.deleting.as_ref().unwrap_or(&self.condemned).iter()
     }
 
-    /// The objects that a later version may use again: condemned, and not marked.
+    /// Returns the objects that a later version may use again: condemned, but not marked.
     pub fn withdrawable(&self) -> impl Iterator<Item = &Condemned> {
         self.condemned.iter().filter(|_| self.deleting.is_some())
     }
 
-    /// The id of the next new column, where columns with the highest ids were dropped.
+    /// Returns the id of the next new column if columns with the highest ids were dropped.
     fn next_column(&self) -> Option<u32> {
         let above = self.schema.columns().iter().map(|column| column.id.0.saturating_add(1)).max().unwrap_or(0);
         Some(self.schema.next_id()).filter(|next| *next > above)
     }
 
-    /// A sorted list of features: those in use, and others.
+    /// Returns the sorted list of the used features and of `others`.
     fn features(used: &[(&str, bool)], others: &[String]) -> Vec<String> {
         let used = used.iter().filter(|(_, used)| *used).map(|(name, _)| (*name).to_owned());
         used.chain(others.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The stored bytes, and the BLAKE3 that ends them.
+    /// Returns the stored bytes and the BLAKE3 at their end.
     ///
     /// # Errors
-    /// `Internal` where a property cannot be written as JSON.
+    /// - `Internal`: a property cannot be written as JSON.
     pub fn to_bytes(&self) -> Result<(Vec<u8>, Hash)> {
         let schema = SchemaRecord {
             columns: self
@@ -397,10 +399,11 @@ impl Manifest {
         sealed::seal("manifest", &record)
     }
 
-    /// Checks the stored bytes of version `version`, the hash before anything else.
+    /// Parses and checks the stored bytes of version `version`. The hash is verified first.
     ///
     /// # Errors
-    /// `Corrupt`, or `Unsupported` naming the format number or feature this build does not know.
+    /// - `Corrupt`: the bytes are damaged, inconsistent, or belong to another version.
+    /// - `Unsupported`: this build does not know the format number, a feature, a column type or a codec.
     pub fn parse(bytes: &[u8], version: u64) -> Result<(Self, Hash)> {
         let hash = sealed::check("manifest", bytes)?;
         let malformed = |error: serde_json::Error| Error::corrupt(format!("manifest: {}", short(error)));
@@ -439,7 +442,7 @@ impl Manifest {
         for (list, features) in [("read", &read_features), ("write", &write_features)] {
             if !features.is_sorted_by(|a, b| a < b) {
                 let features = short(format_args!("{features:?}"));
-                return Err(Error::corrupt(format!("manifest: {list} features {features}: not sorted, or one twice")));
+                return Err(Error::corrupt(format!("manifest: {list} features {features}: not sorted, or a duplicate")));
             }
         }
         let announced = |feature: &str, list: &[String], used: bool| match used == list.iter().any(|name| name == feature) {
@@ -479,7 +482,7 @@ impl Manifest {
             let urls = (1..=MAX_URLS).contains(&store.urls.len()) && !store.urls.iter().any(String::is_empty);
             if !urls || store.version == 0 || itself {
                 return Err(Error::corrupt(format!(
-                    "manifest: store {}: version {} of table {} at {}",
+                    "manifest: store {}: version {} of table {} at {}: not a valid reference",
                     number + 1,
                     store.version,
                     store.table,
@@ -489,7 +492,7 @@ impl Manifest {
         }
         for (tag, version) in &self.tags {
             if *version == 0 || *version >= self.version || !is_tag(tag) {
-                return Err(Error::corrupt(format!("manifest: tag `{}` of version {version}", short(tag))));
+                return Err(Error::corrupt(format!("manifest: tag `{}` of version {version}: not valid", short(tag))));
             }
         }
         let folders = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
@@ -512,7 +515,7 @@ impl Manifest {
                 counted(name.len(), "byte")
             )));
         }
-        // So that nobody behind this has to ask whether a sum of sizes fits.
+        // After this check, no sum of sizes in a manifest can overflow.
         let sizes = self.segments.iter().flat_map(|segment| {
             let groups = segment.groups.iter().flat_map(|group| {
                 let columns = group.columns.iter().flat_map(|column| [column.stored, column.logical]);
@@ -525,7 +528,7 @@ impl Manifest {
         let others = others.chain(of_view.flat_map(ViewSource::maps));
         let sizes = sizes.chain(others.map(|object| object.bytes));
         if sizes.chain([0]).try_fold(0_u64, u64::checked_add).is_none() {
-            return Err(Error::corrupt("manifest: sizes that add up to 2^64 bytes and more"));
+            return Err(Error::corrupt("manifest: the sizes of all objects sum to 2^64 bytes or more"));
         }
         let index: Vec<ColumnId> = self.schema.index().map(|column| column.id).collect();
         let mut next = 0_u64;
@@ -558,7 +561,7 @@ impl Manifest {
         }
         if next != rows || self.sequences() != sequences || rows > Locator::MAX_ROWS {
             return Err(Error::corrupt(format!(
-                "manifest: {} and {}, its segments have {}",
+                "manifest: {} and {} do not match its segments, which have {}",
                 counted(rows, "row"),
                 counted(sequences, "sequence"),
                 counted(next, "row")
@@ -572,7 +575,7 @@ impl Manifest {
     }
 }
 
-/// Whether a version can have this name: 1 to 64 letters, digits, `.`, `_` and `-`, not digits alone.
+/// Whether `text` is a valid tag: 1 to 64 ASCII letters, digits, `.`, `_` and `-`, but not digits alone.
 pub fn is_tag(text: &str) -> bool {
     let character = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=64).contains(&text.len()) && text.bytes().all(character) && !text.bytes().all(|byte| byte.is_ascii_digit())
@@ -594,13 +597,13 @@ fn parse_schema(record: SchemaRecord) -> Result<Schema> {
 }
 
 impl ViewSource {
-    /// Compares what the view says of the source with what the source says itself.
+    /// Checks that the manifest of the source matches its description in the view.
     ///
     /// # Errors
-    /// `Corrupt` where they differ, or the source is a view.
+    /// - `Corrupt`: the two differ, or the source is a view.
     pub fn check_against(&self, source: &Manifest) -> Result<()> {
         if source.view.is_some() {
-            return Err(Error::corrupt("a source that is a view itself"));
+            return Err(Error::corrupt("the source of the view is a view itself"));
         }
         if source.rows() != self.rows {
             return Err(Error::corrupt(format!("{}, the view says {}", counted(source.rows(), "row"), self.rows)));
@@ -610,7 +613,7 @@ impl ViewSource {
             let found = source.schema.column(column.id).filter(|found| grouped.contains(&found.id));
             if found.is_none_or(|found| found.ty != column.ty) {
                 return Err(Error::corrupt(format!(
-                    "no group column {} of type {}, the view has it as `{}`",
+                    "no group column {} of type {}; the view names it `{}`",
                     column.id.0,
                     column.ty,
                     short(&column.name)
@@ -620,7 +623,7 @@ impl ViewSource {
         let index: BTreeSet<ColumnId> = source.schema.index().map(|column| column.id).collect();
         match self.index.iter().find(|column| !index.contains(&column.id)) {
             Some(column) => {
-                Err(Error::corrupt(format!("no index column {}, the view has it as `{}`", column.id.0, short(&column.name))))
+                Err(Error::corrupt(format!("no index column {}; the view names it `{}`", column.id.0, short(&column.name))))
             }
             None => Ok(()),
         }

@@ -1,7 +1,7 @@
-//! Bytes to checked structs and back: one file per page of `format-spec/`, no I/O, no async.
+//! Parses stored bytes into checked structs and writes them: one file per page of `format-spec/`, no I/O, no async.
 //!
-//! Bytes are hostile here: every length is bounded before it is used, nothing panics, and what a constructor accepted is not
-//! checked again on the floors above.
+//! The bytes may be hostile: every length is bounded before use, and nothing panics. The modules above do not check again what a
+//! constructor here has accepted.
 #![deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 mod block;

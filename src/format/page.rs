@@ -1,4 +1,4 @@
-//! A decoded page as an Arrow array, without copying where the bytes lie right. Follows `format-spec/canonical.md#structure`.
+//! Converts a decoded page to an Arrow array, zero-copy if the bytes are aligned. Follows `format-spec/canonical.md#structure`.
 
 use std::sync::Arc;
 
@@ -17,17 +17,18 @@ use crate::{
     schema::{ColumnType, Primitive},
 };
 
-/// The rows of a page as an array of type [`ColumnType::arrow`].
+/// Converts the rows of a page to an array of type [`ColumnType::arrow`].
 ///
 /// # Errors
-/// `Corrupt` where text is not UTF-8, a bool is neither 0 nor 1, or null slots hold bytes.
+/// - `Corrupt`: text is not UTF-8, a bool is neither 0 nor 1, an extent exceeds 2^31, or null slots hold bytes.
+/// - `Unsupported`: a tensor has over 2^31 elements per row.
 pub fn page_to_array(ty: &ColumnType, structure: &Structure, values: Bytes) -> Result<ArrayRef> {
     debug_assert_eq!(structure.value_bytes, values.len());
     let mut nodes = structure.nodes.as_slice();
     build(ty, &mut nodes, structure, values)
 }
 
-/// Builds the array of `ty`, taking its nodes off the front of `nodes`.
+/// Builds the array of `ty` and removes its nodes from the front of `nodes`.
 fn build(ty: &ColumnType, nodes: &mut &[Node], structure: &Structure, values: Bytes) -> Result<ArrayRef> {
     let nulls = take_validity(nodes)?;
     match ty {
@@ -74,7 +75,7 @@ fn tensor(
     let mut end = 0_i64;
     offsets.push(end);
     for slot in 0..slots {
-        // `Structure::parse` summed these products without overflow against the value stream.
+        // No overflow: `Structure::parse` has checked the sum of these products against the value stream.
         end += i64::try_from(slot_elements(extents, slot, fixed).unwrap_or(0)).unwrap_or(0);
         offsets.push(end);
     }
@@ -142,7 +143,7 @@ fn primitive(ty: &DataType, width: usize, values: Bytes, nulls: Option<NullBuffe
     Ok(make_array(data))
 }
 
-/// The bytes where they lie, or a copy where an element would be misaligned.
+/// Returns the bytes without copying if the elements are aligned, else an aligned copy.
 fn aligned(values: Bytes, width: usize) -> Buffer {
     if values.as_ptr().align_offset(width) == 0 {
         return Buffer::from(values);

@@ -1,5 +1,4 @@
-//! The Parquet of segments and join maps: how it is written, and how stored bytes of it are read without trust. Follows
-//! `format-spec/segment.md#segment`.
+//! The Parquet files of segments and join maps: writes them, and reads untrusted ones. Follows `format-spec/segment.md#segment`.
 
 use std::{
     io::Write,
@@ -22,13 +21,13 @@ use parquet::{
 use super::unfold::{Unfolding, check_footer};
 use crate::error::{Error, Result, counted, short};
 
-/// Rows of one Parquet row group: what a writer holds in memory.
+/// Maximum number of rows of a Parquet row group. A writer holds one row group in memory.
 const ROW_GROUP_ROWS: usize = 64 << 10;
 
-/// A file whose footer was read.
+/// A Parquet reader whose footer is parsed.
 pub(super) type Builder = ParquetRecordBatchReaderBuilder<Bytes>;
 
-/// A failure to write.
+/// Converts an error of a Parquet writer.
 pub(super) fn written(error: parquet::errors::ParquetError) -> Error {
     match error {
         parquet::errors::ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -39,12 +38,12 @@ pub(super) fn written(error: parquet::errors::ParquetError) -> Error {
     }
 }
 
-/// Damage.
+/// Creates the error for a damaged segment.
 pub(super) fn corrupt(error: impl std::fmt::Display) -> Error {
     Error::corrupt(format!("segment: {error}"))
 }
 
-/// A writer of the given columns, the same bytes for the same rows.
+/// Creates a deterministic writer of the given columns: the same rows give the same bytes.
 pub(super) fn writer<W: Write + Send>(out: W, schema: SchemaRef, dictionary: bool, compressed: bool) -> Result<ArrowWriter<W>> {
     let compression = match compressed {
         true => Compression::ZSTD(ZstdLevel::try_new(3).map_err(written)?),
@@ -62,19 +61,18 @@ pub(super) fn writer<W: Write + Send>(out: W, schema: SchemaRef, dictionary: boo
     ArrowWriter::try_new_with_options(out, schema, options).map_err(written)
 }
 
-/// What the Parquet reader makes of stored bytes. It promises no more than its authors tested: over some damaged bytes it panics,
-/// and that is damage like any other.
+/// Calls the Parquet reader on stored bytes. The reader may panic on damaged bytes; such a panic becomes a `Corrupt` error.
 fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(read) => read.map_err(corrupt),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(corrupt(format!("no sound Parquet: {}", short(text.unwrap_or("the reader gives up")))))
+            Err(corrupt(format!("the Parquet reader panicked: {}", short(text.unwrap_or("no message")))))
         }
     }
 }
 
-/// A file opened for reading: its footer, where its columns lie, and how far their pages unfold, checked.
+/// Opens a file for reading. Checks the footer, the byte ranges of the columns, and the decompressed size of the pages.
 pub(super) fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder> {
     check_footer(&bytes).map_err(|error| error.at("segment"))?;
     let builder = parquet(|| Builder::try_new_with_options(bytes.clone(), options))?;
@@ -92,7 +90,7 @@ pub(super) fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder>
     Ok(builder)
 }
 
-/// The batches of a file of exactly `rows` rows: a few bytes of Parquet can claim, and repeat, any number of them.
+/// Reads the batches of a file of exactly `rows` rows. A few bytes of Parquet can claim, and repeat, any number of rows.
 pub(super) fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let metadata = builder.metadata();
     let claimed = metadata.row_groups().iter().map(|group| group.num_rows());
@@ -101,7 +99,7 @@ pub(super) fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<It
         return Err(corrupt(format!("{}, expected {rows}", counted(metadata.file_metadata().num_rows(), "row"))));
     }
     let mut reader = parquet(|| builder.with_batch_size(ROW_GROUP_ROWS).build())?;
-    // `None` behind the last batch, or behind the error that ended it.
+    // Rows left to read. `None` after the last batch or after an error.
     let mut left = Some(rows);
     Ok(std::iter::from_fn(move || {
         let missing = left.take()?;

@@ -1,4 +1,4 @@
-//! Pins: what a table leaves at the owner of chunks that it uses. Follows `format-spec/pins.md#pin`.
+//! Pins: objects by which a table tells the owner of chunks that it uses these chunks. Follows `format-spec/pins.md#pin`.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -9,34 +9,34 @@ use crate::{
     id::Hash,
 };
 
-/// A pin is at most this long.
+/// Maximum size of a pin in bytes.
 pub const MAX_PIN: u64 = 64 << 10;
 
-/// A version of another table uses chunks of this one.
+/// A pin: a version of another table uses chunks of the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
     /// The version of the owner that names the chunks.
     pub owner: PinOwner,
     /// The table that uses them.
     pub table: Uuid,
-    /// The version of it that uses them.
+    /// The version of `table` that uses them.
     pub version: u64,
-    /// Names the pin: the commit of that version, or an identifier of its own where [`Pin::of_commit`] says whose it is.
+    /// Identifies the pin: the commit of that version, or an identifier of the pin alone if [`Pin::of_commit`] has the commit.
     pub commit_id: Uuid,
-    /// The commit, where it left several pins at one owner, one for each version that it uses.
+    /// The commit, if the commit left several pins at one owner: one for each version of the owner that it uses.
     pub of_commit: Option<Uuid>,
-    /// Where that table may lie, best first.
+    /// Possible URLs of `table`, best first.
     pub urls: Vec<String>,
 }
 
 /// A version of the table whose root holds the pin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinOwner {
-    /// The table.
+    /// Id of the table.
     pub table: Uuid,
-    /// The version.
+    /// Version number.
     pub version: u64,
-    /// The BLAKE3 that ends its manifest.
+    /// The BLAKE3 at the end of its manifest.
     pub blake3: Hash,
 }
 
@@ -52,27 +52,27 @@ struct Record {
     urls: Vec<String>,
 }
 
-/// The member that is looked at before all others.
+/// The member that is parsed before all others.
 #[derive(Deserialize)]
 struct Probe {
     format: u64,
 }
 
 impl Pin {
-    /// The name below the root of the owner.
+    /// Returns the name of the pin below the root of the owner.
     pub fn name(&self) -> String {
         format!("pins/{}.json", self.commit_id)
     }
 
-    /// The commit that needs the chunks.
+    /// Returns the commit that needs the chunks.
     pub fn commit(&self) -> Uuid {
         self.of_commit.unwrap_or(self.commit_id)
     }
 
-    /// The stored bytes.
+    /// Returns the stored bytes.
     ///
     /// # Errors
-    /// `Invalid` where they would be more than [`MAX_PIN`].
+    /// - `Invalid`: the pin has more than [`MAX_PIN`] bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (owner, urls) = (self.owner.clone(), self.urls.clone());
         let Self { table, version, commit_id, of_commit, .. } = *self;
@@ -84,10 +84,11 @@ impl Pin {
         }
     }
 
-    /// Checks the stored bytes of the pin with this name.
+    /// Parses and checks the stored bytes of the pin with this name.
     ///
     /// # Errors
-    /// `Corrupt`, or `Unsupported` for another format.
+    /// - `Corrupt`: the bytes are damaged, or belong to another name.
+    /// - `Unsupported`: the pin has another format number.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self> {
         if bytes.len() as u64 > MAX_PIN {
             return Err(Error::corrupt(format!("pin: {}, at most {MAX_PIN}", counted(bytes.len(), "byte"))));

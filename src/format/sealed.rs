@@ -12,15 +12,16 @@ use crate::{
     id::Hash,
 };
 
-/// What stands between the JSON and its hash.
+/// Bytes between the members and their hash.
 const HASH_KEY: &[u8] = b",\"blake3\":\"";
-/// What ends the object.
+/// Bytes after the hash.
 const HASH_END: &[u8] = b"\"}\n";
 
-/// The bytes of a `what` with these members, and the hash that ends them.
+/// Writes the members as JSON with the hash at the end. Returns the bytes and the hash. `what` names the kind of object
+/// in errors.
 ///
 /// # Errors
-/// `Internal` where it cannot be written as JSON.
+/// - `Internal`: a member cannot be written as JSON.
 pub(super) fn seal(what: &str, record: &impl Serialize) -> Result<(Vec<u8>, Hash)> {
     let mut bytes = serde_json::to_vec(record).map_err(|error| Error::internal(format!("{what}: {error}")))?;
     bytes.pop(); // the closing brace, which follows the hash
@@ -31,10 +32,10 @@ pub(super) fn seal(what: &str, record: &impl Serialize) -> Result<(Vec<u8>, Hash
     Ok((bytes, hash))
 }
 
-/// The hash that ends these bytes, found right.
+/// Verifies the hash at the end of the bytes and returns the hash.
 ///
 /// # Errors
-/// `Corrupt` where it is not there, or another than that of the bytes.
+/// - `Corrupt`: the hash is missing or does not match the bytes.
 pub(super) fn check(what: &str, bytes: &[u8]) -> Result<Hash> {
     let body = bytes.strip_suffix(HASH_END).and_then(|rest| {
         let (rest, hex) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
@@ -48,18 +49,18 @@ pub(super) fn check(what: &str, bytes: &[u8]) -> Result<Hash> {
     Ok(hash)
 }
 
-/// The members, none of them there twice.
+/// Parses the members and refuses duplicates.
 ///
 /// # Errors
-/// `Corrupt` where the bytes are no such object.
+/// - `Corrupt`: the bytes are not such an object, or have a duplicate member.
 pub(super) fn read<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T> {
     let malformed = |error: serde_json::Error| Error::corrupt(format!("{what}: {}", short(error)));
     serde_json::from_slice::<UniqueMembers>(bytes).map_err(malformed)?;
     serde_json::from_slice(bytes).map_err(malformed)
 }
 
-/// Any JSON in which no object has a member twice: readers that took the first and readers that took the last would see two
-/// different tables (`format-spec/manifest.md#bytes`).
+/// Any JSON without duplicate members. Parsers differ in whether the first or the last duplicate counts, so two readers would see
+/// two different tables (`format-spec/manifest.md#bytes`).
 struct UniqueMembers;
 
 impl<'de> Deserialize<'de> for UniqueMembers {
@@ -83,7 +84,7 @@ impl<'de> Visitor<'de> for UniqueMembersVisitor {
             map.next_value::<UniqueMembers>()?;
             if names.contains(&name) {
                 let shown: String = name.chars().take(40).collect();
-                return Err(serde::de::Error::custom(format!("member `{shown}` is there twice")));
+                return Err(serde::de::Error::custom(format!("member `{shown}` appears twice")));
             }
             names.insert(name);
         }
@@ -120,6 +121,6 @@ impl<'de> Visitor<'de> for UniqueMembersVisitor {
     }
 }
 
-/// A member's name, borrowed where it has no escapes.
+/// Name of a member, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -1,7 +1,7 @@
-//! Segments: the index and the hashes of up to 4 Mi rows, as Parquet. Follows `format-spec/segment.md#index` and
-//! `format-spec/segment.md#hashes`; the layouts have a file of their own.
+//! Segments: the index and the hashes of up to 4,194,304 rows, as Parquet. Layouts are in `layout.rs`. Follows
+//! `format-spec/segment.md#index` and `format-spec/segment.md#hashes`.
 //!
-//! The bytes given to the readers here already passed the BLAKE3 that the manifest holds of them.
+//! The caller has verified the bytes against the BLAKE3 in the manifest.
 
 use std::{io::Write, ops::Range, sync::Arc};
 
@@ -25,18 +25,19 @@ use crate::{
     schema::Schema,
 };
 
-/// Key of the sequence runs in an index segment's file metadata (`format-spec/segment.md#sequences`).
+/// Key of the sequence lengths in the file metadata of an index segment (`format-spec/segment.md#sequences`).
 const SEQUENCES_KEY: &str = "tetrys.sequences";
 
-/// The Arrow schema of the index columns.
+/// Returns the Arrow schema of the index columns.
 pub fn index_arrow_schema(schema: &Schema) -> SchemaRef {
     Arc::new(ArrowSchema::new(schema.index().map(|column| column.ty.arrow_field(&column.name)).collect::<Vec<_>>()))
 }
 
-/// Bytes of the longest text of an index column.
+/// Maximum length of one text of an index column, in bytes.
 const MAX_TEXT: u64 = 64 << 10;
 
-/// Bytes of text that an index column of `rows` rows has at most: a few bytes of a dictionary can claim very many.
+/// Returns the maximum total bytes of text of an index column of `rows` rows. A few bytes of a dictionary can claim very
+/// much text.
 const fn most_text(rows: u64) -> u64 {
     (16 << 20) + (rows << 10)
 }
@@ -45,24 +46,25 @@ const fn most_text(rows: u64) -> u64 {
 pub struct IndexWriter<W: Write + Send> {
     writer: ArrowWriter<W>,
     rows: u64,
-    /// Bytes of text of each column so far.
+    /// Bytes of text written so far, per column.
     text: Vec<u64>,
 }
 
 impl<W: Write + Send> IndexWriter<W> {
-    /// A writer of the index columns of `schema`.
+    /// Creates a writer of the index columns of `schema`.
     ///
     /// # Errors
-    /// `Unavailable` where `out` cannot be written.
+    /// - `Unavailable`: `out` cannot be written.
     pub fn new(out: W, schema: &Schema) -> Result<Self> {
         let writer = writer(out, index_arrow_schema(schema), true, true)?;
         Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()] })
     }
 
-    /// Appends rows; columns as [`index_arrow_schema`] says.
+    /// Appends rows. The batch has the columns of [`index_arrow_schema`].
     ///
     /// # Errors
-    /// `Invalid` for a text of more than 64 KiB; `Unavailable` where `out` cannot be written.
+    /// - `Invalid`: a text has more than 64 KiB.
+    /// - `Unavailable`: `out` cannot be written.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         for ((column, field), total) in batch.columns().iter().zip(batch.schema_ref().fields()).zip(&mut self.text) {
             let Some(text) = column.as_string_opt::<i64>() else { continue };
@@ -80,10 +82,11 @@ impl<W: Write + Send> IndexWriter<W> {
         self.writer.write(batch).map_err(written)
     }
 
-    /// Closes the segment with the length of each of its sequences and gives the output back.
+    /// Finishes the segment. `sequences` has the length of each sequence, in rows. Returns the output.
     ///
     /// # Errors
-    /// `Invalid` for more text in a column than a reader takes; `Unavailable` where `out` cannot be written.
+    /// - `Invalid`: a column has more text than a reader accepts.
+    /// - `Unavailable`: `out` cannot be written.
     pub fn finish(mut self, sequences: &[u32]) -> Result<W> {
         if let Some(total) = self.text.iter().find(|total| **total > most_text(self.rows)) {
             return Err(Error::invalid(format!(
@@ -101,19 +104,20 @@ impl<W: Write + Send> IndexWriter<W> {
     }
 }
 
-/// Reads an index segment of exactly `rows` rows; every batch has the columns of [`index_arrow_schema`].
+/// Reads an index segment of exactly `rows` rows. Every batch has the columns of [`index_arrow_schema`].
 ///
 /// # Errors
-/// `Corrupt` where the file is not the Parquet that the schema asks for.
+/// - `Corrupt`: the file is not Parquet with the expected columns.
 pub fn index_reader(bytes: Bytes, schema: &Schema, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let every: Vec<usize> = (0..schema.index().len()).collect();
     index_columns_reader(bytes, schema, rows, &every)
 }
 
-/// As [`index_reader`], with some of the index columns (rising numbers); the others are not decoded.
+/// Reads some index columns of an index segment of exactly `rows` rows. `columns` are ascending column numbers; other columns are
+/// not decoded.
 ///
 /// # Errors
-/// As [`index_reader`].
+/// - `Corrupt`: the file is not Parquet with the expected columns.
 pub fn index_columns_reader(
     bytes: Bytes,
     schema: &Schema,
@@ -121,7 +125,7 @@ pub fn index_columns_reader(
     columns: &[usize],
 ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let whole = index_arrow_schema(schema);
-    // Text as views into the pages, so that a dictionary costs what it takes and not what it stands for.
+    // Text is read as views into the pages: repeated texts share the memory of their dictionary entry.
     let view = |field: &Arc<Field>| match field.data_type() {
         DataType::LargeUtf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
         _ => Arc::clone(field),
@@ -146,7 +150,7 @@ pub fn index_columns_reader(
     }))
 }
 
-/// The batch, its texts counted before they are copied.
+/// Bounds the text of a batch before the text is copied. Returns the batch.
 fn bound_text(batch: RecordBatch, totals: &mut [u64], rows: u64) -> Result<RecordBatch> {
     for (column, total) in batch.columns().iter().zip(totals) {
         let Some(views) = column.as_string_view_opt() else { continue };
@@ -163,10 +167,10 @@ fn bound_text(batch: RecordBatch, totals: &mut [u64], rows: u64) -> Result<Recor
     Ok(batch)
 }
 
-/// Bytes of text that a batch has at most, unless a single row has more.
+/// Maximum bytes of text in a batch, unless a single row has more.
 const BATCH_TEXT: u64 = 16 << 20;
 
-/// Consecutive rows of a batch whose text takes no more than [`BATCH_TEXT`].
+/// Splits the rows of a batch into ranges with at most [`BATCH_TEXT`] bytes of text.
 fn parts_of(batch: &RecordBatch) -> Vec<Range<usize>> {
     let mut lengths = vec![0_u64; batch.num_rows()];
     for column in batch.columns().iter().filter_map(|column| column.as_string_view_opt()) {
@@ -184,18 +188,18 @@ fn parts_of(batch: &RecordBatch) -> Vec<Range<usize>> {
     parts
 }
 
-/// The low half of the low half of a view.
+/// Returns the length of a text: the low 32 bits of its view.
 fn text_len(view: u128) -> u64 {
     u64::try_from(view & u128::from(u32::MAX)).unwrap_or(u64::MAX)
 }
 
-/// The batch with its views copied into text of its own, checked.
+/// Copies the text views of a batch into arrays of their own and checks that they are UTF-8.
 fn with_text(batch: &RecordBatch, expected: &SchemaRef) -> Result<RecordBatch> {
     let copied = batch.columns().iter().map(|column| -> Result<ArrayRef> {
         let Some(views) = column.as_string_view_opt() else { return Ok(Arc::clone(column)) };
         let bytes: u64 = views.views().iter().map(|view| text_len(*view)).sum();
         let mut text = LargeStringBuilder::with_capacity(views.len(), usize::try_from(bytes).map_err(corrupt)?);
-        // The reader checks text only where the file says that it is text.
+        // The Parquet reader validates UTF-8 only in columns that the file declares as text.
         for value in &views.clone().to_binary_view() {
             text.append_option(value.map(std::str::from_utf8).transpose().map_err(corrupt)?);
         }
@@ -205,17 +209,17 @@ fn with_text(batch: &RecordBatch, expected: &SchemaRef) -> Result<RecordBatch> {
     RecordBatch::try_new_with_options(Arc::clone(expected), copied.collect::<Result<_>>()?, &options).map_err(corrupt)
 }
 
-/// The length of each sequence of an index segment of `rows` rows.
+/// Reads the length of each sequence of an index segment of `rows` rows.
 ///
 /// # Errors
-/// `Corrupt` where the runs are missing or do not add up to `rows`.
+/// - `Corrupt`: the lengths are missing, malformed, or do not add up to `rows`.
 pub fn read_sequences(bytes: &Bytes, rows: u64) -> Result<PackedLengths> {
     let builder = open(bytes.clone(), ArrowReaderOptions::new())?;
     let metadata = builder.metadata().file_metadata();
     let entries = metadata.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
     let hex = entries.iter().find(|entry| entry.key == SEQUENCES_KEY).and_then(|entry| entry.value.as_deref());
     let hex = hex.ok_or_else(|| corrupt(format!("no `{SEQUENCES_KEY}` in the file metadata")))?;
-    // Before it is read: a count, a base and a width, and at most 32 bits a run.
+    // Bounds the text before it is parsed: an 8-byte count, a 5-byte node header, and at most 32 bits per sequence.
     if hex.len() as u64 / 2 > rows.saturating_mul(4).saturating_add(8 + 5) {
         return Err(corrupt(format!("`{SEQUENCES_KEY}` of {} for {}", counted(hex.len(), "digit"), counted(rows, "row"))));
     }
@@ -242,10 +246,10 @@ pub fn read_sequences(bytes: &Bytes, rows: u64) -> Result<PackedLengths> {
 pub struct HashesWriter<W: Write + Send>(ArrowWriter<W>);
 
 impl<W: Write + Send> HashesWriter<W> {
-    /// A writer of logical block hashes in layout order.
+    /// Creates a writer of logical block hashes in layout order.
     ///
     /// # Errors
-    /// `Unavailable` where `out` cannot be written.
+    /// - `Unavailable`: `out` cannot be written.
     pub fn new(out: W) -> Result<Self> {
         let schema = Arc::new(ArrowSchema::new(vec![Field::new("hash", DataType::FixedSizeBinary(32), false)]));
         writer(out, schema, false, false).map(Self)
@@ -254,23 +258,23 @@ impl<W: Write + Send> HashesWriter<W> {
     /// Appends hashes.
     ///
     /// # Errors
-    /// `Unavailable` where `out` cannot be written.
+    /// - `Unavailable`: `out` cannot be written.
     pub fn write(&mut self, hashes: &[Hash]) -> Result<()> {
         let column = hash_array(hashes.iter().copied())?;
         let batch = RecordBatch::try_from_iter([("hash", column)]).map_err(|error| Error::internal(error.to_string()))?;
         self.0.write(&batch).map_err(written)
     }
 
-    /// Closes the segment and gives the output back.
+    /// Finishes the segment and returns the output.
     ///
     /// # Errors
-    /// `Unavailable` where `out` cannot be written.
+    /// - `Unavailable`: `out` cannot be written.
     pub fn finish(self) -> Result<W> {
         self.0.into_inner().map_err(written)
     }
 }
 
-/// A column of hashes.
+/// Creates an Arrow column of hashes.
 pub(super) fn hash_array(hashes: impl Iterator<Item = Hash>) -> Result<ArrayRef> {
     let bytes: Vec<u8> = hashes.flat_map(|hash| hash.0).collect();
     let array = FixedSizeBinaryArray::try_new(32, bytes.into(), None).map_err(|error| Error::internal(error.to_string()))?;
@@ -280,7 +284,7 @@ pub(super) fn hash_array(hashes: impl Iterator<Item = Hash>) -> Result<ArrayRef>
 /// Reads a hashes segment of exactly `blocks` hashes.
 ///
 /// # Errors
-/// `Corrupt` where the file is not the Parquet asked for.
+/// - `Corrupt`: the file is not Parquet with the expected column and number of rows.
 pub fn read_hashes(bytes: Bytes, blocks: u64) -> Result<Vec<Hash>> {
     let builder = open(bytes, ArrowReaderOptions::new())?;
     let mut hashes = Vec::new();

@@ -1,5 +1,5 @@
-//! Sequences: rows with equal values of the `sequence_by` columns, contiguous in table order, their `order_by` columns never
-//! falling. Follows `format-spec/segment.md#sequences`.
+//! Sequences: consecutive rows with equal values in the `sequence_by` columns. Within a sequence, the `order_by` columns never
+//! decrease. Follows `format-spec/segment.md#sequences`.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -12,26 +12,26 @@ use crate::{
     schema::Schema,
 };
 
-/// The values of some index columns of one row, as bytes that compare as the values do.
+/// The values of some index columns of one row, as bytes that sort like the values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceKey(Vec<u8>);
 
 impl SequenceKey {
-    /// The values of these columns in a row; their types are those of the index.
+    /// Returns the key of a row: the values of `columns`, which have types of index columns.
     ///
     /// # Errors
-    /// `Internal` for another type.
+    /// - `Internal`: a column has another type.
     pub fn of(batch: &RecordBatch, columns: &[usize], row: usize) -> Result<Self> {
         key(batch, columns, row)
     }
 
-    /// The bytes: those of two rows are the same where all values are.
+    /// Returns the bytes of the key. Two rows have the same bytes if and only if their values are the same (floats bit by bit).
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// Follows rows in table order: says where sequences start and refuses rows that break the rules.
+/// Finds the starts of sequences while rows are pushed in table order, and refuses rows that violate the rules.
 #[derive(Debug)]
 pub struct SequenceTracker {
     sequence_by: Vec<usize>,
@@ -42,7 +42,7 @@ pub struct SequenceTracker {
 }
 
 impl SequenceTracker {
-    /// A tracker for index batches of `schema`.
+    /// Creates a tracker for index batches of `schema`.
     pub fn new(schema: &Schema) -> Self {
         let names: Vec<&str> = schema.index().map(|column| column.name.as_str()).collect();
         let places = |columns: &mut dyn Iterator<Item = String>| -> Vec<usize> {
@@ -57,10 +57,11 @@ impl SequenceTracker {
         }
     }
 
-    /// Rows of `batch` (index columns in index order) at which a sequence starts.
+    /// Returns the rows of `batch` at which a sequence starts. The batch has the index columns in index order.
     ///
     /// # Errors
-    /// `Invalid` for a sequence that comes back after another one, or an order that falls, naming the row and the values.
+    /// - `Invalid`: a sequence appears again after another one, or an `order_by` column decreases. The message names the row
+    ///   and the values.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<usize>> {
         let mut starts = Vec::new();
         for row in 0..batch.num_rows() {
@@ -72,7 +73,7 @@ impl SequenceTracker {
                     if order < *before {
                         let what = self.describe(batch, &self.order_by, row);
                         return Err(Error::invalid(format!(
-                            "row {place}: {what} is less than in the row before; the order_by columns may not fall within a sequence"
+                            "row {place}: {what} is less than in the row before; order_by columns may not decrease in a sequence"
                         )));
                     }
                 }
@@ -82,7 +83,7 @@ impl SequenceTracker {
                     if !self.seen.insert(short) {
                         let what = self.describe(batch, &self.sequence_by, row);
                         return Err(Error::invalid(format!(
-                            "row {place}: sequence {what} comes back after another one; its rows must stand together"
+                            "row {place}: sequence {what} appears again after another one; its rows must be consecutive"
                         )));
                     }
                     starts.push(row);
@@ -132,7 +133,7 @@ macro_rules! integers {
     };
 }
 
-/// Appends bytes that order as the value does.
+/// Appends bytes that sort like the value.
 fn sortable(array: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
     let ty = array.data_type();
     integers!(array, row, out, ty;
@@ -162,7 +163,7 @@ fn sortable(array: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
             out.extend((if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }).to_be_bytes());
         }
         DataType::LargeUtf8 => {
-            // 0 ends the text and sorts before every byte; a 0 inside becomes 0 255.
+            // Two zero bytes end the text and sort before every other byte; a zero byte within the text becomes 0 255.
             for byte in array.as_string::<i64>().value(row).bytes() {
                 out.push(byte);
                 if byte == 0 {
@@ -185,7 +186,7 @@ fn value_text(array: &ArrayRef, row: usize) -> String {
         _ => {
             let one = Arc::clone(array).slice(row, 1);
             let text = format!("{one:?}");
-            // Arrow prints an array as a header and its values, one a line.
+            // Arrow prints an array as a header line and its values, one per line.
             text.lines().nth(2).unwrap_or_default().trim().trim_end_matches(',').to_owned()
         }
     }
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn a_sequence_that_comes_back_and_an_order_that_falls_are_named() {
         let error = tracker().push(&batch(&["a", "b", "a"], &[0, 0, 1])).unwrap_err();
-        assert_eq!(error.to_string(), "row 2: sequence log=`a` comes back after another one; its rows must stand together");
+        assert_eq!(error.to_string(), "row 2: sequence log=`a` appears again after another one; its rows must be consecutive");
         let error = tracker().push(&batch(&["a", "a"], &[7, -7])).unwrap_err();
         assert!(error.to_string().starts_with("row 1: time=-7 is less than in the row before"), "{error}");
     }

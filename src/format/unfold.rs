@@ -1,46 +1,47 @@
-//! How far a Parquet file unfolds, asked before a page of it is decoded (`format-spec/segment.md#unfolding`).
+//! Bounds the decompressed size of a Parquet file before any page is decoded. Follows `format-spec/segment.md#unfolding`.
 //!
-//! A page header claims how many bytes its page has when decompressed, and the Parquet reader makes room for as many; few bytes
-//! can claim, or truly hold, gigabytes. The headers are read here as far as they say so, and nothing else of them. So is the
-//! footer: it can claim a list of two thousand million booleans, which the reader would count one by one.
+//! A page header claims the decompressed size of its page, and the Parquet reader allocates that much. A few bytes can claim, or
+//! really hold, gigabytes. So this module parses the page headers for their sizes and encodings, and ignores their other fields.
+//! It also parses the footer: a footer can claim a list of two billion booleans, which the Parquet reader would iterate over.
 
 use crate::error::{Error, Result};
 
-/// What all pages of a file may have in any case, and what they may have for each byte of the file.
+/// Decompressed bytes that the pages of any file may have, and additional ones per byte of the file.
 const FLOOR: u64 = 32 << 20;
 const RATIO: u64 = 64;
-/// An encoding in which a few bytes repeat a long value any number of times.
+/// Code of an encoding in which a few bytes can repeat a long value any number of times.
 const DELTA_BYTE_ARRAY: u64 = 7;
-/// Structs and lists within one another.
+/// Maximum nesting of structs and lists.
 const MAX_DEPTH: usize = 16;
 
-/// Adds up the decompressed bytes of the pages of a file, column by column.
+/// Sums the decompressed bytes of the pages of a file, column by column.
 pub(super) struct Unfolding {
     left: u64,
 }
 
 impl Unfolding {
-    /// Of a file of so many bytes.
+    /// Creates the sum for a file of `size` bytes.
     pub(super) fn of(size: u64) -> Self {
         Self { left: RATIO.saturating_mul(size).saturating_add(FLOOR) }
     }
 
-    /// Counts the pages in the bytes of one column of one row group.
+    /// Adds the pages of one column of one row group; `bytes` are the stored bytes of that column.
     ///
     /// # Errors
-    /// `Corrupt` where the pages do not fill the bytes, or unfold too far; `Unsupported` for an encoding that no reader can bound.
+    /// - `Corrupt`: the pages do not fill the bytes, or their decompressed size is too large.
+    /// - `Unsupported`: a page has an encoding whose decoded size cannot be bounded.
     pub(super) fn column(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let mut header = Struct { rest: bytes, uncompressed: None, compressed: None, delta: false };
             let parsed = header.fields(Place::Page, 0);
             let page = parsed.and_then(|()| Some((header.uncompressed?, usize::try_from(header.compressed?).ok()?)));
             let after = page.and_then(|(uncompressed, compressed)| Some((uncompressed, header.rest.get(compressed..)?)));
-            let Some((uncompressed, after)) = after else { return Err(Error::corrupt("a page that does not lie in its column")) };
+            let Some((uncompressed, after)) = after else { return Err(Error::corrupt("a page does not fit its column")) };
             if header.delta {
-                return Err(Error::unsupported("a page in the encoding DELTA_BYTE_ARRAY"));
+                return Err(Error::unsupported("a page has the encoding DELTA_BYTE_ARRAY, whose decoded size cannot be bounded"));
             }
             self.left = self.left.checked_sub(uncompressed).ok_or_else(|| {
-                Error::corrupt(format!("pages of more than {FLOOR} bytes and {RATIO} for each byte of the file"))
+                Error::corrupt(format!("pages of more than {FLOOR} decompressed bytes plus {RATIO} per byte of the file"))
             })?;
             bytes = after;
         }
@@ -48,13 +49,14 @@ impl Unfolding {
     }
 }
 
-/// Reads the footer of a file as far as its lists go: each has as many bytes as elements, at least.
+/// Parses the footer of a file and checks that every list has at least one byte per element.
 ///
 /// # Errors
-/// `Corrupt` where one has not, or is a list of booleans, for which readers differ in whether an element has a byte.
+/// - `Corrupt`: a list claims more elements than the footer has bytes, or is a list of booleans. Readers differ in whether a
+///   boolean of a list takes a byte.
 pub(super) fn check_footer(file: &[u8]) -> Result<()> {
     if !file.ends_with(b"PAR1") {
-        // Another format, or encrypted: the reader says which.
+        // Another format, or encrypted: the Parquet reader reports that.
         return Ok(());
     }
     let footer = file.split_last_chunk::<8>().and_then(|(before, tail)| {
@@ -63,14 +65,14 @@ pub(super) fn check_footer(file: &[u8]) -> Result<()> {
     });
     let parsed = footer
         .and_then(|footer| Struct { rest: footer, uncompressed: None, compressed: None, delta: false }.fields(Place::Other, 0));
-    parsed.ok_or_else(|| Error::corrupt("a footer that is no structure of Parquet"))
+    parsed.ok_or_else(|| Error::corrupt("the footer is not a valid Parquet footer"))
 }
 
-/// Where a struct of a page header stands, which says what its fields mean.
+/// The kind of a struct, which determines the meaning of its fields.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Page,
-    /// The header of a data or dictionary page; the number of its field `encoding`.
+    /// The header of a data or dictionary page, with the number of its field `encoding`.
     Kind(u64),
     Other,
 }
@@ -107,7 +109,7 @@ impl Struct<'_> {
         Some(())
     }
 
-    /// The fields of a struct up to its end.
+    /// Parses the fields of a struct up to its end.
     fn fields(&mut self, place: Place, depth: usize) -> Option<()> {
         let mut field = 0_u64;
         loop {
@@ -130,7 +132,7 @@ impl Struct<'_> {
             4..=6 => {
                 let zigzag = self.varint()?;
                 match place {
-                    // A negative size is refused with those that do not fit.
+                    // A negative size counts as missing, and `column` refuses a page without sizes.
                     Place::Page if field == 2 => {
                         self.uncompressed = Some(zigzag).filter(|zigzag| zigzag & 1 == 0).map(|even| even >> 1)
                     }
@@ -165,7 +167,7 @@ impl Struct<'_> {
     }
 
     fn elements(&mut self, kind: u8, count: u64, depth: usize) -> Option<()> {
-        // The protocol gives a bool in a list a byte, the Parquet reader none: the two must not see different things.
+        // In the protocol a bool in a list takes one byte; the Parquet reader reads none. The two must not see different data.
         (kind > 2 && depth < MAX_DEPTH).then_some(())?;
         (0..count).try_for_each(|_| self.value(kind, Place::Other, 0, depth + 1))
     }
@@ -176,7 +178,7 @@ impl Struct<'_> {
 mod tests {
     use super::*;
 
-    /// A data page that claims these sizes, in this encoding, with so many bytes behind its header.
+    /// Returns a data page whose header claims these sizes and this encoding, with `behind` bytes after the header.
     fn page(uncompressed: u32, compressed: u32, encoding: u8, behind: usize) -> Vec<u8> {
         let varint = |value: u32| {
             let mut left = u64::from(value) << 1;
@@ -217,15 +219,15 @@ mod tests {
         for cut in 0..sound.len() {
             assert!(check_footer(&file(&sound[..cut])).is_err(), "{cut}");
         }
-        // Field 1: a list of 2^31 - 1 booleans, alone and within a struct of a list; one of as many structs.
+        // Field 1: a list of 2^31 - 1 booleans, alone and within a struct in a list; then a list of 2^31 - 1 structs.
         let booleans = [0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07];
         assert!(check_footer(&file(&[&booleans[..], &[0]].concat())).is_err());
         assert!(check_footer(&file(&[&[0x19, 0x1c][..], &booleans, &[0, 0]].concat())).is_err());
         assert!(check_footer(&file(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0, 0])).is_err());
-        // In a page header too.
+        // The same list in a page header.
         let with_list = [&booleans[..], &page(100, 10, 0, 10)].concat();
         assert!(Unfolding::of(1000).column(&with_list).is_err());
-        // A length of the footer that the file does not have.
+        // A footer length that exceeds the file.
         assert!(check_footer(&[&u32::MAX.to_le_bytes()[..], b"PAR1"].concat()).is_err());
     }
 

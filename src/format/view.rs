@@ -1,4 +1,4 @@
-//! Views: versions whose rows are rows of other tables. Follows `format-spec/views.md#members`.
+//! Views: versions whose rows refer to rows of other tables. Follows `format-spec/views.md#members`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,43 +12,43 @@ use crate::{
     schema::{ColumnId, ColumnType, Primitive, Schema},
 };
 
-/// A view has at most this many sources.
+/// Maximum number of sources of a view.
 const MAX_SOURCES: usize = 4096;
-/// Names of columns are at most this long, in bytes.
+/// Maximum length of a column name in bytes.
 const MAX_NAME: usize = 1024;
 
-/// Where the rows of a view are.
+/// The sources of a view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
-    /// The tables, in the order in which they were put together.
+    /// The source tables, in the order in which they were combined.
     pub sources: Vec<ViewSource>,
 }
 
 /// A table version that a view takes rows from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSource {
-    /// Which of the manifest's `stores`, from 1.
+    /// Position of the table in the `stores` of the manifest, from 1.
     pub store: u32,
-    /// Its rows.
+    /// Number of rows of the source.
     pub rows: u64,
-    /// The index column of the view that holds its row for each row of the view.
+    /// Index column of the view with the row of the source for each row of the view.
     pub row: ColumnId,
-    /// The number of the source whose rows windows follow: its own, or that of the one it was merged into.
+    /// Number of the base: the source whose row order windows follow. A source is its own base, or was merged into its base.
     pub base: usize,
-    /// Its row for each row of the base; none of a base itself.
+    /// Join map from rows of the base to rows of this source; `None` for a base.
     #[serde(deserialize_with = "Option::deserialize")]
     pub join: Option<ObjectRef>,
-    /// Which of its rows are lists together.
+    /// Object that says which rows of the source form a list.
     #[serde(deserialize_with = "Option::deserialize")]
     pub lists: Option<ObjectRef>,
-    /// Its group columns, under their names in the view.
+    /// Group columns of the source, with their names in the view.
     pub columns: Vec<ViewColumn>,
-    /// Its index columns, likewise.
+    /// Index columns of the source, with their names in the view.
     pub index: Vec<ViewIndexColumn>,
 }
 
 impl ViewSource {
-    /// The objects that map its rows: its join map and its lists.
+    /// Returns the objects that map the rows of the source: its join map and its lists.
     pub fn maps(&self) -> impl Iterator<Item = &ObjectRef> {
         self.join.iter().chain(&self.lists)
     }
@@ -57,11 +57,11 @@ impl ViewSource {
 /// A group column of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewColumn {
-    /// Its id in the source.
+    /// Id of the column in the source.
     pub id: ColumnId,
-    /// Its name in the view.
+    /// Name of the column in the view.
     pub name: String,
-    /// Its type in the source.
+    /// Type of the column in the source.
     #[serde(rename = "type", with = "type_text")]
     pub ty: ColumnType,
 }
@@ -69,14 +69,14 @@ pub struct ViewColumn {
 /// An index column of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewIndexColumn {
-    /// Its id in the source.
+    /// Id of the column in the source.
     pub id: ColumnId,
-    /// Its name in the view.
+    /// Name of the column in the view.
     pub name: String,
 }
 
 impl ViewSource {
-    /// The type that a column has in the view: a list where rows are lists.
+    /// Returns the type of a column in the view: a list of the source type if rows of the source form lists.
     pub fn type_of(&self, column: &ViewColumn) -> ColumnType {
         match self.lists {
             Some(_) => ColumnType::List(Box::new(column.ty.clone())),
@@ -86,14 +86,14 @@ impl ViewSource {
 }
 
 impl View {
-    /// Checks what follows from the manifest alone: `stores` of them, and the schema and the runs of sequences of its segments.
+    /// Checks the view against its manifest: the number of `stores`, the schema, and whether the segments are one sequence.
     pub(super) fn check(&self, stores: usize, schema: &Schema, one_sequence: bool) -> Result<()> {
         let wrong = |why: String| Err(Error::corrupt(format!("manifest: view: {why}")));
         if !(1..=MAX_SOURCES).contains(&self.sources.len()) {
             return wrong(format!("{} sources, expected 1 to {MAX_SOURCES}", self.sources.len()));
         }
         if !schema.groups().is_empty() || schema.sequence_by().len() + schema.order_by().len() > 0 || !one_sequence {
-            return wrong("it has column groups or sequences of its own".to_owned());
+            return wrong("a view cannot have column groups or sequences of its own".to_owned());
         }
         let mut rows = BTreeSet::new();
         let mut types: BTreeMap<&str, ColumnType> = BTreeMap::new();
@@ -108,28 +108,28 @@ impl View {
             let base = self.sources.get(source.base).map(|base| base.base);
             if source.base > number || base != Some(source.base) || source.join.is_some() != (source.base < number) {
                 return here(format!(
-                    "its base is {}, its join map {:?}",
+                    "its base is {}, its join map {:?}; only a base is its own base, and only a base has no join map",
                     source.base,
                     source.join.as_ref().map(|join| join.blake3)
                 ));
             }
             let column = schema.index().find(|column| column.id == source.row);
             if column.is_none_or(|column| column.ty != ColumnType::Scalar(Primitive::I64)) || !rows.insert(source.row) {
-                return here(format!("index column {} as its row column: not an i64 of its own", source.row.0));
+                return here(format!("row column {}: it must be an index column of its own, of type i64", source.row.0));
             }
             let found = twice(source.columns.iter().map(|column| (column.id, column.name.as_str())))
                 .or_else(|| twice(source.index.iter().map(|column| (column.id, column.name.as_str()))));
             if let Some(name) = found {
-                return here(format!("column `{name}` is there twice, or its name is too long"));
+                return here(format!("column `{name}` appears twice, or its name is too long"));
             }
             for column in &source.columns {
                 let ty = source.type_of(column);
                 if source.lists.is_some() && ty.to_string().parse::<ColumnType>().is_err() {
-                    return here(format!("column `{}` as {ty}", short(&column.name)));
+                    return here(format!("column `{}`: {ty} is not a supported type", short(&column.name)));
                 }
                 match types.insert(&column.name, ty.clone()) {
                     Some(held) if held != ty => {
-                        return here(format!("column `{}` is {ty}, in a source before {held}", short(&column.name)));
+                        return here(format!("column `{}` is {ty}, but {held} in an earlier source", short(&column.name)));
                     }
                     _ => {}
                 }
@@ -137,12 +137,12 @@ impl View {
         }
         match rows.len() < schema.index().len() {
             true => Ok(()),
-            false => wrong("no index column but row columns".to_owned()),
+            false => wrong("it has no index columns other than row columns".to_owned()),
         }
     }
 }
 
-/// The first of the columns whose id or name was there before, or whose name is too long.
+/// Returns the name of the first column with a duplicate id, a duplicate name, or a name of invalid length.
 fn twice<'a>(mut columns: impl Iterator<Item = (ColumnId, &'a str)>) -> Option<String> {
     let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
     let wrong =
@@ -150,10 +150,10 @@ fn twice<'a>(mut columns: impl Iterator<Item = (ColumnId, &'a str)>) -> Option<S
     columns.find(wrong).map(|(_, name)| short(name))
 }
 
-/// The first row of the list that each of `rows` rows is in (`format-spec/views.md#lists`).
+/// Reads, for each of `rows` rows, the first row of its list (`format-spec/views.md#lists`).
 ///
 /// # Errors
-/// `Corrupt` where the file is no join map of a table with itself, or a first row is not in its list.
+/// - `Corrupt`: the file is not a join map of a table with itself, or a first row does not belong to its own list.
 pub fn read_lists(bytes: Bytes, rows: u64) -> Result<Vec<Option<u64>>> {
     let firsts = read_join(bytes, rows, rows)?;
     for (row, first) in firsts.iter().enumerate() {
@@ -169,7 +169,7 @@ pub fn read_lists(bytes: Bytes, rows: u64) -> Result<Vec<Option<u64>>> {
 }
 
 mod type_text {
-    //! A type as its text.
+    //! Serializes a type as its text.
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
     use crate::schema::ColumnType;

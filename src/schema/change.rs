@@ -1,4 +1,4 @@
-//! Schemas made from schemas: names and groups change, ids stay what they are and are never used again.
+//! Schema changes: each returns a new schema. Names and groups change; the id of a column never changes and is never reused.
 //! Follows `format-spec/manifest.md#schema`.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Column, ColumnGroup, ColumnId, ColumnType, Schema};
 use crate::error::{Error, Result};
 
-/// A schema taken apart.
+/// The parts of a schema.
 struct Parts {
     columns: Vec<Column>,
     groups: Vec<ColumnGroup>,
@@ -38,18 +38,18 @@ impl Parts {
 }
 
 impl Schema {
-    /// The schema with one more column group of new columns.
+    /// Returns the schema with one more column group of new columns.
     ///
     /// # Errors
-    /// `Invalid` for names that are there, or a group without columns.
+    /// - `Invalid`: a name is taken, the group has no columns, or no column ids are left.
     pub fn with_group(&self, name: &str, columns: impl IntoIterator<Item = (String, ColumnType)>) -> Result<Self> {
         self.with_group_of(name, columns.into_iter().map(|(name, ty)| (name, ty, BTreeMap::new())))
     }
 
-    /// The schema with one more column group of new columns that have properties.
+    /// Returns the schema with one more column group of new columns that have properties.
     ///
     /// # Errors
-    /// As [`Schema::with_group`].
+    /// - `Invalid`: a name is taken, the group has no columns, or no column ids are left.
     pub(crate) fn with_group_of(
         &self,
         name: &str,
@@ -66,10 +66,11 @@ impl Schema {
         parts.build()
     }
 
-    /// The schema in which a group has the valid copies of its columns: those in other groups are masked.
+    /// Returns the schema in which a group has the valid copies of its columns. Copies of these columns in other groups
+    /// are masked.
     ///
     /// # Errors
-    /// `Invalid` for a group that is not there.
+    /// - `Invalid`: the group does not exist.
     pub fn with_group_valid(&self, group: usize) -> Result<Self> {
         let mut parts = Parts::of(self);
         let columns = parts.groups.get(group).map(|group| group.columns.clone());
@@ -86,10 +87,11 @@ impl Schema {
         parts.build()
     }
 
-    /// The schema in which a column has another name.
+    /// Returns the schema in which a column is renamed to `name`.
     ///
     /// # Errors
-    /// `NotFound` where there is no such column, `Invalid` where the new name is there.
+    /// - `NotFound`: the column does not exist.
+    /// - `Invalid`: the new name is taken.
     pub fn with_name(&self, column: &str, name: &str) -> Result<Self> {
         let mut parts = Parts::of(self);
         let found = parts.columns.iter_mut().find(|held| held.name == column);
@@ -97,14 +99,14 @@ impl Schema {
         parts.build()
     }
 
-    /// The schema without some columns, and the groups of this one that are left.
+    /// Returns the schema without some columns, and the numbers of the groups of `self` that remain.
     ///
-    /// A group goes with its last column. One that keeps others has other columns than before: since blocks know positions and
-    /// nothing else, what is stored of it fits no more and has to be written anew. Copies in it that are not valid, because
-    /// another group has the valid ones, are left out on that occasion.
+    /// A group that loses all of its columns is dropped. A group that loses some of its columns must be rewritten, because blocks
+    /// identify columns by position only. The rewritten group has no masked copies: they are dropped too.
     ///
     /// # Errors
-    /// `NotFound` where there is no such column; `Invalid` for the last index column, or one that sequences or their order need.
+    /// - `NotFound`: a column does not exist.
+    /// - `Invalid`: a column is the last index column, or belongs to `sequence_by` or `order_by`.
     pub fn without(&self, columns: &[&str]) -> Result<(Self, Vec<usize>)> {
         let mut parts = Parts::of(self);
         let mut gone = Vec::new();
@@ -115,12 +117,12 @@ impl Schema {
         let name = |id: &ColumnId| self.column(*id).map_or("", |column| &column.name);
         for (what, list) in [("sequence_by", &parts.sequence_by), ("order_by", &parts.order_by)] {
             if let Some(id) = list.iter().find(|id| gone.contains(id)) {
-                return Err(Error::invalid(format!("column `{}` is in {what} and stays", name(id))));
+                return Err(Error::invalid(format!("column `{}` is in {what} and cannot be dropped", name(id))));
             }
         }
         parts.index.retain(|id| !gone.contains(id));
         if parts.index.is_empty() {
-            return Err(Error::invalid("a table keeps at least one index column"));
+            return Err(Error::invalid("the last index column cannot be dropped: a table needs at least one"));
         }
         let (mut groups, mut kept) = (Vec::new(), Vec::new());
         for (number, group) in self.groups().iter().enumerate() {
@@ -141,10 +143,10 @@ impl Schema {
         Ok((parts.build()?, kept))
     }
 
-    /// The schema in which a column has other properties.
+    /// Returns the schema in which a property of a column is set, or removed if `value` is `None`.
     ///
     /// # Errors
-    /// `NotFound` where there is no such column.
+    /// - `NotFound`: the column does not exist.
     pub fn with_property(&self, column: &str, key: &str, value: Option<serde_json::Value>) -> Result<Self> {
         let mut parts = Parts::of(self);
         let found = parts.columns.iter_mut().find(|held| held.name == column);
@@ -201,8 +203,8 @@ mod tests {
     #[test]
     fn what_cannot_go_is_named() {
         let message = |columns: &[&str]| schema().without(columns).unwrap_err().to_string();
-        assert_eq!(message(&["log"]), "column `log` is in sequence_by and stays");
+        assert_eq!(message(&["log"]), "column `log` is in sequence_by and cannot be dropped");
         assert_eq!(message(&["nothing"]), "no column `nothing`");
-        assert!(schema().with_name("jpeg", "pose").unwrap_err().to_string().contains("there twice"));
+        assert!(schema().with_name("jpeg", "pose").unwrap_err().to_string().contains("appears twice"));
     }
 }

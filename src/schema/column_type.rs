@@ -1,4 +1,4 @@
-//! The type of one column: what a value is in memory (Arrow) and in text (`f32[?,4]`), see `format-spec/manifest.md#types`.
+//! The type of a column, its Arrow type in memory and its form as text (`f32[?,4]`). Follows `format-spec/manifest.md#types`.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -26,7 +26,7 @@ pub enum Primitive {
 }
 
 impl Primitive {
-    /// Every primitive, in the order of the format's names.
+    /// All primitives, in the order of the format specification.
     pub const ALL: [Self; 13] = [
         Self::Bool,
         Self::I8,
@@ -43,7 +43,7 @@ impl Primitive {
         Self::F64,
     ];
 
-    /// Bytes of one stored element (a bool takes one).
+    /// Returns the bytes of one stored element (a bool takes one).
     pub fn width(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
@@ -53,7 +53,7 @@ impl Primitive {
         }
     }
 
-    /// The name in schemas: `f32`, `u8`, `bool`.
+    /// Returns the name in schemas: `f32`, `u8`, `bool`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bool => "bool",
@@ -72,7 +72,7 @@ impl Primitive {
         }
     }
 
-    /// The Arrow type of one element. Arrow has no bf16: its bits come as `UInt16`.
+    /// Returns the Arrow type of one element. Arrow has no bf16: its bits are read as `UInt16`.
     pub fn arrow(self) -> DataType {
         match self {
             Self::Bool => DataType::Boolean,
@@ -128,8 +128,8 @@ impl TimeUnit {
 
 /// The type of a column.
 ///
-/// Written as text in schemas: `i64`, `utf8`, `binary`, `date`, `timestamp[ns]`, `timestamp[us,UTC]`, `duration[ms]`,
-/// `list<utf8>`, `f32[3,3]` (fixed shape) and `f32[?,4]` (a dimension that differs from row to row).
+/// Its text form in schemas: `i64`, `utf8`, `binary`, `date`, `timestamp[ns]`, `timestamp[us,UTC]`, `duration[ms]`,
+/// `list<utf8>`, `f32[3,3]` (fixed shape) and `f32[?,4]` (`?`: the extent differs from row to row).
 ///
 /// ```
 /// use tetrys::{ColumnType, Primitive};
@@ -140,25 +140,25 @@ impl TimeUnit {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnType {
-    /// One element a row.
+    /// One element per row.
     Scalar(Primitive),
-    /// Days since 1970-01-01, `i32`.
+    /// `i32` days since 1970-01-01.
     Date,
-    /// `i64` units since the epoch; with a zone (an IANA name or offset) or naive.
+    /// `i64` units since the Unix epoch, with a time zone (an IANA name or an offset) or without one.
     Timestamp(TimeUnit, Option<String>),
     /// `i64` units.
     Duration(TimeUnit),
     /// UTF-8 text.
     Utf8,
-    /// UTF-8 text of few distinct values: stored as text, a categorical in the frame.
+    /// UTF-8 text with few distinct values: stored as text, a categorical column in the frame.
     Categorical,
-    /// Bytes, stored as they are.
+    /// Bytes of any content.
     Binary,
     /// Any number of values of one type.
     List(Box<ColumnType>),
-    /// An n-dimensional array in C order; `None` is a dimension that each row chooses.
+    /// An n-dimensional array in C order; the extent of a `None` dimension differs from row to row.
     Tensor {
-        /// The type of every element.
+        /// Type of every element.
         element: Primitive,
         /// Extent of each dimension, outermost first.
         shape: Vec<Option<u32>>,
@@ -166,17 +166,17 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// A tensor of `element` with the given dimensions, outermost first.
+    /// Returns the type of a tensor of `element` with the given extents, outermost first.
     pub fn tensor(element: Primitive, shape: impl Into<Vec<Option<u32>>>) -> Self {
         Self::Tensor { element, shape: shape.into() }
     }
 
-    /// A list of `item`.
+    /// Returns the type of a list of `item`.
     pub fn list(item: Self) -> Self {
         Self::List(Box::new(item))
     }
 
-    /// Bytes of one element of the value stream (1 for text and bytes).
+    /// Returns the bytes of one element of the value stream (1 for text and bytes).
     pub fn element_width(&self) -> usize {
         match self {
             Self::Scalar(element) | Self::Tensor { element, .. } => element.width(),
@@ -196,8 +196,9 @@ impl ColumnType {
         }
     }
 
-    /// The Arrow type that reads give: 64-bit offsets; a tensor of fixed shape is a `FixedSizeList`, one of variable shape is
-    /// `Struct{data: LargeList, shape: FixedSizeList<Int32>}`, the storage of Arrow's canonical tensor extensions.
+    /// Returns the Arrow type of this column in results of reads. Offsets have 64 bits. A tensor of fixed shape is a
+    /// `FixedSizeList`. A tensor of variable shape is `Struct{data: LargeList, shape: FixedSizeList<Int32>}`, the storage type of
+    /// Arrow's canonical tensor extension.
     pub fn arrow(&self) -> DataType {
         match self {
             Self::Scalar(element) => element.arrow(),
@@ -230,7 +231,7 @@ impl ColumnType {
         }
     }
 
-    /// The Arrow field that reads give, with the canonical extension name of tensors in its metadata.
+    /// Returns the Arrow field of this column in results of reads; for tensors, the metadata has the canonical extension name.
     pub fn arrow_field(&self, name: &str) -> Field {
         let field = Field::new(name, self.arrow(), true);
         let Self::Tensor { shape, .. } = self else { return field };
@@ -244,7 +245,8 @@ impl ColumnType {
         ])
     }
 
-    /// Elements of one value, if every row has as many; `None` for variable shapes, text, bytes and lists.
+    /// Returns the number of elements of one value if it is the same in every row; `None` for variable shapes, text, bytes
+    /// and lists.
     pub fn fixed_elements(&self) -> Option<u64> {
         match self {
             Self::Scalar(_) | Self::Date | Self::Timestamp(..) | Self::Duration(_) => Some(1),
@@ -285,9 +287,9 @@ impl fmt::Display for ColumnType {
     }
 }
 
-/// Lists nest at most this deep, so that a hostile type cannot exhaust the stack.
+/// Maximum nesting of lists, so that a hostile type cannot exhaust the stack.
 const MAX_NESTING: usize = 8;
-/// A tensor has at most this many dimensions.
+/// Maximum number of dimensions of a tensor.
 const MAX_RANK: usize = 32;
 
 impl FromStr for ColumnType {
@@ -338,7 +340,7 @@ fn parse(text: &str, depth: usize) -> Option<ColumnType> {
                 .split(',')
                 .map(|extent| match extent {
                     "?" => Some(None),
-                    // `parse` would also take `+4` and `04`: one shape has one spelling.
+                    // `u32::parse` also accepts `+4` and `04`, but each shape has exactly one spelling.
                     _ if extent != "0" && !extent.starts_with(|c: char| ('1'..='9').contains(&c)) => None,
                     _ => extent.parse::<u32>().ok().filter(|extent| *extent <= i32::MAX as u32).map(Some),
                 })

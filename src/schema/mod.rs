@@ -1,6 +1,6 @@
-//! What a table's columns are: their types, their groups, which of them make the index, and patterns that name them.
+//! The schema of a table: columns and their types, column groups, the index, and patterns that select columns.
 //!
-//! Pure values; see `format-spec/manifest.md#schema`.
+//! Pure values, no I/O; see `format-spec/manifest.md#schema`.
 
 mod change;
 mod column_type;

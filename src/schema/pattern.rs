@@ -1,7 +1,7 @@
-//! Column patterns: the globs and regular expressions by which reads ask for columns.
+//! Column patterns: globs and regular expressions that select columns.
 //!
-//! `*` stands for any run of characters (dots too), `?` for one, everything else for itself; `*` and a lone `.*` mean all;
-//! `re:` starts a regular expression that must match the whole name.
+//! In a glob, `*` matches any run of characters (including dots) and `?` matches one character. All other characters match
+//! themselves. `*` and a lone `.*` match all names. `re:` starts a regular expression that must match the whole name.
 
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 pub struct ColumnPattern(regex::Regex);
 
 impl ColumnPattern {
-    /// Whether the whole name matches.
+    /// Whether the pattern matches the whole name.
     pub fn matches(&self, name: &str) -> bool {
         self.0.is_match(name)
     }
@@ -53,11 +53,11 @@ impl FromStr for ColumnPattern {
     }
 }
 
-/// The places of the names that match any of the patterns, in the order of the names, each once.
+/// Returns the positions of the names that match any of the patterns, in the order of the names, each once.
 ///
 /// # Errors
-/// `NotFound` for a pattern that matches nothing, naming the nearest name or the index column that was meant; `Invalid` for a
-/// malformed one.
+/// - `NotFound`: a pattern matches no name. The message suggests the nearest name, or the index column that the pattern matches.
+/// - `Invalid`: a pattern is malformed.
 pub(crate) fn select<P: AsRef<str>>(names: &[&str], index: &[&str], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
     let mut chosen = vec![false; names.len()];
     for text in patterns {
@@ -82,7 +82,7 @@ pub(crate) fn select<P: AsRef<str>>(names: &[&str], index: &[&str], patterns: im
     Ok(chosen.iter().enumerate().filter_map(|(place, chosen)| chosen.then_some(place)).collect())
 }
 
-/// The message for a pattern that matched nothing: names the nearest column, or the pattern that was probably meant.
+/// Returns the message for a pattern that matches no name, with the nearest name or the pattern that was probably meant.
 pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
     let stem = pattern.strip_suffix('*').map(|stem| stem.trim_end_matches('.'));
     let mut nearest: Option<(usize, String)> = None;
@@ -93,7 +93,7 @@ pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) 
     };
     for name in names {
         match stem {
-            // Before each of its dots a name may have been meant to go on as it likes.
+            // The user may have meant any prefix of the name that ends before a dot.
             Some(stem) => {
                 for (dot, _) in name.match_indices('.') {
                     offer(edit_distance(stem, &name[..dot]), &|| format!("{}.*", &name[..dot]));
@@ -110,11 +110,11 @@ pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) 
     }
     match nearest {
         Some((_, meant)) => format!("no column matches `{pattern}`; nearest: `{meant}`"),
-        None => format!("no column matches `{pattern}`: there is none to match"),
+        None => format!("no column matches `{pattern}`: there are no columns"),
     }
 }
 
-/// Levenshtein distance in bytes.
+/// Returns the Levenshtein distance in bytes.
 fn edit_distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

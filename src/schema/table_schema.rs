@@ -1,4 +1,4 @@
-//! The schema of a table: columns with ids that are never reused, the groups they are stored in, the index, the sequence.
+//! The schema of a table: columns with ids that are never reused, column groups, index columns, sequence columns.
 //! Follows `format-spec/manifest.md#schema`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ColumnType;
 use crate::error::{Error, Result, counted, short};
 
-/// Stands between a column's name and its data; never reused within a table.
+/// Identifies a column within a table, whatever its name. An id is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ColumnId(pub u32);
@@ -16,36 +16,37 @@ pub struct ColumnId(pub u32);
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Stands for the column in the table's objects.
+    /// Identifies the column in the objects of the table.
     pub id: ColumnId,
-    /// UTF-8, 1 to 1,024 bytes, unique within the table; compared byte by byte.
+    /// Name: UTF-8, 1 to 1,024 bytes, unique within the table, compared byte by byte.
     pub name: String,
-    /// What one value is.
+    /// Type of the values.
     pub ty: ColumnType,
-    /// What the user says of it: units, provenance, labels.
+    /// Properties set by the user: units, provenance, labels.
     pub properties: BTreeMap<String, serde_json::Value>,
 }
 
-/// The property of a column that has the name of its own preset: writers choose its codecs by that one.
+/// Key of the column property with the name of the column's own [`Preset`](crate::Preset). Writers choose the codecs of the
+/// column by this preset.
 pub const PRESET: &str = "tetrys.preset";
-/// The property of a column that is `false` where writers refuse nulls.
+/// Key of the column property that makes writers refuse nulls if its value is `false`.
 pub const NULLABLE: &str = "tetrys.nullable";
 
 impl Column {
-    /// Whether writers take nulls.
+    /// Whether writers accept nulls in this column.
     pub fn is_nullable(&self) -> bool {
         self.properties.get(NULLABLE) != Some(&serde_json::Value::Bool(false))
     }
 }
 
-/// Columns stored and read together.
+/// Columns that are stored together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnGroup {
-    /// Unique within the table.
+    /// Name, unique within the table.
     pub name: String,
-    /// In the order of the pages of its blocks.
+    /// Columns in the order of the pages of a block.
     pub columns: Vec<ColumnId>,
-    /// Columns among them whose copy here is not valid any more: they are read from another group.
+    /// Columns of this group whose copy here is no longer valid. Readers use the copy in another group.
     pub masked: Vec<ColumnId>,
 }
 
@@ -71,28 +72,28 @@ pub struct Schema {
     index: Vec<ColumnId>,
     sequence_by: Vec<ColumnId>,
     order_by: Vec<ColumnId>,
-    /// Each id and its place in `columns`, sorted.
+    /// Each id and its position in `columns`, sorted by id.
     places: Vec<(ColumnId, usize)>,
-    /// The id of the next new column: above those of all columns, also of dropped ones.
+    /// The id of the next new column: above the ids of all columns, including dropped columns.
     next: u32,
 }
 
-/// Names at most this long, in bytes.
+/// Maximum length of a name in bytes.
 const MAX_NAME: usize = 1024;
-/// At most this many columns in a table.
+/// Maximum number of columns of a table.
 const MAX_COLUMNS: usize = 100_000;
 
 impl Schema {
-    /// Starts a schema; columns get their ids in the order in which they are named.
+    /// Starts a schema. Columns get their ids in the order in which they are added.
     pub fn builder() -> SchemaBuilder {
         SchemaBuilder::default()
     }
 
-    /// A schema from its parts, checked: unique names and ids, every id known, index columns of indexable types, every group
-    /// column outside the index, sequence and order columns inside it.
+    /// Creates a schema from its parts. The rules: names and ids are unique, every id is known, index columns have indexable
+    /// types, group columns are not index columns, and `sequence_by` and `order_by` name index columns.
     ///
     /// # Errors
-    /// `Invalid`, naming the column or group and the rule.
+    /// - `Invalid`: a rule is violated. The message names the column or group and the rule.
     pub fn from_parts(
         columns: Vec<Column>,
         groups: Vec<ColumnGroup>,
@@ -114,10 +115,10 @@ impl Schema {
                 )));
             }
             if !names.insert(column.name.as_str()) {
-                return Err(Error::invalid(format!("column `{}` is there twice", column.name)));
+                return Err(Error::invalid(format!("column `{}` appears twice", column.name)));
             }
             if by_id.insert(column.id, column).is_some() {
-                return Err(Error::invalid(format!("column id {} is there twice", column.id.0)));
+                return Err(Error::invalid(format!("column id {} appears twice", column.id.0)));
             }
         }
         let known = |id: &ColumnId, place: &str| {
@@ -133,7 +134,7 @@ impl Schema {
                 )));
             }
             if !in_index.insert(*id) {
-                return Err(Error::invalid(format!("index: column `{}` is there twice", column.name)));
+                return Err(Error::invalid(format!("index: column `{}` appears twice", column.name)));
             }
         }
         let mut group_names = BTreeSet::new();
@@ -141,7 +142,7 @@ impl Schema {
         for group in &groups {
             if group.name.is_empty() || group.name.len() > MAX_NAME || !group_names.insert(group.name.as_str()) {
                 return Err(Error::invalid(format!(
-                    "column group `{}`: the name is empty, too long or there twice",
+                    "column group `{}`: the name is empty, too long or a duplicate",
                     short(&group.name)
                 )));
             }
@@ -156,7 +157,7 @@ impl Schema {
                 let column = known(id, &format!("column group `{}`", group.name))?;
                 if in_index.contains(id) || !here.insert(*id) {
                     return Err(Error::invalid(format!(
-                        "column group `{}`: column `{}` is there twice or belongs to the index",
+                        "column group `{}`: column `{}` appears twice or belongs to the index",
                         group.name, column.name
                     )));
                 }
@@ -170,7 +171,7 @@ impl Schema {
         }
         if let Some(column) = columns.iter().find(|column| !in_index.contains(&column.id) && !in_group.contains(&column.id)) {
             return Err(Error::invalid(format!(
-                "column `{}` is in no group (or masked in all) and not in the index",
+                "column `{}` is neither in the index nor in a group that has a valid copy of it",
                 column.name
             )));
         }
@@ -179,7 +180,7 @@ impl Schema {
             for id in ids {
                 let column = known(id, place)?;
                 if !here.insert(*id) {
-                    return Err(Error::invalid(format!("{place}: column `{}` is there twice", column.name)));
+                    return Err(Error::invalid(format!("{place}: column `{}` appears twice", column.name)));
                 }
                 if !in_index.contains(id) {
                     return Err(Error::invalid(format!("{place}: column `{}` is not an index column", column.name)));
@@ -192,22 +193,23 @@ impl Schema {
         Ok(Self { columns, groups, index, sequence_by, order_by, places, next })
     }
 
-    /// The id of the next new column.
+    /// Returns the id of the next new column.
     pub fn next_id(&self) -> u32 {
         self.next
     }
 
-    /// The same columns, where ids below `next` were used by columns that were dropped since.
+    /// Returns the schema with `next` as a lower bound of the next id. Dropped columns may have used the ids below `next`.
     pub fn with_next_id(mut self, next: u32) -> Self {
         self.next = self.next.max(next);
         self
     }
 
-    /// The same columns with ids that go with an earlier schema of the table: a column of the same name, type and place keeps its
-    /// id, every other one gets an id that was not used.
+    /// Returns the schema with ids that continue an earlier schema of the table. A column keeps its id if the earlier schema has
+    /// a column of the same name and type, and both are index columns or both are group columns. Every other column gets a
+    /// new id.
     ///
     /// # Errors
-    /// `Invalid` where no ids are left.
+    /// - `Invalid`: no column ids are left.
     pub fn with_ids_after(&self, before: &Self) -> Result<Self> {
         let mut next = u64::from(before.next);
         let mut ids = BTreeMap::new();
@@ -240,39 +242,40 @@ impl Schema {
         Ok(schema.with_next_id(before.next))
     }
 
-    /// Every column, index columns and group columns.
+    /// Returns all columns: index columns and group columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The column groups; their order is their number in segments.
+    /// Returns the column groups. Segments refer to a group by its position in this slice.
     pub fn groups(&self) -> &[ColumnGroup] {
         &self.groups
     }
 
-    /// Whether some copy of a column is not valid.
+    /// Whether a group has a masked copy of a column.
     pub fn has_masked_copies(&self) -> bool {
         self.groups.iter().any(|group| !group.masked.is_empty())
     }
 
-    /// The index columns in order.
+    /// Returns the index columns in order.
     pub fn index(&self) -> impl ExactSizeIterator<Item = &Column> {
         self.index.iter().filter_map(|id| self.column(*id)).collect::<Vec<_>>().into_iter()
     }
 
-    /// The index columns whose equal values make a sequence; empty where the whole table is one sequence.
+    /// Returns the `sequence_by` columns: consecutive rows with equal values in these index columns are a sequence. Empty if the
+    /// whole table is one sequence.
     pub fn sequence_by(&self) -> impl ExactSizeIterator<Item = &Column> {
         self.sequence_by.iter().filter_map(|id| self.column(*id)).collect::<Vec<_>>().into_iter()
     }
 
-    /// The index columns that order the rows of a sequence; may be empty.
+    /// Returns the index columns that order the rows of a sequence; may be empty.
     pub fn order_by(&self) -> impl ExactSizeIterator<Item = &Column> {
         self.order_by.iter().filter_map(|id| self.column(*id)).collect::<Vec<_>>().into_iter()
     }
 
-    /// The column with this id.
+    /// Returns the column with this id.
     pub fn column(&self, id: ColumnId) -> Option<&Column> {
-        // Ids are ascending in tables that never dropped a column: try the direct place first.
+        // In tables that never dropped a column, the id is the position.
         match self.columns.get(id.0 as usize) {
             Some(column) if column.id == id => Some(column),
             _ => {
@@ -282,16 +285,17 @@ impl Schema {
         }
     }
 
-    /// The column with this name.
+    /// Returns the column with this name.
     pub fn column_named(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The group columns that match any of the patterns, in schema order, each once.
+    /// Returns the group columns that match any of the patterns, in schema order, each once.
     ///
     /// # Errors
-    /// `NotFound` for a pattern that matches nothing, naming the nearest column or the index column that was meant; `Invalid` for a malformed
-    /// one.
+    /// - `NotFound`: a pattern matches no group column. The message suggests the nearest column, or the index column that the
+    ///   pattern matches.
+    /// - `Invalid`: a pattern is malformed.
     pub fn select<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Vec<&Column>> {
         let in_index: BTreeSet<ColumnId> = self.index.iter().copied().collect();
         let candidates: Vec<&Column> = self.columns.iter().filter(|column| !in_index.contains(&column.id)).collect();
@@ -302,7 +306,7 @@ impl Schema {
     }
 }
 
-/// Builds a [`Schema`]; see there.
+/// Builds a [`Schema`]; see its example.
 #[derive(Clone, Debug, Default)]
 pub struct SchemaBuilder {
     index: Vec<(String, String)>,
@@ -313,13 +317,13 @@ pub struct SchemaBuilder {
 }
 
 impl SchemaBuilder {
-    /// Adds an index column; `ty` as text, e.g. `i64`.
+    /// Adds an index column. `ty` is the type as text, such as `i64`.
     pub fn index(mut self, name: impl Into<String>, ty: impl ToString) -> Self {
         self.index.push((name.into(), ty.to_string()));
         self
     }
 
-    /// Adds a column group of `(name, type)` columns.
+    /// Adds a column group. Each column is a pair of name and type.
     pub fn group<N: Into<String>, T: ToString>(
         mut self,
         name: impl Into<String>,
@@ -329,26 +333,26 @@ impl SchemaBuilder {
         self
     }
 
-    /// Rows with equal values of these index columns make a sequence.
+    /// Sets the index columns that define sequences: consecutive rows with equal values in them are a sequence.
     pub fn sequence_by<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.sequence_by = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// These index columns never fall within a sequence; checked at commit.
+    /// Sets the index columns that order the rows of a sequence. A commit checks that they never decrease within a sequence.
     pub fn order_by<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.order_by = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Says something of a column, e.g. its unit.
+    /// Sets a property of a column, such as its unit.
     pub fn property(mut self, column: impl Into<String>, key: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
         self.properties.push((column.into(), key.into(), value.into()));
         self
     }
 
-    /// Gives a column a preset of its own (`fast`, `balanced`, `compact`), by which its codecs are chosen in every later write: a
-    /// column that is read most, or one that is noise, among others that had better be small.
+    /// Sets the preset of a column (`fast`, `balanced`, `compact`). Every later write chooses the codecs of the column by this
+    /// preset. Useful for a column that is read often, or one that does not compress, in a table with another preset.
     ///
     /// ```
     /// use tetrys::{Preset, Schema};
@@ -365,15 +369,17 @@ impl SchemaBuilder {
         self.property(column, PRESET, preset.to_string())
     }
 
-    /// Declares a column without nulls: writing one is an error that names column and row.
+    /// Declares that a column has no nulls. Writing a null is an error that names the column and the row.
     pub fn required(self, column: impl Into<String>) -> Self {
         self.property(column, NULLABLE, false)
     }
 
-    /// Checks and builds. A column named in several groups is one column stored several times.
+    /// Builds the schema. A column that is added to several groups is one column, stored once in each of these groups.
     ///
     /// # Errors
-    /// `Unsupported` for an unknown type, `Invalid` for a broken rule (see [`Schema::from_parts`]).
+    /// - `Unsupported`: a type is unknown.
+    /// - `Invalid`: a column is added twice to the index, or to the index and a group; a property names an unknown column; or a
+    ///   rule of [`Schema::from_parts`] is violated.
     pub fn build(self) -> Result<Schema> {
         let mut columns: Vec<Column> = Vec::new();
         let mut add = |name: String, ty: String, shared: bool| -> Result<ColumnId> {
@@ -382,7 +388,7 @@ impl SchemaBuilder {
                 if shared && column.ty == ty {
                     return Ok(column.id);
                 }
-                return Err(Error::invalid(format!("column `{name}` is there twice")));
+                return Err(Error::invalid(format!("column `{name}` appears twice")));
             }
             let id = ColumnId(u32::try_from(columns.len()).map_err(|_| Error::invalid("too many columns"))?);
             columns.push(Column { id, name, ty, properties: BTreeMap::new() });
@@ -432,7 +438,7 @@ mod tests {
     #[test]
     fn broken_rules_are_named() {
         let cases = [
-            (Schema::builder().index("a", "i64").index("a", "i64"), "column `a` is there twice"),
+            (Schema::builder().index("a", "i64").index("a", "i64"), "column `a` appears twice"),
             (
                 Schema::builder().index("a", "f32[3]"),
                 "index column `a`: type f32[3] cannot be indexed, put it into a column group",

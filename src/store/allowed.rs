@@ -1,8 +1,8 @@
-//! Which tables a reader follows into other stores: those at or below the URLs that its user allowed, and no others.
+//! Checks whether a stored reference to another store is allowed: only URLs at or below those that the user allowed are.
 //!
-//! URLs are compared as places: scheme, host and names, each decoded and with its dots resolved, name by name. So `s3://b/t`
-//! allows `s3://b/t/x` and neither `s3://b/t2` nor `s3://b/t/../u`. What is allowed comes from the call, from `TETRYS_ALLOW`
-//! and from the configuration file.
+//! URLs are compared as places: scheme, host and path, with every part decoded and dots resolved, part by part. So `s3://b/t`
+//! allows `s3://b/t/x`, but neither `s3://b/t2` nor `s3://b/t/../u`. Allowed URLs come from the call, from `TETRYS_ALLOW` and
+//! from the configuration file.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -15,10 +15,10 @@ use url::Url;
 use super::{failure::public_url, local};
 use crate::{Error, Result, error::short};
 
-/// Bytes of the longest URL that is compared.
+/// Maximum length of a URL in bytes.
 const LONGEST: usize = 4096;
 
-/// Where a table lies, in the one way in which it is written.
+/// The location of a table in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     scheme: String,
@@ -29,12 +29,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place of a URL. Separators and dots in disguise are refused: what opens a URL may unmask them.
+    /// Parses the place of a URL. Encoded separators and dots are refused, because the code that opens the URL may decode them.
     ///
     /// # Errors
-    /// `Invalid` for what is no URL, has no host or bucket, or holds a password, a query or a fragment.
+    /// - `Invalid`: the text is not a URL, has no host or bucket, or has a password, a query or a fragment.
     pub(crate) fn of(text: &str) -> Result<Self> {
-        // The message leaves out what may be secret: a password, a query.
+        // The message leaves out passwords and queries, which may be secret.
         let refuse = |why: &str| Error::invalid(format!("URL {}: {why}", short(public_url(text))));
         let lower = text.to_ascii_lowercase();
         if text.len() > LONGEST {
@@ -56,21 +56,21 @@ impl Place {
             "az" | "azure" | "adl" | "abfs" | "abfss" => "az",
             other => other,
         };
-        // Names of machines have no case; those of buckets may.
+        // Host names are case-insensitive; bucket names may not be.
         let host = if scheme == "abfss" { host.to_ascii_lowercase() } else { host.to_owned() };
         if host.is_empty() && scheme != "file" {
             return Err(refuse("it has no bucket and no host"));
         }
-        // As whatever opens the URL decodes it.
+        // Decoded as in the code that opens the URL.
         let path = ObjectPath::from_url_path(url.path()).map_err(|error| refuse(&error.to_string()))?;
         let names = path.parts().map(|name| name.as_ref().to_owned()).collect();
         Ok(Self { scheme: scheme.to_owned(), user, host, port: url.port(), names })
     }
 
-    /// The places that a user means by a URL or by a path of this machine: as it is written, and where links lead.
+    /// Returns the places of a URL or local path that a user allows: as written, and with links resolved.
     ///
     /// # Errors
-    /// As [`Place::of`].
+    /// - `Invalid`: the text is not a URL or path, has no host or bucket, or has a password, a query or a fragment.
     pub(crate) fn meant(text: &str) -> Result<Vec<Self>> {
         let not_allowed = |error: Error| error.at(format!("allowed URL `{}`", short(public_url(text))));
         let path = match text.split_once("://") {
@@ -93,19 +93,18 @@ impl Place {
         }
     }
 
-    /// Whether `other` is this place, or lies below it.
+    /// Whether `other` is this place or below it.
     pub(crate) fn holds(&self, other: &Self) -> bool {
         (&self.scheme, &self.user, &self.host, self.port) == (&other.scheme, &other.user, &other.host, other.port)
             && other.names.starts_with(&self.names)
     }
 }
 
-/// What a user allows once and for all: `allow` in the configuration file. That is `TETRYS_CONFIG`, else
-/// `tetrys/config.toml` in `XDG_CONFIG_HOME`, else in `~/.config`; one that is not there says nothing.
+/// Returns the URLs in `allow` of the configuration file. The file is `TETRYS_CONFIG`, else `tetrys/config.toml` in
+/// `XDG_CONFIG_HOME`, else in `~/.config`. At the default path, a file that does not exist or may not be read counts as empty.
 ///
 /// # Errors
-/// `Invalid` for a file that cannot be read or says what is not known, and where the one that is named is not there. One in the usual place that may not be
-/// read says nothing.
+/// - `Invalid`: the file cannot be read, has an unknown key, or `TETRYS_CONFIG` names a file that does not exist.
 pub(super) fn configured() -> Result<Vec<String>> {
     let named = variable("TETRYS_CONFIG").map(PathBuf::from);
     let usual = || match variable("XDG_CONFIG_HOME") {
@@ -119,7 +118,7 @@ pub(super) fn configured() -> Result<Vec<String>> {
             let Configuration { allow } = toml::from_str(&text).map_err(|error| refuse(&error.message()))?;
             Ok(allow)
         }
-        // A usual place that is not there, or is somebody else's, says nothing.
+        // The default path does not exist, or belongs to another user.
         Err(error) if named.is_none() && is_absent(error.kind()) => Ok(Vec::new()),
         Err(error) => Err(refuse(&error)),
     }
@@ -129,23 +128,23 @@ fn is_absent(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
 }
 
-/// What `TETRYS_ALLOW` says: URLs with spaces between them.
+/// Returns the URLs in `TETRYS_ALLOW`, which are separated by spaces.
 pub(super) fn in_environment() -> Vec<String> {
     variable("TETRYS_ALLOW").iter().flat_map(|urls| urls.split_whitespace()).map(str::to_owned).collect()
 }
 
-/// The flag of the command line that allows a URL. The URL may come from stored bytes: it is quoted for the shell.
+/// Returns the command line flag that allows a URL. The URL is quoted for the shell, because it may come from stored bytes.
 pub fn allow_flag(url: &str) -> String {
     let url = url.replace('\'', "%27");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-+,@%=".contains(c);
     if url.chars().all(is_plain) { format!("--allow {url}") } else { format!("--allow '{url}'") }
 }
 
-/// A hint with the flag that allows this URL.
+/// Returns the hint how to allow a URL.
 pub(crate) fn how_to_allow(url: &str) -> String {
     let flag = allow_flag(url);
     format!(
-        "where you trust it, allow it: `{flag}` on the command line, `allow=[..]` in Python, the store options in Rust, \
+        "if you trust it, allow it: `{flag}` on the command line, `allow=[..]` in Python, the store options in Rust, \
          TETRYS_ALLOW in the environment, or `allow` in ~/.config/tetrys/config.toml"
     )
 }

@@ -1,10 +1,10 @@
-//! Buffers that are filled again and again. Memory that went back to the system is mapped and cleared anew, page by page,
-//! when it is next used: for a window of ten lidar sweeps that costs three times as much as reading it from the page cache and
-//! checking it. So long buffers that nobody holds any more stay here, those that were read to and those that results lay in.
+//! Recycles long buffers. The system maps and clears memory page by page whenever the allocator returns it and requests it again.
+//! For a window of ten lidar sweeps, that costs three times as much as reading the bytes from the page cache and verifying them.
+//! So dropped buffers of reads and of results are kept here for later reads.
 //!
-//! What stays is bounded by what reads need: buffers in use and kept ones together are at most twice what was in use at a time
-//! lately, and kept ones at most [`KEPT`]. What is beyond that goes back to the allocator when a buffer is next asked for or given
-//! back. [`release_buffers`] gives all of it back.
+//! The amount is bounded: buffers in use and kept buffers together are at most twice the recent peak of buffers in use, and kept
+//! buffers are at most [`KEPT`] bytes. The next request for a buffer, or the next drop, frees the excess. [`release_buffers`]
+//! frees all kept buffers.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -15,31 +15,31 @@ use std::time::{Duration, Instant};
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 
-/// Bytes that are kept for the next reads at most, in the whole process.
+/// Maximum bytes of kept buffers in the process.
 pub(super) const KEPT: usize = 512 << 20;
-/// Shorter buffers come from the allocator, which has them at hand.
+/// Minimum length of a recycled buffer. The allocator recycles shorter ones itself.
 const LONG: usize = 64 << 10;
-/// How long use counts as lately: until the span after that in which it was is over.
+/// Length of a time span. The recent peak is the peak of the current and the previous span.
 const SPAN: Duration = Duration::from_secs(2);
 
 static FREE: Mutex<Free> = Mutex::new(Free { buffers: VecDeque::new(), bytes: 0, before: 0, since: None });
 /// Bytes of long buffers in use.
 static USED: AtomicUsize = AtomicUsize::new(0);
-/// The most of them at a time in this span.
+/// Peak of [`USED`] in the current span.
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// The buffers that nobody holds, the one given back first in front.
+/// The kept buffers, the oldest first.
 struct Free {
     buffers: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// The most bytes in use at a time in the span before this one.
+    /// Peak of [`USED`] in the previous span.
     before: usize,
-    /// When this span began.
+    /// Start of the current span.
     since: Option<Instant>,
 }
 
 impl Free {
-    /// Lets go of what is kept beyond the bound, the oldest first.
+    /// Frees the kept buffers beyond the bound, the oldest first.
     fn trim(&mut self, now: Instant) {
         let used = USED.load(Ordering::Relaxed);
         let passed = self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
@@ -58,9 +58,9 @@ impl Free {
     }
 }
 
-/// Gives memory back that earlier reads left for later ones, and says how many bytes that was: for a process that has read what it
-/// needs. Reads work as before; the next ones take longer. What is kept without this call is at most twice what results took at a
-/// time in the last seconds, less what they take now, and 512 MiB.
+/// Frees the memory that is kept for later reads and returns its size in bytes. For a process that has finished reading. Later
+/// reads work as before, but the next ones take longer. Without this call, the kept memory is at most twice the peak of results
+/// in the last seconds minus their current size, and at most 512 MiB.
 ///
 /// ```
 /// let bytes = tetrys::store::release_buffers();
@@ -71,28 +71,28 @@ pub fn release_buffers() -> usize {
     all.map_or(0, |(_, bytes)| bytes)
 }
 
-/// A buffer that is kept for another read when it is dropped.
+/// A buffer that is kept for later reads when dropped.
 #[derive(Default)]
 pub(crate) struct Lent {
     buffer: Vec<u8>,
-    /// How many bytes of it are counted as used.
+    /// Bytes of this buffer that [`USED`] includes.
     counted: usize,
 }
 
-/// A kept buffer for `len` bytes, with room for at most twice as many; it holds what it held.
+/// Returns a kept buffer with a capacity of `len` to `2 * len` bytes. Its old content is not cleared.
 pub(super) fn take(len: usize) -> Option<Lent> {
     if len < LONG {
         return None;
     }
     let buffer = with(|free| {
         let fits = |buffer: &Vec<u8>| (len..=len.saturating_mul(2)).contains(&buffer.capacity());
-        // Of those of one size the last one given back, which may still be in a cache.
+        // Among buffers of one size, the one that was kept last may still be in the CPU cache.
         let fitting = free.buffers.iter().enumerate().rev().filter(|(_, buffer)| fits(buffer));
         let place = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(place, _)| place);
         let buffer = place.and_then(|place| free.buffers.remove(place));
         match &buffer {
             Some(buffer) => free.bytes -= buffer.capacity(),
-            // Before the allocator is asked for more.
+            // The caller will allocate: free the excess first.
             None => free.trim(Instant::now()),
         }
         buffer
@@ -101,7 +101,7 @@ pub(super) fn take(len: usize) -> Option<Lent> {
 }
 
 impl Lent {
-    /// An empty buffer with room for `bytes`.
+    /// Returns an empty buffer with room for `bytes`.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         match take(bytes) {
             Some(mut kept) => {
@@ -112,7 +112,7 @@ impl Lent {
         }
     }
 
-    /// A buffer of `len` bytes, of whatever value.
+    /// Returns a buffer of `len` bytes with arbitrary content.
     pub(crate) fn of_len(len: usize) -> Self {
         match take(len) {
             Some(mut kept) => {
@@ -123,7 +123,7 @@ impl Lent {
         }
     }
 
-    /// The bytes, to be shared; the buffer is kept once nobody holds any of them.
+    /// Converts the buffer to an Arrow buffer, zero-copy. The memory is recycled after its last slice is dropped.
     pub(crate) fn into_arrow(mut self) -> Buffer {
         self.count();
         if self.buffer.capacity() < LONG {
@@ -132,7 +132,7 @@ impl Lent {
         Buffer::from(Bytes::from_owner(self))
     }
 
-    /// Counts what is used of it: it may have grown.
+    /// Updates [`USED`]: the buffer may have grown.
     fn count(&mut self) {
         let bytes = if self.buffer.capacity() < LONG { 0 } else { self.buffer.capacity() };
         if bytes != self.counted {
@@ -188,7 +188,8 @@ impl Drop for Lent {
     }
 }
 
-/// Nobody waits here: while another thread looks, the allocator is asked. (A forked child may find the lock held for ever.)
+/// Calls `look` with the kept buffers; `None` if another thread holds the lock. No caller waits for the lock, because a forked
+/// child may find it held for ever; the caller uses the allocator instead.
 fn with<T>(look: impl FnOnce(&mut Free) -> T) -> Option<T> {
     match FREE.try_lock() {
         Ok(mut free) => Some(look(&mut free)),
@@ -201,7 +202,7 @@ fn with<T>(look: impl FnOnce(&mut Free) -> T) -> Option<T> {
 mod tests {
     use super::*;
 
-    /// One test, since the buffers are those of the process.
+    /// A single test, because the process has only one set of kept buffers.
     #[test]
     fn a_dropped_buffer_is_lent_again_and_no_more_is_kept_than_was_used_lately() {
         let odd = (1 << 20) + 77;
@@ -220,7 +221,7 @@ mod tests {
         let empty = Lent::with_capacity(odd);
         assert_eq!((empty.len(), empty.as_ptr()), (0, at));
         drop(empty);
-        // Buffers of all sizes, few at a time: no more is kept than twice what was in use at a time.
+        // Buffers of many sizes, a few at a time: the kept bytes are at most twice the peak in use.
         release_buffers();
         USED.store(0, Ordering::Relaxed);
         MOST.store(0, Ordering::Relaxed);
@@ -236,7 +237,7 @@ mod tests {
         }
         let kept = with(|free| free.bytes).expect("free");
         assert!(kept > most / 2 || start.elapsed() > SPAN, "{kept} kept, {most} used at a time");
-        // What was used long ago is not kept for; meanwhile only a little is used.
+        // A peak of long ago does not count; since then only a little is in use.
         let little = Lent::with_capacity(LONG);
         let later = |spans: u32| with(|free| (free.trim(start + spans * 2 * SPAN), free.bytes).1).expect("free");
         assert!(later(1) <= kept);

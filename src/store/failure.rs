@@ -1,14 +1,14 @@
-//! What went wrong below, in the words of this library: an error of a backend or of the operating system becomes a kind
-//! that says what to do next and a message that names the object and the store. Query strings of addresses are cut out of
-//! messages, since that is where signatures and tokens travel; of what a server answers its code and its message are kept,
-//! since some repeat the request; and values of options that may be secret are taken out wherever they stand.
+//! Converts errors of backends and of the operating system: the kind says what to do next, and the message names the object and
+//! the store. Messages must not leak secrets. Query strings are cut out, because they carry signatures and tokens. Only code and
+//! message of a server's error response are shown, because some responses repeat the request. Values of options that may be
+//! secret are replaced everywhere.
 
 use std::error::Error as StdError;
 use std::io;
 
 use crate::{Error, ErrorKind, Result, error::counted};
 
-/// What was being done, for the message and for what a failure may have left behind.
+/// The operation that failed: for the message, and for what the failure may have left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     Reading,
@@ -28,7 +28,7 @@ impl Doing {
     }
 }
 
-/// An error of a backend while `doing` something to `name` in the store at `url`, its options' values being `secrets`.
+/// Converts an error of a backend. `doing` is the operation on `name` in the store at `url`; `secrets` are values of its options.
 pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url: &str, secrets: &[String]) -> Error {
     use object_store::Error as E;
     let kind = match &error {
@@ -53,7 +53,7 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
     place(kind, doing, name, url, &text)
 }
 
-/// What a server's refusal asks of the caller, by the codes that S3, Google and Azure document; anything else may pass.
+/// Returns the kind of a server error, by the codes that S3, Google and Azure document. Any other error counts as temporary.
 fn of_answer(text: &str) -> ErrorKind {
     const DENIED: [&str; 9] = [
         "ExpiredToken",
@@ -79,7 +79,7 @@ fn of_answer(text: &str) -> ErrorKind {
     }
 }
 
-/// What a server calls what is not there, where that is all of the bucket.
+/// Returns `bucket` or `container` if the error says that the whole bucket or container does not exist.
 fn no_bucket(text: &str) -> Option<&'static str> {
     match () {
         () if text.contains("NoSuchBucket") || text.contains("The specified bucket does not exist") => Some("bucket"),
@@ -91,12 +91,12 @@ fn no_bucket(text: &str) -> Option<&'static str> {
 fn no_such(text: &str, url: &str) -> String {
     let Some(what) = no_bucket(text) else { return "no such object".to_owned() };
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    // `abfss://container@account.host/path` has it before the host.
+    // `abfss://container@account.host/path` has the container before the host.
     let name = rest.split(['/', '@']).next().unwrap_or_default();
     format!("no such {what}: `{name}`")
 }
 
-/// `text` with a server's answer in it shortened to its code and message.
+/// Shortens a server response in `text` to its code and message.
 fn of_server(text: &str) -> String {
     let begin = ["<?xml", "<Error", "<html", "<!DOCTYPE", "{"].iter().filter_map(|mark| text.find(mark)).min();
     let Some(begin) = begin else { return text.to_owned() };
@@ -113,12 +113,12 @@ fn of_server(text: &str) -> String {
     }
 }
 
-/// `text` with every one of `secrets` replaced.
+/// Replaces each of `secrets` in `text`.
 pub(super) fn without_secrets(text: &str, secrets: &[String]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
 }
 
-/// An error of the operating system while `doing` something to `name` in the store at `url`.
+/// Converts an error of the operating system. `doing` is the operation on `name` in the store at `url`.
 pub(super) fn disk(error: &io::Error, doing: Doing, name: &str, url: &str) -> Error {
     of_disk(error, false, doing, name, url)
 }
@@ -131,7 +131,7 @@ fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &
         Io::PermissionDenied => (ErrorKind::Denied, "permission denied by the file system".to_owned()),
         Io::ReadOnlyFilesystem => (ErrorKind::Denied, "the file system is read-only".to_owned()),
         Io::Unsupported => (ErrorKind::Unsupported, format!("the file system cannot do this: {error}")),
-        // Metadata of a new name may fail to reach the disk after the name is visible: neither written nor absent.
+        // Syncing the directory may fail after the new name is visible, so the object is neither durable nor absent.
         _ if publishing => (ErrorKind::OutcomeUnknown, format!("it may or may not be durable: {error}")),
         Io::StorageFull => (ErrorKind::Unavailable, "the disk is full".to_owned()),
         Io::QuotaExceeded => (ErrorKind::Unavailable, "the disk quota is used up".to_owned()),
@@ -147,26 +147,26 @@ fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &
     found
 }
 
-/// True where a local write failed while, or after, its bytes became visible under their name.
+/// Whether a local write failed while or after its object became visible.
 ///
-/// The backend keeps its own error type private, so its words are what there is to go by; a test of this file holds them.
+/// The error type of the backend is private, so this matches its messages. A test in this file checks the messages.
 fn publishing(error: &object_store::Error, doing: Doing) -> bool {
     let text = error.to_string();
     doing == Doing::Writing && (text.contains("Unable to rename file") || text.contains("Unable to sync data"))
 }
 
-/// Whether a store gave no answer: asking it once more would be one more wait.
+/// Whether the error is a timeout: another request would only wait again.
 pub(super) fn is_silence(error: &Error) -> bool {
     let text = error.to_string();
     text.contains("read_timeout") || text.contains("retry_timeout)")
 }
 
-/// An object or an answer that is not as long as it must be.
+/// Creates the error for an object or an answer of wrong length.
 pub(super) fn length(name: &str, url: &str, what: &str, expected: u64, found: u64) -> Error {
     Error::corrupt(format!("{name} in {url}: {what}: expected {}, found {found}", counted(expected, "byte")))
 }
 
-/// Memory for `bytes`, or an error instead of an abort.
+/// Allocates memory for `bytes` bytes. Failure is an error, not an abort.
 pub(super) fn reserve(bytes: u64, name: &str, url: &str) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
     match usize::try_from(bytes).map(|bytes| buffer.try_reserve_exact(bytes)) {
@@ -180,7 +180,7 @@ fn place(kind: ErrorKind, doing: Doing, name: &str, url: &str, text: &str) -> Er
     Error::new(kind, format!("{} {name} in {url}: {text}", doing.word()))
 }
 
-/// The operating system's error at the bottom of `error`, if there is one.
+/// Returns the innermost I/O error among the causes of `error`, if there is one.
 fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a io::Error> {
     let mut next = Some(error);
     let mut found = None;
@@ -191,7 +191,7 @@ fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a io::Error> {
     found
 }
 
-/// An error and its causes in one line.
+/// Formats an error and its causes in one line.
 pub(super) fn chain(error: &dyn StdError) -> String {
     let (mut text, mut cause) = (error.to_string(), error.source());
     while let Some(next) = cause {
@@ -204,7 +204,7 @@ pub(super) fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// `text` with everything between a `?` and the next space or quote replaced.
+/// Replaces everything between a `?` and the next space, quote or closing bracket in `text`.
 pub(super) fn without_queries(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut cutting = false;
@@ -223,13 +223,13 @@ pub(super) fn without_queries(text: &str) -> String {
     kept
 }
 
-/// `url` without what may be secret: user, password, query and fragment.
+/// Removes the parts of `url` that may be secret: user, password, query and fragment.
 pub(super) fn public_url(url: &str) -> String {
     let kept = url.split(['?', '#']).next().unwrap_or(url);
     match kept.split_once("://") {
         Some((scheme, rest)) => {
             let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            // Azure writes `container@account.host`, which is no secret; a colon before it would be a password.
+            // Azure writes `container@account.host`, which is not secret. With a colon, it would be a user and a password.
             let container = matches!(scheme, "abfs" | "abfss") && !host.contains(':');
             let host = if container { host } else { host.rsplit_once('@').map_or(host, |(_, host)| host) };
             format!("{scheme}://{host}{path}")

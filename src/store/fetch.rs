@@ -1,4 +1,4 @@
-//! Reading from the store: whole objects and checked ranges, from files in place or from a backend request by request.
+//! Reads whole objects and checked byte ranges, from local files or by requests to a backend.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,16 +17,17 @@ use super::{
 };
 use crate::{Error, ErrorKind, Result};
 
-/// Requests to the backend at a time, per call.
+/// Maximum number of concurrent requests of one call.
 const CONCURRENT: usize = 64;
-/// Local reads of at most so many ranges and bytes stay on the calling thread; others spread over a few.
+/// Limits in ranges and bytes up to which local reads run on the calling thread. Larger batches run on `READERS`
+/// blocking threads.
 const INLINE_RANGES: usize = 8;
 const INLINE_BYTES: u64 = 4 << 20;
 const READERS: usize = 4;
 
 impl Store {
-    /// Reads, and where the answer is damaged reads once more: on the way here a bit may flip. What a file of this machine says
-    /// is not asked for again.
+    /// Reads, and reads once more if the result is damaged, because a bit may have flipped in transit. Local files are read
+    /// only once.
     pub(crate) async fn twice_where_damaged<T, R: Future<Output = Result<T>>>(&self, read: impl Fn() -> R) -> Result<T> {
         match read().await {
             Err(error) if error.kind() == ErrorKind::Corrupt && !self.is_local() => read().await,
@@ -71,7 +72,7 @@ impl Inner {
         if requests.len() <= INLINE_RANGES && bytes <= INLINE_BYTES {
             return self.read_each(requests);
         }
-        // A few runs of about equal bytes, each read by one thread in order.
+        // Splits the requests into a few batches of about equal size; one thread reads each batch in order.
         let share = bytes.div_ceil(READERS as u64).max(1);
         let mut runs: Vec<Vec<RangeRequest>> = vec![Vec::new()];
         let mut held = 0;
@@ -101,7 +102,7 @@ impl Inner {
         let mut fetches = Vec::new();
         let mut counts = Vec::with_capacity(requests.len());
         for request in requests {
-            // The parts of one range are slices of one buffer, joined again without copying.
+            // The parts of one range are slices of one buffer, so that joining them is zero-copy.
             let mut whole = match request.bytes() > SPLIT_ABOVE {
                 true => Some(BytesMut::from(Bytes::from(failure::reserve(request.bytes(), &request.name, &self.url)?))),
                 false => None,
@@ -137,7 +138,8 @@ impl Inner {
             Ok(answer) => answer,
             Err(error) => {
                 let error = self.fail(error, Doing::Reading, name);
-                // Backends refuse a range that starts past the end each in its own words; the size tells them apart.
+                // Each backend has another message for a range past the end of an object. The size tells whether that is
+                // the cause.
                 if error.kind() == ErrorKind::Unavailable
                     && !failure::is_silence(&error)
                     && let Ok(found) = self.size(name).await
@@ -164,7 +166,7 @@ impl Inner {
     }
 }
 
-/// The body of `answer` behind what `buffer` holds: exactly `bytes` bytes, never more memory than that.
+/// Appends the body of `answer` to `buffer`: exactly `bytes` bytes, and never more memory than that.
 async fn fill(
     mut buffer: BytesMut,
     bytes: u64,
@@ -175,7 +177,7 @@ async fn fill(
     let mut found = 0;
     let mut body = match answer.payload {
         GetResultPayload::Stream(body) => body,
-        // A file's own stream hops to another thread every 8 KiB.
+        // The stream of a file would switch threads every 8 KiB.
         GetResultPayload::File(..) => stream::iter([Ok(answer.bytes().await.map_err(&fail)?)]).boxed(),
     };
     while let Some(piece) = body.try_next().await.map_err(&fail)? {

@@ -1,4 +1,4 @@
-//! The inside of a store, which its handles, uploads and cached reads share.
+//! The shared state of a store: its handles, uploads and cached reads use it.
 
 use std::sync::Arc;
 
@@ -24,24 +24,24 @@ use crate::{Error, Result, once::Once};
 pub enum Put {
     /// The object is new and durable.
     Created,
-    /// An object of that name was there before; it was left as it is.
+    /// An object of that name existed before and was not changed.
     AlreadyThere,
 }
 
-/// A store: its objects, where they lie, and how they are reached.
+/// The state of a store: the backend, the location of the objects, and the connection.
 pub(super) struct Inner {
     pub(super) objects: Arc<dyn ObjectStore>,
     pub(super) prefix: Path,
     pub(super) url: String,
-    /// Present where the objects are plain files of this machine.
+    /// Present if the objects are local files.
     pub(super) files: Option<LocalFiles>,
-    /// Present where a URL of a remote service was opened.
+    /// Present if the store was opened by the URL of a remote service.
     pub(super) remote: Option<Reached>,
-    /// Keeps what is read of a remote store, where that is asked for.
+    /// The cache of a remote store, if the options enable it.
     pub(super) cache: Option<Arc<Cache>>,
     /// The options for opening other stores from here. The options that the caller gave for this store are not among them.
     pub(super) options: StoreOptions,
-    /// The places that references of tables in this store may name, beside neighbours.
+    /// Places that tables in this store may refer to, in addition to neighbours.
     pub(super) allowed: Arc<[Place]>,
 }
 
@@ -53,15 +53,15 @@ pub(super) struct Reached {
     pub(super) retry: RetryConfig,
     pub(super) wire: Wire,
     pub(super) secrets: Arc<[String]>,
-    /// The bucket among all buckets.
+    /// Identifier of the bucket, different for every bucket.
     pub(super) identity: Arc<str>,
-    /// The caller promises that nobody else writes.
+    /// Whether the caller promises that there are no other writers.
     pub(super) single_writer: bool,
-    /// Answers come over plain HTTP.
+    /// Whether the connection is plain HTTP.
     pub(super) plain: bool,
-    /// Set once the store was seen to keep create-only puts.
+    /// Set once a check has shown that the store honours create-only puts.
     pub(super) keeps_conditions: Arc<Once<()>>,
-    /// Present where the credentials come from the metadata service of the machine.
+    /// Present if the credentials come from the metadata service of the machine.
     pub(super) machine: Option<Machine>,
 }
 
@@ -70,7 +70,7 @@ impl Inner {
         name::locate(&self.prefix, name).map_err(|error| error.at(&self.url))
     }
 
-    /// An identifier of this store's bucket, different for every bucket.
+    /// Returns the identifier of the bucket, different for every bucket; `None` if the store is not remote.
     pub(super) fn identity(&self) -> Option<&str> {
         self.remote.as_ref().map(|remote| &*remote.identity)
     }
@@ -92,7 +92,7 @@ impl Inner {
         Ok(reading(self.objects.head(&location)).await.map_err(|error| self.fail(error, Doing::Reading, name))?.size)
     }
 
-    /// Refuses what a web server cannot do.
+    /// Refuses operations that a web server does not support.
     pub(super) fn beyond_http(&self, doing: Doing) -> Result<()> {
         match self.remote.as_ref().map(|remote| remote.service) {
             Some(Service::Http) => Err(Error::unsupported(match doing {
@@ -103,7 +103,7 @@ impl Inner {
         }
     }
 
-    /// An object another writer made: as durable as our own before we build on it.
+    /// Syncs an object of another writer, so that it is as durable as our own objects before a commit refers to it.
     pub(super) async fn already_there(self: &Arc<Self>, name: &str) -> Result<Put> {
         if self.files.is_some() {
             let (inner, name) = (Arc::clone(self), name.to_owned());
@@ -120,7 +120,7 @@ impl Inner {
     }
 }
 
-/// Runs `work` where blocking is allowed: a thread of the runtime's pool if there is a runtime, this thread if not.
+/// Runs `work` where blocking is allowed: on the blocking pool of the runtime, or on this thread if there is no runtime.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     match tokio::runtime::Handle::try_current() {
         Ok(runtime) => match runtime.spawn_blocking(work).await {

@@ -1,5 +1,5 @@
-//! What writers leave in a local directory and no listing shows: files that were being written when a process was killed, and
-//! empty folders. A local object is first written to a name that ends in `#` and a number, and gets its own name when it is whole.
+//! Leftovers of writers in a local directory that no listing shows: unfinished files of killed processes, and empty folders. The
+//! backend writes a local object to a name that ends in `#` and a number, and renames the file when it is complete.
 
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
@@ -13,15 +13,14 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// Folders of objects are no deeper than this below the root.
+/// Maximum depth of folders of objects below the root.
 const DEEPEST: usize = 4;
 
 impl Store {
-    /// The files below these folders that some writer began and did not finish, sorted by name. Stores that are no directory of
-    /// this machine have none.
+    /// Lists the unfinished files below these folders, sorted by name. Only local directories have such files.
     ///
     /// # Errors
-    /// `Denied`, `Unavailable` as the file system answers.
+    /// - `Denied`, `Unavailable`: the file system refuses or fails.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -51,14 +50,15 @@ impl Store {
         .await
     }
 
-    /// Deletes a file that [`Store::list_unfinished`] found; one that is not there is fine.
+    /// Deletes a file that [`Store::list_unfinished`] found. Deleting a file that does not exist is not an error.
     ///
     /// # Errors
-    /// `Invalid` for any other name; `Denied`, `Unavailable` as the file system answers.
+    /// - `Invalid`: `name` is not the name of an unfinished file, or the store is not a local directory.
+    /// - `Denied`, `Unavailable`: the file system refuses or fails.
     pub async fn delete_unfinished(&self, name: &str) -> Result<()> {
         let steps_out = name.split('/').any(|part| part.is_empty() || part == "." || part == "..");
         let Some(root) = self.local_root().filter(|_| is_unfinished(name) && !steps_out) else {
-            return Err(Error::invalid(format!("{}: {name} is no unfinished file", self.url())));
+            return Err(Error::invalid(format!("{}: {name} is not the name of an unfinished file", self.url())));
         };
         let (url, name) = (self.url().to_owned(), name.to_owned());
         blocking(move || match fs::remove_file(root.join(&name)) {
@@ -70,8 +70,8 @@ impl Store {
         .await
     }
 
-    /// Removes a folder of a local directory if there is nothing in it but empty folders. Whatever cannot be removed stays; a
-    /// writer that needs the folder at this moment makes it again.
+    /// Removes a folder of a local directory if it contains only empty folders. Failures are ignored. A concurrent writer that
+    /// needs the folder creates it again.
     pub(crate) async fn remove_empty(&self, folder: &str) {
         let Some(root) = self.local_root() else { return };
         let folder = root.join(folder);
@@ -87,7 +87,7 @@ impl Store {
     }
 }
 
-/// Whether a name ends in `#` and a number, as no object does.
+/// Whether a name ends in `#` and a number. No object has such a name.
 fn is_unfinished(name: &str) -> bool {
     name.rsplit_once('#').is_some_and(|(rest, number)| {
         !rest.is_empty() && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
@@ -108,7 +108,7 @@ fn unfinished(folder: &FilePath, place: &str, depth: usize, found: &mut Vec<List
         if kind.is_dir() && depth > 0 {
             unfinished(&entry.path(), &name, depth - 1, found)?;
         } else if kind.is_file() && is_unfinished(&name) {
-            // Finished or given up since it was listed.
+            // The writer has finished or deleted the file in the meantime.
             let Ok(about) = entry.metadata() else { continue };
             let since = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
             found.push(Listed::new(name, about.len(), i64::try_from(since.as_millis()).unwrap_or(i64::MAX)));
@@ -124,6 +124,6 @@ fn remove_empty(folder: &FilePath, depth: usize) {
             remove_empty(&entry.path(), depth - 1);
         }
     }
-    // Fails where something is in it.
+    // Fails if the folder is not empty.
     let _ = fs::remove_dir(folder);
 }

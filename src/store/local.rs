@@ -1,8 +1,8 @@
-//! Local files, read directly: a positioned read on a cached handle, without a hop through a runtime.
+//! Reads local files directly: positioned reads on cached file handles, without a hop through a runtime.
 //!
-//! A handle is opened once and kept among the last 256 used. Objects are immutable, so a handle never goes stale; a file
-//! cut short after it was opened shows as a short read. Long ranges go to [`buffers`] that were filled before. Only regular
-//! files under the root are opened: a link that leads out of the root, a device or a pipe is refused.
+//! The 256 most recently used handles stay open. Objects are immutable, so a handle never becomes stale; a file that is truncated
+//! after it was opened gives a short read. Long ranges are read into recycled [`buffers`]. Only regular files under the root are
+//! opened: a link that leads out of the root, a device or a pipe is refused.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,10 +21,10 @@ use super::{
 };
 use crate::{Error, Result, error::counted};
 
-/// How many handles are kept open.
+/// Maximum number of open handles.
 const HANDLES: usize = 256;
 
-/// A directory whose files are read directly.
+/// A directory of objects.
 pub(super) struct LocalFiles {
     root: PathBuf,
     url: String,
@@ -47,12 +47,12 @@ impl LocalFiles {
         Self { root, url, handles: Mutex::default() }
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The bytes of one checked request.
+    /// Reads the range of one request.
     pub(super) fn read(&self, request: &RangeRequest) -> Result<Bytes> {
         request.check(&self.url)?;
         if request.range.is_empty() {
@@ -63,7 +63,7 @@ impl LocalFiles {
         read_at(&handle.file, &request.name, &self.url, request.range.clone(), short)
     }
 
-    /// Reads one checked request into `parts`, which are as long together as it is.
+    /// Reads the range of one request into `parts`, which together are as long as the range.
     pub(super) fn read_into(&self, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Result<()> {
         request.check(&self.url)?;
         let handle = self.handle_of(request)?;
@@ -74,7 +74,7 @@ impl LocalFiles {
         }
     }
 
-    /// The whole of an object, whose size `accept` has seen before any of it is read. Not cached.
+    /// Reads a whole object. `accept` checks the size before the read. The handle is not cached.
     pub(super) fn read_whole(&self, name: &str, accept: impl FnOnce(u64) -> Result<()>) -> Result<Bytes> {
         let handle = self.open(name)?;
         accept(handle.bytes)?;
@@ -83,12 +83,12 @@ impl LocalFiles {
         })
     }
 
-    /// How many bytes an object holds.
+    /// Returns the size of an object in bytes.
     pub(super) fn size(&self, name: &str) -> Result<u64> {
         Ok(self.open(name)?.bytes)
     }
 
-    /// Makes an object that somebody else wrote as durable as one written here: its bytes, then its name.
+    /// Syncs an object of another writer: its bytes, then its directory.
     pub(super) fn sync(&self, name: &str) -> Result<()> {
         let path = self.path(name)?;
         let sync = || -> io::Result<()> {
@@ -100,16 +100,16 @@ impl LocalFiles {
         };
         sync().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => failure::disk(&error, Doing::Writing, name, &self.url),
-            _ => Error::outcome_unknown(format!("writing {name} in {}: it is there, and cannot be synced: {error}", self.url)),
+            _ => Error::outcome_unknown(format!("writing {name} in {}: it exists but cannot be synced: {error}", self.url)),
         })
     }
 
-    /// Closes the handle of an object that was deleted.
+    /// Closes the handle of a deleted object.
     pub(super) fn forget(&self, name: &str) {
         self.handles().open.remove(name);
     }
 
-    /// The file of a checked request, which must be as long as it says.
+    /// Returns the open file of a request and checks that it is as long as the request states.
     fn handle_of(&self, request: &RangeRequest) -> Result<Arc<Handle>> {
         let handle = self.handle(&request.name)?;
         match handle.bytes < request.object_bytes {
@@ -143,7 +143,7 @@ impl LocalFiles {
         if real != path && !real.starts_with(self.root.canonicalize().map_err(disk)?) {
             return Err(Error::denied(format!("reading {name} in {}: a link leads out of the store's directory", self.url)));
         }
-        // Asked before opening, since opening a pipe would wait for its writer.
+        // Checked before the file is opened, because opening a pipe would block until there is a writer.
         if !real.metadata().map_err(disk)?.is_file() {
             return Err(Error::invalid(format!("reading {name} in {}: it is not a regular file", self.url)));
         }
@@ -163,7 +163,7 @@ impl Handles {
 
     fn keep(&mut self, name: Arc<str>, handle: Arc<Handle>) {
         if self.open.len() >= HANDLES {
-            // A scan of 256 entries is small beside the opening of a file that brought us here.
+            // Scanning 256 entries costs little compared with opening the file.
             let oldest = self.open.iter().min_by_key(|(_, (_, used))| *used).map(|(name, _)| Arc::clone(name));
             if let Some(oldest) = oldest {
                 self.open.remove(&oldest);
@@ -174,7 +174,7 @@ impl Handles {
     }
 }
 
-/// Some bytes of a file that is to become the object `name`.
+/// Reads a range of a file that is being uploaded as the object `name`.
 pub(super) fn read_part(file: &File, name: &str, url: &str, range: Range<u64>) -> Result<Bytes> {
     let end = range.end;
     read_at(file, name, url, range.clone(), |found| {
@@ -191,7 +191,7 @@ fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl Fn
     let len = usize::try_from(bytes).unwrap_or(usize::MAX);
     let (read, lent) = match buffers::take(len) {
         Some(mut kept) => {
-            // Never cut short: what is behind `len` is for a longer read.
+            // The buffer is never truncated: a longer read can use the rest of it without clearing memory.
             if kept.len() < len {
                 kept.resize(len, 0);
             }
@@ -209,7 +209,8 @@ fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl Fn
     }
 }
 
-/// Reads until the range is there or the file ends; `some` is given what is there already and the place in the file.
+/// Calls `some` until the range is read or the file ends. `some` gets the number of bytes already read and the offset in
+/// the file.
 fn fill(range: &Range<u64>, mut some: impl FnMut(usize, u64) -> io::Result<usize>) -> io::Result<u64> {
     let mut done = 0_usize;
     while range.start + (done as u64) < range.end {
@@ -248,7 +249,7 @@ fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// Fills consecutive parts of memory from consecutive bytes of a file, as far as it goes.
+/// Reads consecutive bytes of a file into two parts of memory, up to the end of the file.
 #[cfg(unix)]
 fn read_parts(file: &File, start: u64, parts: [&mut [u8]; 2]) -> io::Result<u64> {
     let mut parts = parts.map(io::IoSliceMut::new);
@@ -271,7 +272,7 @@ fn read_parts(file: &File, start: u64, parts: [&mut [u8]; 2]) -> io::Result<u64>
     Ok(read)
 }
 
-/// `path` made absolute, as the deepest part of it that exists (its links resolved) and the parts still to be made.
+/// Makes `path` absolute. Returns the deepest part of it that exists, with links resolved, and the parts that do not exist yet.
 pub(super) fn resolve(path: &Path) -> Result<(PathBuf, Vec<String>)> {
     let refuse = |why: &str| Error::invalid(format!("path {}: {why}", path.display()));
     let mut there = std::path::absolute(path).map_err(|error| refuse(&error.to_string()))?;

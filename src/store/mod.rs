@@ -1,10 +1,9 @@
-//! Bytes at names: the floor between the format and wherever a table lives. It is given names relative to a table's root
-//! and byte ranges inside objects of known size; it promises that what it answers is exactly as long as what was asked,
-//! that nothing is ever overwritten, and that every failure names the object and the store. It knows nothing of what the
-//! bytes mean.
+//! Object storage: the layer between the format and the place of a table. Callers pass names relative to the root of a table, and
+//! byte ranges within objects of known size. A read returns exactly the requested bytes or an error, a write never overwrites an
+//! object, and every error names the object and the store. This layer does not interpret the bytes.
 //!
-//! [`Store`] is what the floors above hold; what it reads of remote stores it may keep near (`cache/`). The wrappers ([`CountingStore`], [`LatencyStore`], [`FaultyStore`]) stand
-//! between it and a backend, to measure and to break things.
+//! The layers above use [`Store`]. Reads of remote stores can go through a cache (`cache/`). The wrappers [`CountingStore`],
+//! [`LatencyStore`] and [`FaultyStore`] go between a store and its backend, to measure requests and to inject faults.
 
 mod allowed;
 mod failure;
@@ -19,7 +18,7 @@ mod inner;
 mod leftovers;
 mod local;
 mod remote;
-#[expect(clippy::module_inception, reason = "the file of the type `Store` is called after it")]
+#[expect(clippy::module_inception, reason = "the file is named after the type `Store`")]
 mod store;
 mod upload;
 mod urls;

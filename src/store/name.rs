@@ -1,32 +1,32 @@
-//! Names of objects, as the floors above write them: relative, of `A-Z a-z 0-9 . _ / -` only, no empty, `.` or `..` part.
-//! A name that passes here means the same object in every backend and cannot leave the root of the store.
+//! Names of objects: relative, with the characters `A-Z a-z 0-9 . _ / -`, without empty, `.` or `..` parts. A valid name means
+//! the same object in every backend and cannot leave the root of the store.
 
 use object_store::path::Path;
 
 use crate::{Error, Result, error::counted};
 
-/// Longest name of an object, in bytes.
+/// Maximum length of the name of an object, in bytes.
 const MAX_NAME: usize = 512;
 
-/// The place of `name` under `prefix`.
+/// Returns the path of `name` under `prefix`.
 ///
 /// # Errors
-/// `Invalid` if the name is not one this library writes.
+/// - `Invalid`: the name violates a rule.
 pub(super) fn locate(prefix: &Path, name: &str) -> Result<Path> {
     check(name)?;
     Ok(under(prefix, name))
 }
 
-/// The folder `folder` under `prefix`; the empty folder is the root, one closing `/` is allowed.
+/// Returns the path of the folder `folder` under `prefix`. The empty folder is the root; one trailing `/` is allowed.
 ///
 /// # Errors
-/// `Invalid` if the folder's name is not one this library writes.
+/// - `Invalid`: the name of the folder violates a rule.
 pub(super) fn locate_folder(prefix: &Path, folder: &str) -> Result<Path> {
     let folder = folder.strip_suffix('/').unwrap_or(folder);
     if folder.is_empty() { Ok(prefix.clone()) } else { locate(prefix, folder) }
 }
 
-/// `location` as a name relative to `prefix`; `None` if it lies elsewhere.
+/// Returns `location` as a name relative to `prefix`; `None` if `location` is not below `prefix`.
 pub(super) fn relative(prefix: &Path, location: &Path) -> Option<String> {
     let (prefix, location) = (prefix.as_ref(), location.as_ref());
     if prefix.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn relative(prefix: &Path, location: &Path) -> Option<String> {
     location.strip_prefix(prefix)?.strip_prefix('/').map(str::to_owned)
 }
 
-/// Checks that `name` is one this library writes.
+/// Checks the rules for names of objects.
 pub(super) fn check(name: &str) -> Result<()> {
     let refuse = |why: &str| Err(Error::invalid(format!("object name {:?} {why}", shortened(name))));
     if name.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn check(name: &str) -> Result<()> {
     }
     for part in name.split('/') {
         if matches!(part, "" | "." | "..") {
-            return refuse(&format!("has the part {part:?}; it could leave the store or be written in two ways"));
+            return refuse(&format!("has the part {part:?}; such a part could leave the store, or give one object two names"));
         }
     }
     match name.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-'))) {
@@ -59,7 +59,7 @@ pub(super) fn check(name: &str) -> Result<()> {
 }
 
 fn under(prefix: &Path, name: &str) -> Path {
-    // Checked names have no character that `Path` would encode, so this keeps them byte for byte.
+    // A valid name has no character that `Path` would encode, so the path keeps the name byte for byte.
     name.split('/').fold(prefix.clone(), |path, part| path.join(part))
 }
 

@@ -1,6 +1,6 @@
-//! [`StoreOptions`]: how a store is reached, as flat names and values in the spelling that other tools use (`aws_region` or
-//! `region`, `google_service_account`, `azure_storage_account_name`, `timeout`). They stand in calls and in the environment,
-//! never in a URL, and their values are shown by nothing.
+//! [`StoreOptions`]: connection options as flat names and values, in the spelling of other tools (`aws_region` or `region`,
+//! `google_service_account`, `azure_storage_account_name`, `timeout`). They come from calls and from the environment, never from
+//! a URL, and their values are never shown.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use object_store::gcp::GoogleConfigKey;
 use super::allowed::{self, Place};
 use crate::{Error, Result};
 
-/// Values under these names may be shown; every other one is taken out of messages.
+/// Options whose values may be shown. The values of all other options are removed from messages.
 const PUBLIC: [&str; 14] = [
     "aws_region",
     "aws_default_region",
@@ -31,7 +31,7 @@ const PUBLIC: [&str; 14] = [
     "tetrys_cache_size",
     "tetrys_cache_memory",
 ];
-/// Names of this library's own and of the AWS files, beside those of the backends.
+/// Options of this library and of the AWS files, in addition to those of the backends.
 const OWN: [&str; 14] = [
     "aws_ec2_metadata_disabled",
     "profile",
@@ -48,22 +48,28 @@ const OWN: [&str; 14] = [
     "cache_memory",
     "tetrys_cache_memory",
 ];
-/// A value shorter than this (`true`, `30s`, `443`) is a setting, not a secret.
+/// Minimum length of a secret. A shorter value (`true`, `30s`, `443`) is a setting.
 const SHORTEST_SECRET: usize = 6;
 
-/// How stores are reached: names and values, from a call on top of the environment.
+/// Connection options of stores: names and values, from a call and from the environment.
 ///
-/// Names are those of `object_store`, in any case, with or without the prefix of their service; `Debug` shows names alone.
-/// Beside them: `endpoint` of Google Cloud Storage, and `STORAGE_EMULATOR_HOST` of the environment, name another server;
-/// `connection_string` (`AZURE_STORAGE_CONNECTION_STRING`) is that of Azure; `aws_profile` chooses a profile of `~/.aws/config` and `~/.aws/credentials`; `max_retries` and
-/// `retry_timeout` bound how long a request is tried again (a read that gets no answer 30 s, and a minute in all);
-/// `read_timeout` is how long one try waits for a sign of life (15 s of a read, 30 s of a write); `timeout` and
-/// `connect_timeout` are deadlines; `single_writer` promises that nobody else writes.
+/// Names are those of `object_store`, in upper or lower case, with or without the prefix of their service. `Debug` shows only
+/// names. Further options:
 ///
-/// `cache` (in the environment `TETRYS_CACHE`) is a folder in which what is read of remote stores is kept; there is none unless
-/// it is named. Processes may share it. It holds at most `cache_size` (`TETRYS_CACHE_SIZE`; 10 GiB), and beside it small
-/// answers stay in memory, at most `cache_memory` of them (`TETRYS_CACHE_MEMORY`; 64 MiB, 0 without a folder). Sizes are
-/// written `512MiB` or `20GB`.
+/// | option | meaning |
+/// |---|---|
+/// | `endpoint` (Google; in the environment `STORAGE_EMULATOR_HOST`) | another server, such as an emulator |
+/// | `connection_string` (in the environment `AZURE_STORAGE_CONNECTION_STRING`) | connection string of Azure |
+/// | `aws_profile` | profile in `~/.aws/config` and `~/.aws/credentials` |
+/// | `max_retries`, `retry_timeout` | number and total time of retries; a read without progress is not retried after 30 s |
+/// | `read_timeout` | idle timeout of one attempt: 15 s for a read, 30 s for a write |
+/// | `timeout`, `connect_timeout` | total time of a request and time to connect |
+/// | `single_writer` | promises that there are no other writers |
+/// | `cache` (in the environment `TETRYS_CACHE`) | folder of the cache of remote reads; default: no cache |
+/// | `cache_size` (`TETRYS_CACHE_SIZE`) | maximum size of the cache on disk, such as `512MiB` or `20GB`; default 10 GiB |
+/// | `cache_memory` (`TETRYS_CACHE_MEMORY`) | maximum size of the cache in memory; default 64 MiB with a folder, else 0 |
+///
+/// Several processes may share one cache folder.
 ///
 /// ```
 /// use tetrys::store::StoreOptions;
@@ -77,13 +83,13 @@ const SHORTEST_SECRET: usize = 6;
 pub struct StoreOptions {
     given: BTreeMap<String, String>,
     env: BTreeMap<String, String>,
-    /// True where nothing counts that was not given: no environment, no default profile, no machine that hands out credentials.
+    /// Whether only the given options count: no environment, no default profile, no credentials from the metadata service.
     alone: bool,
-    /// URLs that stored references may lead to, beside neighbours.
+    /// URLs that stored references may lead to, in addition to neighbours.
     allowed: Vec<String>,
 }
 
-/// The services whose options are told apart.
+/// A remote service. Each has its own options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Service {
     S3,
@@ -93,29 +99,30 @@ pub(super) enum Service {
 }
 
 impl StoreOptions {
-    /// These options on top of what the environment says (`AWS_*`, `GOOGLE_*`, `AZURE_*`, `STORAGE_EMULATOR_HOST`,
-    /// `TETRYS_CACHE*`, `TETRYS_ALLOW`).
+    /// Creates options from `options` and the environment (`AWS_*`, `GOOGLE_*`, `AZURE_*`, `STORAGE_EMULATOR_HOST`,
+    /// `TETRYS_CACHE*`, `TETRYS_ALLOW`). The given options take precedence.
     pub fn new<K: Into<String>, V: Into<String>>(options: impl IntoIterator<Item = (K, V)>) -> Self {
         Self { env: environment(), alone: false, ..Self::only(options) }
     }
 
-    /// What the environment says.
+    /// Creates options from the environment alone.
     pub fn from_env() -> Self {
         Self { env: environment(), ..Self::default() }
     }
 
-    /// These options and nothing else: no environment, no default profile, and no asking the machine for credentials.
+    /// Creates options from `options` alone: without the environment, the default profile, and credentials from the
+    /// metadata service.
     pub fn only<K: Into<String>, V: Into<String>>(options: impl IntoIterator<Item = (K, V)>) -> Self {
         let given = options.into_iter().map(|(name, value)| (name.into().to_ascii_lowercase(), value.into())).collect();
         Self { given, env: BTreeMap::new(), alone: true, allowed: Vec::new() }
     }
 
-    /// The same options, with which tables that refer to others are also followed to absolute URLs at or below these:
-    /// `s3://bucket/team` allows `s3://bucket/team/sensors`, and neither `s3://bucket/teams` nor `s3://bucket/team/../other`.
-    /// A path stands for its `file://` URL. Neighbours, in the same bucket, host or machine, are followed always.
+    /// Allows tables to refer to other tables at or below these URLs: `s3://bucket/team` allows `s3://bucket/team/sensors`, but
+    /// neither `s3://bucket/teams` nor `s3://bucket/team/../other`. A path stands for its `file://` URL. Neighbours in the same
+    /// bucket, on the same host or on the same machine are always allowed.
     ///
-    /// Unless these options are [alone](StoreOptions::only), the URLs of `TETRYS_ALLOW` (with spaces between them) and of `allow`
-    /// in `~/.config/tetrys/config.toml` are allowed too. A URL that cannot be one is `Invalid` where a store is opened.
+    /// The URLs in `TETRYS_ALLOW` (separated by spaces) and in `allow` of `~/.config/tetrys/config.toml` are allowed too, unless
+    /// the options were created by [`StoreOptions::only`]. A malformed URL is reported as `Invalid` when a store is opened.
     ///
     /// ```
     /// use tetrys::StoreOptions;
@@ -130,29 +137,29 @@ impl StoreOptions {
         self
     }
 
-    /// Whether a stored reference to `url` is followed; one that cannot be compared is not.
+    /// Whether a stored reference to `url` is allowed. A reference that cannot be compared with the allowed URLs is not allowed.
     ///
     /// # Errors
-    /// `Invalid` for something among what is allowed that is no URL, and for a configuration file that cannot be read.
+    /// - `Invalid`: an allowed URL is malformed, or the configuration file cannot be read.
     pub fn allows(&self, url: &str) -> Result<bool> {
         let allowed = self.allowed_places()?;
         Ok(Place::of(url).is_ok_and(|place| allowed.iter().any(|held| held.holds(&place))))
     }
 
-    /// The places that references may lead to.
+    /// Returns the places that references may lead to.
     ///
     /// # Errors
-    /// As [`StoreOptions::allows`].
+    /// - `Invalid`: an allowed URL is malformed, or the configuration file cannot be read.
     pub(super) fn allowed_places(&self) -> Result<Vec<Place>> {
         let ambient = if self.alone { Vec::new() } else { [allowed::in_environment(), allowed::configured()?].concat() };
         let places = self.allowed.iter().chain(&ambient).map(|url| Place::meant(url)).collect::<Result<Vec<_>>>();
         Ok(places?.concat())
     }
 
-    /// The name and the value of `name=value`.
+    /// Splits `name=value` into name and value.
     ///
     /// # Errors
-    /// `Invalid` where there is no `=`; the text is not repeated, it may be a secret.
+    /// - `Invalid`: there is no `=` or no name. The message does not repeat the text, because it may be secret.
     ///
     /// ```
     /// # use tetrys::store::StoreOptions;
@@ -166,29 +173,29 @@ impl StoreOptions {
         }
     }
 
-    /// True where the caller gave none.
+    /// Whether the caller gave no options.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// The same environment, and the same cache, without what was given for one store.
+    /// Returns the options for other stores: the environment and the cache options, without the other given options.
     pub(super) fn ambient(&self) -> Self {
-        // Where this machine keeps what it read is no secret of a store, and serves all of them.
+        // The cache serves all stores, and its options are not secrets of one store.
         let cache = |name: &&String| name.starts_with("cache") || name.starts_with("tetrys_cache");
         let given = self.given.iter().filter(|(name, _)| cache(name)).map(|(name, value)| (name.clone(), value.clone()));
         Self { given: given.collect(), ..self.clone() }
     }
 
-    /// What is said of the cache under one of its names, `tetrys_cache` and those that begin so.
+    /// Returns the value of a cache option: `tetrys_cache` or a name that begins so.
     pub(super) fn of_cache(&self, name: &str) -> Option<&str> {
         let alias = name.trim_start_matches("tetrys_");
         self.given.get(name).or_else(|| self.given.get(alias)).or_else(|| self.env.get(name)).map(String::as_str)
     }
 
-    /// The options of one service by their canonical names: what was given, on top of the environment.
+    /// Returns the options of one service by their canonical names.
     ///
     /// # Errors
-    /// `Invalid` for a given name that no service knows.
+    /// - `Invalid`: no service knows a given name.
     pub(super) fn of(&self, service: Service) -> Result<Resolved> {
         let mut given = BTreeMap::new();
         for (name, value) in &self.given {
@@ -196,14 +203,14 @@ impl StoreOptions {
                 Some(key) => {
                     given.insert(key, value.clone());
                 }
-                // One set of options may serve several services; what no service knows is a slip of the pen.
+                // One set of options may serve several services, but a name that no service knows is a typing error.
                 None if [Service::S3, Service::Gcs, Service::Azure, Service::Http]
                     .iter()
                     .any(|s| canonical(*s, name).is_some()) => {}
                 None => {
                     let name: String = name.chars().take(64).collect();
                     return Err(Error::invalid(format!(
-                        "no store option is called `{name}`; names are those of object_store, such as region, endpoint, \
+                        "unknown store option `{name}`; names are those of object_store, such as region, endpoint, \
                          access_key_id, skip_signature"
                     )));
                 }
@@ -227,36 +234,36 @@ impl fmt::Debug for StoreOptions {
     }
 }
 
-/// The options of one service, by canonical name. It holds secrets and has no `Debug`.
+/// The options of one service, by canonical name. Contains secrets, so it has no `Debug`.
 pub(super) struct Resolved {
     pub(super) given: BTreeMap<String, String>,
     pub(super) env: BTreeMap<String, String>,
-    /// As [`StoreOptions::only`] has it.
+    /// Whether only the given options count, as for [`StoreOptions::only`].
     pub(super) alone: bool,
 }
 
 impl Resolved {
-    /// What the first of these sources says that says anything.
+    /// Returns the given value of an option, else the value of the environment.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.given.get(name).or_else(|| self.env.get(name)).map(String::as_str)
     }
 
-    /// All options, the given ones on top.
+    /// Returns all options. The given ones take precedence.
     pub(super) fn merged(&self) -> BTreeMap<String, String> {
         self.env.iter().chain(&self.given).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }
 
-/// The values among `options` that no message may hold.
+/// Returns the values of `options` that messages must not contain.
 pub(super) fn secrets(options: &BTreeMap<String, String>) -> Vec<String> {
     let hidden = options.iter().filter(|(name, value)| !PUBLIC.contains(&name.as_str()) && value.len() >= SHORTEST_SECRET);
     let mut found: Vec<String> = hidden.map(|(_, value)| value.clone()).collect();
-    // A secret inside another is taken out after the longer one.
+    // The longest first: a secret may contain a shorter one.
     found.sort_by_key(|value| std::cmp::Reverse(value.len()));
     found
 }
 
-/// The canonical name of an option of a service.
+/// Returns the canonical name of an option; `None` if the service does not know the name.
 fn canonical(service: Service, name: &str) -> Option<String> {
     if OWN.contains(&name) {
         return Some(match name {
@@ -281,7 +288,7 @@ fn canonical(service: Service, name: &str) -> Option<String> {
     Some(key)
 }
 
-/// The variables of the environment that name options.
+/// Returns the options in the environment.
 fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?.to_ascii_lowercase(), value.into_string().ok()?))
@@ -289,7 +296,7 @@ fn environment() -> BTreeMap<String, String> {
     let prefixes = ["aws_", "google_", "azure_", "tetrys_cache", "storage_emulator_host"];
     let ours = |name: &str| prefixes.iter().any(|service| name.starts_with(service));
     let variables = std::env::vars_os().filter_map(text);
-    // An empty variable is an unset one, as the AWS tools have it.
+    // An empty variable counts as unset, as in the AWS tools.
     variables.filter(|(name, value)| ours(name) && !value.is_empty()).collect()
 }
 

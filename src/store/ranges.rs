@@ -1,7 +1,7 @@
-//! Ranges asked for and their checks, before and after the store answers. Pure: values in, values out.
+//! Byte ranges, their checks, and their split into parallel parts. Pure functions.
 //!
-//! A stored length is a claim. The range is checked against the length its asker knows, the answer against the range, and
-//! long ranges are cut into parts of even length that travel side by side.
+//! A stored length is a claim. The range is checked against the length that the caller knows, the answer is checked against the
+//! range, and a long range is split into parts of equal length that are fetched in parallel.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,50 +9,50 @@ use std::sync::Arc;
 use super::failure;
 use crate::{Error, Result, error::counted};
 
-/// Longest range of one request, in bytes; a longer one is refused before memory is taken for it.
+/// Maximum length of a range in bytes. A longer range is refused before memory is allocated.
 pub const MAX_RANGE: u64 = 4 << 30;
 
 /// A range longer than this many bytes is fetched in parallel parts.
 pub const SPLIT_ABOVE: u64 = 12 << 20;
 
-/// What a part of a split range holds at most, in bytes.
+/// Maximum length of a part of a split range in bytes.
 const PART: u64 = 12 << 20;
 
-/// What a reader takes upon itself at most, for people to read; `tetrys limits` prints it.
+/// The limits of a reader as pairs of name and limit. The command `tetrys limits` prints them.
 pub const READ_LIMITS: [(&str, &str); 12] = [
-    ("one range, in bytes", "4 GiB; it is refused before memory is taken for it"),
-    ("a range in one request", "12 MiB; a longer one goes in parts of about that size, side by side"),
-    ("requests on their way, of one call", "64"),
+    ("bytes of one range", "4 GiB; a longer range is refused before memory is allocated"),
+    ("bytes of one request", "12 MiB; a longer range is fetched in parallel parts of about that size"),
+    ("concurrent requests of one call", "64"),
     (
-        "requests that wait for an answer, of one store",
-        "256; 64 at first, halved where the store says 429 or 503, growing with every success",
+        "concurrent requests of one store",
+        "256; 64 at first, halved when the store answers 429 or 503, growing with every success",
     ),
     (
-        "silence of a store before it is given up",
-        "30 s for the answer to begin and for each next piece of it (option read_timeout); an upload gets a second more for every 32 KiB",
+        "idle timeout of one attempt",
+        "15 s for a read, 30 s for a write (option read_timeout); an upload gets one more second per 32 KiB",
     ),
-    ("tries of a request", "16, at growing intervals, within 3 minutes (options max_retries, retry_timeout)"),
-    ("an answer", "exactly as long as asked: longer or shorter ones are errors, and no memory is taken beyond it"),
+    ("attempts of a request", "16 with backoff, within 3 minutes; a read without progress 1 minute (max_retries, retry_timeout)"),
+    ("length of an answer", "exactly the requested length: any other length is an error and allocates no more memory"),
     (
-        "bytes kept on this machine",
-        "none, unless a cache is named (options cache, cache_size: 10 GiB); all processes together, each file rounded up to 4 KiB",
+        "bytes of the cache on disk",
+        "no cache unless the option cache names a folder; then 10 GiB (option cache_size), each file rounded up to 4 KiB",
     ),
-    ("answers kept in memory, of one process", "none; beside a cache 64 MiB (option cache_memory), of answers up to 256 KiB"),
+    ("bytes of the cache in memory", "none; with a cache on disk 64 MiB (option cache_memory), for ranges up to 256 KiB"),
     (
-        "memory of results that were dropped, kept for the next ones, of one process",
-        "twice what results took at a time in the last seconds, less what they take now; 512 MiB at most",
+        "memory of dropped results that a process keeps for later reads",
+        "twice the peak of results in the last seconds, minus their current size; at most 512 MiB",
     ),
-    ("decoded blocks of small rows kept by a row loader", "64 MiB (`keep` of the loader)"),
+    ("decoded blocks of small rows in the cache of a row loader", "64 MiB (`keep` of the loader)"),
     ("rows of a window", "16,777,216"),
 ];
 
-/// How many requests a range of so many bytes takes.
+/// Returns the number of requests for a range of `bytes` bytes.
 pub fn range_parts(bytes: u64) -> usize {
     let parts = if bytes > SPLIT_ABOVE { bytes.div_ceil(PART) } else { bytes.min(1) };
     usize::try_from(parts).unwrap_or(usize::MAX)
 }
 
-/// Some bytes of an object whose length is known.
+/// A byte range of an object of known size.
 ///
 /// ```
 /// let request = tetrys::store::RangeRequest::new("chunks/9f/9f2c", 4096, 1024..2048);
@@ -60,26 +60,26 @@ pub fn range_parts(bytes: u64) -> usize {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RangeRequest {
-    /// The object.
+    /// Name of the object.
     pub name: Arc<str>,
-    /// How many bytes the object is known to hold; a shorter object is corrupt.
+    /// Known size of the object in bytes. A shorter object is corrupt.
     pub object_bytes: u64,
-    /// The bytes wanted.
+    /// Byte range.
     pub range: Range<u64>,
 }
 
 impl RangeRequest {
-    /// Bytes `range` of the object `name`, which holds `object_bytes` bytes.
+    /// Creates a request for `range` of the object `name`, which has `object_bytes` bytes.
     pub fn new(name: impl Into<Arc<str>>, object_bytes: u64, range: Range<u64>) -> Self {
         Self { name: name.into(), object_bytes, range }
     }
 
-    /// How many bytes are wanted.
+    /// Returns the length of the range in bytes.
     pub fn bytes(&self) -> u64 {
         self.range.end.saturating_sub(self.range.start)
     }
 
-    /// Checks `start <= end <= object_bytes` and that the range is one that may be asked for at once.
+    /// Checks that `start <= end <= object_bytes` and that the range has at most [`MAX_RANGE`] bytes.
     pub(super) fn check(&self, url: &str) -> Result<()> {
         let Range { start, end } = self.range;
         if start > end || end > self.object_bytes {
@@ -99,7 +99,7 @@ impl RangeRequest {
         Ok(())
     }
 
-    /// The parts it is fetched in: none if it is empty, itself if it is short.
+    /// Returns the parts of the range, each for one request: none if the range is empty, the range itself if it is short.
     pub(super) fn parts(&self) -> impl Iterator<Item = Range<u64>> + use<> {
         let Range { start, end } = self.range;
         let bytes = self.bytes();
@@ -108,13 +108,13 @@ impl RangeRequest {
         (0..count).map(move |i| start + i * part..(start + (i + 1) * part).min(end))
     }
 
-    /// The object turned out to hold `found` bytes, too few for what was claimed.
+    /// Creates the error for an object that has only `found` bytes.
     pub(super) fn short_object(&self, url: &str, found: u64) -> Error {
         let Range { start, end } = self.range;
         failure::length(&self.name, url, &format!("the object is short (range {start}..{end})"), self.object_bytes, found)
     }
 
-    /// The answer to the part `part` held `found` bytes (or more), not what was asked.
+    /// Creates the error for an answer to `part` that has `found` bytes (or more).
     pub(super) fn wrong_answer(&self, url: &str, part: &Range<u64>, found: u64) -> Error {
         failure::length(&self.name, url, &format!("answer to range {}..{}", part.start, part.end), part.end - part.start, found)
     }

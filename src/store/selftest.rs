@@ -1,5 +1,5 @@
-//! [`selftest`]: whether a store can carry tables, asked of the store itself. Each question is one that a table depends on; what
-//! is written lies in a folder of its own and is taken away again.
+//! [`selftest`]: checks whether a store has the properties that tables depend on. The objects of the test are in a folder of
+//! their own and are deleted at the end.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -12,25 +12,25 @@ use uuid::Uuid;
 use super::{inner::Put, ranges::RangeRequest, store::Store};
 use crate::{Error, Result, error::counted};
 
-/// The answer to one question.
+/// The result of one check.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What was asked, as a claim: `a second create-only put is refused`.
+    /// The checked property, as a claim: `a second create-only put is refused`.
     pub claim: &'static str,
-    /// Why it does not hold; `None` where it does.
+    /// Why the claim does not hold; `None` if it holds.
     pub problem: Option<String>,
-    /// How long the question took.
+    /// Duration of the check.
     pub time: Duration,
 }
 
-/// Writers that race for one name.
+/// Number of writers that race for one name.
 const RACERS: usize = 16;
-/// A file large enough to go up in parts and to come back in several requests, and no whole number of either.
+/// Size of the large object: several parts and several range requests, and not a multiple of either size.
 const LARGE: u64 = (25 << 20) + 7;
 
-/// Asks the store, question by question; `told` hears each verdict when it is there. Writes about 25 MiB, reads about 80, below
-/// `selftest-` and a random number, and deletes it.
+/// Runs all checks and calls `told` with each result as soon as it is known. Writes about 25 MiB, reads about 80 MiB, below
+/// `selftest-` and a random number, and deletes the objects.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -50,22 +50,22 @@ pub async fn selftest(store: &Store, mut told: impl FnMut(&Verdict)) -> Vec<Verd
         verdicts.last().is_some_and(|verdict| verdict.problem.is_none())
     };
     let begun = Instant::now();
-    // Without this one every other question would fail for the same reason.
+    // If this check fails, all others would fail for the same reason.
     if heard("an object is written and read back", begun, test.writes_and_reads().await) {
         let begun = Instant::now();
         heard("a second create-only put is refused and changes nothing", begun, test.refuses_the_second().await);
         let begun = Instant::now();
         heard("of 16 writers of one name exactly one wins, and it is the one that is read", begun, test.has_one_winner().await);
         let begun = Instant::now();
-        heard("a large file goes up in parts", begun, test.takes_parts().await);
+        heard("a large file is uploaded in parts", begun, test.takes_parts().await);
         let begun = Instant::now();
-        heard("ranges are answered exactly, side by side, at both ends", begun, test.answers_ranges().await);
+        heard("concurrent range reads are exact, also at both ends", begun, test.answers_ranges().await);
         let begun = Instant::now();
-        heard("ranges that nobody waits for any more disturb no other", begun, test.survives_lost_ranges().await);
+        heard("cancelled range reads do not disturb later ones", begun, test.survives_lost_ranges().await);
         let begun = Instant::now();
         heard("a listing shows what was just written, with its size", begun, test.lists_at_once().await);
         let begun = Instant::now();
-        heard("what is not there is not found", begun, test.misses().await);
+        heard("an object that does not exist is not found", begun, test.misses().await);
     }
     let begun = Instant::now();
     heard("objects are deleted, and a listing shows it at once", begun, test.cleans_up().await);
@@ -77,7 +77,7 @@ struct Test<'a> {
     folder: String,
 }
 
-/// An error that says what was expected.
+/// Creates the error of a failed check.
 fn wrong(text: impl Into<String>) -> Error {
     Error::unsupported(text)
 }
@@ -95,7 +95,7 @@ impl Test<'_> {
         }
         match self.store.get(&name, 64).await? {
             bytes if bytes == "first" => Ok(()),
-            bytes => Err(wrong(format!("expected what was written, found {} other bytes", bytes.len()))),
+            bytes => Err(wrong(format!("expected the written bytes, found {} other bytes", bytes.len()))),
         }
     }
 
@@ -103,13 +103,13 @@ impl Test<'_> {
         let name = self.name("first");
         if self.store.put_new(&name, "second".into()).await? == Put::Created {
             return Err(wrong(
-                "it was done: the store ignores If-None-Match, so of two committers both would win; tables may be read here, and \
-                 written with the store option single_writer=true alone",
+                "it succeeded: the store ignores If-None-Match, so two concurrent committers would both win; tables can be read \
+                here, but only be written with the store option single_writer=true",
             ));
         }
         match self.store.get(&name, 64).await? {
             bytes if bytes == "first" => Ok(()),
-            _ => Err(wrong("it was refused, and the object is another one now")),
+            _ => Err(wrong("it was refused, but it changed the object")),
         }
     }
 
@@ -124,8 +124,9 @@ impl Test<'_> {
         let read = self.store.get(&name, 64).await?;
         match winners.as_slice() {
             [winner] if read == winner.to_string() => Ok(()),
-            [winner] => Err(wrong(format!("writer {winner} was told that it won, and the object is of writer {read:?}"))),
-            // An answer that was lost and asked for again makes the winner hear "already there"; a commit reads back then.
+            [winner] => Err(wrong(format!("writer {winner} was told that it won, but the object is from writer {read:?}"))),
+            // If the first answer is lost and the put is retried, the winner sees "already there". A commit then reads the
+            // object back.
             [] => Ok(()),
             several => Err(wrong(format!("{} writers were told that they won", several.len()))),
         }
@@ -186,7 +187,7 @@ impl Test<'_> {
         match self.store.get(&self.name("nothing"), 64).await {
             Err(error) if error.kind() == crate::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
-            Ok(_) => Err(wrong("something was read under a name that nobody wrote")),
+            Ok(_) => Err(wrong("an object was read that was never written")),
         }
     }
 
@@ -201,7 +202,7 @@ impl Test<'_> {
     }
 }
 
-/// The byte at a place of the large file: no two neighbouring stretches are alike.
+/// Returns the byte at an offset of the large file. Neighbouring ranges differ.
 fn byte(place: u64) -> u8 {
     let mixed = (place ^ (place >> 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed.to_le_bytes()[7]

@@ -1,8 +1,8 @@
-//! [`Store`]: bytes at names under one root, over any backend of `object_store`.
+//! [`Store`]: objects under one root, in any backend of `object_store`.
 //!
-//! Every read says how long its answer must be and gets exactly that or an error; every write is create-only. One request
-//! goes to the backend per range (long ranges in parallel parts); ranges are never merged here, since that is the planner's
-//! decision. Plain local directories are read without going through the backend.
+//! Every read states its length and returns exactly that many bytes or an error. Every write is create-only. The store sends one
+//! request per byte range, and parallel requests for the parts of a long range. It never coalesces ranges: that is the task of
+//! the planner. Objects in local directories are read as files, without the backend.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,9 +32,10 @@ use super::{
 };
 use crate::{Error, ErrorKind, Result, error::counted, threads};
 
-/// Bytes at names under one root: a local directory, memory, or any `object_store` backend. Clones share it.
+/// A store of objects under one root: a local directory, memory, or any `object_store` backend. Clones share the store.
 ///
-/// Names are relative, of `A-Z a-z 0-9 . _ / -`; no part is empty, `.` or `..`.
+/// Names of objects are relative to the root and consist of `A-Z a-z 0-9 . _ / -`. No part of a name is empty, `.` or `..`. Any
+/// other name is an `Invalid` error.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -50,15 +51,17 @@ use crate::{Error, ErrorKind, Result, error::counted, threads};
 #[derive(Clone)]
 pub struct Store {
     pub(super) inner: Arc<Inner>,
-    /// Present where reads go through the cache.
+    /// Present if reads go through the cache.
     trial: Option<Arc<Trial>>,
 }
 
 impl Store {
-    /// Opens the store at a path or URL, with the options of the environment; see [`Store::open_with`].
+    /// Opens the store at a path or URL with the options of the environment. See [`Store::open_with`] for the URLs.
     ///
     /// # Errors
-    /// As [`Store::open_with`].
+    /// - `Unsupported`: the scheme of the URL is unknown.
+    /// - `Invalid`: the path or URL is malformed or contains a secret, or an option of the environment is invalid.
+    /// - `Denied`: no credentials are configured, and the environment disables the metadata service of the machine.
     pub fn open(url: &str) -> Result<Self> {
         Self::open_with(url, &StoreOptions::from_env())
     }
@@ -67,20 +70,25 @@ impl Store {
     ///
     /// | URL | store |
     /// |---|---|
-    /// | a path, `file:///path` | a directory; it need not exist yet: the first write makes it |
-    /// | `memory://`, `memory://NAME` | memory of its own each time; the same one within this process for as long as somebody holds it |
-    /// | `s3://bucket/path` | S3, and what speaks its language at the option `endpoint` |
+    /// | a path, `file:///path` | a directory; the first write creates it |
+    /// | `memory://` | new, empty memory |
+    /// | `memory://NAME` | memory that all stores with this name share within this process, until the last of them is dropped |
+    /// | `s3://bucket/path` | S3, or a compatible server at the option `endpoint` |
     /// | `gs://bucket/path` | Google Cloud Storage |
     /// | `az://container/path`, `abfss://container@account.dfs.core.windows.net/path` | Azure Blob Storage |
-    /// | `http://host/path`, `https://host/path` | any web server that answers ranges; read only, and without listings: tables are opened as `URL@VERSION` |
+    /// | `http://host/path`, `https://host/path` | any web server that supports byte ranges, read-only |
     ///
-    /// What is written to a directory is synced to disk before the write is said to have happened. Nothing is sent before
-    /// the first read or write. Credentials of S3 come from the options, else the environment, else a profile of
-    /// `~/.aws/config` and `~/.aws/credentials`, else from the machine; `skip_signature=true` reads public buckets.
+    /// A web server has no listings: open its tables as `URL@VERSION`.
+    ///
+    /// A write to a directory syncs the object to disk before it returns. The store sends no request before the first read or
+    /// write. Credentials of S3 come from the options, else from the environment, else from a profile in `~/.aws/config` and
+    /// `~/.aws/credentials`, else from the metadata service of the machine. The option `skip_signature=true` reads
+    /// public buckets.
     ///
     /// # Errors
-    /// `Unsupported` naming the scheme for other schemes; `Invalid` for a URL or path that cannot be one or holds a secret,
-    /// and for options that cannot be.
+    /// - `Unsupported`: the scheme of the URL is unknown.
+    /// - `Invalid`: the path or URL is malformed or contains a secret, or an option is unknown or invalid.
+    /// - `Denied`: no credentials are configured, and the options exclude the metadata service of the machine.
     ///
     /// ```
     /// use tetrys::store::{Store, StoreOptions};
@@ -136,14 +144,14 @@ impl Store {
         Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }))
     }
 
-    /// Whether tables in this store may refer to this place, as its options say.
+    /// Whether the options allow tables in this store to refer to this place.
     pub(crate) fn allows(&self, place: &Place) -> bool {
         self.inner.allowed.iter().any(|allowed| allowed.holds(place))
     }
 
-    /// A store over `objects`, all names under `prefix`; `url` is what errors call it.
+    /// Creates a store over `objects`, with all names under `prefix`. Error messages show `url`.
     ///
-    /// User, password, query and fragment of `url` are dropped: they may be secret.
+    /// User, password, query and fragment of `url` are removed, because they may be secret.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -179,19 +187,19 @@ impl Store {
         Ok(Self::of(Inner { objects, prefix, url, files, remote: None, cache: None, options, allowed }))
     }
 
-    /// The URL of the root, without secrets.
+    /// Returns the URL of the root, without secrets.
     pub fn url(&self) -> &str {
         &self.inner.url
     }
 
-    /// True where objects are plain files of this machine, so that [`Store::read_now`] answers.
+    /// Whether the objects are local files, so that [`Store::read_now`] works.
     pub fn is_local(&self) -> bool {
         self.inner.files.is_some()
     }
 
-    /// This store read through its cache, on trial: the answers are to be checked by whoever asks, who then says
-    /// [`Store::keep`] or [`Store::reject`] of all answers of this handle. Only objects that are named by the hash of their
-    /// content are ever kept. Without a cache ([`StoreOptions`]) this is the store itself.
+    /// Returns a handle that reads through the cache, on trial. The caller checks the bytes and then calls [`Store::keep`] if all
+    /// reads of this handle were good, or [`Store::reject`] if not. The cache only stores objects whose name is the hash of their
+    /// content. Without a cache ([`StoreOptions`]), the handle is the same as this store.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -212,12 +220,12 @@ impl Store {
         Self { inner: Arc::clone(&self.inner), trial }
     }
 
-    /// Whether this store has a cache, so that [`Store::on_trial`] differs from it.
+    /// Whether this store has a cache.
     pub fn is_cached(&self) -> bool {
         self.inner.cache.is_some()
     }
 
-    /// The same store without its cache: what it answers is what is stored there.
+    /// Returns the same store without its cache.
     ///
     /// ```
     /// # let store = tetrys::Store::open("memory://")?;
@@ -233,15 +241,15 @@ impl Store {
         Self::of(Inner { objects, prefix, url, files: None, remote, cache: None, options, allowed })
     }
 
-    /// Keeps what this handle has fetched: it was found to be right.
+    /// Adds the bytes that this handle fetched to the cache. The caller has checked them.
     pub async fn keep(&self) {
         if let Some(trial) = &self.trial {
             trial.keep().await;
         }
     }
 
-    /// Drops what this handle has taken from the cache; true if that was anything, so that reading from the store itself may
-    /// help.
+    /// Evicts from the cache what this handle read from there. Returns whether that was anything, so that reading from the store
+    /// itself may help.
     pub async fn reject(&self) -> bool {
         match &self.trial {
             Some(trial) => trial.reject().await,
@@ -249,16 +257,17 @@ impl Store {
         }
     }
 
-    /// HTTP requests sent over this store's connections so far, retries included; `None` where the store is not remote.
+    /// Returns the number of HTTP requests that this store has sent, including retries; `None` if the store is not remote.
     pub fn requests_sent(&self) -> Option<u64> {
         self.inner.remote.as_ref().map(|remote| remote.wire.sent())
     }
 
-    /// The whole of an object of at most `limit` bytes; its size is checked before its body is read.
+    /// Reads an object of at most `limit` bytes. The size is checked before the body is read.
     ///
     /// # Errors
-    /// `NotFound`; `Corrupt` if it holds more than `limit` bytes, or another number than the store says; `Denied`,
-    /// `Unavailable` as the store answers.
+    /// - `NotFound`: the object does not exist.
+    /// - `Corrupt`: the object has more than `limit` bytes, or the body has another length than the store announced.
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
     pub async fn get(&self, name: &str, limit: u64) -> Result<Bytes> {
         let url = self.inner.url.clone();
         let owned = name.to_owned();
@@ -272,10 +281,12 @@ impl Store {
             .await
     }
 
-    /// The whole of an object of exactly `bytes` bytes.
+    /// Reads an object of exactly `bytes` bytes.
     ///
     /// # Errors
-    /// `NotFound`; `Corrupt` naming the expected and the found length; `Denied`, `Unavailable` as the store answers.
+    /// - `NotFound`: the object does not exist.
+    /// - `Corrupt`: the object has another length. The message names the expected and the found length.
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
     pub async fn get_exact(&self, name: &str, bytes: u64) -> Result<Bytes> {
         let url = self.inner.url.clone();
         let owned = name.to_owned();
@@ -289,18 +300,20 @@ impl Store {
         }
     }
 
-    /// How many bytes an object holds.
+    /// Returns the size of an object in bytes.
     ///
     /// # Errors
-    /// `NotFound`; `Denied`, `Unavailable` as the store answers.
+    /// - `NotFound`: the object does not exist.
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
     pub async fn size(&self, name: &str) -> Result<u64> {
         self.inner.size(name).await
     }
 
-    /// When an object was written, by the store's clock: milliseconds since 1970-01-01T00:00Z.
+    /// Returns the time at which an object was written, by the clock of the store: milliseconds since 1970-01-01T00:00Z.
     ///
     /// # Errors
-    /// `NotFound`; `Denied`, `Unavailable` as the store answers.
+    /// - `NotFound`: the object does not exist.
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
     pub async fn modified(&self, name: &str) -> Result<i64> {
         let location = self.inner.locate(name)?;
         let found = reading(self.inner.objects.head(&location)).await;
@@ -308,16 +321,19 @@ impl Store {
         Ok(found.last_modified.timestamp_millis())
     }
 
-    /// The bytes of every request, in order, each exactly as long as asked.
+    /// Reads byte ranges. Returns one buffer per request, in order, of exactly the requested length.
     ///
-    /// An empty range costs no request, one of more than 12 MiB several in parallel, every other one exactly one; at most
-    /// 64 are on their way at a time. Local files are read in place, large batches on a few threads of the runtime. Buffers
-    /// are the caller's own: a small answer never keeps a large one alive.
+    /// An empty range needs no request. A range of more than 12 MiB needs several parallel requests, any other range exactly one.
+    /// At most 64 requests run at a time. Local files are read without a backend, large batches on a few blocking threads. Each
+    /// range has a buffer of its own: a small result never keeps a large buffer alive.
     ///
     /// # Errors
-    /// `Corrupt` naming the object, the range, the expected and the found length if a range is not inside its object, the
-    /// object is shorter than said or the answer is not as long as asked; otherwise as [`Store::get`]. The first failure
-    /// ends the call.
+    /// The first failure ends the call.
+    /// - `NotFound`: an object does not exist.
+    /// - `Corrupt`: a range exceeds its object, an object is shorter than stated, or the answer has another length than
+    ///   requested. The message names the object, the range, the expected and the found length.
+    /// - `Invalid`: a range has more than [`MAX_RANGE`](super::MAX_RANGE) bytes.
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
     pub async fn read(&self, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
         for request in requests {
             request.check(&self.inner.url)?;
@@ -329,10 +345,13 @@ impl Store {
         }
     }
 
-    /// The bytes of one request, read on this thread; `None` where objects are not plain local files.
+    /// Reads one byte range on the calling thread; `None` if the objects are not local files.
     ///
     /// # Errors
-    /// As [`Store::read`].
+    /// - `NotFound`: the object does not exist.
+    /// - `Corrupt`: the range exceeds the object, or the object is shorter than stated.
+    /// - `Invalid`: the range has more than [`MAX_RANGE`](super::MAX_RANGE) bytes.
+    /// - `Denied`, `Unavailable`: the file system refuses or fails.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -350,21 +369,26 @@ impl Store {
         self.inner.files.as_ref().map(|files| files.read(request))
     }
 
-    /// As [`Store::read_now`], into `parts` of memory, which are as long together as the range.
+    /// Reads one byte range into `parts`, on the calling thread; `None` if the objects are not local files. The parts together
+    /// are as long as the range.
     pub(crate) fn read_into_now(&self, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Option<Result<()>> {
         self.inner.files.as_ref().map(|files| files.read_into(request, parts))
     }
 
-    /// Writes an object that is not there yet; one that is there is left as it is.
+    /// Writes an object if no object of this name exists. An existing object is not changed.
     ///
     /// # Errors
-    /// `OutcomeUnknown` if the object may be visible without being durable; `Unavailable` if the disk is full or the store
-    /// does not answer (a remote store may then still have done it: read the name back); `Denied`.
+    /// - `OutcomeUnknown`: the object may be visible without being durable.
+    /// - `Unavailable`: the disk is full, or the store does not answer. A remote store may still have written the object: read
+    ///   the name back.
+    /// - `Denied`: the store refuses.
+    /// - `Unsupported`: the store is a web server.
     pub async fn put_new(&self, name: &str, payload: PutPayload) -> Result<Put> {
         self.inner.beyond_http(Doing::Writing)?;
         let location = self.inner.locate(name)?;
         if self.inner.remote.as_ref().is_some_and(|remote| remote.single_writer) {
-            // The store may not look before it writes, so this does; between the two nobody else writes, as promised.
+            // The store cannot write conditionally, so the size is requested first. `single_writer` promises that no other writer
+            // writes between the two requests.
             match self.inner.size(name).await {
                 Ok(_) => return Ok(Put::AlreadyThere),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -378,13 +402,14 @@ impl Store {
         }
     }
 
-    /// Makes sure that create-only writes are create-only here: some servers that speak the language of S3 ignore the condition,
-    /// and two writers would both be told that they won. A remote store is asked once, with an object below `sessions/` that is
-    /// taken away again; local ones and memory are known.
+    /// Checks that the store honours create-only writes. Some S3-compatible servers ignore the condition, and then two concurrent
+    /// writers would both win. The check writes and deletes an object below `sessions/`, once per remote store. Local directories
+    /// and memory need no check.
     ///
     /// # Errors
-    /// `Unsupported` where the store overwrites; the option `single_writer=true` promises that nobody else writes, and is
-    /// believed. Otherwise as [`Store::put_new`].
+    /// - `Unsupported`: the store overwrites objects. The option `single_writer=true` skips the check: it promises that there are
+    ///   no other writers.
+    /// - `OutcomeUnknown`, `Unavailable`, `Denied`: the check could not write or delete its object.
     pub async fn ensure_create_only(&self) -> Result<()> {
         let Some(remote) = self.inner.remote.as_ref().filter(|remote| !remote.single_writer) else { return Ok(()) };
         let store = self.clone();
@@ -396,9 +421,9 @@ impl Store {
             match second? {
                 Put::AlreadyThere => Ok(()),
                 Put::Created => Err(Error::unsupported(format!(
-                    "{}: the store ignores create-only puts (If-None-Match): of two writers at a time both would win, and one \
-                     would lose its rows; write elsewhere, or promise with the store option single_writer=true that nobody else \
-                     writes",
+                    "{}: the store ignores create-only puts (If-None-Match): two concurrent writers would both win, and one \
+                     would lose its rows; write to another store, or promise with the store option single_writer=true that there \
+                     are no other writers",
                     store.inner.url
                 ))),
             }
@@ -406,12 +431,15 @@ impl Store {
         remote.keeps_conditions.get_or_load(|| Box::pin(asked)).await
     }
 
-    /// Writes an object under a name that stands for its content.
+    /// Writes an object under a name derived from its content.
     ///
-    /// A name that is there with the same size is taken as the same content.
+    /// An existing object of this name and size counts as the same content.
     ///
     /// # Errors
-    /// `Corrupt` if the name is there with another size; otherwise as [`Store::put_new`].
+    /// - `Corrupt`: an object of this name exists with another size.
+    /// - `OutcomeUnknown`: the object may be visible without being durable.
+    /// - `Unavailable`: the disk is full, or the store does not answer.
+    /// - `Denied`: the store refuses.
     pub async fn put_content(&self, name: &str, content: Bytes) -> Result<Put> {
         let bytes = content.len() as u64;
         const TRIES: usize = 4;
@@ -420,22 +448,25 @@ impl Store {
                 return Ok(Put::Created);
             }
             match self.size(name).await {
-                // Garbage collection deleted it between the two.
+                // Garbage collection deleted the object between the two requests.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 found => return self.inner.same_size(name, bytes, found?).map(|()| Put::AlreadyThere),
             }
         }
-        Err(Error::unavailable(format!("{name} in {}: it is there and gone again; retry", self.inner.url)))
+        Err(Error::unavailable(format!("{name} in {}: the object keeps disappearing; retry", self.inner.url)))
     }
 
-    /// Writes the first `bytes` bytes of `file` under a name that stands for its content; more than 8 MiB go up in parts.
+    /// Writes the first `bytes` bytes of `file` under a name derived from its content. More than 8 MiB become a multipart upload.
     ///
-    /// A name that is there with the same size is taken as the same content. An upload in parts is not create-only, so this
-    /// is for names made of a hash.
+    /// An existing object of this name and size counts as the same content. A multipart upload is not create-only, so the name
+    /// must be derived from the content. A failed upload is aborted, which removes its parts if the store allows it.
     ///
     /// # Errors
-    /// `Corrupt` if the name is there with another size; `Invalid` if the file is shorter than `bytes`; otherwise as
-    /// [`Store::put_new`]. Parts of a failed upload are taken back as far as the store allows.
+    /// - `Corrupt`: an object of this name exists with another size.
+    /// - `Invalid`: the file is shorter than `bytes`.
+    /// - `OutcomeUnknown`: the object may be visible without being durable.
+    /// - `Unavailable`: the disk is full, or the store does not answer.
+    /// - `Denied`: the store refuses.
     pub async fn put_file(&self, name: &str, file: File, bytes: u64) -> Result<Put> {
         self.inner.beyond_http(Doing::Writing)?;
         let location = self.inner.locate(name)?;
@@ -455,10 +486,11 @@ impl Store {
         self.inner.upload(name, &location, &file, bytes).await.map(|()| Put::Created)
     }
 
-    /// Deletes an object; one that is not there is fine.
+    /// Deletes an object. Deleting an object that does not exist is not an error.
     ///
     /// # Errors
-    /// `Denied`, `Unavailable` as the store answers.
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
+    /// - `Unsupported`: the store is a web server.
     pub async fn delete(&self, name: &str) -> Result<()> {
         self.inner.beyond_http(Doing::Deleting)?;
         let location = self.inner.locate(name)?;
@@ -482,7 +514,7 @@ impl fmt::Debug for Store {
     }
 }
 
-/// The store called `name` in this process's memory; a new one for the empty name.
+/// Returns the in-memory store `name` of this process; a new one if the name is empty.
 fn memory(name: &str) -> Arc<InMemory> {
     static NAMED: Mutex<BTreeMap<String, Weak<InMemory>>> = Mutex::new(BTreeMap::new());
     let name = name.trim_matches('/');

@@ -1,4 +1,4 @@
-//! Uploads in parts: a file goes up in pieces of 8 MiB, a few at a time, and becomes visible whole or not at all.
+//! Multipart uploads: parts of 8 MiB, a few at a time. The object becomes visible when the upload completes, or never.
 
 use std::fs::File;
 use std::ops::Range;
@@ -16,9 +16,9 @@ use super::{
 };
 use crate::Result;
 
-/// What one put may hold; more goes up in parts of this size.
+/// Maximum size of a single put, and the size of a part of a larger object, in bytes.
 pub(super) const PART: u64 = 8 << 20;
-/// Parts on their way at a time, and most parts of one upload.
+/// Maximum number of concurrent parts, and of all parts of an upload.
 const PARTS_AT_ONCE: usize = 4;
 const MOST_PARTS: u64 = 10_000;
 
@@ -49,7 +49,7 @@ impl Inner {
         }
         .await;
         if let Err(error) = done {
-            // The failure is what the caller must hear of; what cannot be taken back is swept by the store's own rules.
+            // The caller gets the first error. If the abort fails too, lifecycle rules of the store remove the parts.
             let _ = upload.abort().await;
             return Err(error);
         }

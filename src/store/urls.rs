@@ -1,5 +1,5 @@
-//! How stores name each other: the URL by which objects of one store refer to another one, and the way back from such a URL to
-//! a store. Neighbours in one bucket or on one host have relative URLs, so that they can be moved together.
+//! URLs between stores: the URL by which objects of one store refer to another store, and how to open such a URL. Stores in one
+//! bucket or on one host refer to each other by relative URLs, so that they can be moved together.
 
 use std::sync::Arc;
 
@@ -9,12 +9,14 @@ use super::{failure, inner::Inner, store::Store};
 use crate::{Error, Result};
 
 impl Store {
-    /// Another store, as seen from this one: in the same bucket or on the same host it is reached as this one is, over the
-    /// same connections; anywhere else with the options of the environment alone. What was given for this store goes to no
-    /// other.
+    /// Opens another store by its URL. In the same bucket or on the same host, the other store uses the connections and options
+    /// of this store. Anywhere else, it uses only the options of the environment: options that were given for this store are
+    /// never used elsewhere.
     ///
     /// # Errors
-    /// As [`Store::open_with`].
+    /// - `Unsupported`: the scheme of the URL is unknown.
+    /// - `Invalid`: the URL is malformed or contains a secret, or an option of the environment is invalid.
+    /// - `Denied`: no credentials are configured, and the environment disables the metadata service of the machine.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -44,16 +46,16 @@ impl Store {
             return Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }));
         }
         match inner.files {
-            // A local store takes no options: those that came with it are for the stores that its tables refer to.
+            // A local store needs no options: the given options are for the stores that its tables refer to.
             Some(_) => Self::open_with(url, &inner.options),
             None => Self::open_with(url, &inner.options.ambient()),
         }
     }
 
-    /// The URL that a relative one means, seen from the root: `../sensors` is a neighbour of this store.
+    /// Resolves a URL relative to the root of this store: `../sensors` is a neighbour.
     ///
     /// # Errors
-    /// `Invalid` where it is not relative, or leads out of the host or the bucket.
+    /// - `Invalid`: the URL is not relative, or leads out of the host or the bucket.
     pub fn neighbour(&self, relative: &str) -> Result<String> {
         let invalid = |why: &str| Error::invalid(format!("{}: relative URL `{relative}`: {why}", self.inner.url));
         let root = format!("{}/", self.inner.url.trim_end_matches('/'));
@@ -69,8 +71,8 @@ impl Store {
         Ok(joined.as_str().trim_end_matches('/').to_owned())
     }
 
-    /// The URL of another store as this one's objects name it: relative where both lie on one host or in one bucket, else
-    /// absolute. `.` is this store itself.
+    /// Returns the URL by which objects of this store refer to another store: relative if both are on one host or in one bucket,
+    /// else absolute. `.` is this store itself.
     ///
     /// ```
     /// use tetrys::Store;
@@ -81,8 +83,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// `Invalid` where the other one has no URL by which it could be found again, as `memory://` has none; and where its URL means
-    /// another store here, because buckets of one name are reached at different endpoints.
+    /// - `Invalid`: the other store has no URL by which it can be opened again, such as `memory://`; or its URL would mean
+    ///   another store here, because the two stores have buckets of equal name at different endpoints.
     pub fn url_of(&self, other: &Self) -> Result<String> {
         let parts = |url: &str| {
             let url = url::Url::parse(&format!("{}/", url.trim_end_matches('/'))).ok()?;
@@ -91,7 +93,7 @@ impl Store {
             let is_named = !names.is_empty() || !host.1.is_empty();
             is_named.then_some((host, names))
         };
-        let nowhere = || Error::invalid(format!("{}: a store without a name cannot be referred to", other.inner.url));
+        let nowhere = || Error::invalid(format!("{}: other stores cannot refer to a store without a name", other.inner.url));
         let (host, there) = parts(&other.inner.url).ok_or_else(nowhere)?;
         let absolute = Ok(other.inner.url.clone());
         let Some((_, here)) = parts(&self.inner.url).filter(|(own, _)| *own == host) else { return absolute };
@@ -99,8 +101,8 @@ impl Store {
             && here != there
         {
             return Err(Error::invalid(format!(
-                "{}: it is reached at another endpoint, or in another account, than {}, where a bucket has the same name; a stored \
-                 URL does not say which one is meant: reach both in the same way, or write into a bucket of another name",
+                "{}: this store is at another endpoint or in another account than {}, where a bucket has the same name; a stored \
+                 URL cannot tell them apart: open both with the same options, or write into a bucket with another name",
                 other.inner.url, self.inner.url
             )));
         }
@@ -108,7 +110,7 @@ impl Store {
         let steps = std::iter::repeat_n("..", here.len() - common).chain(there[common..].iter().map(String::as_str));
         let relative = steps.collect::<Vec<_>>().join("/");
         let relative = if relative.is_empty() { ".".to_owned() } else { relative };
-        // A name with a colon, say, cannot stand in a relative URL.
+        // Some names, such as names with a colon, cannot be in a relative URL.
         match self.neighbour(&relative) {
             Ok(found) if found == other.inner.url.trim_end_matches('/') => Ok(relative),
             _ => absolute,

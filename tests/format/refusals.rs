@@ -175,7 +175,7 @@ fn a_page_stored_in_another_way_than_its_chain_says_is_refused() {
     assert_eq!(read(&Chain::PLAIN, 0, &Chain::PLAIN).unwrap(), [1_u8, 2, 3][..]);
     assert_eq!(read(&Chain::PLAIN, 1, &shuffled).unwrap(), [1_u8, 2, 3][..]);
     refused(read(&Chain::PLAIN, 1, &Chain::PLAIN), ErrorKind::Corrupt, "flags 1, chain plain");
-    refused(read(&Chain::PLAIN, 0, &shuffled), ErrorKind::Corrupt, "3 bytes of values stored in 3, flags 0");
+    refused(read(&Chain::PLAIN, 0, &shuffled), ErrorKind::Corrupt, "3 bytes of values stored in 3: does not fit flags 0");
     refused(read(&Chain::PLAIN, 2, &shuffled), ErrorKind::Corrupt, "flags 2");
 }
 

@@ -111,12 +111,12 @@ fn a_manifest_that_is_deep_long_doubled_or_no_text_is_refused() {
         "recursion limit",
     );
     refused("arrays that never end", "[".repeat(1_000_000).as_bytes(), "");
-    refused("a member twice", &with("\"rows\":10"), "`rows` is there twice");
-    refused("an unknown member twice", &with("\"new\":1,\"new\":2"), "`new` is there twice");
+    refused("a member twice", &with("\"rows\":10"), "`rows` appears twice");
+    refused("an unknown member twice", &with("\"new\":1,\"new\":2"), "`new` appears twice");
     refused(
         "a property twice",
         json.replace("\"properties\":{}", r#""properties":{"a":1,"\u0061":2}"#).as_bytes(),
-        "`a` is there twice",
+        "`a` appears twice",
     );
     refused(
         "an unknown read feature",

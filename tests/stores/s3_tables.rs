@@ -281,7 +281,7 @@ fn buckets_of_one_name_at_different_endpoints_are_no_neighbours() {
     assert_eq!(here.url_of(&s3::store(&one, "sensors")).unwrap(), "../sensors");
     let error = here.url_of(&there).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    assert!(error.to_string().contains("s3://data/sensors: it is reached at another endpoint"), "{error}");
+    assert!(error.to_string().contains("s3://data/sensors: this store is at another endpoint"), "{error}");
     // So no table is written whose rows a reader would look for in the other bucket.
     let (schema, partitions) = two_partitions(common::seed());
     block_on(async {

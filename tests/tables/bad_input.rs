@@ -192,9 +192,9 @@ fn a_null_part_of_a_tensor_and_a_shape_that_does_not_fit_are_refused() {
 #[test]
 fn a_sequence_that_comes_back_and_an_order_that_falls_name_the_row() {
     let [a, b, again] = [small_rows("a", &[5, 6]), small_rows("b", &[1]), small_rows("a", &[7])];
-    let text = "partition 0: row 3: sequence log=`a` comes back after another one; its rows must stand together";
+    let text = "partition 0: row 3: sequence log=`a` appears again after another one; its rows must be consecutive";
     write_says(&[a.clone(), b, again], ErrorKind::Invalid, text);
-    let text = "partition 0: row 2: time=4 is less than in the row before; the order_by columns may not fall within a sequence";
+    let text = "partition 0: row 2: time=4 is less than in the row before; order_by columns may not decrease in a sequence";
     write_says(&[a, small_rows("a", &[4])], ErrorKind::Invalid, text);
 }
 
@@ -214,10 +214,10 @@ fn commit_says(partitions: &[RecordBatch], change: impl FnOnce(Vec<Receipt>) -> 
 
 #[test]
 fn rules_of_sequences_hold_across_partitions() {
-    let text = "row 2: sequence log=`a` comes back after another one; its rows must stand together";
+    let text = "row 2: sequence log=`a` appears again after another one; its rows must be consecutive";
     let parts = [small_rows("a", &[1]), small_rows("b", &[1]), small_rows("a", &[2])];
     commit_says(&parts, |receipts| receipts, text);
-    let text = "row 1: time=1 is less than in the row before; the order_by columns may not fall within a sequence";
+    let text = "row 1: time=1 is less than in the row before; order_by columns may not decrease in a sequence";
     commit_says(&[small_rows("a", &[2]), small_rows("a", &[1])], |receipts| receipts, text);
 }
 

@@ -248,7 +248,7 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
         (
             settings().group("g", ["log"]),
             ErrorKind::Invalid,
-            "column group `g`: column `log` is there twice or belongs to the index",
+            "column group `g`: column `log` appears twice or belongs to the index",
         ),
         (settings().sequence_by(["note"]).order_by(["speed"]).index(["*.x"]), ErrorKind::NotFound, "no column matches `*.x`"),
         (FrameSettings { drop: vec!["*".to_owned()], ..FrameSettings::default() }, ErrorKind::Invalid, "no index column"),
@@ -258,7 +258,7 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
     }
     // Found before any payload is read.
     let said = error(&frame, &settings().sequence_by(["speed"]).order_by(["log"]));
-    assert!(said.kind() == ErrorKind::Invalid && said.to_string().contains("comes back after another one"), "{said}");
+    assert!(said.kind() == ErrorKind::Invalid && said.to_string().contains("appears again after another one"), "{said}");
     let twice = [("a", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("a", Arc::new(Int64Array::from(vec![1])))];
     write_arrow(&folder.path().join("twice.arrow"), &RecordBatch::try_from_iter(twice).unwrap());
     let said = Frame::arrow(folder.path().join("twice.arrow")).unwrap_err();

@@ -152,7 +152,7 @@ fn what_a_manifest_uses_it_announces_and_what_it_announces_it_uses() {
         (&(|json: &mut Value| json["read_features"] = serde_json::json!([])) as &dyn Fn(&mut Value), "does not announce it"),
         (&|json: &mut Value| json["stores"] = serde_json::json!([]), "does not use it"),
         (&|json: &mut Value| json["stores"][0]["urls"] = serde_json::json!([]), "store 1: version 1 of table"),
-        (&|json: &mut Value| json["read_features"] = serde_json::json!(["references", "references"]), "one twice"),
+        (&|json: &mut Value| json["read_features"] = serde_json::json!(["references", "references"]), "or a duplicate"),
         (
             &|json: &mut Value| json["read_features"] = serde_json::json!(["encryption", "references"]),
             "read feature `encryption`",

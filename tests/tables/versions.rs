@@ -81,7 +81,7 @@ fn rows_that_are_appended_stand_behind_the_others() {
         // A log that is over cannot come back.
         let error = append(&second, &rows_of(&sensors(), &mut Rng(8), &[("a", 1)], Taste::SMALL)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        assert!(error.to_string().contains("comes back"), "{error}");
+        assert!(error.to_string().contains("appears again"), "{error}");
     });
 }
 
@@ -318,8 +318,8 @@ fn names_properties_and_tags_change_without_payload() {
             (first.edit().tag("7", 1), "not digits alone"),
             (first.edit().tag("far", 9), "the table has 1 to 1"),
             (first.edit().untag("gone"), "no tag `gone`"),
-            (first.edit().drop_columns(&["log"]), "is in sequence_by and stays"),
-            (first.edit().rename_column("log", "time"), "there twice"),
+            (first.edit().drop_columns(&["log"]), "is in sequence_by and cannot be dropped"),
+            (first.edit().rename_column("log", "time"), "appears twice"),
         ] {
             let error = edit.commit().await.unwrap_err();
             assert!(error.to_string().contains(said), "{error}: expected {said}");

@@ -1,4 +1,4 @@
-//! Every chain: there and back over many lengths, hostile bytes, and the bytes of the chain itself.
+//! Every chain: round trips over many lengths, hostile bytes, and the stored form of the chain itself.
 
 use super::*;
 
@@ -16,7 +16,7 @@ const NUMBERS: [NumberType; 11] = [
     NumberType::F64,
 ];
 
-/// Every kind of step, alone and before every compressor that it may stand before.
+/// Returns every kind of step, alone and before every compressor that may follow it.
 fn chains() -> Vec<Chain> {
     let mut transforms = vec![vec![]];
     for width in [2, 3, 4, 8, 16, 68] {
@@ -45,7 +45,7 @@ fn chains() -> Vec<Chain> {
     chains.into_iter().map(|steps| Chain::new(steps).unwrap()).collect()
 }
 
-/// Values that compress: a slow walk of little-endian words.
+/// Returns values that compress: slowly growing little-endian words.
 fn walk(len: usize) -> Vec<u8> {
     let words = (0..len as u64).flat_map(|i| (1000 + i * 3 + i * i % 7).to_le_bytes());
     words.take(len).collect()

@@ -4,12 +4,12 @@ use super::*;
 
 mod columns;
 
-/// Columns by name, with type and values.
+/// Returns name, type and values of each column.
 fn columns() -> Vec<(&'static str, ColumnType, Vec<u8>)> {
     columns::columns().into_iter().map(|(name, ty, values)| (name, ty.parse().unwrap(), values)).collect()
 }
 
-/// Values as they may come: runs, steps, noise in some bits, of any type.
+/// Returns a random column of any type, with runs, steps, and noise in some bits.
 fn any_column(random: &mut fastrand::Rng) -> (ColumnType, Vec<u8>) {
     let element = Primitive::ALL[random.usize(..Primitive::ALL.len())];
     let ty = match random.u8(..3) {
@@ -40,21 +40,21 @@ fn the_choice_is_within_two_percent_of_the_best_chain_that_the_preset_may_take()
         (format!("case {case}"), ty, values)
     });
     for (name, ty, values) in known.chain(any) {
-        // No longer than what the choice looks at, so that it knows all.
+        // At most as many bytes as the choice encodes, so that the choice sees all values.
         let values = &values[..values.len().min(SAMPLE)];
         for preset in [Preset::Balanced, Preset::Compact] {
             let chosen = preset.choose(&ty, values).unwrap();
             let size = chosen.encode(values).unwrap().len();
             let sizes = preset.candidates(&ty).unwrap().into_iter().map(|chain| (chain.encode(values).unwrap().len(), chain));
             let (least, best) = sizes.min_by_key(|(size, _)| *size).unwrap();
-            // Plain values are read without a copy: a 32nd is not worth it.
+            // Plain values are read without a copy: savings below a 32nd are not worth a codec.
             let allowed = if chosen.is_plain() && preset == Preset::Balanced { least * 32 / 31 + 1 } else { least * 102 / 100 };
             assert!(size <= allowed, "{name} {ty}, {preset}: {chosen} takes {size} bytes, {best} {least}");
         }
     }
 }
 
-/// Every chain of at most one split, one shuffle and one compressor, at the preset's levels and below.
+/// Returns every chain of at most one split, one shuffle and one compressor, at the levels of the presets and below.
 fn all_chains(ty: &ColumnType) -> Vec<Chain> {
     let Elements { width, number, components, .. } = Elements::of(ty);
     let split = components.map(|components| Step::Split { width, components: components as u8 });
@@ -130,7 +130,7 @@ fn every_type_has_a_chain_that_gives_its_values_back() {
         ]
     });
     for ty in types.chain([ColumnType::Utf8, ColumnType::Date, ColumnType::list(ColumnType::Binary)]) {
-        // Long enough for a probe, and not a whole number of rows.
+        // Not a whole number of rows.
         let values: Vec<u8> = (0..70_001_u32).map(|i| (i / 640 % 2) as u8).collect();
         for preset in [Preset::Fast, Preset::Balanced, Preset::Compact] {
             let chain = preset.choose(&ty, &values).unwrap();

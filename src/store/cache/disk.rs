@@ -1,8 +1,8 @@
-//! The cache on disk: finding what there is of a range, adding what was fetched, dropping what turned out wrong.
+//! The cache on disk: finds cached bytes of a range, adds fetched bytes, and drops bad entries.
 //!
-//! An entry is written beside and renamed into place, so there is never half an entry under its name; nothing is synced, since
-//! what a power cut leaves behind fails its checksum and is dropped. The entries of a frame are found by their names: first the
-//! one that is exactly the range, else those that overlap it.
+//! An entry is written to another name and renamed, so no reader sees half an entry. Files are not synced: an entry that a power
+//! failure damaged fails its checksum and is dropped. A look-up in a frame first tries the file of exactly the requested range,
+//! then all files whose ranges overlap it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -20,7 +20,7 @@ use super::{
     warn,
 };
 
-/// The time of an entry's last use is written at most so often.
+/// Minimum interval between updates of the time of last use of an entry.
 const TOUCH: Duration = Duration::from_secs(10);
 
 /// A cache on disk.
@@ -30,24 +30,24 @@ pub(super) struct Disk {
     warned: AtomicBool,
 }
 
-/// What a cache has of a range: pieces that do not overlap, in order.
+/// The cached bytes of a range: pieces that do not overlap, in order.
 pub(super) struct Found {
     range: Range<u64>,
     pieces: Vec<(u64, Bytes)>,
 }
 
 impl Found {
-    /// Nothing of it.
+    /// Creates a result without cached bytes.
     pub(super) fn nothing(range: Range<u64>) -> Self {
         Self { range, pieces: Vec::new() }
     }
 
-    /// Whether any of it is there.
+    /// Whether no byte of the range is cached.
     pub(super) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// What has to be fetched: from the first byte that is missing to the last one. Empty where all is there.
+    /// Returns the range to fetch: from the first missing byte to the last. Empty if the whole range is cached.
     pub(super) fn missing(&self) -> Range<u64> {
         let Range { mut start, mut end } = self.range;
         for (first, bytes) in &self.pieces {
@@ -63,7 +63,7 @@ impl Found {
         start..end
     }
 
-    /// The whole range, from what is there and what was `fetched` for [`Found::missing`].
+    /// Joins the cached bytes and the bytes `fetched` for [`Found::missing`] to the whole range.
     pub(super) fn join(self, fetched: Bytes) -> Bytes {
         let missing = self.missing();
         if missing == self.range {
@@ -95,7 +95,7 @@ impl Disk {
         Self { folder, space, warned: AtomicBool::new(false) }
     }
 
-    /// What there is of a range of an object.
+    /// Finds the cached bytes of a range of an object.
     pub(super) fn find(&self, object: ObjectKey, range: Range<u64>) -> Found {
         let mut found = Found::nothing(range.clone());
         for (frame, first, part) in object.frames(range) {
@@ -105,7 +105,7 @@ impl Disk {
         found
     }
 
-    /// Adds bytes of an object, as far as there is room.
+    /// Adds bytes of an object while there is room.
     pub(super) fn add(&self, object: ObjectKey, start: u64, bytes: &[u8]) {
         let mut rest = bytes;
         for (frame, _, part) in object.frames(start..start + bytes.len() as u64) {
@@ -126,7 +126,7 @@ impl Disk {
         }
     }
 
-    /// Drops every entry that has any byte of a range.
+    /// Drops every entry that overlaps a range.
     pub(super) fn drop_range(&self, object: ObjectKey, range: Range<u64>) {
         for (frame, _, part) in object.frames(range) {
             for held in self.overlapping(frame, &part) {
@@ -139,7 +139,7 @@ impl Disk {
         self.folder.join(frame.shard()).join(frame.file(part))
     }
 
-    /// What there is of a part of a frame.
+    /// Finds the cached bytes of a part of a frame.
     fn pieces(&self, frame: FrameKey, part: Range<u32>) -> Vec<(u32, Bytes)> {
         if !folder::is_folder(&self.folder.join(frame.shard())) {
             return Vec::new();
@@ -155,7 +155,7 @@ impl Disk {
             }
             let Some(content) = self.read(frame, &held) else { continue };
             let within = |place: u32| usize::try_from(place - held.start).unwrap_or_default();
-            // A copy: a small answer does not keep a large entry in memory.
+            // Copied, so that a small answer does not keep a large entry in memory.
             let piece = Bytes::copy_from_slice(content.get(within(wanted.start)..within(wanted.end)).unwrap_or_default());
             at = wanted.end;
             pieces.push((wanted.start, piece));
@@ -163,7 +163,7 @@ impl Disk {
         pieces
     }
 
-    /// The entries that overlap a part of a frame, by their beginnings, longer ones first.
+    /// Returns the entries that overlap a part of a frame, sorted by start, longer ones first.
     fn overlapping(&self, frame: FrameKey, part: &Range<u32>) -> Vec<Range<u32>> {
         let stem = frame.stem();
         let names = folder::files(&self.folder.join(frame.shard()));
@@ -173,7 +173,7 @@ impl Disk {
         held
     }
 
-    /// The content of an entry; one that is not what it should be is dropped.
+    /// Reads the content of an entry. A damaged entry is dropped.
     fn read(&self, frame: FrameKey, part: &Range<u32>) -> Option<Bytes> {
         let path = self.path(frame, part);
         let found = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
@@ -198,11 +198,11 @@ impl Disk {
         content
     }
 
-    /// Writes an entry; false where there is no room.
+    /// Writes an entry. Returns false if there is no room.
     fn write(&self, frame: FrameKey, part: &Range<u32>, content: &[u8]) -> io::Result<bool> {
         let path = self.path(frame, part);
         if folder::is_file(&path) || !folder::clear_place(&path) {
-            // It is there already, or nothing can be.
+            // The entry exists already, or its path is blocked.
             return Ok(true);
         }
         let Some(turn) = self.space.take(cost_of(part))? else { return Ok(false) };
@@ -221,16 +221,16 @@ impl Disk {
     }
 }
 
-/// Gives a finished file its name, in a real folder.
+/// Renames a finished file to the name of the entry. The folder must not be a link.
 fn place(new: &Path, path: &Path) -> io::Result<()> {
     let shard = path.parent().unwrap_or(path);
-    // Twice: somebody may empty the cache in between.
+    // Two attempts: another process may clear the cache in between.
     for _ in 0..2 {
         if !folder::is_folder(shard) {
             folder::make_shard(shard)?;
         }
         if !folder::is_folder(shard) {
-            // A link that somebody put there.
+            // The shard is a link or a file.
             folder::remove(new);
             return Ok(());
         }

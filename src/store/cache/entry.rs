@@ -1,9 +1,10 @@
-//! An entry of the cache on disk: some consecutive bytes of an object, in a file of its own.
+//! Entries of the cache on disk: consecutive bytes of an object, each in its own file.
 //!
-//! Objects are cut into frames of 1 MiB, and an entry never leaves its frame, so a long range is several entries. The key of a
-//! frame is a BLAKE3 of the store, the object's place in it and the frame's number: equal names in two stores never mix, and
-//! neither names nor addresses can be read from it. The file is called after the key and the bytes it holds, begins with both
-//! and with an XXH3-64 of the content, seeded by them: an entry that rots, is cut short or lies in the wrong place is no entry.
+//! Objects are divided into frames of 1 MiB, and an entry never crosses its frame, so a long range takes several entries. The key
+//! of a frame is a BLAKE3 of the store, the location of the object, and the number of the frame. So equal names in two stores
+//! have different keys, and keys reveal neither names nor URLs. The file name has the key and the byte range of the entry. The
+//! file starts with both, followed by an XXH3-64 of the content that is seeded with them. An entry that is damaged, truncated or
+//! in the wrong place fails this check.
 
 use std::ops::Range;
 
@@ -12,25 +13,25 @@ use twox_hash::XxHash3_64;
 
 use crate::store::ranges::RangeRequest;
 
-/// Bytes of an object in one frame.
+/// Bytes of a frame.
 pub(super) const FRAME: u64 = 1 << 20;
-/// Bytes before the content of an entry.
+/// Bytes of the header of an entry.
 pub(super) const HEADER: usize = 56;
-/// What a file takes on disk is a multiple of this, as far as the bound is concerned.
+/// The bound of the cache counts each file as a multiple of this size.
 const UNIT: u64 = 4096;
 const MAGIC: [u8; 8] = *b"tetrysc1";
 
-/// An object of a store.
+/// Key of an object of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ObjectKey([u8; 32]);
 
-/// A frame of an object.
+/// Key of a frame of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FrameKey([u8; 32]);
 
 impl ObjectKey {
-    /// The object at `location` in the store that `identity` tells from all others; none where its name is not the hash of its
-    /// content, so that nobody promises that it stays as it is.
+    /// Returns the key of the object at `location` in the store with this identity; `None` if the name of the object is not the
+    /// hash of its content, because then the object may change.
     pub(super) fn new(identity: &str, location: &str, name: &str) -> Option<Self> {
         const FOLDERS: [&str; 6] = ["chunks", "index", "layout", "hashes", "joins", "attachments"];
         let (folder, file) = name.split_once('/')?;
@@ -51,13 +52,13 @@ impl ObjectKey {
         FrameKey(*hasher.update(&self.0).update(&number.to_le_bytes()).finalize().as_bytes())
     }
 
-    /// The frames that a range touches: key, the place of the frame in the object, the part of the frame.
+    /// Returns the frames of a range: key, offset of the frame in the object, and the part of the frame within the range.
     pub(super) fn frames(self, range: Range<u64>) -> impl Iterator<Item = (FrameKey, u64, Range<u32>)> {
         let Range { start, end } = range;
         let numbers = if start < end { start / FRAME..(end - 1) / FRAME + 1 } else { 0..0 };
         numbers.map(move |number| {
             let first = number * FRAME;
-            // Both are within a frame, so they fit.
+            // Both are at most `FRAME`, so they fit.
             let within = |place: u64| u32::try_from(place.clamp(first, first + FRAME) - first).unwrap_or_default();
             (self.frame(number), first, within(start)..within(end))
         })
@@ -65,18 +66,18 @@ impl ObjectKey {
 }
 
 impl FrameKey {
-    /// The folder that its entries lie in: three hex digits.
+    /// Returns the folder of the entries of this frame: three hex digits.
     pub(super) fn shard(self) -> String {
         let [a, b, ..] = self.0;
         format!("{a:02x}{:x}", b >> 4)
     }
 
-    /// What the names of its entries begin with.
+    /// Returns the common prefix of the file names of this frame.
     pub(super) fn stem(self) -> String {
         self.0.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The name of an entry.
+    /// Returns the file name of an entry.
     pub(super) fn file(self, part: &Range<u32>) -> String {
         format!("{}-{:05x}-{:06x}", self.stem(), part.start, part.end)
     }
@@ -86,7 +87,7 @@ impl FrameKey {
         u64::from_le_bytes([a, b, c, d, e, f, g, h]) ^ (u64::from(part.start) << 32 | u64::from(part.end))
     }
 
-    /// What stands before the content of an entry.
+    /// Returns the header of an entry.
     pub(super) fn header(self, part: &Range<u32>, content: &[u8]) -> [u8; HEADER] {
         let checksum = XxHash3_64::oneshot_with_seed(self.seed(part), content);
         let parts: [&[u8]; 5] = [&MAGIC, &self.0, &part.start.to_le_bytes(), &part.end.to_le_bytes(), &checksum.to_le_bytes()];
@@ -95,7 +96,7 @@ impl FrameKey {
         header
     }
 
-    /// The content of a file that should be this entry; none where it is anything else.
+    /// Returns the content of a file if the file is this entry, undamaged.
     pub(super) fn content(self, part: &Range<u32>, file: Vec<u8>) -> Option<Bytes> {
         let (header, content) = file.split_at_checked(HEADER)?;
         let whole = content.len() as u64 == u64::from(part.end.checked_sub(part.start)?);
@@ -103,7 +104,7 @@ impl FrameKey {
     }
 }
 
-/// The stem and the part that a file's name says, if it is the name of an entry.
+/// Parses the stem and the part from a file name; `None` if it is not the name of an entry.
 pub(super) fn parse_file(name: &str) -> Option<(&str, Range<u32>)> {
     let (stem, part) = name.split_at_checked(32)?;
     let (start, end) = part.strip_prefix('-')?.split_once('-')?;
@@ -115,22 +116,22 @@ pub(super) fn parse_file(name: &str) -> Option<(&str, Range<u32>)> {
     (part.start < part.end && u64::from(part.end) <= FRAME).then_some((stem, part))
 }
 
-/// Whether a folder's name is that of a shard.
+/// Whether `name` is the name of a shard folder.
 pub(super) fn is_shard(name: &str) -> bool {
     name.len() == 3 && name.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
 }
 
-/// What a file of so many bytes counts for in the bound.
+/// Returns the bytes that a file of this size counts towards the bound.
 pub(super) fn cost(file_bytes: u64) -> u64 {
     file_bytes.div_ceil(UNIT).max(1).saturating_mul(UNIT)
 }
 
-/// What an entry of these bytes counts for.
+/// Returns the bytes that an entry counts towards the bound.
 pub(super) fn cost_of(part: &Range<u32>) -> u64 {
     cost(HEADER as u64 + u64::from(part.end.saturating_sub(part.start)))
 }
 
-/// The key of a request's object.
+/// Returns the key of the object of a request.
 pub(super) fn key_of(identity: &str, prefix: &str, request: &RangeRequest) -> Option<ObjectKey> {
     ObjectKey::new(identity, &format!("{prefix}/{}", request.name), &request.name)
 }

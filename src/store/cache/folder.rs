@@ -1,15 +1,15 @@
-//! The folder of a cache: what makes it one, what lies in it, and what of it may be deleted.
+//! The folder of a cache: its layout, and which files may be deleted.
 //!
 //! ```text
-//! FOLDER/tetrys-cache-1      the mark; without it a folder that holds anything is left alone
-//!        lock                held by whoever makes room
-//!        leases/UUID-BYTES   held by each process that writes: so much more may it add
-//!        new/UUID-NUMBER     entries being written, by the holder of that lease
+//! FOLDER/tetrys-cache-1      the mark; a folder with files but without the mark is not a cache
+//!        lock                held while a process makes room
+//!        leases/UUID-BYTES   locked by each writing process: the bytes that it may still add
+//!        new/UUID-NUMBER     entries being written by the holder of that lease
 //!        abc/KEY-FROM-TO     entries
 //! ```
 //!
-//! Nothing is deleted but regular files with such names in real folders with such names: no link is followed, and files of
-//! others stay.
+//! Only regular files with such names in real folders with such names are deleted. Links are never followed, and other
+//! files stay.
 
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
@@ -26,85 +26,85 @@ const LOCK: &str = "lock";
 pub(super) const LEASES: &str = "leases";
 pub(super) const NEW: &str = "new";
 
-/// What a cache on disk holds, or held.
+/// The content of a cache on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// Bytes of them, each file rounded up to 4 KiB: what the bound is about.
+    /// Bytes of the entries, each file rounded up to 4 KiB. The bound of the cache limits this number.
     pub bytes: u64,
-    /// Processes that write to it now.
+    /// Number of processes that write to the cache now.
     pub writers: u64,
 }
 
-/// An entry as a scan finds it.
+/// An entry found by a scan.
 pub(super) struct Held {
     pub(super) path: PathBuf,
     pub(super) used: SystemTime,
     pub(super) cost: u64,
 }
 
-/// Makes the folder where it is not there, and makes sure that it is a cache. Says why it cannot be one.
+/// Creates the folder if it does not exist, and checks that it is a cache. The error says why the folder cannot be a cache.
 pub(super) fn prepare(path: &Path) -> std::result::Result<PathBuf, String> {
     let failed = |error: io::Error| error.to_string();
     make(path).map_err(failed)?;
     let folder = path.canonicalize().map_err(failed)?;
-    // Whoever comes second sees the mark, since it is made before anything else.
+    // The mark is created before anything else, so a concurrent process sees it.
     if !is_cache(&folder).map_err(failed)? {
         let mark = folder.join(MARK);
         match File::create_new(&mark) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
             _ if is_file(&mark) => {}
-            _ => return Err(format!("{MARK} is there and is no file")),
+            _ => return Err(format!("{MARK} exists and is not a file")),
         }
     }
     for inside in [LEASES, NEW] {
         make(&folder.join(inside)).map_err(failed)?;
         if !is_folder(&folder.join(inside)) {
-            return Err(format!("{inside} is there and is no folder"));
+            return Err(format!("{inside} exists and is not a folder"));
         }
     }
     Ok(folder)
 }
 
-/// Whether the folder has the mark; an empty one has none yet.
+/// Whether the folder has the mark. An empty folder may become a cache; any other folder without the mark is an error.
 fn is_cache(folder: &Path) -> io::Result<bool> {
     if is_file(&folder.join(MARK)) {
         return Ok(true);
     }
     let empty = fs::read_dir(folder)?.next().is_none();
-    // Once more: another process may have made the mark in between.
+    // Checked again: another process may have created the mark in between.
     if empty || is_file(&folder.join(MARK)) {
         return Ok(!empty);
     }
-    Err(io::Error::other(format!("it is not empty and has no file {MARK}, so it is something else than a cache")))
+    Err(io::Error::other(format!("it is not empty and has no file {MARK}, so it is not a cache")))
 }
 
 fn make(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    // What a store gave to one user is not for all.
+    // Other users of the machine may not have access to the store.
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
 }
 
-/// Makes the folder of a shard.
+/// Creates the folder of a shard.
 pub(super) fn make_shard(path: &Path) -> io::Result<()> {
     make(path)
 }
 
-/// A folder, and no link to one.
+/// Whether `path` is a folder, not a link to one.
 pub(super) fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// A regular file, and no link to one.
+/// Whether `path` is a regular file, not a link to one.
 pub(super) fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// Deletes one of our files; one that is gone is fine.
+/// Deletes a file of the cache. Returns whether it no longer exists.
 pub(super) fn remove(path: &Path) -> bool {
     match is_file(path).then(|| fs::remove_file(path)) {
         Some(Err(error)) => error.kind() == io::ErrorKind::NotFound,
@@ -113,8 +113,8 @@ pub(super) fn remove(path: &Path) -> bool {
     }
 }
 
-/// Makes room for an entry where something else has its name: a link goes, what it leads to stays; a folder goes where it is
-/// empty, and else aside, with what others keep in it. False where that does not work.
+/// Clears the path of an entry. A link is removed, but not its target. A folder is removed if it is empty, else renamed. Returns
+/// whether the path is free.
 pub(super) fn clear_place(path: &Path) -> bool {
     let gone = |done: io::Result<()>| done.is_ok() || fs::symlink_metadata(path).is_err();
     match fs::symlink_metadata(path) {
@@ -128,18 +128,18 @@ pub(super) fn clear_place(path: &Path) -> bool {
     }
 }
 
-/// The entries of a real folder, and their names; nothing where it is not there.
+/// Lists a folder: names and entries. Empty if the folder does not exist or is a link.
 pub(super) fn files(folder: &Path) -> impl Iterator<Item = (String, DirEntry)> + use<> {
     let listed = is_folder(folder).then(|| fs::read_dir(folder).ok()).flatten();
     listed.into_iter().flatten().flatten().filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry)))
 }
 
-/// Every entry of the cache.
+/// Lists all entries of the cache.
 pub(super) fn scan(folder: &Path) -> Vec<Held> {
     let shards = files(folder).filter(|(name, _)| entry::is_shard(name));
     let entries = shards.flat_map(|(_, shard)| files(&shard.path()));
     let held = entries.filter(|(name, _)| entry::parse_file(name).is_some()).filter_map(|(_, entry)| {
-        // Of the entry itself: a link is none.
+        // This is the metadata of the file itself, so a link is not an entry.
         let found = entry.metadata().ok().filter(fs::Metadata::is_file)?;
         let used = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         Some(Held { path: entry.path(), used, cost: entry::cost(found.len()) })
@@ -147,15 +147,15 @@ pub(super) fn scan(folder: &Path) -> Vec<Held> {
     held.collect()
 }
 
-/// Takes the lock under which room is made; `None` where somebody else has it all the time. A process that ends, however it
-/// ends, lets go of it.
+/// Takes the lock of the cache; `None` if another process holds it for longer than `patience`. The lock of a process ends with
+/// the process.
 ///
 /// # Errors
-/// Errors of the disk, also where it has no locks.
+/// - Errors of the file system, also if it does not support locks.
 pub(super) fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
     let path = folder.join(LOCK);
     if !is_file(&path) && fs::symlink_metadata(&path).is_ok() {
-        return Err(io::Error::other(format!("{LOCK} is there and is no file")));
+        return Err(io::Error::other(format!("{LOCK} exists and is not a file")));
     }
     let file = File::options().create(true).truncate(false).write(true).open(path)?;
     let begin = Instant::now();
@@ -169,7 +169,8 @@ pub(super) fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>
     }
 }
 
-/// The bytes that living processes may still add, how many they are, and the leftovers of dead ones deleted. Under the lock.
+/// Returns the bytes that running processes may still add, and the number of these processes. Deletes the leases and unfinished
+/// files of processes that ended. The caller holds the lock.
 pub(super) fn leased(folder: &Path) -> (u64, u64) {
     let (mut bytes, mut alive) = (0_u64, Vec::new());
     for (name, entry) in files(&folder.join(LEASES)) {
@@ -178,7 +179,7 @@ pub(super) fn leased(folder: &Path) -> (u64, u64) {
         if !is_file(&path) {
             continue;
         }
-        // Its holder keeps it locked as long as it lives.
+        // The holder of a lease keeps it locked until its process ends.
         match File::options().write(true).open(&path).map(|file| file.try_lock()) {
             Ok(Ok(())) => {
                 remove(&path);
@@ -197,12 +198,12 @@ pub(super) fn leased(folder: &Path) -> (u64, u64) {
     (bytes, alive.len() as u64)
 }
 
-/// The name of a lease.
+/// Returns the file name of a lease.
 pub(super) fn lease_file(id: Uuid, bytes: u64) -> String {
     format!("{id}-{bytes}")
 }
 
-/// The name of an entry that is being written.
+/// Returns the file name of an unfinished entry.
 pub(super) fn new_file(id: Uuid, number: u64) -> String {
     format!("{id}-{number}")
 }
@@ -217,7 +218,7 @@ fn parse_new(name: &str) -> Option<Uuid> {
     parse_lease(name).map(|(id, _)| id)
 }
 
-/// What a cache holds.
+/// Counts the content of a cache.
 pub(super) fn stats(path: &Path) -> Result<CacheStats> {
     let Some(folder) = existing(path)? else { return Ok(CacheStats::default()) };
     let writers = files(&folder.join(LEASES)).filter(|(name, entry)| {
@@ -227,19 +228,19 @@ pub(super) fn stats(path: &Path) -> Result<CacheStats> {
     Ok(CacheStats { writers: writers.count() as u64, ..summed(&scan(&folder)) })
 }
 
-/// Deletes all entries; what they were.
+/// Deletes all entries and returns what was deleted.
 pub(super) fn clear(path: &Path) -> Result<CacheStats> {
     const PATIENCE: Duration = Duration::from_secs(10);
     let failed = |error: io::Error| Error::from(error).at(format!("cache {}", path.display()));
     let Some(folder) = existing(path)? else { return Ok(CacheStats::default()) };
     let Some(_lock) = lock(&folder, PATIENCE).map_err(failed)? else {
-        return Err(Error::unavailable(format!("cache {}: another process makes room in it; try again", path.display())));
+        return Err(Error::unavailable(format!("cache {}: another process holds its lock; try again", path.display())));
     };
     let (_, writers) = leased(&folder);
     let mut held = scan(&folder);
     held.retain(|entry| remove(&entry.path));
     for (name, shard) in files(&folder) {
-        // Only empty ones go.
+        // Only empty folders can be removed.
         if entry::is_shard(&name) && is_folder(&shard.path()) {
             let _ = fs::remove_dir(shard.path());
         }
@@ -252,7 +253,7 @@ fn summed(held: &[Held]) -> CacheStats {
     CacheStats { entries: held.len() as u64, bytes, writers: 0 }
 }
 
-/// The folder if it is there and is a cache.
+/// Returns the canonical path of the folder if it exists and has the mark.
 fn existing(path: &Path) -> Result<Option<PathBuf>> {
     let failed = |error: io::Error| Error::from(error).at(format!("cache {}", path.display()));
     let folder = match path.canonicalize() {

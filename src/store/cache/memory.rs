@@ -1,5 +1,5 @@
-//! The cache in memory: small answers, as they were asked for. What is evicted is the map's decision (`quick_cache`, a kind of
-//! Clock-PRO, which a scan does not empty).
+//! The cache in memory: small ranges exactly as requested. `quick_cache` decides on eviction (a variant of Clock-PRO, which a
+//! scan does not flush).
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use quick_cache::{Weighter, sync::Cache};
 
 use super::entry::ObjectKey;
 
-/// Answers longer than this are not kept: they would drive out many small ones, and reading them from disk costs little more.
+/// Maximum length of a cached range: a longer one would evict many small ones, and reading it from disk costs little more.
 const LONGEST: u64 = 256 << 10;
-/// What an answer takes beside its bytes, about.
+/// Approximate overhead of an entry in bytes.
 const BESIDE: u64 = 160;
-/// What an answer is expected to have: for the size of the map alone.
+/// Expected length of a range; only sizes the map.
 const USUAL: u64 = 16 << 10;
 
 type Asked = (ObjectKey, u64, u64);
@@ -30,7 +30,7 @@ impl Weighter<Asked, Bytes> for Weight {
 }
 
 impl Memory {
-    /// One of at most so many bytes.
+    /// Creates a cache of at most `bytes` bytes.
     pub(super) fn new(bytes: u64) -> Self {
         let items = usize::try_from(bytes / USUAL).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         Self(Cache::with_weighter(items, bytes, Weight))

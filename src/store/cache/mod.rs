@@ -1,11 +1,10 @@
-//! What was read of remote stores, kept near: on a local disk, shared by the processes of this machine, and small answers in
-//! memory too.
+//! The cache of remote reads: on a local disk, shared by the processes of this machine, and small answers also in memory.
 //!
-//! Objects are immutable and named by the hash of their content (`format-spec/README.md#objects`), so what was read once
-//! stays true; manifests and listings, which say what is newest, are never kept. An answer is kept on trial: whoever asked
-//! checks it (pages by their checksums, whole objects by their hashes) and says whether it was good ([`trial`]). What is on
-//! disk carries a checksum of its own that knows its place ([`entry`]), and all of it stays within a bound ([`space`]).
-//! Whatever goes wrong with the cache makes a read slower, never an error.
+//! Cached objects are immutable and named by the hash of their content (`format-spec/README.md#objects`), so entries never become
+//! stale. Manifests and listings, which determine the newest version, are never cached. Entries are added on trial: the caller
+//! verifies the bytes (pages by their checksums, whole objects by their hashes) and reports the result ([`trial`]). Each entry on
+//! disk has a checksum that depends on its position ([`entry`]), and the size of the cache is bounded ([`space`]). A failure of
+//! the cache makes a read slower, but never fails the read.
 
 mod disk;
 mod entry;
@@ -27,20 +26,22 @@ use memory::Memory;
 use settings::Settings;
 pub(super) use trial::Trial;
 
-/// The cache of a process: one for all stores with the same settings.
+/// The cache of a process. Stores with equal settings share one cache.
 pub(super) struct Cache {
     settings: Settings,
     memory: Option<Memory>,
     disk: Option<Disk>,
-    /// A forked child leaves its parent's cache alone: locks may be held by threads that it does not have.
+    /// The process that opened the cache. A forked child does not use the cache of its parent: threads that do not exist in the
+    /// child may hold its locks.
     process: u32,
 }
 
 impl Cache {
-    /// The cache that these options ask for, if they do. A folder that cannot be one is warned of and left out.
+    /// Opens the cache that these options enable; `None` if they enable none. If the folder cannot be used, a warning is printed
+    /// and there is no cache on disk.
     ///
     /// # Errors
-    /// `Invalid` for sizes that cannot be.
+    /// - `Invalid`: a size is malformed or too small.
     pub(super) fn of(options: &StoreOptions) -> Result<Option<Arc<Self>>> {
         static OPEN: Mutex<Vec<Weak<Cache>>> = Mutex::new(Vec::new());
         let Some(settings) = Settings::of(options)? else { return Ok(None) };
@@ -67,13 +68,13 @@ impl Cache {
         Self { settings, memory, disk, process: std::process::id() }
     }
 
-    /// Whether this process made it, and not one that forked this one.
+    /// Whether this process opened the cache, not a parent that forked this process.
     fn is_ours(&self) -> bool {
         self.process == std::process::id()
     }
 
-    /// This cache, or behind a fork one of the child's own in the same folder, which it keeps to its end. None where that may
-    /// not be made now: a lock of the parent's is waited for by nobody.
+    /// Returns this cache, or, in a forked child, a cache of the child in the same folder. `None` if the child cannot open one
+    /// now: no caller waits for a lock that the parent may have held.
     fn here(self: &Arc<Self>) -> Option<Arc<Self>> {
         static BEHIND_A_FORK: Mutex<Vec<Arc<Cache>>> = Mutex::new(Vec::new());
         if self.is_ours() {
@@ -90,13 +91,13 @@ impl Cache {
     }
 }
 
-/// Says once for a cache what keeps it from being used; the reads go on without it.
+/// Prints why a cache cannot be used. Reads continue without the cache.
 fn warn(folder: &Path, why: &str) {
     eprintln!("warning: cache {}: {why}; reading without it", folder.display());
 }
 
-/// The folder of the cache that options and environment name, whether or not a store uses it now: what it holds, and emptying
-/// it. [`StoreOptions`] has how it is switched on.
+/// The cache folder that options and environment name: reports its content and clears it, whether or not a store uses it now. See
+/// [`StoreOptions`] for how to enable the cache.
 ///
 /// ```
 /// use tetrys::store::{CacheFolder, StoreOptions};
@@ -117,38 +118,41 @@ pub struct CacheFolder {
 }
 
 impl CacheFolder {
-    /// The one that these options name, if they do. Nothing is made yet.
+    /// Returns the cache folder that these options name; `None` if they name none. Does not create the folder.
     ///
     /// # Errors
-    /// `Invalid` for sizes that cannot be.
+    /// - `Invalid`: a size is malformed or too small.
     pub fn of(options: &StoreOptions) -> Result<Option<Self>> {
         let settings = Settings::of(options)?;
         Ok(settings.and_then(|settings| Some(Self { path: settings.folder?, at_most: settings.disk_bytes })))
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many bytes it may hold.
+    /// Returns the maximum size of the cache in bytes.
     pub fn at_most(&self) -> u64 {
         self.at_most
     }
 
-    /// What it holds; nothing where it is not there yet.
+    /// Counts the content of the folder. A folder that does not exist is empty.
     ///
     /// # Errors
-    /// `Invalid` where the folder is something else than a cache; errors of the disk.
+    /// - `Invalid`: the folder is not a cache.
+    /// - `Denied`, `Unavailable`: the file system refuses or fails.
     pub fn stats(&self) -> Result<CacheStats> {
         folder::stats(&self.path)
     }
 
-    /// Deletes everything that this library keeps in it, and says what that was. Files of others stay, and processes that use
-    /// it go on.
+    /// Deletes all entries of the cache and returns what was deleted. Other files stay, and processes that use the
+    /// cache continue.
     ///
     /// # Errors
-    /// As [`CacheFolder::stats`]; `Unavailable` where another process makes room in it for too long.
+    /// - `Invalid`: the folder is not a cache.
+    /// - `Unavailable`: another process keeps the lock of the cache for too long.
+    /// - `Denied`, `Unavailable`: the file system refuses or fails.
     pub fn clear(&self) -> Result<CacheStats> {
         folder::clear(&self.path)
     }
@@ -164,7 +168,7 @@ mod tests {
         let options = StoreOptions::only([("cache", folder.path().to_str().unwrap())]);
         let ours = Cache::of(&options).unwrap().unwrap();
         assert!(Arc::ptr_eq(&ours, &Cache::of(&options).unwrap().unwrap()) && Arc::ptr_eq(&ours, &ours.here().unwrap()));
-        // As a child sees the cache of its parent.
+        // The cache of a parent, as a forked child sees it.
         let parents = Arc::new(Cache { process: ours.process + 1, ..Cache::open(ours.settings.clone()) });
         let childs = parents.here().unwrap();
         assert!(childs.is_ours() && childs.settings == parents.settings && childs.disk.is_some());

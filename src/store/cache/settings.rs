@@ -1,29 +1,29 @@
-//! What the store options say of the cache: where it is, and how much it may hold.
+//! The settings of the cache in the store options: folder and sizes.
 
 use std::path::PathBuf;
 
 use crate::{Error, Result, store::options::StoreOptions};
 
-/// What a cache on disk holds at most where nobody says anything, and the least that can be said.
+/// Default and minimum size of a cache on disk, in bytes.
 const DISK: u64 = 10 << 30;
 const LEAST_DISK: u64 = 16 << 20;
-/// What one in memory holds at most beside a folder.
+/// Default size of a cache in memory if there is a folder, in bytes.
 const MEMORY: u64 = 64 << 20;
 
 /// The settings of a cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// Where it is; none for a cache in memory alone.
+    /// Folder; `None` for a cache in memory only.
     pub(super) folder: Option<PathBuf>,
     pub(super) disk_bytes: u64,
     pub(super) memory_bytes: u64,
 }
 
 impl Settings {
-    /// The settings that options ask for, if they ask for a cache at all.
+    /// Parses the settings; `None` if the options enable no cache.
     ///
     /// # Errors
-    /// `Invalid` for a size that is none or too small.
+    /// - `Invalid`: a size is malformed or too small.
     pub(super) fn of(options: &StoreOptions) -> Result<Option<Self>> {
         let size = |name: &str| options.of_cache(name).map(|text| size(name, text)).transpose();
         let folder = options.of_cache("tetrys_cache").filter(|text| !text.is_empty());
@@ -41,7 +41,7 @@ impl Settings {
     }
 }
 
-/// A number of bytes: `4096`, `512MiB`, `10GB`.
+/// Parses a number of bytes: `4096`, `512MiB`, `10GB`.
 fn size(name: &str, text: &str) -> Result<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -1,10 +1,10 @@
-//! The bound of a cache that several processes write to, any of which may be killed at any time.
+//! The size bound of a cache to which several processes write, any of which may be killed at any time.
 //!
-//! A process writes on a lease: so many bytes more may it add. Leases are given under a lock, each after a look at the whole
-//! folder: what lies there, plus all that living processes may still add, plus the new lease stay within the bound, and the
-//! entries that were not used for longest are deleted until they do. A lease is a file that its holder keeps locked; the lock
-//! ends with the process, and with it the lease and what it left half written. Nothing is counted anywhere else, so nothing
-//! can be counted wrongly after a kill.
+//! A process writes under a lease: the number of bytes that it may still add. A lease is granted under the lock of the cache,
+//! after a scan of the folder. The entries, the leases of running processes and the new lease must fit the bound; the least
+//! recently used entries are evicted until they do. A lease is a file that its holder keeps locked. The lock ends with the
+//! process, so the next process can delete the lease and the unfinished files. There is no other counter, so a killed process
+//! cannot leave a wrong count.
 
 use std::fs::File;
 use std::io;
@@ -17,22 +17,22 @@ use uuid::Uuid;
 
 use super::folder::{self, LEASES, NEW};
 
-/// A lease is this part of the bound, and at least so many bytes: enough for an entry of a whole frame.
+/// A lease is `1 / PART` of the bound, and at least `LEAST` bytes: enough for an entry of a whole frame.
 const PART: u64 = 64;
 const LEAST: u64 = 2 << 20;
-/// How long another process that makes room is waited for.
+/// Maximum wait for the lock of the cache.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long nothing is written after there was no lease, and after the disk failed.
+/// How long writes pause after no lease was available, and after the disk failed.
 const CROWDED: Duration = Duration::from_secs(2);
 const BROKEN: Duration = Duration::from_secs(60);
 
-/// What a process may write.
+/// The right of a process to write to the cache.
 pub(super) struct Space {
     folder: PathBuf,
     bound: u64,
-    /// Held for reading while an entry is written, for writing while a lease is exchanged for the next.
+    /// Read-locked while an entry is written, write-locked while the lease is replaced.
     lease: RwLock<Option<Lease>>,
-    /// Nothing is written before.
+    /// Writes pause until this time.
     quiet: Mutex<Option<Instant>>,
     number: AtomicU64,
     process: u32,
@@ -42,13 +42,13 @@ struct Lease {
     id: Uuid,
     path: PathBuf,
     left: AtomicU64,
-    /// Locked as long as it is open.
+    /// The lease file; locked while it is open.
     _file: File,
 }
 
-/// The right to write one file; while it is held the lease stays.
+/// The right to write one file. The lease cannot be replaced while it is held.
 pub(super) struct Turn<'a> {
-    /// Where the file is written before it gets its name.
+    /// Temporary path of the file.
     pub(super) new: PathBuf,
     _lease: RwLockReadGuard<'a, Option<Lease>>,
 }
@@ -65,12 +65,12 @@ impl Space {
         Self { folder: folder.to_owned(), bound, lease, quiet, number, process: std::process::id() }
     }
 
-    /// Room for a file that counts for `cost` bytes; `None` where there is none now.
+    /// Reserves room for a file that counts `cost` bytes; `None` if there is no room now.
     ///
     /// # Errors
-    /// Errors of the disk; nothing is written for a while then.
+    /// - Errors of the file system. The caller then calls [`Space::rest`].
     pub(super) fn take(&self, cost: u64) -> io::Result<Option<Turn<'_>>> {
-        // Others may use up the new lease before us.
+        // Other threads may use up the new lease first.
         for _ in 0..4 {
             let held = self.lease.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(lease) = held.as_ref().filter(|lease| lease.take(cost)) {
@@ -85,7 +85,7 @@ impl Space {
         Ok(None)
     }
 
-    /// The disk failed: nothing is written for a while.
+    /// Pauses writes after the disk failed.
     pub(super) fn rest(&self) {
         self.quiet_for(BROKEN);
     }
@@ -98,7 +98,7 @@ impl Space {
         *self.quiet.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + time);
     }
 
-    /// Exchanges the lease for a new one that has room for `cost`; false where there is none to be had now.
+    /// Replaces the lease by one with room for `cost` bytes. Returns false if no lease is available now.
     fn renew(&self, cost: u64) -> io::Result<bool> {
         let mut held = self.lease.write().unwrap_or_else(PoisonError::into_inner);
         if held.as_ref().is_some_and(|lease| lease.left.load(Ordering::Relaxed) >= cost) {
@@ -108,13 +108,13 @@ impl Space {
             self.quiet_for(CROWDED);
             return Ok(false);
         };
-        // Nobody of this process writes now, and what was written is seen by the scan.
+        // No thread of this process is writing now, and the scan sees all files that were written.
         if let Some(lease) = held.take() {
             folder::remove(&lease.path);
         }
         let grant = (self.bound / PART).max(LEAST).max(cost);
         let (others, _) = folder::leased(&self.folder);
-        // Leases take half of the bound at most, so that many processes that write little do not keep the cache empty.
+        // All leases together are at most half of the bound, so that many idle writers do not keep the cache empty.
         let Some(room) = self.bound.checked_sub(others + grant).filter(|room| *room >= self.bound / 2) else {
             self.quiet_for(CROWDED);
             return Ok(false);
@@ -131,14 +131,14 @@ impl Space {
         Ok(true)
     }
 
-    /// Deletes what was not used for longest until the entries take `room` bytes at most; false where that does not work.
+    /// Evicts the least recently used entries until the entries take at most `room` bytes. Returns whether they do.
     fn make_room(&self, room: u64) -> bool {
         let mut held = folder::scan(&self.folder);
         let mut sum: u64 = held.iter().map(|entry| entry.cost).sum();
         if sum <= room {
             return true;
         }
-        // A little more, so that the next lease does not begin by deleting again.
+        // Evicts a little more, so that the next lease does not start with an eviction.
         let enough = room - room / 16;
         held.sort_unstable_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
         for entry in held {
@@ -156,7 +156,7 @@ impl Space {
 impl Drop for Space {
     fn drop(&mut self) {
         let lease = self.lease.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // A forked child has its parent's lease in its memory, and no say in it.
+        // A forked child has a copy of its parent's lease, which it must not delete.
         if let Some(lease) = lease.filter(|_| self.process == std::process::id()) {
             folder::remove(&lease.path);
         }

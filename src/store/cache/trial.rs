@@ -1,8 +1,8 @@
-//! Reading through the cache, on trial: what comes of it is believed by nobody until whoever asked has checked it.
+//! Reads through the cache, on trial: nothing is trusted until the caller has verified it.
 //!
-//! A store sees bytes, not pages, so it cannot tell a good answer from a flipped bit. It hands out what the cache has and
-//! fetches the rest, and remembers both. If the asker finds all in order, what was fetched is kept; if not, what came from the
-//! cache is dropped, and the asker reads again from the store itself.
+//! A store sees bytes, not pages, so it cannot detect a flipped bit. It returns cached bytes, fetches the rest, and remembers
+//! both. If the caller finds all bytes sound, the fetched bytes are added to the cache. If not, the entries that were read are
+//! evicted, and the caller reads again from the store itself.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,11 +23,11 @@ use crate::{
     },
 };
 
-/// Look-ups on disk: so many in one go on a thread, so many threads at a time.
+/// Number of look-ups on disk per job, and number of concurrent jobs.
 const IN_ONE_GO: usize = 16;
 const THREADS: usize = 4;
 
-/// The answers of one read, until they are judged.
+/// The answers of one read until the caller accepts or rejects them.
 pub(in crate::store) struct Trial {
     cache: Arc<Cache>,
     answers: Mutex<Answers>,
@@ -35,16 +35,16 @@ pub(in crate::store) struct Trial {
 
 #[derive(Default)]
 struct Answers {
-    /// Not in memory yet, whole as asked.
+    /// Whole requested ranges that are not in the memory cache.
     small: Vec<(ObjectKey, Range<u64>, Bytes)>,
-    /// Not on disk yet.
+    /// Fetched bytes that are not on disk.
     fetched: Vec<(ObjectKey, u64, Bytes)>,
-    /// Taken from the cache, in part or in whole.
+    /// Requested ranges that came from the cache, in part or in whole.
     cached: Vec<(ObjectKey, Range<u64>)>,
 }
 
 impl Trial {
-    /// A read through this cache.
+    /// Starts a read through this cache.
     pub(in crate::store) fn new(cache: &Arc<Cache>) -> Option<Self> {
         cache.here().map(|cache| Self { cache, answers: Mutex::default() })
     }
@@ -53,7 +53,7 @@ impl Trial {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes of every request, in order: at most one range of the store for each, never more than was asked.
+    /// Reads all requests, in order. Fetches at most one byte range per request, which never exceeds the request.
     pub(in crate::store) async fn read(&self, inner: &Arc<Inner>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
         let keys: Vec<Option<ObjectKey>> = requests.iter().map(|request| inner.cache_key(request)).collect();
         let mut found = self.find(requests, &keys).await?;
@@ -65,7 +65,7 @@ impl Trial {
             };
             missing.push(RangeRequest { range, ..request.clone() });
         }
-        // An empty range costs no request.
+        // An empty range needs no request.
         let mut fetched = inner.read_objects(&missing).await?.into_iter();
         let mut missing = missing.into_iter();
         let mut whole = Vec::with_capacity(requests.len());
@@ -96,7 +96,7 @@ impl Trial {
         Ok(whole)
     }
 
-    /// The whole of an object of so many bytes.
+    /// Reads a whole object of known size.
     pub(in crate::store) async fn whole(
         &self,
         inner: &Arc<Inner>,
@@ -109,7 +109,7 @@ impl Trial {
         let (bytes, cached) = match found {
             Some(Source::Memory(bytes)) => (bytes, true),
             Some(Source::Disk(found)) if found.missing().is_empty() => (found.join(Bytes::new()), true),
-            // A part of it is no help: an object is asked for whole, so that its size is seen.
+            // Cached parts are not used: fetching the whole object verifies its size.
             _ => (fetch.await?, false),
         };
         let mut answers = self.answers();
@@ -121,7 +121,7 @@ impl Trial {
         Ok(bytes)
     }
 
-    /// What the cache has of each request.
+    /// Finds the cached bytes of each request.
     async fn find(&self, requests: &[RangeRequest], keys: &[Option<ObjectKey>]) -> Result<Vec<Source>> {
         let (mut found, mut asked) = (Vec::with_capacity(requests.len()), Vec::new());
         for (place, (request, key)) in requests.iter().zip(keys).enumerate() {
@@ -154,7 +154,7 @@ impl Trial {
         Ok(found)
     }
 
-    /// The answers were good: keeps them. Whatever hinders that is no error.
+    /// Accepts the answers: adds them to the cache. Failures are ignored.
     pub(in crate::store) async fn keep(&self) {
         let Answers { small, fetched, .. } = std::mem::take(&mut *self.answers());
         if let Some(memory) = &self.cache.memory {
@@ -175,7 +175,7 @@ impl Trial {
         .await;
     }
 
-    /// Some answer was wrong: nothing of them is kept, and what the cache had of them is dropped. False where it had nothing.
+    /// Rejects the answers: adds nothing and evicts the entries that were read. Returns false if no answer came from the cache.
     pub(in crate::store) async fn reject(&self) -> bool {
         let Answers { cached, .. } = std::mem::take(&mut *self.answers());
         if cached.is_empty() {
@@ -198,15 +198,15 @@ impl Trial {
     }
 }
 
-/// Where the bytes of a request come from.
+/// The source of the bytes of a request.
 enum Source {
     Memory(Bytes),
-    /// The disk, as far as it goes.
+    /// The cached bytes on disk, possibly none; the rest must be fetched.
     Disk(Found),
 }
 
 impl Inner {
-    /// What the cache knows an object by; none where it is never kept.
+    /// Returns the cache key of an object; `None` if the object cannot be cached.
     fn cache_key(&self, request: &RangeRequest) -> Option<ObjectKey> {
         key_of(self.identity()?, self.prefix.as_ref(), request)
     }

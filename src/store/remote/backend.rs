@@ -1,5 +1,5 @@
-//! From a URL and options to a remote backend: S3, Google Cloud Storage, Azure and plain HTTP. Which scheme is which service,
-//! which options it gets from where, and what is refused before a request is sent.
+//! Builds remote backends from URLs and options: S3, Google Cloud Storage, Azure and plain HTTP. Maps schemes to services,
+//! collects the options of a service, and refuses bad URLs and options before any request.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -26,36 +26,36 @@ use crate::{
     },
 };
 
-/// The wait before a request is sent again for the first time; later ones double, up to 15 s.
+/// First backoff of a request; later ones double, up to 15 s.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// Waits are drawn at random, and grow slowly where the draw is unlucky: these are enough for a burst of several seconds.
+/// Maximum number of retries. Backoffs are random and may grow slowly; this number covers refusals that last several seconds.
 const TRIES: usize = 15;
 
 /// A remote backend and its settings.
 pub(in crate::store) struct Remote {
     pub(in crate::store) objects: Arc<dyn ObjectStore>,
-    /// The place of the root in the backend.
+    /// Path of the root in the backend.
     pub(in crate::store) prefix: Path,
     pub(in crate::store) service: Service,
     pub(in crate::store) retry: RetryConfig,
     pub(in crate::store) wire: Wire,
-    /// Values that no message may hold, longest first.
+    /// Values that messages must not contain, longest first.
     pub(in crate::store) secrets: Vec<String>,
-    /// An identifier of the bucket, different for every bucket; no secret.
+    /// Identifier of the bucket, different for every bucket; not secret.
     pub(in crate::store) identity: String,
-    /// The caller promises that nobody else writes.
+    /// Whether the caller promises that there are no other writers.
     pub(in crate::store) single_writer: bool,
-    /// Answers come over plain HTTP, where nothing notices a bit that flips on the way.
+    /// Whether the connection is plain HTTP, which does not detect flipped bits.
     pub(in crate::store) plain: bool,
-    /// Present where only this machine can say who we are.
+    /// Present if credentials can come only from the metadata service of this machine.
     pub(in crate::store) machine: Option<Machine>,
 }
 
-/// The service that hands this machine its credentials, asked because there are none elsewhere.
+/// The metadata service of this machine, which provides credentials if none are configured.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Machine {
     looked: &'static str,
-    /// Where that service is, beside the usual places.
+    /// Configured addresses of the service, in addition to the usual ones.
     endpoints: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Machine {
         Self { looked, endpoints: options.chain(of_google).filter(|url| url.len() > "http://".len()).collect() }
     }
 
-    /// The error of a request that got no credentials, of one to that service.
+    /// Returns the error "no credentials" if `error` comes from a request to the metadata service.
     pub(in crate::store) fn refusal(&self, error: &object_store::Error) -> Option<Error> {
         let text = failure::chain(error);
         let usual = ["http://169.254.", "http://metadata.google.internal"];
@@ -79,7 +79,7 @@ impl Machine {
     }
 }
 
-/// The service of a URL's scheme.
+/// Returns the service of a URL scheme.
 pub(in crate::store) fn service(scheme: &str) -> Option<Service> {
     match scheme {
         "s3" | "s3a" => Some(Service::S3),
@@ -90,25 +90,25 @@ pub(in crate::store) fn service(scheme: &str) -> Option<Service> {
     }
 }
 
-/// The backend of a URL. Sends nothing.
+/// Builds the backend of a URL. Sends no request.
 ///
 /// # Errors
-/// `Invalid` for a URL that holds a user, a password or a query, and for options that cannot be; `Denied` where there are no
-/// credentials anywhere and asking the machine for them was forbidden.
+/// - `Invalid`: the URL has a user, a password, a query or a fragment, or an option is invalid.
+/// - `Denied`: no credentials are configured, and the options exclude the metadata service of the machine.
 pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions) -> Result<Remote> {
     let public = failure::public_url(url);
     let invalid = |why: &str| Error::invalid(format!("URL {public}: {why}"));
     choose_cryptography();
     let parsed = Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
-    let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(|| invalid("no bucket or host in it"))?;
-    // `abfss://container@account.host/path` has a container where others have a user.
+    let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(|| invalid("it has no bucket and no host"))?;
+    // `abfss://container@account.host/path` has the container in the place of the user.
     let container = matches!(parsed.scheme(), "abfs" | "abfss") && !parsed.username().is_empty();
     if parsed.password().is_some() || (!parsed.username().is_empty() && !container) {
-        return Err(invalid("users and passwords do not belong into it; give them as store options or in the environment"));
+        return Err(invalid("a URL must not contain users or passwords; pass them as store options or in the environment"));
     }
     if parsed.query().is_some() || parsed.fragment().is_some() {
         return Err(invalid(
-            "a query or fragment does not belong into it; give store options beside it, write `?` as %3F and `#` as %23",
+            "a URL must not contain a query or fragment; pass store options separately, write `?` as %3F and `#` as %23",
         ));
     }
     let prefix = Path::from_url_path(parsed.path()).map_err(|error| invalid(&error.to_string()))?;
@@ -124,19 +124,19 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
     if let (Some(_), true, Service::Gcs | Service::Azure) = (looked, resolved.alone, service) {
         return Err(credentials::none_found("the store options", None).at(&public));
     }
-    // What the builders say of a value they cannot read may repeat it.
+    // The message of a builder about a bad value may repeat the value.
     let clean = |error: object_store::Error| {
         let text = failure::without_secrets(&failure::without_queries(&error.to_string()), &secrets);
         Error::invalid(format!("{public}: store options: {text}"))
     };
     let wire = Wire::new(patience(&values)?);
     let (retry, identity) = (retry(&values)?, identity(service, &parsed, &values));
-    // Deadlines that cover a whole body cut off large ones on slow lines; `timeout` brings one back.
+    // A timeout for a whole body would cut off large bodies on slow lines. The option `timeout` sets one.
     let client = ClientOptions::new().with_timeout_disabled();
     let allow_http = ["aws_endpoint", "aws_endpoint_url_s3", "azure_storage_endpoint", "google_base_url"];
     let plain = |name: &&str| values.get(*name).is_some_and(|endpoint| endpoint.starts_with("http://"));
     let emulator = values.get("azure_storage_use_emulator").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    // An endpoint that begins so was chosen so.
+    // Whoever configures an `http://` endpoint wants plain HTTP.
     let allow_http = allow_http.iter().any(plain) || parsed.scheme() == "http";
     let plain = allow_http || emulator;
     let client = if allow_http { client.with_allow_http(true) } else { client };
@@ -172,7 +172,7 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
         }
     };
     let single_writer = values.get("single_writer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    // Where this machine hands out credentials, and what else was looked at before.
+    // The metadata service, and where credentials were looked for before.
     let machine = looked.map(|looked| Machine::of(looked, &values));
     Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine })
 }
@@ -185,11 +185,11 @@ fn choose_cryptography() {
     }
 }
 
-/// What tells a bucket from all others, whoever reads it: the service, where it is reached, and the bucket.
+/// Returns the identity of a bucket, the same for every reader: service, address and bucket name.
 fn identity(service: Service, url: &Url, values: &BTreeMap<String, String>) -> String {
     const PLACES: [&str; 4] =
         ["azure_storage_account_name", "azure_storage_endpoint", "azure_storage_use_emulator", "google_base_url"];
-    // Buckets of Amazon have names of their own in each of its partitions, whatever the region; others are where their endpoint is.
+    // Bucket names of Amazon are unique within a partition, whatever the region. Other buckets are identified by their endpoint.
     let value = |names: [&str; 2]| names.iter().find_map(|name| values.get(*name)).map(String::as_str);
     let endpoint = value(["aws_endpoint_url_s3", "aws_endpoint"]).map(|url| url.trim_end_matches('/'));
     let endpoint = endpoint.filter(|url| !url.ends_with(".amazonaws.com")).map(failure::public_url);
@@ -205,14 +205,15 @@ fn identity(service: Service, url: &Url, values: &BTreeMap<String, String>) -> S
     let places = PLACES.iter().filter(|name| name.starts_with(own));
     let said =
         places.filter_map(|name| Some(format!("{name}={}", failure::public_url(values.get(*name)?).trim_end_matches('/'))));
-    // Schemes may be aliases of one service; a web server's is a place of its own.
+    // The schemes of a service are aliases, but `http` and `https` are different servers.
     let scheme = if service == Service::Http { url.scheme() } else { "" };
     let port = url.port().map(|port| port.to_string()).unwrap_or_default();
     let bucket = [scheme, url.username(), url.host_str().unwrap_or_default(), &port].map(str::to_owned);
     [format!("{service:?}")].into_iter().chain(bucket).chain(amazon).chain(said).collect::<Vec<_>>().join("\n")
 }
 
-/// The options of S3: given ones, then the environment, then a profile. Keys, secret and token come from one source, never mixed.
+/// Collects the options of S3: given options, then the environment, then a profile. Access key, secret and token come from one
+/// source and are never mixed.
 fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
     const KEYS: [&str; 3] = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
     const MACHINE: [&str; 3] =
@@ -224,7 +225,7 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
             && let Some(missing) = KEYS.iter().take(2).find(|key| !options.contains_key(**key))
         {
             return Err(Error::invalid(format!(
-                "{whose}: no {missing}; key, secret and token of S3 come from one place together"
+                "{whose}: no {missing}; key, secret and token of S3 must come from the same place"
             )));
         }
     }
@@ -243,7 +244,7 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
     {
         match profile::load(resolved) {
             Ok(values) => values,
-            // A default profile that cannot be used hinders nobody who has keys.
+            // With keys from elsewhere, an unusable default profile does not matter.
             Err(_) if !asked_for_profile && (anonymous || has_keys(given) || has_keys(&env)) => BTreeMap::new(),
             Err(error) => return Err(error),
         }
@@ -271,7 +272,7 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
     Ok(values)
 }
 
-/// How often and how long a request is tried again.
+/// Returns number and duration of the retries of a request.
 fn retry(values: &BTreeMap<String, String>) -> Result<RetryConfig> {
     let mut retry = RetryConfig::default();
     retry.backoff.init_backoff = FIRST_WAIT;
@@ -285,7 +286,7 @@ fn retry(values: &BTreeMap<String, String>) -> Result<RetryConfig> {
     Ok(retry)
 }
 
-/// How long answers are waited for.
+/// Returns the timeouts.
 fn patience(values: &BTreeMap<String, String>) -> Result<Patience> {
     let mut patience = Patience::DEFAULT;
     if let Some(text) = values.get("read_timeout") {
@@ -298,7 +299,7 @@ fn patience(values: &BTreeMap<String, String>) -> Result<Patience> {
     Ok(patience)
 }
 
-/// A span of time such as `30s`, `500ms` or `2m`; a bare number counts seconds.
+/// Parses a duration such as `30s`, `500ms` or `2m`; a bare number counts seconds.
 fn span(name: &str, text: &str) -> Result<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -306,11 +307,11 @@ fn span(name: &str, text: &str) -> Result<Duration> {
         "ms" => 1,
         "" | "s" | "sec" | "seconds" => 1000,
         "m" | "min" | "minutes" => 60_000,
-        _ => return Err(Error::invalid(format!("store option {name}: expected a span such as 30s, 500ms or 2m"))),
+        _ => return Err(Error::invalid(format!("store option {name}: expected a duration such as 30s, 500ms or 2m"))),
     };
     match number.parse::<u64>() {
         Ok(number) if number > 0 => Ok(Duration::from_millis(number.saturating_mul(unit))),
-        _ => Err(Error::invalid(format!("store option {name}: expected a span such as 30s, 500ms or 2m"))),
+        _ => Err(Error::invalid(format!("store option {name}: expected a duration such as 30s, 500ms or 2m"))),
     }
 }
 

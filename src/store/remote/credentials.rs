@@ -1,5 +1,5 @@
-//! Where credentials come from: what Google and Azure say beside the names of `object_store`, whether there are any, and where
-//! they were looked for. Pure but for a look at the file in which the tools of Google keep theirs.
+//! Sources of credentials: the options of Google and Azure beyond those of `object_store`, and whether any credentials are
+//! configured. Pure, except for one check whether the credentials file of the Google tools exists.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::{
 
 type Values = BTreeMap<String, String>;
 
-/// What gives a client of Google its rights.
+/// Options with credentials of Google.
 const GOOGLE: [&str; 4] =
     ["google_service_account", "google_service_account_key", "google_application_credentials", "google_bearer_token"];
-/// The same of Azure, by the canonical names of its options.
+/// Options with credentials of Azure, by canonical name.
 const AZURE: [&str; 7] = [
     "azure_storage_account_key",
     "azure_storage_sas_key",
@@ -24,8 +24,8 @@ const AZURE: [&str; 7] = [
     "azure_use_azure_cli",
 ];
 
-/// The options of Google Cloud Storage. A plain `http://` server, as an emulator is, is asked without credentials where none are
-/// given: those of this machine are for Google.
+/// Returns the options of Google Cloud Storage. Requests to a plain `http://` server, such as an emulator, are not signed unless
+/// credentials are configured: the credentials of this machine are for Google only.
 pub(in crate::store) fn google(resolved: &Resolved) -> Values {
     const BASE: &str = "google_base_url";
     let with_base = |mut values: Values| {
@@ -44,10 +44,10 @@ pub(in crate::store) fn google(resolved: &Resolved) -> Values {
     values
 }
 
-/// The options of Azure: those of a connection string stand in the place of whatever else its source says of account and keys.
+/// Returns the options of Azure. A connection string replaces the account and key options of its source.
 ///
 /// # Errors
-/// `Invalid` for a connection string that is none; it is not repeated.
+/// - `Invalid`: a connection string is malformed. The message does not repeat the string.
 pub(in crate::store) fn azure(resolved: &Resolved) -> Result<Values> {
     const STRING: &str = "azure_storage_connection_string";
     let (mut env, mut given) = (resolved.env.clone(), resolved.given.clone());
@@ -64,7 +64,7 @@ pub(in crate::store) fn azure(resolved: &Resolved) -> Result<Values> {
     Ok(values)
 }
 
-/// What a connection string of Azure says.
+/// Parses a connection string of Azure.
 ///
 /// <https://learn.microsoft.com/en-us/azure/storage/common/storage-configure-connection-string>
 fn connection(text: &str) -> Result<Values> {
@@ -95,7 +95,7 @@ fn connection(text: &str) -> Result<Values> {
     Ok(values)
 }
 
-/// Where credentials were looked for, where none are given anywhere and this machine's own would be asked for.
+/// Returns where credentials were looked for if none are configured, so that only the metadata service remains; else `None`.
 pub(in crate::store) fn looked_in_vain(service: Service, values: &Values) -> Option<&'static str> {
     let is_true = |name: &str| values.get(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let any = |names: &[&str]| names.iter().any(|name| values.contains_key(*name));
@@ -120,7 +120,7 @@ pub(in crate::store) fn looked_in_vain(service: Service, values: &Values) -> Opt
             )
         }
         Service::Azure => {
-            // An id alone is one of those that the machine may have.
+            // A client id alone selects an identity of the machine.
             let own = AZURE.iter().filter(|name| !name.ends_with("client_id"));
             let found = own.into_iter().any(|name| values.contains_key(*name))
                 || is_true("azure_skip_signature")
@@ -134,7 +134,7 @@ pub(in crate::store) fn looked_in_vain(service: Service, values: &Values) -> Opt
     }
 }
 
-/// That there are none, where `looked` says where they were looked for, and `machine` what the machine said.
+/// Creates the error for missing credentials: `looked` names the places, `machine` is the answer of the metadata service.
 pub(in crate::store) fn none_found(looked: &str, machine: Option<&str>) -> Error {
     let machine = machine.map(|said| format!(", and the metadata service of this machine ({said})")).unwrap_or_default();
     Error::denied(format!(

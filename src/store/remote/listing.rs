@@ -1,7 +1,7 @@
-//! Listings: the names of a folder, page by page. A listing of a remote store whose answer is cut goes on where it was cut, as
-//! ranges do; the backend does that for ranges, and for listings it does not.
+//! Listings of folders, page by page. A listing of a remote store that breaks off continues after the last name: the backend
+//! resumes interrupted range reads, but not interrupted listings.
 //!
-//! What a listing says of an object (its size, when it was written) is kept, so that nobody has to ask for each object alone.
+//! A listing returns size and time of each object, so that callers need no request per object.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,20 +16,20 @@ use crate::{
     store::{failure::Doing, inner::Inner, name, options::Service, store::Store},
 };
 
-/// The longest wait before a listing is asked for again; the first is the backend's own, later ones double.
+/// Maximum backoff before a listing continues. The first backoff is that of the backend; each later one doubles.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// Attempts to list a folder whose names cannot be right.
+/// Number of attempts to list a folder when names look damaged.
 const LISTINGS: usize = 3;
 
 /// One object of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its name, relative to the root of the store.
+    /// Name, relative to the root of the store.
     pub name: String,
-    /// How many bytes it holds.
+    /// Size in bytes.
     pub bytes: u64,
-    /// When it was written, by the store's clock: milliseconds since 1970-01-01T00:00Z.
+    /// Time of the write by the clock of the store: milliseconds since 1970-01-01T00:00Z.
     pub modified_ms: i64,
 }
 
@@ -40,21 +40,23 @@ impl Listed {
 }
 
 impl Store {
-    /// Whether this store says what objects it has; a web server does not.
+    /// Whether this store supports listings; a web server does not.
     pub(crate) fn lists(&self) -> bool {
         self.inner.remote.as_ref().is_none_or(|remote| remote.service != Service::Http)
     }
 
-    /// Whether answers come here over plain HTTP. There nothing detects a flipped bit; only content that is checked is safe.
+    /// Whether the connection is plain HTTP, which does not detect flipped bits. Only verified content is safe there.
     pub(crate) fn is_plain(&self) -> bool {
         self.inner.remote.as_ref().is_some_and(|remote| remote.plain)
     }
 
-    /// Every object of a folder (`""` is the root) and below it, sorted by name, with size and time. One request lists 1,000
-    /// objects on most remote stores.
+    /// Lists all objects in and below a folder (`""` is the root), sorted by name, with size and time. Most remote stores need
+    /// one request per 1,000 objects.
     ///
     /// # Errors
-    /// As [`Store::list`].
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
+    /// - `Unavailable`: repeated listings had different names that do not belong into the folder.
+    /// - `Unsupported`: the store is a web server.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -70,32 +72,37 @@ impl Store {
         self.list_expected(folder, usize::MAX, |_| true).await
     }
 
-    /// Every object of a folder (`""` is the root) and below it: names relative to the root, sizes in bytes, sorted by name.
+    /// Lists all objects in and below a folder (`""` is the root): names relative to the root and sizes in bytes, sorted by name.
     ///
-    /// A folder that is not there is an empty one.
+    /// A folder that does not exist is an empty folder.
     ///
     /// # Errors
-    /// `Denied`, `Unavailable` as the store answers; `Unavailable` where it lists names that cannot be right, and other ones
-    /// each time.
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
+    /// - `Unavailable`: repeated listings had different names that do not belong into the folder.
+    /// - `Unsupported`: the store is a web server.
     pub async fn list(&self, folder: &str) -> Result<Vec<(String, u64)>> {
         Ok(self.list_all(folder).await?.into_iter().map(|listed| (listed.name, listed.bytes)).collect())
     }
 
-    /// The `count` names of a folder and below it that sort first, in order. Memory is bounded by `count`.
+    /// Returns the first `count` names in and below a folder, in order. Memory is bounded by `count`.
     ///
     /// # Errors
-    /// As [`Store::list`].
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
+    /// - `Unavailable`: repeated listings had different names that do not belong into the folder.
+    /// - `Unsupported`: the store is a web server.
     pub async fn list_first(&self, folder: &str, count: usize) -> Result<Vec<String>> {
         Ok(self.list_expected(folder, count, |_| true).await?.into_iter().map(|listed| listed.name).collect())
     }
 
-    /// The `count` objects of a folder and below it whose names sort first, in order.
+    /// Returns the first `count` objects in and below a folder, sorted by name.
     ///
-    /// A bit that flips on the way here changes a name into another one. So a folder is listed again where names come out of
-    /// order or twice, lie elsewhere, or are not what is `expected` there. What two listings say alike is there.
+    /// A bit flip in transit changes a name into another name. So the folder is listed again if names are out of order,
+    /// duplicate, outside the folder, or not `expected`. Names that two listings agree on are accepted.
     ///
     /// # Errors
-    /// As [`Store::list`].
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
+    /// - `Unavailable`: all listings had names that do not belong there, and no two listings agree.
+    /// - `Unsupported`: the store is a web server.
     pub(crate) async fn list_expected(&self, folder: &str, count: usize, expected: impl Fn(&str) -> bool) -> Result<Vec<Listed>> {
         let mut before = None;
         for _ in 0..LISTINGS {
@@ -116,10 +123,11 @@ impl Store {
         )))
     }
 
-    /// One listing, and whether its names came in the order in which the store lists, each once, and from where they were asked for.
+    /// Lists the folder once. Also returns whether the names were in the order of the store, without duplicates, and inside
+    /// the folder.
     async fn list_once(&self, folder: &str, count: usize) -> Result<(Vec<Listed>, bool)> {
         let (mut first, mut last, mut in_order) = (BTreeMap::new(), None::<String>, true);
-        // Not every backend promises an order; without one the listing is read to its end.
+        // Without an ordered backend the listing must be read to its end.
         let ordered = self.inner.lists_in_order();
         let take = |name: String, object: &ObjectMeta| {
             in_order &= !ordered || last.as_ref().is_none_or(|last| name > *last);
@@ -137,8 +145,8 @@ impl Store {
 }
 
 impl Inner {
-    /// Hands every name of a folder to `take` until it says that it has enough. A name may come twice. Gives whether all of them
-    /// lay where they were asked for.
+    /// Passes each name of a folder to `take` until `take` returns false. A name may come twice. Returns whether all names were
+    /// inside the store.
     async fn each_name(&self, folder: &str, take: impl FnMut(String, &ObjectMeta) -> bool) -> Result<bool> {
         reading(self.each_name_read(folder, take)).await
     }
@@ -167,7 +175,7 @@ impl Inner {
                         let relative = name::relative(&self.prefix, &object.location);
                         sound &= relative.is_some();
                         last = Some(object.location.clone());
-                        // Patience is for what stands still; from the beginning again is no way forward.
+                        // The retries count anew after progress. A listing that starts from the beginning makes no progress.
                         if ordered {
                             (tries, wait, begin) = fresh();
                         }
@@ -180,7 +188,7 @@ impl Inner {
                 }
             };
             let late = retry.is_none_or(|retry| begin.elapsed() + wait > retry.retry_timeout);
-            // A name that cannot be one was garbled on the way, or is there: asking twice more tells.
+            // An invalid name was damaged in transit, or exists in the store: two more attempts tell which.
             let garbled = error.to_string().contains("object with invalid path");
             garbled_names += usize::from(garbled);
             if tries == 0 || late || !(was_cut(&error) || garbled) || garbled_names > 2 {
@@ -192,7 +200,7 @@ impl Inner {
         }
     }
 
-    /// True where the service documents that names come in their order, so that the first ones are the first page.
+    /// Whether the service documents that listings are sorted, so that the first names are on the first page.
     fn lists_in_order(&self) -> bool {
         let service = self.remote.as_ref().map(|remote| remote.service);
         match service {
@@ -204,9 +212,9 @@ impl Inner {
     }
 }
 
-/// True where a listing began to be answered and its answer broke off or cannot be read; refusals have been tried again below us.
+/// Whether a listing began to arrive and then broke off or could not be parsed. The backend has already retried refusals.
 ///
-/// The backends keep their error types private, so their words are what there is to go by; `tests/stores/s3_faults.rs` holds them.
+/// The error types of the backends are private, so this matches their messages. `tests/stores/s3_faults.rs` tests the messages.
 fn was_cut(error: &object_store::Error) -> bool {
     let text = error.to_string();
     text.contains("list response body") || text.contains("invalid list response")

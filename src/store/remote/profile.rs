@@ -1,6 +1,6 @@
 //! Profiles of the AWS command line: `~/.aws/config` and `~/.aws/credentials`, as its documentation describes them
-//! (<https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>). Pure but for [`load`], which reads the two
-//! files. What needs another program or a login is refused by name, with the command that does it.
+//! (<https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>). Only [`load`] does I/O: it reads the two files.
+//! A profile that needs another program or a login is refused; the message names the command that exports its credentials.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,12 @@ use crate::{Error, Result, store::options::Resolved};
 
 type Section = BTreeMap<String, String>;
 
-/// What a profile says, by the canonical names of options; nothing where there is no such file or no profile `default`.
+/// Returns the options of a profile under their canonical names. Empty if no profile is named and the files or the profile
+/// `default` do not exist.
 ///
 /// # Errors
-/// `Invalid` where the profile is named and not there, or gets its credentials in a way that this library does not know.
+/// - `Invalid`: the named profile does not exist, a file cannot be read, or the profile gets its credentials in an
+///   unsupported way.
 pub(in crate::store) fn load(options: &Resolved) -> Result<BTreeMap<String, String>> {
     let home = || std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
     let file = |option: &str, usual: &str| match options.get(option) {
@@ -35,7 +37,7 @@ fn read(path: Option<&Path>) -> Result<BTreeMap<String, Section>> {
     }
 }
 
-/// The options of a profile, from the sections of both files.
+/// Returns the options of a profile, from the sections of both files.
 fn of(
     config: &BTreeMap<String, Section>,
     credentials: &BTreeMap<String, Section>,
@@ -52,7 +54,7 @@ fn of(
         };
     }
     let mut found = in_config.cloned().unwrap_or_default();
-    // Where both files have keys, those of the file credentials count, all together.
+    // If both files have keys, all keys come from the file `credentials`.
     if let Some(section) = in_credentials {
         if section.contains_key("aws_access_key_id") {
             found.remove("aws_session_token");
@@ -80,7 +82,7 @@ fn of(
     Ok(options)
 }
 
-/// The sections of a file; a nested setting (`s3 =` and indented lines below) is named `s3.endpoint_url`.
+/// Parses the sections of a file. A nested setting (indented lines below `s3 =`) is named `s3.endpoint_url`.
 fn sections(text: &str) -> BTreeMap<String, Section> {
     let mut found: BTreeMap<String, Section> = BTreeMap::new();
     let (mut section, mut parent): (Option<String>, Option<String>) = (None, None);

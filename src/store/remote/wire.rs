@@ -1,9 +1,9 @@
-//! Between a remote backend and the network: how many requests wait for an answer at a time, and how long one waits.
+//! Rate control and timeouts between a remote backend and the network.
 //!
-//! A store that answers "slow down" (429, 503) halves the number of requests on their way, each success lets it grow again;
-//! the backend's own back-off spaces out the retries of one request. Deadlines follow progress: an answer must begin within a
-//! time that grows with what is sent, and each further piece of it must come within that of the one before, so that a large
-//! body on a slow line is not cut off and a dead one is noticed.
+//! An answer 429 or 503 halves the number of concurrent requests of a store, and each success increases it again. The backoff of
+//! the backend spaces out the retries of one request. Timeouts follow progress: an answer must begin within a time that grows
+//! with the size of the upload, and each further piece must come within the idle timeout. So a large body on a slow line is not
+//! cut off, and a dead connection is noticed.
 
 use std::cell::Cell;
 use std::fmt;
@@ -27,48 +27,48 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::store::failure;
 
-/// Requests that wait for an answer: at first, and at most.
+/// Number of concurrent requests: initial and maximum.
 const FIRST: f64 = 64.0;
 const MOST: f64 = 256.0;
-/// A burst of refusals halves the number once.
+/// Refusals within this time halve the number only once.
 const ONE_BURST: Duration = Duration::from_millis(200);
-/// The slowest upload that is waited for.
+/// Minimum upload rate, in bytes per second.
 const SLOWEST_UPLOAD: u64 = 32 << 10;
 
-/// How long a store is waited for.
+/// The timeouts of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) struct Patience {
-    /// For a sign of life of one try of a read.
+    /// Idle timeout of one attempt of a read.
     pub(in crate::store) read: Duration,
-    /// The same of a write.
+    /// Idle timeout of one attempt of a write.
     pub(in crate::store) write: Duration,
-    /// A read that has gone nowhere for so long is not tried again.
+    /// A read without progress for this long is not retried.
     pub(in crate::store) read_again: Duration,
 }
 
 impl Patience {
-    /// A server that never answers holds a read for `read_again`, and at most for one wait between tries and one try longer:
-    /// 15 s each. That is a minute.
+    /// A read from a server that never answers ends after `read_again` plus at most one backoff and one more attempt of 15 s
+    /// each: within a minute.
     pub(in crate::store) const DEFAULT: Self =
         Self { read: Duration::from_secs(15), write: Duration::from_secs(30), read_again: Duration::from_secs(30) };
 }
 
 tokio::task_local! {
-    /// When the read that this task waits for last got anything, and whether a body stood still since.
+    /// Time of the last progress of the current read, and whether a body has timed out since.
     static PROGRESS: Cell<(Instant, bool)>;
 }
 
-/// Does a read, all tries of which share one patience.
+/// Runs a read. All its attempts share one timer for progress.
 pub(in crate::store) async fn reading<T>(read: impl Future<Output = T>) -> T {
     PROGRESS.scope(Cell::new((Instant::now(), false)), read).await
 }
 
-/// The read got something: its patience begins anew.
+/// Resets the timer of the current read, because bytes arrived.
 pub(in crate::store) fn progress() {
     let _ = PROGRESS.try_with(|last| last.set((Instant::now(), false)));
 }
 
-/// Connects as `reqwest` does, and keeps pace and deadlines. Clones, and all clients it makes, share one pace.
+/// An HTTP connector over `reqwest` with rate control and timeouts. Clones and all their clients share one rate control.
 #[derive(Clone)]
 pub(in crate::store) struct Wire {
     pace: Arc<Pace>,
@@ -76,12 +76,12 @@ pub(in crate::store) struct Wire {
 }
 
 impl Wire {
-    /// A wire that waits so long.
+    /// Creates a connector with these timeouts.
     pub(in crate::store) fn new(patience: Patience) -> Self {
         Self { pace: Arc::new(Pace::new()), patience }
     }
 
-    /// HTTP requests sent so far, retries included.
+    /// Returns the number of HTTP requests sent, including retries.
     pub(in crate::store) fn sent(&self) -> u64 {
         self.pace.sent.load(Ordering::Relaxed)
     }
@@ -116,11 +116,11 @@ impl HttpService for Paced {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let Wire { pace, patience } = &self.wire;
         let _turn = pace.turn().await;
-        // Bodies that stand still are asked for again whatever is said of them: this is where that ends.
+        // The backend retries a body that times out, whatever the kind of the error. This check ends the retries.
         if let Ok((since, true)) = PROGRESS.try_with(Cell::get)
             && since.elapsed() >= patience.read_again
         {
-            return given_up("the body stood still", since.elapsed());
+            return given_up("the body made no progress", since.elapsed());
         }
         pace.sent.fetch_add(1, Ordering::Relaxed);
         let of_machine = is_metadata_service(request.uri());
@@ -155,7 +155,7 @@ impl HttpService for Paced {
     }
 }
 
-/// An error of a kind that is not tried again.
+/// Creates an error of a kind that the backend does not retry.
 fn last<T>(text: String) -> Result<T, HttpError> {
     Err(HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(text)))
 }
@@ -164,7 +164,7 @@ fn given_up<T>(what: &str, waited: Duration) -> Result<T, HttpError> {
     last(format!("{what}; given up after {:.1} s (store option retry_timeout)", waited.as_secs_f64()))
 }
 
-/// Whether this is the service that hands a machine its credentials. One that is not there does not come with time.
+/// Whether this is the metadata service for credentials. If it does not answer, a retry does not help.
 fn is_metadata_service(uri: &http::Uri) -> bool {
     let host = uri.host().unwrap_or_default();
     host.starts_with("169.254.") || host == "metadata.google.internal"
@@ -175,7 +175,7 @@ fn silence(limit: Duration, what: &str) -> HttpError {
     HttpError::new(HttpErrorKind::Timeout, std::io::Error::new(std::io::ErrorKind::TimedOut, text))
 }
 
-/// A body whose pieces each have a deadline.
+/// A body with an idle timeout.
 struct Watched {
     body: HttpResponseBody,
     patience: Duration,
@@ -199,7 +199,7 @@ impl Body for Watched {
             Poll::Pending => match this.deadline.as_mut().poll(cx) {
                 Poll::Ready(()) => {
                     let _ = PROGRESS.try_with(|last| last.set((last.get().0, true)));
-                    Poll::Ready(Some(Err(silence(this.patience, "the body stood still"))))
+                    Poll::Ready(Some(Err(silence(this.patience, "the body made no progress"))))
                 }
                 Poll::Pending => Poll::Pending,
             },
@@ -215,7 +215,7 @@ impl Body for Watched {
     }
 }
 
-/// How many requests may wait for an answer: more after each success, half after a burst of refusals.
+/// Limits the number of concurrent requests: more after each success, half after a burst of refusals.
 struct Pace {
     state: Mutex<State>,
     freed: Notify,
@@ -252,7 +252,7 @@ impl Pace {
 
     async fn turn(&self) -> Turn<'_> {
         loop {
-            // Made before the look, so that a turn given back in between is not missed.
+            // Created before the check, so that a turn that is freed in between is not missed.
             let freed = self.freed.notified();
             {
                 let mut state = self.lock();

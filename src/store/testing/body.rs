@@ -1,4 +1,4 @@
-//! Bodies of answers, for the wrappers: whatever form a backend answers in becomes one stream of pieces.
+//! Response bodies for the wrappers: converts every form of body to a stream.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetResult, GetResultPayload, ObjectStore, ObjectStoreExt, Result};
 
-/// `answer` with its body put through `change`; a body that is a file is read first.
+/// Applies `change` to the body of `answer`. A body that is a file is read first.
 pub(in crate::store) async fn reshape(
     answer: GetResult,
     change: impl FnOnce(BoxStream<'static, Result<Bytes>>) -> BoxStream<'static, Result<Bytes>>,
@@ -29,7 +29,7 @@ pub(in crate::store) async fn reshape(
     Ok(GetResult { payload: GetResultPayload::Stream(change(body)), meta, range, attributes, extensions })
 }
 
-/// One request to `store` per range, so that each is counted, slowed or failed by itself.
+/// Sends one request to `store` per range, so that a wrapper counts, delays or fails each request separately.
 pub(in crate::store) async fn each_range(store: &impl ObjectStore, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
     let requests: Vec<_> = ranges.iter().map(|range| store.get_range(location, range.clone())).collect();
     stream::iter(requests).buffered(10).try_collect().await

@@ -1,4 +1,5 @@
-//! [`CountingStore`]: a backend that counts. What a plan says it will ask for is held against what a store then saw.
+//! [`CountingStore`]: a backend that counts requests, so that tests can compare the requests of a plan with those that a
+//! store saw.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,48 +16,48 @@ use object_store::{
 
 use super::body;
 
-/// What a [`CountingStore`] saw since it was made or reset. Requests count whether they succeed or not.
+/// The counts of a [`CountingStore`] since it was created or reset. Failed requests count too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Every GET with a body, in the order of their answers.
+    /// All GETs with a body, in the order of their answers.
     pub gets: Vec<Get>,
-    /// Requests for the size of an object.
+    /// Number of HEAD requests.
     pub heads: u64,
-    /// Puts of a whole object.
+    /// Number of puts of whole objects.
     pub puts: u64,
-    /// Uploads in parts: begun.
+    /// Number of multipart uploads that began.
     pub uploads: u64,
-    /// Uploads in parts: parts sent.
+    /// Number of parts of multipart uploads.
     pub parts: u64,
-    /// Uploads in parts: completed.
+    /// Number of completed multipart uploads.
     pub completes: u64,
-    /// Uploads in parts: given up.
+    /// Number of aborted multipart uploads.
     pub aborts: u64,
-    /// Listings (each one, however many pages it has).
+    /// Number of listings; a listing of several pages counts once.
     pub lists: u64,
-    /// Objects asked to be deleted.
+    /// Number of deleted objects.
     pub deletes: u64,
-    /// Copies.
+    /// Number of copies.
     pub copies: u64,
-    /// Renames.
+    /// Number of renames.
     pub renames: u64,
-    /// How many of all these failed.
+    /// Number of requests that failed.
     pub failed: u64,
-    /// Bytes of the bodies of GETs, as answered.
+    /// Bytes of the bodies of all GETs.
     pub bytes_read: u64,
-    /// Bytes of puts and parts, as sent.
+    /// Bytes of all puts and parts.
     pub bytes_written: u64,
 }
 
 /// One GET with a body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Get {
-    /// The place of the object in the backend.
+    /// Path of the object in the backend.
     pub path: String,
-    /// The range answered; of a failed GET the range asked for.
+    /// Range of the answer; for a failed GET, the requested range.
     pub range: Range<u64>,
-    /// Bytes answered; none if it failed.
+    /// Bytes of the answer; 0 if the GET failed.
     pub bytes: u64,
 }
 
@@ -67,14 +68,14 @@ impl fmt::Display for Get {
 }
 
 impl Counts {
-    /// All requests together.
+    /// Returns the number of all requests.
     pub fn requests(&self) -> u64 {
         let Self { gets, heads, puts, uploads, parts, completes, aborts, lists, deletes, copies, renames, .. } = self;
         gets.len() as u64 + heads + puts + uploads + parts + completes + aborts + lists + deletes + copies + renames
     }
 }
 
-/// A backend that counts what it is asked, and otherwise answers as the one inside. Clones share their counts.
+/// A backend that counts the requests to another backend. Clones share the counts.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -102,17 +103,17 @@ pub struct CountingStore {
 struct Shared(Arc<Mutex<Counts>>);
 
 impl CountingStore {
-    /// Counts what `inner` is asked.
+    /// Wraps `inner`.
     pub fn new(inner: impl ObjectStore) -> Self {
         Self { inner: Arc::new(inner), counts: Shared::default() }
     }
 
-    /// The counts so far.
+    /// Returns the counts.
     pub fn snapshot(&self) -> Counts {
         self.counts.lock().clone()
     }
 
-    /// The counts so far; counting starts again from zero.
+    /// Returns the counts and resets them to zero.
     pub fn reset(&self) -> Counts {
         std::mem::take(&mut *self.counts.lock())
     }

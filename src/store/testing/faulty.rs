@@ -1,8 +1,8 @@
-//! [`FaultyStore`]: a backend that fails where it is told to. Operations are numbered from 0, so a test can run once to
-//! count them and then once for each, failing there: before it happened, after it happened, or half-way.
+//! [`FaultyStore`]: a backend that fails on demand. Operations are numbered from 0, so a test can run once to count them, and
+//! then once per operation with a fault at that operation: before it happens, after it happened, or half-way.
 //!
-//! Every request is one operation: a put, the begin, each part, the end and the abort of an upload, a get, a head, a
-//! listing, each object deleted, a copy, a rename. Requests made side by side are numbered in the order they start.
+//! Every request is one operation: a put, each step of a multipart upload (begin, part, end, abort), a get, a head, a listing,
+//! each deleted object, a copy, a rename. Concurrent requests are numbered in the order in which they start.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,22 +23,23 @@ use super::body;
 /// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// It did not happen.
+    /// The operation does not happen.
     Before,
-    /// It happened, and its answer was lost.
+    /// The operation happens, but its answer is lost.
     After,
-    /// It happened by half. A put or a part stores the first half of its bytes and fails: worse than honest backends, whose
-    /// puts are whole or absent. The body of a get ends after half of its bytes without an error. A listing fails half-way.
-    /// A rename leaves both names. Ending an upload does not happen; everything else is [`Fault::After`].
+    /// Half of the operation happens. A put or a part stores the first half of its bytes and fails, which is worse than real
+    /// backends, whose puts are atomic. The body of a get ends after half of its bytes without an error. A listing fails
+    /// half-way. A rename leaves both names. The end of an upload does not happen. All other operations fail as with
+    /// [`Fault::After`].
     Torn,
 }
 
 impl Fault {
-    /// All of them.
+    /// All faults.
     pub const ALL: [Self; 3] = [Self::Before, Self::After, Self::Torn];
 }
 
-/// Which operations of a [`FaultyStore`] fail, and what comes after.
+/// Says which operations of a [`FaultyStore`] fail, and whether the store stays down afterwards.
 ///
 /// ```
 /// use tetrys::store::{Fault, Faults};
@@ -55,29 +56,29 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Nothing fails.
+    /// Creates a plan without faults.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// About one operation in `one_in` fails in one of the three ways, as `seed` has it.
+    /// Creates a plan in which about one operation in `one_in` fails, in a random way that depends on `seed`.
     pub fn seeded(seed: u64, one_in: u64) -> Self {
         Self { seeded: Some((seed, one_in.max(1))), ..Self::default() }
     }
 
-    /// Operation `operation` (the first is 0) fails, too.
+    /// Adds a fault at operation `operation`; the first operation is 0.
     pub fn at(mut self, operation: u64, fault: Fault) -> Self {
         self.script.insert(operation, fault);
         self
     }
 
-    /// After the first fault every operation fails, as if the process had lost its store.
+    /// Makes every operation after the first fault fail, as if the process had lost its store.
     pub fn then_crash(mut self) -> Self {
         self.crash = true;
         self
     }
 
-    /// How operation `operation` fails, if it does.
+    /// Returns the fault of operation `operation`, if it has one.
     pub fn of(&self, operation: u64) -> Option<Fault> {
         let scripted = self.script.get(&operation).copied();
         scripted.or_else(|| {
@@ -89,7 +90,7 @@ impl Faults {
     }
 }
 
-/// A backend that fails as it is told and otherwise answers as the one inside. Clones share their count and their faults.
+/// A backend that injects faults into another backend. Clones share the count of operations and the faults.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -118,7 +119,7 @@ struct State {
     down: Option<u64>,
 }
 
-/// One operation under way: how it is to fail, and the error to fail with.
+/// A running operation and its fault.
 struct Operation {
     number: u64,
     what: String,
@@ -126,27 +127,27 @@ struct Operation {
 }
 
 impl FaultyStore {
-    /// A store over `inner` that does not fail yet.
+    /// Wraps `inner`, without faults.
     pub fn new(inner: impl ObjectStore) -> Self {
         Self { inner: Arc::new(inner), state: Arc::default() }
     }
 
-    /// Sets which operations fail; counting starts again from 0 and a crashed store is up again.
+    /// Sets the faults. The count of operations restarts from 0, and a crashed store works again.
     pub fn arm(&self, faults: Faults) {
         *self.state() = State { faults, ..State::default() };
     }
 
-    /// How many operations were begun since the store was made or armed.
+    /// Returns the number of operations since the store was created or armed.
     pub fn operations(&self) -> u64 {
         self.state().log.len() as u64
     }
 
-    /// The operations begun since then: the verb and the place.
+    /// Returns the operations since the store was created or armed: verb and path.
     pub fn log(&self) -> Vec<String> {
         self.state().log.clone()
     }
 
-    /// True once a fault of [`Faults::then_crash`] happened.
+    /// Whether a fault of [`Faults::then_crash`] has happened.
     pub fn crashed(&self) -> bool {
         self.state().down.is_some()
     }
@@ -158,7 +159,7 @@ impl FaultyStore {
     /// Begins an operation.
     ///
     /// # Errors
-    /// The operation's failure if it is not to happen.
+    /// The fault of the operation, if the operation must not happen.
     fn begin(&self, verb: &str, place: impl fmt::Display) -> Result<Operation> {
         let mut state = self.state();
         let number = state.log.len() as u64;
@@ -208,7 +209,7 @@ impl Operation {
         Error::Generic { store: "FaultyStore", source }
     }
 
-    /// The result of what happened, unless its answer is to be lost.
+    /// Returns the result of the operation, or an error if its answer is lost.
     fn end<T>(&self, result: Result<T>) -> Result<T> {
         match self.fault {
             None => result,
@@ -348,7 +349,7 @@ impl MultipartUpload for FaultyUpload {
     }
 }
 
-/// The first half of `payload`.
+/// Returns the first half of `payload`.
 fn half(payload: &PutPayload) -> PutPayload {
     let mut left = payload.content_length() / 2;
     let mut kept = Vec::new();
@@ -360,7 +361,7 @@ fn half(payload: &PutPayload) -> PutPayload {
     kept.into_iter().collect()
 }
 
-/// The first `left` bytes of `body`, which then ends as if it were whole.
+/// Truncates `body` after `left` bytes, without an error.
 fn cut(body: BoxStream<'static, Result<Bytes>>, mut left: u64) -> BoxStream<'static, Result<Bytes>> {
     body.map_ok(move |mut piece| {
         piece.truncate(usize::try_from(left).unwrap_or(usize::MAX));
@@ -370,7 +371,7 @@ fn cut(body: BoxStream<'static, Result<Bytes>>, mut left: u64) -> BoxStream<'sta
     .boxed()
 }
 
-/// The finisher of SplitMix64 (Steele, Lea, Flood 2014): spreads neighbouring numbers over all of u64.
+/// Mixes the bits of a number: the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

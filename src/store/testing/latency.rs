@@ -1,5 +1,5 @@
-//! [`LatencyStore`]: a backend as far away as one says. Each request waits, and bodies flow at a given rate, so that a plan
-//! for a remote store can be measured on a laptop.
+//! [`LatencyStore`]: a backend with simulated latency and bandwidth, so that plans for a remote store can be measured on
+//! a laptop.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,24 +18,24 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::body;
 
-/// A body arrives in pieces of at most so many bytes, each when its time has come.
+/// Maximum size of a piece of a body, in bytes.
 const PIECE: usize = 64 << 10;
-/// A listing is one request for so many names.
+/// Number of names per request of a listing.
 const PAGE: usize = 1000;
-/// Deletes on their way at a time.
+/// Maximum number of concurrent deletes.
 const DELETES: usize = 10;
 
-/// How far away a [`LatencyStore`] is.
+/// Latency and bandwidth of a [`LatencyStore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// The wait before each request is answered.
+    /// Delay of each request.
     pub per_request: Duration,
-    /// Bytes a second of each body, up or down; `None` is at once. Bodies side by side do not slow each other.
+    /// Bandwidth of each body, up or down, in bytes per second; `None` is unlimited. Concurrent bodies do not share bandwidth.
     pub bytes_per_second: Option<u64>,
 }
 
 impl Latency {
-    /// The time `bytes` bytes take in one stream.
+    /// Returns the time to transfer `bytes` bytes in one stream.
     pub fn transfer(&self, bytes: u64) -> Duration {
         match self.bytes_per_second {
             Some(rate) => Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64),
@@ -44,7 +44,7 @@ impl Latency {
     }
 }
 
-/// A backend that answers as the one inside, later. It needs a tokio runtime with its clock.
+/// A backend that delays the answers of another backend. Needs a tokio runtime with time enabled.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -66,7 +66,7 @@ pub struct LatencyStore {
 }
 
 impl LatencyStore {
-    /// Moves `inner` as far away as `latency` says.
+    /// Wraps `inner` with this latency.
     pub fn new(inner: impl ObjectStore, latency: Latency) -> Self {
         Self { inner: Arc::new(inner), latency }
     }
@@ -172,7 +172,7 @@ impl ObjectStore for LatencyStore {
     }
 }
 
-/// `body` in small pieces, each no earlier than its bytes could have arrived.
+/// Splits `body` into small pieces and delays each until its bytes could have arrived.
 fn paced(body: BoxStream<'static, Result<Bytes>>, latency: Latency) -> BoxStream<'static, Result<Bytes>> {
     let start = Instant::now();
     let mut arrived = 0;
@@ -182,7 +182,7 @@ fn paced(body: BoxStream<'static, Result<Bytes>>, latency: Latency) -> BoxStream
     })
     .try_flatten()
     .and_then(move |piece| {
-        // Against one start, so that the coarse clock of the runtime does not add up.
+        // All times are relative to one start, so that rounding by the coarse clock of the runtime does not accumulate.
         arrived += piece.len() as u64;
         let due = start + latency.transfer(arrived);
         async move {

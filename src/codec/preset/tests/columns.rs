@@ -1,8 +1,9 @@
 //! Columns whose best codec chain is known, for the tests of the choice and for `benches/codecs.rs`: constant and counter (i64),
-//! millimetres (an f32 walk), noise (i64), and three lidar sweeps of 20,000 x 4 f32 in millimetres. One sweep scans a room, whose
-//! neighbouring points are alike; one is the demo's; one has independent uniform numbers.
+//! millimetres (an f32 random walk), noise (i64), and three lidar sweeps of about 20,000 x 4 f32 with millimetre resolution. The
+//! first sweep scans a room, so neighbouring points are similar. The second is the sweep of the demo. The third has independent
+//! uniform numbers.
 
-/// Name, type and values of each column.
+/// Returns name, type and values of each column.
 pub(crate) fn columns() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut position = 0;
@@ -26,7 +27,7 @@ pub(crate) fn columns() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     ]
 }
 
-/// 32 beams over 625 directions of a room with a ground, two centimetres of noise; x, y, z, intensity.
+/// Returns points (x, y, z, intensity) of 32 beams in 625 directions of a room with a ground, with two centimetres of noise.
 fn scanning(random: &mut fastrand::Rng) -> Vec<u8> {
     let mut out = Vec::new();
     for step in 0..625 {
@@ -46,7 +47,8 @@ fn scanning(random: &mut fastrand::Rng) -> Vec<u8> {
     out
 }
 
-/// As the demo's lidar sees it: 64 beams, one after the other at the same wall or ground, a random wall in each direction.
+/// Returns the points of the demo's lidar: 64 beams per direction that hit the same wall or the ground. The distance of the wall
+/// is random in each direction.
 fn sweep(random: &mut fastrand::Rng) -> Vec<u8> {
     let mut out = Vec::new();
     for step in 0..318 {
