@@ -189,7 +189,7 @@ def test_an_overwrite_keeps_what_the_table_says_of_itself(tmp_path: Path) -> Non
     assert (other.index_columns, other.sequence_by, other.order_by) == ([("time", "i64")], [], [])
     assert other.column_properties("time") == {"unit": "s"} and other.column_properties("x") == {}
     assert [group for group, _ in other.groups] == ["log", "x", "y"]
-    with pytest.raises(tt.Invalid, match="index columns that are not there: time"):
+    with pytest.raises(tt.Invalid, match="index columns that do not exist: time"):
         other.overwrite({"x": [1.0]})
 
 

@@ -168,7 +168,7 @@ REFUSED: list[tuple[Any, str | None, str]] = [
     ([time(1)], None, "values of time"),
     ([1j], None, "values of complex"),
     ([{"a": 1}], None, "values of dict"),
-    ([datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=timezone.utc)], None, "with and without a zone"),
+    ([datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=timezone.utc)], None, "with and without a time zone"),
     ([datetime(2024, 7, 1, tzinfo=BERLIN), datetime(2024, 7, 1, tzinfo=timezone.utc)], None, "several zones"),
     ([datetime(2024, 1, 1)], "timestamp[us,UTC]", "the times say no zone"),
     ([datetime(2024, 1, 1), date(2024, 1, 1)], None, "days and times in one column"),

@@ -1,4 +1,4 @@
-"""Versions that are made of a table: what `Table.append`, `overwrite`, `replace_group`, `add_group`, `patch`, `delete` do."""
+"""Implements the methods of `Table` that publish versions with new, other or fewer rows."""
 
 from __future__ import annotations
 
