@@ -51,7 +51,7 @@ class Windows(Sequence[Rows]):
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Whether each row exists, bool [batch, time]. False stands for a place beyond the ends of its sequence."""
+        """Whether each row exists, bool [batch, time]. A place is False if its sequence has no such row."""
         return self._rows.mask.reshape(self.shape)
 
     @property
