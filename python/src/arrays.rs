@@ -168,7 +168,7 @@ pub(crate) fn value<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef, row
                 let items = (0..items.len()).map(|place| value(py, item, &items, place)).collect::<PyResult<Vec<_>>>()?;
                 Ok(PyList::new(py, items)?.into_any())
             }
-            _ => Err(Internal::new_err(format!("a value of {ty} in Python"))),
+            _ => Err(Internal::new_err(format!("no Python value for the type {ty}"))),
         },
     }
 }

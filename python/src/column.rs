@@ -289,7 +289,7 @@ fn plain_column(field: &Field, array: &ArrayRef) -> PyResult<(ArrayRef, Field)> 
     let extension = field.metadata().get("ARROW:extension:name").map(String::as_str);
     let array = match extension {
         Some("arrow.bool8") => {
-            let bits = array.as_primitive_opt::<types::Int8Type>().ok_or_else(|| Invalid::new_err("arrow.bool8 is not of i8"))?;
+            let bits = array.as_primitive_opt::<types::Int8Type>().ok_or_else(|| Invalid::new_err("arrow.bool8: expected i8"))?;
             Arc::new(bits.iter().map(|bit| bit.map(|bit| bit != 0)).collect::<arrow_array::BooleanArray>())
         }
         Some(name) if !TRANSPARENT.contains(&name) => {

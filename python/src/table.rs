@@ -283,7 +283,7 @@ impl Table {
             edit = edit.untag(name);
         }
         if edit.is_empty() {
-            return Err(Invalid::new_err("nothing to change"));
+            return Err(Invalid::new_err("nothing to change: expected a rename, drop, property or tag"));
         }
         wait_long(py, edit.commit()).map(|table| self.like(table))
     }

@@ -147,7 +147,7 @@ def mask_of(rows: object, count: int, of: str) -> npt.NDArray[np.bool_]:
     """Returns a mask of `count` booleans."""
     array = _typed(rows, count, of)
     if array.dtype.kind != "b" and (len(array) or count):
-        raise WrongType(f"a predicate is an expression of polars or a mask of booleans, found {found(rows)}")
+        raise WrongType(f"a predicate is a polars expression or a mask of booleans, found {found(rows)}")
     return array.astype(np.bool_)
 
 

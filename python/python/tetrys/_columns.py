@@ -375,7 +375,7 @@ def _of_instants(kind: str, values: Sequence[Any], valid: Mask, declared: str | 
     if len(zones) > 1:
         # A column with a declared zone stores instants, so that the zones of its values may differ.
         if declared is None or "," not in declared:
-            raise Invalid(f"times of several zones ({', '.join(sorted(map(str, zones)))}): convert them to one, or declare it in `schema`")
+            raise Invalid(f"times of several zones ({', '.join(sorted(map(str, zones)))}): convert them to one zone, or declare the zone in `schema`")
         zones = {"UTC": None}
     (zone,) = zones
     ticks = [count // _NANOSECONDS[unit] for count in counts]
@@ -432,6 +432,6 @@ def _zone(value: datetime) -> str:
         return "UTC"
     offset = value.utcoffset()
     if not isinstance(zone, timezone) or offset is None or offset % timedelta(minutes=1):
-        raise Invalid(f"{value!r}: a zone without a name: use those of `zoneinfo`, or an offset of whole minutes")
+        raise Invalid(f"{value!r}: a time zone without a name: use a zone of `zoneinfo`, or an offset of whole minutes")
     sign, minutes = ("-", -offset // timedelta(minutes=1)) if offset < timedelta() else ("+", offset // timedelta(minutes=1))
     return f"{sign}{minutes // 60:02}:{minutes % 60:02}"

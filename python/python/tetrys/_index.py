@@ -440,7 +440,7 @@ def _text_of(file: str) -> str:
 
 def index_of(what: str, index: object) -> Index:
     if not isinstance(index, Index):
-        raise WrongType(f"{what}: expected an Index, as `read_index` gives it, found {found(index)}")
+        raise WrongType(f"{what}: expected an Index, as `read_index` returns it, found {found(index)}")
     return index
 
 
@@ -500,7 +500,7 @@ def merge(
     names = texts("on", on)
     right_names = names if right_on is None else texts("right_on", right_on)
     if len(names) != len(right_names):
-        raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right")
+        raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right: expected as many")
     if how != "asof" and tolerance is not None:
         raise Invalid("a tolerance goes with how=\"asof\"")
     if how == "asof" and not names:

@@ -347,8 +347,9 @@ class Table:
             data: The rows, as for `tetrys.write_table`.
             index, sequence_by, order_by: Default: those of this table.
             groups: Default: columns that exist in both versions stay in their group.
-            schema, units, presets, required: As for `tetrys.write_table`. Columns that exist in both versions keep their types
-                and properties unless these arguments change them.
+            schema: Column types, {column: type}; default: those of the first batch.
+            units, presets, required: As for `tetrys.write_table`. Columns that exist in both versions keep their properties
+                unless these arguments change them.
             preset: Codec preset of the new blocks; default: the preset of the table.
             progress: Called with the number of rows written so far.
 

@@ -93,7 +93,7 @@ class Windows(Sequence[Rows]):
             values = self._rows[key]
             return values if isinstance(values, Ragged) else values.reshape(*self.shape, *values.shape[1:])
         if isinstance(key, (bool, float)) or not isinstance(key, (int, np.integer, slice)):
-            raise WrongType(f"a window by its place or a column by its name, found {found(key)}")
+            raise WrongType(f"expected the position of a window or the name of a column, found {found(key)}")
         try:
             return self._parts[key]
         except IndexError:

@@ -136,7 +136,7 @@ class Writer:
         """
         given = list(several("receipts", receipts))
         if wrong := [one for one in given if not isinstance(one, Receipt)]:
-            raise WrongType(f"receipts: expected those that `Partition.finish` gave, found {found(wrong[0])}")
+            raise WrongType(f"receipts: expected receipts of `Partition.finish`, found {found(wrong[0])}")
         return Table._of(self._native.commit(given))
 
 
@@ -171,7 +171,7 @@ class Partition:
             Invalid: the partition is not finished.
         """
         if self._receipt is None:
-            raise Invalid("the partition is not finished")
+            raise Invalid("the partition is not finished: call `finish`, or leave its `with` block")
         return self._receipt
 
     def __enter__(self) -> Partition:
@@ -305,7 +305,7 @@ def batches_of(data: Data | Iterable[Data]) -> Iterator[Data]:
     if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
         return iter([cast("Data", data)])
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
-        raise WrongType(f"rows are a dict of columns, a frame, or an iterable of these, found {found(data)}")
+        raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
     return iter(data)
 
 
@@ -383,7 +383,7 @@ def parts_of(
         for name, dtype in data.schema.items():
             refuse_objects(name, dtype)
     if not hasattr(data, "__arrow_c_stream__"):
-        raise WrongType(f"rows are a dict of columns, a frame, or an iterable of these, found {found(data)}")
+        raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
     try:
         parts = _tetrys.columns_of(data)
     except ImportError as error:
