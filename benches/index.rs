@@ -1,12 +1,12 @@
-//! The frame of a million rows: opening, asking, merging, reading a thousand of the rows found, saving the merge as a view, and
-//! telling two versions apart.
+//! Measures the index of a million rows: opens, queries and merges it, reads a thousand of the selected rows, saves the merge as
+//! a view, and compares two versions.
 //!
 //! ```sh
 //! cargo bench -p tetrys --bench index
 //! ```
 //!
-//! Two tables of 1,048,576 rows in 1,024 logs of 100 ms steps, eight index columns each; the payload is one small group, since no
-//! payload is read but by the last lines. Local disk, page cache warm; each figure is the best of three.
+//! Two tables of 1,048,576 rows in 1,024 logs with a row every 100 ms, with eight index columns each. The payload is one small
+//! group, because few of the figures read payload. Local disk, warm page cache; each figure is the best of three.
 
 use std::{hint::black_box, sync::Arc, time::Instant};
 
@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Lets the kernel forget the most that this process ever had.
+/// Resets the peak memory that the kernel reports for this process.
 fn reset_peak() -> bool {
     std::fs::write("/proc/self/clear_refs", "5").is_ok()
 }

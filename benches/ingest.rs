@@ -1,9 +1,10 @@
-//! Taking an L5 data set in, against what cannot be saved: decoding its zarr and running the preset's codecs over the same bytes.
-//! How far the chain of each column is from the best one that the preset allows. And the memory it takes, for data sets of
-//! growing size.
+//! Measures the import of an L5 data set against its lower bound: decoding its zarr, and encoding the same bytes with the codecs
+//! of the preset. Also compares the chain of each column with the best one that the preset allows, and measures the memory for
+//! data sets of growing size.
 //!
-//! `cargo bench --bench ingest [-- SCENES]`: 1,650 scenes by default, that is 409,200 frames and 32 million agents, about 10 GB in a
-//! temporary directory for a while. The comparison runs on a tenth of them, one thread each, in turn, three rounds, medians.
+//! `cargo bench --bench ingest [-- SCENES]`: 1,650 scenes by default, with 409,200 frames and 32 million agents; needs about 10
+//! GB in a temporary directory. The comparison uses a tenth of the scenes and one thread, and alternates three rounds; figures
+//! are medians.
 
 use std::{path::Path, process::Command, sync::Arc, time::Instant};
 
@@ -62,7 +63,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// In a process of its own: one whole ingest, then what the kernel says was the most memory this process ever held.
+/// Runs one import in this process, which does nothing else, and prints its time and the peak memory that the kernel reports.
 fn peak(source: &str, target: &str, workers: usize) -> Outcome<()> {
     let start = Instant::now();
     let dataset = Dataset::open(source)?;
@@ -141,7 +142,7 @@ fn decode_zarr(path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Seconds for encoding every page of the table once more with its own chain; reading and decoding them first is not counted.
+/// Measures the seconds to encode every page of the table again with its chain, without the time to read and decode the pages.
 fn encode_again(table: &Table) -> Outcome<f64> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let mut seconds = 0.0;

@@ -1,12 +1,13 @@
-//! What the layout of a large table of wide rows takes on disk and in memory, and how long a cold reader needs to its first row.
+//! Measures the size of the layout of a large table of wide rows, on disk and in memory, and the time of a cold reader to its
+//! first row.
 //!
-//! `cargo bench --no-default-features --bench layout [-- ROWS]`: 1 M and 20 M rows of four groups of one wide column each, one
-//! row a block, stored blocks of 80 KB give or take 30 %, chunks of 64 MiB, sequences of 256 rows.
+//! `cargo bench --no-default-features --bench layout [-- ROWS]`: 1 M and 20 M rows with four groups of one wide column each, one
+//! row for each block, stored blocks of 80 KB ± 30 %, chunks of 64 MiB, sequences of 256 rows.
 //!
-//! Real: the manifest, the index and the layouts, all written by the crate's own writers into a local directory, and the first
-//! chunk of each group, whose 32 rows can be read. Not real: every other chunk (80 GB for each group of 1 M rows), whose names
-//! are hashes of nothing and whose lengths are random, and the hashes objects, which no reader of rows loads. Opening, the
-//! layouts, the plans and the first row read are what they would be; the table is opened in a process of its own, page cache
+//! The manifest, the index, the layouts, and the first chunk of each group (32 readable rows) are real: the writers of the crate
+//! write them into a local directory. All other chunks (80 GB for each group of 1 M rows) do not exist: their names are made-up
+//! hashes, and their lengths are random. The hashes objects, which readers of rows do not load, do not exist either. So opening,
+//! layouts, plans and the first row cost what they cost in a real table. A separate process opens the table; the page cache is
 //! warm. The locator of a row is one i64 of the frame.
 
 use std::{process::Command, sync::Arc, time::Instant};
@@ -28,10 +29,10 @@ use uuid::Uuid;
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 const GROUPS: usize = 4;
-/// Stored bytes of a block, in units of 8: the mean, and how far it goes up and down.
+/// Stored bytes of a block in units of 8: the mean, and the largest deviation from it.
 const MEAN: u32 = 10_000;
 const SPREAD: u32 = 3_000;
-/// Stored bytes of a chunk, and rows of a real one.
+/// Stored bytes of a chunk, and the number of rows of a real chunk.
 const CHUNK: u64 = 64 << 20;
 const REAL: usize = 32;
 const SEQUENCE: u64 = 256;
@@ -74,7 +75,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// In a process of its own: opens the table, reads its first row, plans others.
+/// Opens the table, reads its first row and plans others, in this process, which does nothing else.
 async fn open(url: &str) -> Outcome<()> {
     let start = Instant::now();
     let table = Table::open(url).await?;
@@ -170,7 +171,7 @@ async fn index(store: &Store, schema: &Schema, first: u64, rows: u64) -> Outcome
     Ok((object, statistics.collect(), sequences.len() as u64))
 }
 
-/// A layout of `rows` rows that begins with the real run, if there is one.
+/// Returns a layout of `rows` rows that begins with the run of the real chunk, if given.
 async fn layout(store: &Store, rows: u64, real: Option<LayoutRun>, random: &mut fastrand::Rng) -> Outcome<GroupSegment> {
     let mut left = rows - real.as_ref().map_or(0, |run| run.rows);
     let mut runs = Vec::from_iter(real);
@@ -216,7 +217,7 @@ fn run(chunk: ChunkId, seed: ChunkSeed, chunk_bytes: u64, first_offset: u64, len
     })
 }
 
-/// A chunk that is really there.
+/// Writes a real chunk; returns its run.
 async fn real_run(store: &Store, group: usize) -> Outcome<LayoutRun> {
     let ty = "binary".parse()?;
     let pages = (0..REAL).map(|row| {

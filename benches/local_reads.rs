@@ -1,9 +1,10 @@
-//! Reads from a local directory, page cache warm, against the floor: the same bytes by positioned reads, the same checksum,
-//! the same decompression, and nothing else.
+//! Measures reads from a local directory with a warm page cache against their lower bound: positioned reads of the same bytes,
+//! with the same checksums and the same decompression, and nothing else.
 //!
-//! `cargo bench --bench local_reads [-- ROWS [ONLY]]`: 2,000 rows by default, ONLY the reads whose name has these words, about 1.3 GB in a temporary directory. Each row is
-//! {camera.a..d: 80 KB of noise, camera.intrinsics f64[3,3]}, {lidar.points f32[20000,4] in millimetres}, {radar.points}. Both
-//! sides run in turn, five rounds; a ratio is that of the medians.
+//! `cargo bench --bench local_reads [-- ROWS [ONLY]]`: 2,000 rows by default; ONLY runs the reads whose name has these words.
+//! Needs about 1.3 GB in a temporary directory. Each row is {camera.a..d: 80 KB of noise, camera.intrinsics f64[3,3]},
+//! {lidar.points f32[20000,4] in millimetres}, {radar.points}. Both sides alternate for five rounds; a ratio is the ratio of the
+//! medians.
 
 use std::{fs::File, os::unix::fs::FileExt, sync::Arc, time::Instant};
 
@@ -20,7 +21,7 @@ use tetrys::{
 const POINTS: usize = 20_000;
 const JPEG: usize = 80 << 10;
 const ROUNDS: usize = 5;
-/// Rows of a window.
+/// Number of rows of a window.
 const WINDOW: u64 = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -125,7 +126,7 @@ async fn measure(table: &Table, preset: Preset, only: &str) -> Result<(), Box<dy
         let what = format!("take of 1,000 rows of {name}");
         if asked(&what) && wide {
             let ours = async || loader.take(&rows).await.map(|rows| drop(std::hint::black_box(rows)));
-            // A row that is asked for twice is read once here too.
+            // Reads a repeated row once, as the engine does.
             let mut sorted = rows.clone();
             sorted.sort_unstable();
             sorted.dedup();
@@ -153,7 +154,7 @@ async fn measure(table: &Table, preset: Preset, only: &str) -> Result<(), Box<dy
     Ok(())
 }
 
-/// Both sides in turn; prints rows a second of each, and the ratio of the medians.
+/// Alternates both sides; prints the rows per second of each, and the ratio of the medians.
 async fn compare(
     preset: Preset,
     what: &str,
@@ -190,7 +191,7 @@ fn print(preset: Preset, what: &str, mut ours: Vec<f64>, mut floor: Vec<f64>) {
     println!("| {preset} | {what} | {ours:.0} | {floor:.0} | {:.2} |", ours / floor);
 }
 
-/// One thread, one positioned read a block into a fresh buffer, checksums, decompression.
+/// The lower bound: one thread, one positioned read for each block into a new buffer, checksums, decompression.
 struct Floor {
     layout: Arc<Layout>,
     types: Vec<tetrys::ColumnType>,

@@ -1,9 +1,9 @@
-//! Reading from a store that is 30 ms and 90 MB/s a stream away: the S3 server of the tests with that latency, on the loopback.
-//! What is measured is how much of the latency model's limit is reached; the model knows the waits and the bytes, nothing else.
+//! Measures reads from a store with 30 ms latency and 90 MB/s for each stream: the S3 server of the tests with this latency, on
+//! the loopback. The result is the share of the limit that a latency model gives; the model counts only waits and bytes.
 //!
-//! `cargo bench -p tetrys --no-default-features --bench remote`; `TETRYS_PEERS` names a python with pylance and pyarrow, which
-//! then read the same rows on the same server (`remote_peers.py`). With the argument `versions` it measures appends of ten rows
-//! instead, and `du` and `gc` of the many versions that they make.
+//! `cargo bench -p tetrys --no-default-features --bench remote`. If `TETRYS_PEERS` names a python with pylance and pyarrow, these
+//! read the same rows from the same server (`remote_peers.py`). With the argument `versions`, the bench measures appends of ten
+//! rows instead, and `du` and `gc` of the versions that they make.
 
 use std::{
     error::Error,
@@ -23,7 +23,7 @@ use tetrys_s3_server::{Latency, Server, dependent};
 
 const ROWS: u64 = 100_000;
 const SAMPLES: usize = 2_000;
-/// Of those that take long for each.
+/// Number of samples of the slower engines.
 const PEER_SAMPLES: usize = 500;
 const IN_FLIGHT: usize = 16;
 const FAR: Latency = Latency { per_request: Duration::from_millis(30), bytes_per_second: Some(90_000_000) };
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     peers(&server)
 }
 
-/// Rows of a picture of 1 to 3 kB, intrinsics and a pose; one row a block, as wide rows have it.
+/// Writes rows of a picture of 1 to 3 kB, intrinsics and a pose, with one row for each block, as in tables of wide rows.
 async fn write(store: Store) -> Result<(), Box<dyn Error>> {
     let schema = schema()?;
     let cuts = Cuts { block_min: 1, block_target: 64, ..Cuts::default() };
@@ -102,7 +102,7 @@ fn batch(rows: std::ops::Range<u64>) -> Result<RecordBatch, Box<dyn Error>> {
     ])?)
 }
 
-/// A URL that nobody opened yet, to the values of one row.
+/// Measures the time from a URL that was not opened before to the values of one row.
 async fn first_row(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Error>> {
     for (url, row) in [("s3://data/drives", 31_415), ("s3://data/drives@1", 92_653)] {
         let mut times = Vec::new();
@@ -123,7 +123,7 @@ async fn first_row(server: &Server, options: &StoreOptions) -> Result<(), Box<dy
     Ok(())
 }
 
-/// Random rows of {picture, intrinsics}, so many at a time, each read by itself; and windows of ten.
+/// Reads random rows of {picture, intrinsics}, each by its own call, `IN_FLIGHT` at a time; then windows of ten rows.
 async fn samples(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Error>> {
     let table = Table::open_with("s3://data/drives", options).await?;
     let loader = table.row_loader().columns(["camera.*"])?;
@@ -147,7 +147,7 @@ async fn samples(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn 
         }
         let seen = server.take_requests();
         let bytes: u64 = seen.iter().filter_map(|request| request.range).map(|(first, last)| last - first + 1).sum();
-        // The groups of a sample travel side by side, so it waits once and then for the larger of its bodies.
+        // The model of a sample: its requests run in parallel, so that it waits once, and then for its bytes.
         let each = FAR.per_request.as_secs_f64() + bytes as f64 / SAMPLES as f64 / 90e6;
         let limit = IN_FLIGHT as f64 / each;
         let rate = SAMPLES as f64 / took.as_secs_f64();
@@ -160,7 +160,7 @@ async fn samples(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// The same random rows three times through a cache on disk: read, kept and read again by a table that was opened anew.
+/// Reads the same random rows three times: without a cache, into a cache on disk, and from that cache by a newly opened table.
 async fn kept(server: &Server) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let cache = [("cache".to_owned(), folder.path().display().to_string()), ("cache_memory".to_owned(), "0".to_owned())];
@@ -194,7 +194,7 @@ async fn kept(server: &Server) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Appends of ten rows from 30 ms away, and what looks at all versions after 100 and after 300 of them.
+/// Appends ten rows at a time with 30 ms latency, and measures `du` and `gc` after 100 and after 300 versions.
 async fn versions(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Error>> {
     const DAY_MS: i64 = 86_400_000;
     let store = Store::open_with("s3://data/appended", options)?;
@@ -251,7 +251,7 @@ async fn versions(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn
     Ok(())
 }
 
-/// Lance and Parquet with the same rows on the same server.
+/// Runs Lance and Parquet with the same rows on the same server.
 fn peers(server: &Server) -> Result<(), Box<dyn Error>> {
     let Some(python) = std::env::var_os("TETRYS_PEERS") else {
         println!("no peers: TETRYS_PEERS names no python");

@@ -1,7 +1,8 @@
 """Lance and pyarrow's Parquet on the server of `benches/remote.rs`, with its rows: `remote_peers.py write|lance|parquet FILE`.
 
-The bench starts it, once to write the rows of FILE to the bucket `data` and once for each engine to read random rows of
-{picture, intrinsics}, so many at a time, each by itself. The server's address and key come in the environment.
+The bench runs this script once to write the rows of FILE to the bucket `data`, and once for each engine to read random rows of
+{picture, intrinsics}, several at a time, each by its own call. Environment variables have the address and the keys of the
+server.
 """
 
 import os
@@ -36,7 +37,7 @@ def write(path: str) -> None:
     rows = pq.read_table(path)
     rows = rows.rename_columns([name.replace(".", "_") for name in rows.column_names])
     lance.write_dataset(rows, "s3://data/lance", storage_options=OPTIONS, data_storage_version="2.1")
-    # The bench puts it on the server.
+    # The bench uploads this file to the server.
     pq.write_table(rows, f"{path}.groups", row_group_size=ROW_GROUP, write_page_index=True)
 
 
@@ -77,5 +78,5 @@ def main() -> None:
 
 main()
 sys.stdout.flush()
-# Threads of pyarrow may abort a process that shuts down.
+# Skips the shutdown of the interpreter, in which threads of pyarrow may abort the process.
 os._exit(0)

@@ -1,8 +1,9 @@
-//! What is stored twice: tables and versions written again, with rows changed, inserted, deleted and appended at random.
+//! Measures how many bytes are stored again if tables and versions are written again with rows changed, inserted, deleted and
+//! appended at random.
 //!
-//! Given nothing; prints a table of what was wanted and what came out. `TETRYS_SEED` chooses other rows. Payload is noise, so that
-//! stored bytes are payload and nothing hides behind compression, except where speed is measured: there it is a lidar sweep
-//! in millimetres. Everything lies in a temporary folder.
+//! Takes no arguments; prints a table with the goal and the result of each figure. `TETRYS_SEED` chooses other rows. Payload is
+//! noise, so that compression does not change its size; the speed figures use lidar sweeps in millimetres. All data is in a
+//! temporary folder.
 
 use std::{
     path::Path,
@@ -33,7 +34,7 @@ fn main() -> Outcome<()> {
     })
 }
 
-/// A row of a log: which log, which time, and the seeds of its payload.
+/// A row of a log: log, time, and the seeds of its payload.
 #[derive(Clone, Debug)]
 struct Row {
     log: u32,
@@ -60,7 +61,7 @@ fn noise(seed: u64, bytes: usize) -> Vec<u8> {
     out
 }
 
-/// The columns of noise, so many bytes a row each: the last of several is made from the seed of the labels.
+/// Columns of noise with this many bytes for each row. The last of several columns uses the seed of the labels.
 fn schema(groups: &[(&str, usize)]) -> Outcome<Schema> {
     let mut schema = Schema::builder().index("log", "utf8").index("time", "i64");
     for (name, _) in groups {
@@ -81,7 +82,7 @@ fn batch(groups: &[(&str, usize)], rows: &[Row]) -> Outcome<RecordBatch> {
     Ok(RecordBatch::try_from_iter(columns)?)
 }
 
-/// Writes rows with a session, a partition each `each` rows; gives the time of writing alone.
+/// Writes rows with a session, in partitions of `each` rows; returns the time of the writes alone.
 async fn write(writer: TableWriter, groups: &[(&str, usize)], rows: &[Row]) -> Outcome<(Table, Sharing, Duration)> {
     let (mut receipts, mut sharing, mut spent) = (Vec::new(), Sharing::default(), Duration::ZERO);
     let mut partition = writer.partition()?;
@@ -119,7 +120,7 @@ fn said(figure: &str, wanted: &str, result: &str) {
     println!("| {figure} | {wanted} | {result} |");
 }
 
-/// The same lidar sweeps again: with the same codecs, and with others.
+/// Writes the same lidar sweeps again, with the same codecs and with others.
 async fn again(seed: u64) -> Outcome<()> {
     const ROWS: usize = 240;
     const POINTS: usize = 20_000;
@@ -199,7 +200,7 @@ async fn again(seed: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// Camera and lidar as they were, all labels new.
+/// Writes the same cameras and lidar sweeps again with new labels.
 async fn labels(seed: u64) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let groups = [("camera", 80_000), ("lidar", 20_000), ("labels", 1_000)];
@@ -217,7 +218,7 @@ async fn labels(seed: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// A row more, or less, in the middle of each log.
+/// Inserts or deletes a row in the middle of each log.
 async fn edits(seed: u64) -> Outcome<()> {
     let groups = [("camera", 20_000), ("pose", 128)];
     let schema = schema(&groups)?;
@@ -241,7 +242,7 @@ async fn edits(seed: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// One row in a hundred with another picture.
+/// Changes the picture of one row in a hundred.
 async fn random_rows(seed: u64) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let groups = [("camera", 80_000)];
@@ -268,7 +269,7 @@ async fn random_rows(seed: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// A table extracted twenty times, each time whole.
+/// Writes a table twenty times, each time with all rows.
 async fn versions(seed: u64) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let groups = [("camera", 80_000), ("lidar", 20_000), ("labels", 1_000)];
@@ -320,7 +321,7 @@ async fn versions(seed: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// The same with rows that are inserted anywhere: 1,000 rows of 60 KB in 20 logs.
+/// Writes twenty versions with rows inserted at random places: 1,000 rows of 60 KB in 20 logs.
 async fn scattered(seed: u64) -> Outcome<()> {
     let groups = [("camera", 59_000), ("labels", 1_000)];
     let schema = schema(&groups)?;

@@ -1,12 +1,12 @@
-"""What twenty versions of one data set take: the last row of `benches/sharing.rs`, for Lance and for Parquet with content-defined
-chunking.
+"""Stored size of twenty versions of one data set in Lance, and in Parquet with content-defined chunking: the last row of
+`benches/sharing.rs` for these formats.
 
 `python sharing_peers.py [--rows 3000] [--versions 20] [--seed 1] [--folder DIR]`; needs pylance, pyarrow and numpy
 (`sh tests/venv.sh benches/sharing_peers.txt` prints a python that has them). Prints a table in Markdown; bytes are exact.
 
-Rows are {log, time, camera 80 KB, lidar 20 KB, labels 1 KB}, payload all noise, made from a seed. Each version is extracted whole: 5 %
-of the labels are edited, 1 % of the rows are deleted, 2 % are appended. Against it stands the payload that differs: every picture,
-sweep and label that was ever there, once.
+Rows are {log, time, camera 80 KB, lidar 20 KB, labels 1 KB}; all payload is noise from a seed. Each version is written with all
+rows: 5 % of the labels are edited, 1 % of the rows are deleted, 2 % are appended. The figures are compared with the unique
+payload: every picture, sweep and label that ever existed, counted once.
 """
 
 from __future__ import annotations
@@ -83,8 +83,11 @@ def below(folder: Path) -> int:
 
 
 class LanceOverwrite:
-    """`lance.write_dataset(mode="overwrite")` of every version, all versions kept. Files are counted when they are written; data files
-    of versions before are then removed, since twenty whole copies need not fit."""
+    """Writes every version with `lance.write_dataset(mode="overwrite")` and counts all versions.
+
+    A file counts when it is written. Data files of earlier versions are then removed, because twenty full copies may not fit on
+    the disk.
+    """
 
     name = "Lance, `overwrite`"
 
@@ -106,8 +109,10 @@ class LanceOverwrite:
 
 
 class LanceUpdates:
-    """The best case: not extracted anew, but told what changed. Deleted rows become deletion files, appended ones new fragments, and
-    edited labels are merged into the column `labels` by key, which rewrites that column of the fragments that hold them."""
+    """The best case for Lance: applies the changes instead of writing all rows. Deleted rows become deletion files, appended rows
+    new fragments, and edited labels are merged into the column `labels` by key, which rewrites this column of the fragments
+    with edited rows.
+    """
 
     name = "Lance, told what changed: delete, column update, append"
 
@@ -131,7 +136,7 @@ class LanceUpdates:
         self.held = {key: row[3] for key, row in now.items()}
 
     def _update(self, dataset: lance.LanceDataset, edited: dict[tuple[str, int], int]) -> None:
-        """`LanceFragment.update_columns` and one commit: only the column `labels` of fragments with edited rows is written."""
+        """Runs `LanceFragment.update_columns`, then one commit: only `labels` of fragments with edited rows is written."""
         fragments, fields = [], []
         for fragment in dataset.get_fragments():
             table = fragment.to_table(columns=["log", "time"], with_row_id=True)
@@ -162,8 +167,9 @@ class LanceUpdates:
 
 
 class Parquet:
-    """Each version one Parquet file of one row group with content-defined chunking, on a store that keeps every data page once: the
-    best that a store which finds equal stretches of bytes can do with it. What lies between pages is counted whole."""
+    """Writes each version as one Parquet file of one row group with content-defined chunking, and counts each distinct data page
+    once: the lower bound for a store that deduplicates byte ranges. Bytes between the pages all count.
+    """
 
     def __init__(self, folder: Path, cdc: bool | dict, name: str) -> None:
         self.path, self.cdc, self.name = folder / "version.parquet", cdc, name
@@ -172,7 +178,7 @@ class Parquet:
 
     def write(self, history: History) -> None:
         plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-        # All at once: every call of the writer would begin a row group, and a page ends where a group ends.
+        # One call writes all rows: each call would begin a row group, and pages end at the end of a row group.
         table = pa.Table.from_batches(list(batches(history.rows)), SCHEMA).combine_chunks()
         pq.write_table(table, self.path, use_content_defined_chunking=self.cdc, **plain)
         size = self.path.stat().st_size
@@ -193,7 +199,7 @@ class Parquet:
 
 
 def pages(file, metadata):
-    """Where the data pages lie, their headers included."""
+    """Yields the byte ranges of the data pages with their headers."""
     for group in range(metadata.num_row_groups):
         for column in range(metadata.num_columns):
             chunk = metadata.row_group(group).column(column)
@@ -216,7 +222,7 @@ def varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def struct(data: memoryview, at: int) -> tuple[dict[int, object], int]:
-    """A struct in Thrift's compact protocol, as far as page headers need it: its integers by field, and where it ends."""
+    """Parses a Thrift compact struct, as far as page headers need it; returns its integers by field, and its end."""
     found: dict[int, object] = {}
     field = 0
     while data[at]:

@@ -1,8 +1,9 @@
-//! Which block target suits small rows: single rows, random batches, a scan and the stored size for targets of 4 to 64 KiB.
+//! Compares block targets of 4 to 64 KiB for small rows: reads of single rows and random batches, a scan, and the stored size.
 //!
-//! `cargo bench --bench small_rows [-- ROWS]`: 65,536 rows by default, in sequences of 256, two groups read alone: `words` is u32[200]
-//! (small numbers, 800 bytes a row), `pose` a position, a rotation, a speed and a time (112 bytes a row). Local directory, page
-//! cache warm; all targets run in turn, three rounds, the median counts. Compare within one run.
+//! `cargo bench --bench small_rows [-- ROWS]`: 65,536 rows by default, in sequences of 256, with two groups that are read
+//! separately: `words` is u32[200] (small numbers, 800 bytes for each row), `pose` a position, a rotation, a speed and a time
+//! (112 bytes). Local directory, warm page cache; the targets alternate for three rounds, and figures are medians. Compare
+//! figures of one run only.
 
 use std::{sync::Arc, time::Instant};
 
@@ -79,7 +80,7 @@ fn batch(start: usize, rows: usize, random: &mut fastrand::Rng) -> RecordBatch {
         let item = Arc::new(Field::new("item", values.data_type().clone(), true));
         Arc::new(FixedSizeListArray::try_new(item, size as i32, values, None).unwrap())
     };
-    // Words of a text: a few are frequent, most are rare.
+    // The numbers of words of a text: a few are frequent, most are rare.
     let words: Vec<u32> = (0..rows * 200).map(|_| (random.f64().powi(4) * 30_000.0) as u32).collect();
     let (mut positions, mut rotations, mut speeds, mut times) = (vec![], vec![], vec![], vec![]);
     for row in start..start + rows {
@@ -104,7 +105,7 @@ fn batch(start: usize, rows: usize, random: &mut fastrand::Rng) -> RecordBatch {
     .unwrap()
 }
 
-/// Single rows, batched rows and scanned rows a second.
+/// Measures rows per second of single reads, of batches and of a scan.
 async fn measure(table: &Table, group: &str) -> tetrys::Result<[f64; 3]> {
     let mut random = fastrand::Rng::with_seed(3);
     let loader = table.row_loader().columns([format!("{group}.*")])?.keep(0);
@@ -133,7 +134,7 @@ async fn scan(loader: &RowLoader) -> tetrys::Result<()> {
     Ok(())
 }
 
-/// Bytes of all chunks of a group.
+/// Returns the bytes of all chunks of a group.
 async fn stored(table: &Table, group: &str) -> tetrys::Result<u64> {
     let number = table.schema().groups().iter().position(|other| other.name == group);
     let layout = table.layout(number.unwrap_or_default()).await?;

@@ -1,5 +1,5 @@
-//! Cameras, a lidar and a GPS that tick at their own pace, put together by time: nothing is resampled and nothing copied, and many
-//! frames share one sweep.
+//! Merges camera frames, lidar sweeps and GPS positions with different rates by time (as-of merge). Nothing is resampled or
+//! copied: several frames share one sweep.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use tetrys::{Merge, Pick, RowLoader, Schema, Table, WriteOptions};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let url = |name: &str| folder.path().join(name).display().to_string();
-    // Frames each 33 ms, sweeps each 100 ms, a position once a second; the unit of the times is a property of their column.
+    // A frame every 33 ms, a sweep every 100 ms, a position every second. The unit of the times is a property of their column.
     let frames = sensor(&url("camera"), "camera", 300, 33, 5).await?.index().await?;
     let sweeps = sensor(&url("lidar"), "lidar", 100, 100, 0).await?.index().await?;
     let fixes = sensor(&url("gps"), "gps", 10, 1000, 450).await?.index().await?;
 
-    // The nearest sweep, if it is at most 40 ms away; the last fix before the frame, whenever it was.
+    // Takes the nearest sweep within 40 ms of the frame, and the last position before it, without a limit.
     let nearest = Merge::on(["log_id"]).as_of("timestamp", Pick::Nearest).tolerance("40ms")?;
     let latest = Merge::on(["log_id"]).as_of("timestamp", Pick::Before).left();
     let synced = frames.merge(&sweeps, &nearest)?.merge(&fixes, &latest)?;
     println!("{} of {} frames have a sweep within 40 ms", synced.len(), frames.len());
     assert!(synced.len() > 230 && synced.len() < 300);
 
-    // A window of ten frames: three blocks of the lidar at most are read for it, each once.
+    // A window of ten frames reads at most three lidar blocks, each once.
     let loader = RowLoader::new(&synced)?;
     let cost = loader.clone().columns(["lidar.*"])?.explain(100, -9..=0).await?;
     assert!(cost.groups[0].blocks <= 5 && cost.ranges == 1, "{cost:?}");
     let window = loader.get_rows(100, -9..=0).await?;
     assert_eq!(window.mask(), [true; 10]);
 
-    // Before the first fix there is none: null, and false in the mask.
+    // A frame before the first position has none: null in the column, and false in the mask.
     let start = loader.get_rows(0, 0..=0).await?;
     assert_eq!((start.column_mask("camera.data")?, start.column_mask("gps.data")?), (vec![true], vec![false]));
     Ok(())

@@ -1,4 +1,4 @@
-//! Types and what goes with them: a tensor of variable shape, lists of text, nulls, properties and an attachment.
+//! Declares a schema: a tensor of variable shape, lists of text, nulls, properties and an attachment.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .group("labels", [("labels.names", "list<utf8>")])
         .property("lidar.points", "unit", "metre")
         .build()?;
-    // Small chunks and a preset that spends time on size.
+    // Small chunks, and the preset that compresses best.
     let options = WriteOptions { preset: Preset::Compact, cuts: Cuts::default().with_chunk_max(1 << 20)?, ..Default::default() };
     let writer = Table::create(&url, schema, options).await?;
     writer.set_property("provenance", json!({"vehicle": "a101", "labels": "v7"}));
@@ -36,13 +36,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let points = table.schema().column_named("lidar.points").ok_or("no such column")?;
     assert_eq!(points.properties["unit"], "metre");
 
-    // Each row has its own shape.
+    // Each row has a tensor of its own shape.
     let loader = table.row_loader();
     let row = loader.get_row(2).await?;
     let points = row.tensor::<f32>("lidar.points")?;
     assert_eq!((points.shape(), points.values()), ([2, 4].as_slice(), [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5].as_slice()));
 
-    // A null is not an empty tensor, and inside a list a null is not an empty text.
+    // Null differs from an empty tensor; a null item of a list differs from an empty text.
     assert_eq!(loader.get_row(1).await?.tensor::<f32>("lidar.points").unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(loader.get_row(0).await?.tensor::<f32>("lidar.points")?.shape(), [0, 4]);
     let rows = loader.take(&[2, 0]).await?;
@@ -53,9 +53,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Sweep 0 has no points and no labels, sweep 1 was lost, sweep 2 has two points and three labels.
+/// Returns three sweeps: 0 has no points and no labels, 1 is null, 2 has two points and three labels.
 fn sweeps() -> Result<RecordBatch, Box<dyn std::error::Error>> {
-    // A list of points stands for a tensor whose first extent differs from row to row.
+    // A list of points is stored as a tensor whose first extent differs between rows.
     let mut points = LargeListBuilder::new(FixedSizeListBuilder::new(Float32Builder::new(), 4));
     points.append(true);
     points.append(false);

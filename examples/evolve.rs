@@ -1,4 +1,5 @@
-//! A table grows and changes, a version at a time: each stores what is new, and each stays readable.
+//! Publishes versions of a table: appends, replaces, adds, patches, deletes and renames. Each version stores only new blocks, and
+//! stays readable.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let schema = schema.group("labels", [("labels.kind", "utf8")]).sequence_by(["log"]).order_by(["time"]).build()?;
     let options = WriteOptions::default;
 
-    // 1: two drives. 2: one more.
+    // Version 1 has two drives; version 2 appends one.
     let writer = Table::create(&url, schema, options()).await?;
     let (mut one, mut two) = (writer.partition()?, writer.partition()?);
     one.write(&drive(1, 30)?).await?;
@@ -41,7 +42,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let second = writer.commit([partition.finish().await?]).await?;
     let before = chunk_bytes(&second).await?;
 
-    // 3: better labels for every row. 4: a group that nobody had, found by key. 5: two labels corrected.
+    // Version 3 replaces all labels, version 4 adds a group with rows matched by key, version 5 corrects two labels.
     let mut writer = second.replace_group("labels", options()).await?;
     writer
         .write(&RecordBatch::try_from_iter([("labels.kind", Arc::new(StringArray::from(vec!["van"; 80])) as ArrayRef)])?)
@@ -64,12 +65,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let row = fifth.row_loader().columns(["labels.*"])?.get_row(37).await?;
     assert_eq!(row.text("labels.kind")?, "tram");
 
-    // 6: ten rows less, without a byte of their pictures. 7: other names. None of it stored a picture again.
+    // Version 6 deletes ten rows, version 7 renames a column. None of the versions stores a picture again.
     let sixth = fifth.delete(10..20, options()).await?;
     let seventh = sixth.edit().rename_column("labels.kind", "labels.class").tag("gold", 6).commit().await?;
     assert!(chunk_bytes(&seventh).await? < before + 2_000);
 
-    // Every version reads as it was; two writers that change different things both succeed, the same thing is a conflict.
+    // Every version stays readable. Two writers that change different parts both succeed; changes of the same part conflict.
     assert_eq!((Table::open(&format!("{url}@1")).await?.rows(), Table::open(&format!("{url}@gold")).await?.rows()), (60, 70));
     seventh.edit().set_property("license", "CC0").commit().await?;
     let ninth = seventh.edit().set_property("owner", "perception").commit().await?;

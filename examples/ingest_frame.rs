@@ -1,4 +1,4 @@
-//! A dump of a data set (a Parquet file of rows, and a folder of pictures and sweeps that it names) becomes a table.
+//! Imports a dump of a data set into a table: a Parquet file of rows, and a folder with the pictures and sweeps that it names.
 
 use std::{fs, fs::File, path::Path, sync::Arc};
 
@@ -15,14 +15,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dump = folder.path().join("dump");
     make_dump(&dump)?;
 
-    // What the file holds, and what its columns would be.
+    // Lists the columns of the file, and the column types that they would get.
     let frame = Frame::parquet(dump.join("samples.parquet"))?;
     assert_eq!(frame.rows(), 60);
     for (name, ty) in frame.column_types() {
         println!("{name}: {}", ty.map_or("no type".to_owned(), ToString::to_string));
     }
 
-    // Small columns become the index, files columns of their own; the ego pose is read rarely, so it leaves the index.
+    // Small columns become index columns, and each file a column of its own. The ego pose is read rarely, so it leaves the index.
     let settings = FrameSettings::default()
         .blob("camera.jpeg", "camera")
         .blob("lidar.bin", "sweep")
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .order_by(["timestamp"]);
     let url = folder.path().join("table").display().to_string();
 
-    // One sweep was never recorded: an error that names it, unless nulls are wanted.
+    // The file of one sweep is missing: an error names it, unless nulls are allowed.
     let error = ingest(&frame, Store::open(&url)?, &settings, |_| {}).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.to_string().starts_with("row 17: blob `lidar.bin`, file sweeps/17.bin: "), "{error}");
@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lost = table.row_loader().get_row(17).await?;
     assert_eq!(lost.bytes("lidar.bin").unwrap_err().kind(), ErrorKind::NotFound);
 
-    // Camera and lidar stand together: a window of both is one range.
+    // Camera and lidar are in one group: a window of both is one byte range.
     let loader = table.row_loader().columns(["camera.jpeg", "lidar.bin"])?;
     let cost = loader.explain(42, -2..=0).await?;
     assert_eq!((cost.groups.len(), cost.ranges), (1, 1));
@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Three scenes of twenty samples: `samples.parquet` and the files that it names.
+/// Writes three scenes of twenty samples: `samples.parquet` and the files that it names.
 fn make_dump(dump: &Path) -> Result<(), Box<dyn std::error::Error>> {
     for part in ["pictures", "sweeps"] {
         fs::create_dir_all(dump.join(part))?;

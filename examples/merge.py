@@ -1,4 +1,4 @@
-"""A merge script in Python: two tables of the same drives, put together, filtered, split, compared. Nothing is copied.
+"""Merges two tables of the same drives in Python, then filters, splits and compares them. No payload is copied.
 
 Usage: python examples/merge.py FOLDER
 """
@@ -12,7 +12,7 @@ import tetrys as tt
 
 os.chdir(sys.argv[1])
 
-# Sensors of twenty drives, and what somebody says of them: made up here, as tables of frames and of labels would be.
+# Generates two tables: the sensor frames of twenty drives, and their labels.
 DRIVES, FRAMES = 20, 50
 drive = np.repeat(np.arange(DRIVES), FRAMES)
 frame = np.tile(np.arange(FRAMES), DRIVES)
@@ -48,20 +48,20 @@ labels = tt.write_table(
 )
 left, right = tt.read_index(sensors), tt.read_index(labels)
 
-# By equal keys; only what the labels call busy. Every row of the sensors has its labels, and no payload was read.
+# Merges by equal keys, and saves the rows with many agents. Every sensor row has labels. No payload is read.
 labelled = tt.merge(left, right, on=["drive", "frame"])
 assert (len(labelled), labelled.columns) == (1000, ["drive", "frame", "time", "time_right", "agents"])
 busy = labelled.filter(pl.col("agents") > 8).save("busy")
 assert busy.info()["own_bytes"] < sensors.info()["own_bytes"] / 20
 
-# By time, within 50 ms; and parts for training and testing, by drive.
+# Merges by time within 50 ms, and splits by drive into parts for training and testing.
 synced = tt.merge(left, right, on=["drive", "time"], how="asof", direction="nearest", tolerance="50ms")
 assert len(synced) == 1000
 parts = synced.split("drive", {"train": 0.8, "test": 0.2})
 views = {name: part.save(f"parts/{name}") for name, part in parts.items()}
 assert sum(map(len, views.values())) == 1000 and not set(parts["train"]["drive"]) & set(parts["test"]["drive"])
 
-# The same as a recipe: a dry run first.
+# Makes the first view with a recipe, after a dry run.
 recipe = {
     "from": "sensors",
     "sources": {"sensors": "sensors", "labels": {"table": "labels", "filter": "agents > 0"}},
@@ -74,12 +74,12 @@ recipe = {
 (made,) = tt.run(recipe)
 assert (planned["rows"], planned["written"], made["payload_bytes"]) == (made["rows"], False, 0)
 
-# Both are the same rows, told without reading payload; only one has the column `many`.
+# Compares both views without reading payload: the rows are equal, and only one view has the column `many`.
 found = tt.open_table("busy-again").diff(busy, on=["drive", "frame"])
 assert (len(found.added), len(found.removed), found.columns_added) == (0, 0, {"many": "bool"})
 print(found.summary())
 
-# A window over the view reads both tables: one range each, and rows that the filter left out.
+# A window of the view reads one byte range of each table, with rows that the filter left out.
 rows = tt.row_loader(tt.open_table("busy"))
 cost = rows.explain(5, ["lidar.*", "labels.*"], offsets=range(-2, 1))
 window = rows.get_rows(5, columns=["lidar.*", "labels.*"], offsets=range(-2, 1))

@@ -1,4 +1,4 @@
-//! Labels made elsewhere, beside the sensors they are of: two tables become one index, and no payload is copied.
+//! Merges the index of a sensor table with those of a label table and a weather table. No payload is copied.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use tetrys::{Index, Merge, Pick, RowLoader, Schema, Table, WriteOptions};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let url = |name: &str| folder.path().join(name).display().to_string();
-    // Sweeps each 100 ms; labels of every other sweep; weather once a second.
+    // A sweep every 100 ms, labels for every second sweep, weather every second.
     let sweeps = table(&url("sweeps"), "lidar", (0..100).map(|row| row * 100)).await?.index().await?;
     let labels = table(&url("labels"), "boxes", (0..50).map(|row| row * 200)).await?.index().await?;
     let weather = table(&url("weather"), "weather", (0..10).map(|row| row * 1000 + 3)).await?.index().await?;
 
-    // By equal keys: rows that have a partner; or all rows of the left table.
+    // By equal keys: only rows with a partner, or all rows of the left table.
     let labelled = sweeps.merge(&labels, &Merge::on(["log_id", "timestamp"]))?;
     let all = sweeps.merge(&labels, &Merge::on(["log_id", "timestamp"]).left())?;
     assert_eq!((labelled.len(), all.len()), (50, 100));
 
-    // By time: the last weather report before each sweep. Merges can be merged again.
+    // By time: the last weather report before each sweep. A merged index can be merged again.
     let latest = Merge::on(["log_id"]).as_of("timestamp", Pick::Before).tolerance("1500")?.left();
     let merged = all.merge(&weather, &latest)?;
 
-    // A row comes from three tables, and a window follows the sweeps through all of them.
+    // A row has columns of three tables. A window follows the rows of the sensor table, and finds their partners.
     let loader = RowLoader::new(&merged)?.columns(["lidar.*", "boxes.*", "weather.*"])?;
     let cost = loader.explain(20, -3..=0).await?;
     let window = loader.get_rows(20, -3..=0).await?;
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("4 rows of 3 tables: {} ranges, {} bytes", cost.ranges, cost.bytes);
     assert_eq!(cost.ranges, 3);
 
-    // More drives of the same kind, one below the other.
+    // Concatenates two tables with the same columns.
     let more = table(&url("more"), "lidar", (0..30).map(|row| row * 100)).await?.index().await?;
     let both = Index::concat([&sweeps, &more])?;
     assert_eq!((both.len(), RowLoader::new(&both)?.get_row(129).await?.bytes("lidar.data")?.len()), (130, 29));

@@ -1,4 +1,4 @@
-//! Write a table, open it, filter its index, read a row and the window around it.
+//! Writes a table, opens it, filters its index, and reads a row and the window around it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let url = folder.path().join("drives").display().to_string();
 
-    // Index columns are held in memory. Columns of a group are stored and read together.
+    // Readers load index columns into memory. Columns of one group are stored and read together.
     let schema = Schema::builder()
         .index("log_id", "utf8")
         .index("timestamp", "i64")
@@ -30,21 +30,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     partition.write(&drive("tuesday", 60)?).await?;
     writer.commit([partition.finish().await?]).await?;
 
-    // The index is a polars frame: filter, sort, sample it as you like.
+    // The index is a polars frame: filter, sort and sample it.
     let table = Table::open(&url).await?;
     let index = table.index().await?;
     assert_eq!(index.len(), 100);
     let busy = index.filter(col("log_id").eq(lit("tuesday")).and(col("pedestrians").gt(lit(3))))?;
     println!("{}", busy.frame());
 
-    // Positions are those of the filtered frame; windows stand in the whole table.
+    // A position is a row of the filtered frame. A window follows the rows of the whole table.
     let loader = RowLoader::new(&busy)?.columns(["*.jpeg", "radar.*"])?;
     let cost = loader.explain(0, -6..=0).await?;
     let row = loader.get_row(0).await?;
     assert_eq!(row.bytes("camera.jpeg")?, picture(4));
     assert_eq!(row.tensor::<f32>("radar.ranges")?.values(), ranges(4));
 
-    // Tuesday's row 4 and the six before it: two of them would be Monday's, and are missing.
+    // Tuesday's row 4 and the six rows before it. Two of these would be Monday's: they are missing.
     let history = loader.get_rows(0, -6..=0).await?;
     assert_eq!(history.mask(), [false, false, true, true, true, true, true]);
     assert_eq!(history.tensor::<f32>("radar.ranges", 2)?.values(), ranges(0));
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A drive of `rows` rows, 100 ms apart.
+/// Returns a drive of `rows` rows, 100 ms apart.
 fn drive(log_id: &str, rows: i64) -> Result<RecordBatch, Box<dyn std::error::Error>> {
     let mut radar = LargeListBuilder::new(Float32Builder::new());
     for row in 0..rows {

@@ -1,4 +1,5 @@
-//! A table extracted again stores what is new: blocks that its reference has are referred to where they lie.
+//! Shares blocks with another table: a second extraction of the same drives refers to the blocks of the first and stores the
+//! rest.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use tetrys::{Schema, Table, WriteOptions, table::Sharing};
 
 const ROWS: u64 = 400;
 
-/// Pictures of 40 KB; those of some rows are other ones in the second extraction.
+/// Returns pictures of 40 KB. Some rows have another picture in the second extraction.
 fn rows(extraction: u64) -> Result<RecordBatch, Box<dyn std::error::Error>> {
     let picture = |row: u64| {
         let seed = if row % 100 == 50 { row + 1_000 * extraction } else { row };
@@ -33,16 +34,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     partition.write(&rows(1)?).await?;
     let march = writer.commit([partition.finish().await?]).await?;
 
-    // The same drives, extracted again: `march` is asked for every block before it is encoded, and told that it is used.
+    // The second extraction looks up every block in `march` before it encodes the block, and pins `march`.
     let writer = Table::create(&url("april"), schema, WriteOptions::default()).await?.references([&march]).await?;
-    assert!(writer.unpinned().is_empty(), "march can be written, so it learns who uses its chunks");
+    assert!(writer.unpinned().is_empty(), "march is writable, so that it could be pinned");
     let mut partition = writer.partition()?;
     partition.write(&rows(2)?).await?;
     let receipt = partition.finish().await?;
     let Sharing { blocks, new_bytes, worst, .. } = receipt.sharing.clone();
     let april = writer.commit([receipt]).await?;
 
-    // 4 of 400 pictures are new. A window of neighbouring rows takes one range more, where it meets one of them.
+    // 4 of 400 pictures are new. A window of neighbouring rows that contains one of them needs one more byte range.
     assert_eq!((blocks, worst.extra_ranges), (396, 1));
     assert!(new_bytes < 4 * 40_000 + 2_000);
     let info = april.info().await?;
@@ -50,12 +51,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(info.references, ["../march"]);
     assert_eq!(march.store().list("pins").await?.len(), 1);
 
-    // It reads as if it had stored everything.
+    // Readers see no difference to a table that stores everything.
     let all: Vec<u64> = (0..ROWS).collect();
     let found = april.row_loader().take(&all).await?;
     assert_eq!(Some(found.column("camera.jpeg")?), rows(2)?.column_by_name("camera.jpeg"));
 
-    // And can be made to: what lies in march is copied, and the tie is cut.
+    // `materialize` copies the shared chunks, so that the table no longer needs `march`.
     let alone = april.materialize(|_, _| {}).await?;
     std::fs::remove_dir_all(url("march"))?;
     assert!(alone.verify(|_, _| {}).await?.damage.is_empty());

@@ -1,4 +1,4 @@
-//! Choose rows by their index columns, in as many ways as a frame has, and read exactly those.
+//! Selects rows by their index columns with expressions, SQL or any frame operation, and reads exactly these rows.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = drives(&folder.path().join("drives").display().to_string()).await?;
     let index = table.index().await?;
 
-    // Filter with an expression, sort, take some at random with a seed: the locators come along by themselves.
+    // Filters with an expression, sorts, and samples with a seed. The index keeps its locator columns.
     let rain = index.filter(col("weather").eq(lit("rain")))?;
     let fastest = rain.sort(["speed"], true)?.slice(0, 3);
     let some = index.sample(5, 42)?;
     assert_eq!((rain.len(), fastest.len(), some.len()), (34, 3, 5));
 
-    // Or do anything to the frame yourself, and hand it back.
+    // Or changes the frame with any polars operation, and makes an index of it again.
     let one_a_weather = index.lazy().group_by_stable([col("weather")]).agg([col("*").first()]).collect()?;
     let first = index.with_frame(one_a_weather)?;
     assert_eq!(first.len(), 3);
 
-    // Positions are rows of the frame at hand.
+    // A position is a row of this frame.
     let loader = RowLoader::new(&fastest)?.columns(["camera.*"])?;
     let row = loader.get_row(0).await?;
     assert_eq!(row.bytes("camera.jpeg")?, [99; 9]);
     println!("{}\nfastest in the rain: {} bytes of picture", fastest.frame(), row.bytes("camera.jpeg")?.len());
 
-    // Many rows at once: each block is read once, whatever the order.
+    // Reads many rows in any order; each block is read once.
     let rows = RowLoader::new(&some)?.take(&[4, 0, 2]).await?;
     assert_eq!(rows.len(), 3);
 
-    // A frame that lost its locators is refused by name, and never reads a wrong row.
+    // A frame without its locators is an error that names them; it never reads a wrong row.
     let lost = index.query("SELECT weather, speed FROM t")?;
     println!("without locators: {}", index.with_frame(lost).unwrap_err());
     Ok(())

@@ -1,5 +1,5 @@
-//! Rows for training, validation and a test, by the hash of their log: all frames of a drive are in one part, and drives that are
-//! recorded later move nobody.
+//! Splits rows into training, validation and test parts by a hash of their log: all frames of a drive are in one part, and stay
+//! there when drives are added.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -21,20 +21,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(parts.iter().map(|(_, part)| part.len()).sum::<usize>(), 200 * 20);
     assert!((140..=180).contains(&logs(&parts[0].1).len()));
 
-    // No drive is in two parts, and the views read as tables do.
+    // No drive is in two parts. The views are read like tables.
     let [train, val, test] = [0, 1, 2].map(|part| logs(&parts[part].1));
     assert!(train.is_disjoint(&val) && train.is_disjoint(&test) && val.is_disjoint(&test));
     let opened = Table::open(&url("splits/val")).await?;
     assert_eq!(opened.rows() as usize, parts[1].1.len());
     assert_eq!(opened.row_loader().get_row(0).await?.bytes("camera.jpeg")?.len(), 1000);
 
-    // Half as many drives again: every old one is where it was.
+    // With half as many drives again, every old drive is in the same part as before.
     let more = self::drives(&url("more"), 300).await?.index().await?.split(["log_id"], SHARES, "")?;
     for ((name, before), (_, after)) in parts.iter().zip(&more) {
         assert!(logs(before).is_subset(&logs(after)), "{name}");
     }
 
-    // Another salt, other parts.
+    // Another salt gives other parts.
     let salted = drives.index().await?.split(["log_id"], SHARES, "fold 2")?;
     assert_ne!(logs(&salted[0].1), train);
     Ok(())

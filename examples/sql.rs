@@ -1,4 +1,4 @@
-//! SQL over the index: numbers to look at, and rows to read.
+//! Queries the index with SQL: statistics as a frame, and rows to read.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     partition.write(&RecordBatch::try_from_iter(columns)?).await?;
     let index = writer.commit([partition.finish().await?]).await?.index().await?;
 
-    // A query gives a frame. The table is called t.
+    // A query returns a frame. The name of the table is `t`.
     let counts = index.query("SELECT city, COUNT(*) AS frames, MAX(agents) AS most FROM t GROUP BY city ORDER BY city")?;
     println!("{counts}");
     assert_eq!(counts.height(), 3);
 
-    // One that keeps the locators, as SELECT * does, gives rows that can be read.
+    // The rows of a query that keeps the locators, as SELECT * does, can be read.
     let busy = index.sql("SELECT * FROM t WHERE agents > 95 AND city <> 'Dallas' ORDER BY agents DESC LIMIT 4")?;
     let loader = RowLoader::new(&busy)?;
     for position in 0..loader.len() {

@@ -1,5 +1,5 @@
-//! A merge that is kept: saved as a view it is a table of its own, which copies no payload, opens like any other, can be filtered
-//! and merged again, and has versions.
+//! Saves a merge as a view: a table that copies no payload, opens like any other, can be filtered and merged again, and has
+//! versions.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sweeps = table(&url("sweeps"), "lidar", 100, 100).await?;
     let labels = table(&url("labels"), "boxes", 50, 200).await?;
 
-    // Put together once, kept for everybody.
+    // Merges once, and saves the result for all readers.
     let merged = sweeps.index().await?.merge(&labels.index().await?, &Merge::on(["log_id", "timestamp"]).left())?;
     let late =
         merged.filter(col("timestamp").gt_eq(lit(5000)))?.with_columns([(col("timestamp") / lit(1000)).alias("second")])?;
@@ -24,32 +24,32 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((size.rows, size.payload_bytes), (50, 0));
     assert!(!folder.path().join("late/chunks").exists());
 
-    // It opens like every table; a window reaches rows that the filter left out, in both tables.
+    // A view opens like any table. A window also contains rows that the filter left out, of both tables.
     let late = Table::open(&url("late")).await?;
     let index = late.index().await?;
     assert_eq!(index.column_names().collect::<Vec<_>>(), ["log_id", "timestamp", "second"]);
     let window = RowLoader::new(&index)?.columns(["lidar.*", "boxes.*"])?.get_rows(0, -2..=0).await?;
     assert_eq!((window.mask(), window.column_mask("boxes.data")?), (vec![true; 3], vec![true, false, true]));
 
-    // A view of a view needs the tables alone, and not the view in between.
+    // A view of a view refers to the tables, not to the view in between.
     let few = index.filter(col("second").eq(lit(7)))?.save(&url("few")).await?.table;
     assert_eq!((few.rows(), few.sources().await?.len()), (10, 2));
 
-    // New labels: the next version of the view. The old one stays what it was.
+    // New labels make the next version of the view. The old version does not change.
     let better = table(&url("better"), "boxes", 100, 100).await?;
     let merged = sweeps.index().await?.merge(&better.index().await?, &Merge::on(["log_id", "timestamp"]))?;
     let second = merged.view_writer().save_over(&late).await?.table;
     assert_eq!((second.version(), second.rows()), (2, 100));
     assert_eq!(Table::open(&format!("{}@1", url("late"))).await?.rows(), 50);
 
-    // A table that moved is found again by its identity, and another one is refused.
+    // `rebind` finds a table that moved by its UUID and hash, and rejects any other table.
     std::fs::rename(url("better"), url("moved"))?;
     assert!(Table::open(&url("late")).await?.index().await.is_err());
     assert!(second.rebind([url("labels")]).await.is_err());
     let bound = second.rebind([url("moved")]).await?;
     assert_eq!((bound.version(), Table::open(&url("late")).await?.index().await?.len()), (3, 100));
 
-    // What is new in the view: rows are told by index and block hashes, no payload is read.
+    // The difference between the versions comes from the index and block hashes; no payload is read.
     let found = bound.diff(&Table::open(&format!("{}@1", url("late"))).await?, ["log_id", "timestamp"]).await?;
     assert_eq!((found.added.len(), found.removed.len()), (50, 0));
     Ok(())

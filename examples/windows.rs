@@ -1,4 +1,4 @@
-//! History and future around a row: by row, by time, several column sets at once, many rows in one plan.
+//! Reads windows around rows: by row offsets, by time, with different columns at once, and many windows with one plan.
 
 use std::sync::Arc;
 
@@ -12,32 +12,32 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = recordings(&folder.path().join("recordings").display().to_string()).await?;
     let loader = table.row_loader();
 
-    // Ten rows before row 25 and the row itself; the recording starts at row 20, and a window never leaves it.
+    // Row 25 and the ten rows before it. The recording starts at row 20, and a window never leaves its recording.
     let history = loader.get_rows(25, -10..=0).await?;
     assert_eq!(history.mask(), [vec![false; 5], vec![true; 6]].concat());
     let position = history.tensor::<f32>("ego.position", 10)?;
     assert_eq!(position.view().shape(), [2]);
 
-    // Only what is there, or an error, instead of a mask.
+    // Instead of a mask, skips missing rows, or makes them an error.
     assert_eq!(loader.clone().edge(Edge::Skip).get_rows(25, -10..=0).await?.len(), 6);
     println!("{}", loader.clone().edge(Edge::Error).get_rows(25, -10..=0).await.unwrap_err());
 
-    // Every fifth row; any list of offsets.
+    // Every fifth row: offsets may be any list.
     let sparse = loader.get_rows(15, Offsets::try_from(-15..=0)?.step_by(5)?).await?;
     assert_eq!(sparse.table_rows(), [Some(0), Some(5), Some(10), Some(15)]);
 
-    // By time: rows are 100 ms apart, give or take; whatever is further than 20 ms from the wanted time is missing.
+    // By time: rows are about 100 ms apart. An offset without a row within 20 ms is missing.
     let times = TimeOffsets::new("timestamp", ["-1s", "-500ms", "0s"])?.nearest("20ms")?;
     let by_time = loader.get_rows(15, times).await?;
     assert_eq!(by_time.table_rows(), [Some(5), Some(10), Some(15)]);
 
-    // Ten positions of the ego vehicle and one label, in one plan; what it costs where no block is kept of what was read before.
+    // Ten positions of the ego vehicle and one label with one plan, and its cost without the cache of decoded blocks.
     let parts = [("ego.*", Offsets::try_from(-9..=0)?), ("label", Offsets::new([0])?)];
     let cost = loader.clone().keep(0).explain_of_parts(15, parts.clone()).await?;
     let found = loader.get_parts(15, parts).await?;
     assert_eq!((found[0].len(), found[1].len(), cost.ranges), (10, 1, 2));
 
-    // A batch for training: 8 windows that overlap, each block read once, ready to be shaped as [8, 10, 2].
+    // A training batch: 8 overlapping windows, with each block read once, to be reshaped to [8, 10, 2].
     let positions: Vec<u64> = (10..18).collect();
     let batch = loader.get_windows(&positions, -9..=0).await?;
     assert_eq!((batch.len(), batch.rows().len()), (8, 80));

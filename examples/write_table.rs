@@ -1,4 +1,5 @@
-//! Write a table with several workers: a partition each, receipts in any order, one commit; the same bytes as one worker writes.
+//! Writes a table with several workers: a partition for each, receipts in any order, one commit. The chunks are the same as those
+//! of one worker.
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
@@ -12,21 +13,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let options = WriteOptions { preset: Preset::Fast, cuts: Cuts::default().with_chunk_max(1 << 20)?, ..Default::default() };
 
-    // Three logs, three partitions. Where a partition ends, no block and no chunk goes on.
+    // Three logs, three partitions. No block or chunk crosses the end of a partition.
     let url = folder.path().join("logs").display().to_string();
     let writer = Table::create(&url, schema()?, options.clone()).await?;
     let jobs = (0..3).map(|log| {
         let partition = writer.partition_at(log);
         async move {
             let mut partition = partition?;
-            // Any number of batches of any size: how rows are sliced cannot be seen in what is stored.
+            // Batches may have any size: they do not affect the stored bytes.
             for start in (0..100).step_by(25) {
                 partition.write(&rows(log, start..start + 25)).await?;
             }
             partition.finish().await
         }
     });
-    // A receipt is small and serialisable: workers may be other processes on other machines.
+    // A receipt is small and can be serialised: workers may run in other processes on other machines.
     let mut receipts: Vec<Receipt> = try_join_all(jobs).await?;
     let text = serde_json::to_string(&receipts)?;
     receipts = serde_json::from_str(&text)?;
@@ -35,11 +36,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = writer.commit(receipts).await?;
     assert_eq!((table.version(), table.rows(), table.sequence_count()), (1, 300, 3));
 
-    // A table is never overwritten.
+    // `create` never overwrites a table.
     let again = Table::create(&url, schema()?, options.clone()).await;
     assert_eq!(again.unwrap_err().kind(), ErrorKind::Exists);
 
-    // The same rows and settings are the same chunks, by name, whoever wrote them.
+    // The same rows and settings give chunks with the same names, whichever writer wrote them.
     let other = folder.path().join("other").display().to_string();
     let writer = Table::create(&other, schema()?, options).await?;
     let mut receipts = Vec::new();
@@ -51,7 +52,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let other = writer.commit(receipts).await?;
     assert_eq!((chunks(&table).await?.len(), chunks(&table).await?), (3, chunks(&other).await?));
 
-    // A log that appears again after another one is refused.
+    // A log that continues after another log is an error.
     let torn = folder.path().join("torn");
     let writer = Table::create(&torn.display().to_string(), schema()?, WriteOptions::default()).await?;
     let mut partition = writer.partition()?;

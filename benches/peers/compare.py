@@ -1,10 +1,11 @@
-"""Tetrys beside other formats: the same rows, the same questions, one run, every byte of each answer added up.
+"""Compares Tetrys with other formats: the same rows and the same reads in one run, with every byte of each answer summed up.
 
-`run.sh [--rows 2000] [--small 65536] [--engines fast,Lance] [--seconds 0.5]` prints tables in Markdown. Each engine has a process
-of its own; its first answers are compared with the data. Only one of them works at a time: each question is put to one after the
-other, and that several times over, so that a machine that is slow for a while is slow for all of them. A rate is the median of
-these rounds, all over the same random rows; the page cache is warm, if the machine has memory for all engines' files (14 GB of 2,000 rows). A scan
-is measured with small and with large batches, and the engine's better one counts. Writing is timed twice: until the call returns, and until `sync` has returned too.
+`run.sh [--rows 2000] [--small 65536] [--engines fast,Lance] [--seconds 0.5]` prints tables in Markdown. Each engine runs in its
+own process, and its first answers are compared with the data. Only one engine works at a time: each step runs on one engine
+after the other, for several rounds, so that a slow phase of the machine affects all engines. A rate is the median of these
+rounds, all over the same random rows. The page cache is warm if the memory of the machine holds the files of all engines (14 GB
+for 2,000 rows). A scan is measured with small and with large batches, and the better figure of the engine counts. Writes are
+timed twice: until the call returns, and until `sync` has returned too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from engines import CAMERA, ENGINES, LIDAR, Engine
 ROUNDS = 5
 BATCH = 1000
 BATCHES = (8, 64)
-"""Rows of a batch of a scan: the engine's better one counts."""
+"""Batch sizes of a scan, in rows: the better figure of the engine counts."""
 ASKED: dict[str, Callable[[Engine, int], list[Any]]] = {
     "camera": lambda engine, row: engine.fields(row, [CAMERA]),
     "lidar": lambda engine, row: engine.fields(row, [LIDAR]),
@@ -37,10 +38,10 @@ ASKED: dict[str, Callable[[Engine, int], list[Any]]] = {
     "camera_window": lambda engine, row: engine.window(row, CAMERA),
     "lidar_window": lambda engine, row: engine.window(row, LIDAR),
 }
-"""What is asked of a row."""
+"""Reads of one row or window."""
 SCANS = {f"scan {batch}": batch for batch in BATCHES}
 Steps = dict[str, Callable[[], "dict[str, float] | float"]]
-"""What an engine's process does when it is told the name: figures by name, or the one of that name."""
+"""Steps that the process of an engine runs by name. A step returns figures by name, or one figure for its own name."""
 QUESTIONS = {
     "camera": "one camera field /s",
     "lidar": "one lidar field /s",
@@ -56,7 +57,7 @@ SMALL = {"single": "single rows /s", "batch": f"rows /s in batches of {BATCH:,}"
 
 
 def touch(answer: list[Any]) -> int:
-    """Adds up every byte, eight at a time where that goes."""
+    """Sums every byte of an answer, eight at a time if possible."""
     total = 0
     for part in answer:
         flat = np.frombuffer(part, np.uint8) if not isinstance(part, np.ndarray) else part.reshape(-1).view(np.uint8)
@@ -66,7 +67,7 @@ def touch(answer: list[Any]) -> int:
 
 
 def rate(ask: Callable[[Any], list[Any]], questions: list[Any], seconds: float) -> float:
-    """Answers a second, in one round."""
+    """Returns answers per second of one round."""
     for question in questions[:3]:
         touch(ask(question))
     done, start = 0, time.perf_counter()
@@ -77,7 +78,7 @@ def rate(ask: Callable[[Any], list[Any]], questions: list[Any], seconds: float) 
 
 
 def scan_rate(engine: Engine, batch: int) -> float:
-    """GB of sweeps a second, all rows in order, once."""
+    """Returns GB of sweeps per second for one scan of all rows in order."""
     start, found = time.perf_counter(), 0
     for answer in engine.scan(LIDAR, batch):
         touch(answer)
@@ -86,14 +87,14 @@ def scan_rate(engine: Engine, batch: int) -> float:
 
 
 def stored(path: str) -> int:
-    """Bytes of the files, as long as they are."""
+    """Returns the total length of the files."""
     if os.path.isfile(path):
         return os.path.getsize(path)
     return sum(os.path.getsize(os.path.join(folder, file)) for folder, _, files in os.walk(path) for file in files)
 
 
 def same(answer: list[Any], expected: list[np.ndarray], padded: bool) -> None:
-    """The engine answers with these bytes; padded fields begin with them."""
+    """Checks that the answer of an engine has the expected bytes. Padded fields begin with them."""
     found = b"".join(bytes(memoryview(np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part).cast("B")) for part in answer)
     wanted = b"".join(part.tobytes() for part in expected)
     if padded:
@@ -103,7 +104,7 @@ def same(answer: list[Any], expected: list[np.ndarray], padded: bool) -> None:
 
 
 def wide_steps(engine: Engine, rows: int, seconds: float) -> Steps:
-    """What is asked of an engine that holds the wide rows, by name."""
+    """Returns the steps of an engine with the wide rows, by name."""
     rng = np.random.default_rng(3)
     asked = [int(row) for row in rng.integers(0, rows, 4000) if row % LOG >= WINDOW]
 
@@ -137,7 +138,7 @@ def wide_steps(engine: Engine, rows: int, seconds: float) -> Steps:
 
 
 def small_steps(engine: Engine, rows: int, seconds: float) -> Steps:
-    """What is asked of an engine that holds the small rows, by name."""
+    """Returns the steps of an engine with the small rows, by name."""
     rng = np.random.default_rng(4)
     ones = [[int(row)] for row in rng.integers(0, rows, 4000)]
     batches = [[int(row) for row in rng.integers(0, rows, BATCH)] for _ in range(64)]
@@ -155,7 +156,7 @@ def small_steps(engine: Engine, rows: int, seconds: float) -> Steps:
 
 
 def serve(steps: Steps) -> None:
-    """Takes the steps that are asked for, line by line, and says what came of each."""
+    """Reads names of steps from standard input, runs them, and prints their figures."""
     for line in sys.stdin:
         name = line.strip()
         found = steps[name]()
@@ -163,7 +164,7 @@ def serve(steps: Steps) -> None:
 
 
 class Process:
-    """An engine in a process of its own, its figures so far, and what went wrong."""
+    """An engine in its own process, its figures so far, and its error."""
 
     def __init__(self, kind: type[Engine], folder: Path, arguments: argparse.Namespace, part: str) -> None:
         self.folder = folder / f"{kind.name.replace(' ', '-')}-{part}"

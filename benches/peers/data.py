@@ -1,4 +1,4 @@
-"""The data that all engines hold: wide rows of a drive, and small rows of words."""
+"""The data of the comparison: wide rows of a drive, and small rows of words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CAMERAS = 4
 JPEG = 80_000
 POINTS = 20_000
 LOG = 200
-"""Rows of one recording."""
+"""Number of rows of one recording."""
 WINDOW = 10
 WORDS = 200
 
@@ -30,8 +30,9 @@ class Ragged:
 
 @dataclass
 class Wide:
-    """Four cameras of 80 KB that no codec shrinks and their intrinsics, a lidar sweep in millimetres, radar returns of 6 numbers,
-    boxes of 9 numbers."""
+    """Wide rows: four cameras of 80 KB of noise and their intrinsics, a lidar sweep in millimetres, radar returns of 6 numbers,
+    and boxes of 9 numbers.
+    """
 
     rows: int
     jpeg: list[np.ndarray]  # u8 [rows, JPEG] each
@@ -65,7 +66,7 @@ class Wide:
         return fixed + self.radar.values.nbytes + self.boxes.values.nbytes
 
     def arrow(self) -> pa.Table:
-        """The same memory as a table of Arrow, with the log and the time of each row."""
+        """Returns the rows as an Arrow table over the same memory, with the log and the time of each row."""
         columns = {"log_id": pa.array([f"log-{row // LOG:04}" for row in range(self.rows)]), "timestamp": pa.array(np.arange(self.rows) * 100)}
         for camera in range(CAMERAS):
             offsets = pa.py_buffer(np.arange(self.rows + 1, dtype=np.int64) * JPEG)
@@ -84,6 +85,6 @@ def _ragged(rng: np.random.Generator, rows: int, least: int, most: int, width: i
 
 
 def small(rows: int) -> np.ndarray:
-    """Records of words as numbers of a vocabulary, the common ones small: u32 [rows, WORDS]."""
+    """Returns records of words as numbers of a vocabulary, small for frequent words: u32 [rows, WORDS]."""
     rng = np.random.default_rng(11)
     return np.minimum(rng.zipf(1.3, (rows, WORDS)), 30_000).astype(np.uint32)

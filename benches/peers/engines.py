@@ -1,4 +1,4 @@
-"""Each engine as its documentation would have it used for random rows, opened once; each answer is a list of arrays or bytes."""
+"""The engines, used for random rows as their documentation recommends, opened once. An answer is a list of arrays or bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CAMERA, LIDAR = "cam1.jpeg", "lidar.points"
 
 
 def parts(column: pa.ChunkedArray | pa.Array) -> Answer:
-    """The values of a column of Arrow, where they lie."""
+    """Returns the values of an Arrow column, without a copy."""
     found: Answer = []
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         if pa.types.is_nested(chunk.type):
@@ -39,7 +39,7 @@ class Engine:
         self.small_path = str(folder / "small")
 
     def prepare(self, data: Wide) -> Any:
-        """What `write` is given: the rows in memory, as the engine takes them."""
+        """Converts the rows in memory to the argument of `write`."""
         return data.arrow()
 
     def prepare_small(self, words: np.ndarray) -> Any:
@@ -71,7 +71,7 @@ class Tetrys(Engine):
     def write(self, rows: Any) -> None:
         import tetrys as tt
 
-        # In batches, as a recording comes; slices of Arrow share their memory.
+        # Writes batches, as a recorder does; slices of an Arrow table share its memory.
         batches = (rows.slice(start, 50) for start in range(0, len(rows), 50))
         schema = {LIDAR: f"f32[{POINTS},4]"} | {f"cam{camera}.intrinsics": "f64[3,3]" for camera in range(CAMERAS)}
         tt.write_table(

@@ -1,10 +1,11 @@
-"""Two tables put together by key, by Tetrys and by Lance: bytes written, seconds, memory.
+"""Merges two tables by key with Tetrys and with Lance, and compares bytes written, seconds and memory.
 
-`python merge.py TETRYS [--rows 1048576] [--folder FOLDER]`, with the binary of the command line. Two tables of as many rows in logs
-of 1,024: a key, two small columns and 64 random bytes a row, the logs of the right one in another order. Tetrys merges on (log_id,
-timestamp) and saves a view. Lance merges on one column alone: it gets a number made of both. Each merge is a process of its own;
-memory is its greatest resident set (this process, whose own is the least that can be seen, is kept small). The page cache is warm.
-Files are counted after the merge less before it.
+`python merge.py TETRYS [--rows 1048576] [--folder FOLDER]`; TETRYS is the binary of the command line. Both tables have the same
+number of rows, in logs of 1,024: a key, two small columns and 64 random bytes for each row. The logs of the right table are in
+another order. Tetrys merges on (log_id, timestamp) and saves a view. Lance merges on one column only, a number made of both.
+Each merge runs in its own process; its memory is its largest resident set (this process stays small, because its own set is the
+least that can be measured). The page cache is warm. Bytes written are the sizes of all files after the merge minus those before
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PAYLOAD = 64
 
 
 def make(folder: Path, rows: int) -> None:
-    """Both tables as Parquet and in Lance; a process of its own."""
+    """Writes both tables as Parquet and with Lance. Runs in its own process."""
     import lance
     import numpy as np
     import pyarrow as pa
@@ -49,7 +50,7 @@ def make(folder: Path, rows: int) -> None:
 
 
 def merge_lance(left: str, right: str) -> None:
-    """What the process of Lance does; a right column that the left one has would be an error, so only the others come."""
+    """Merges with Lance, in its own process, without right columns that the left table has: Lance rejects them."""
     import lance
 
     names = [name for name in lance.dataset(right).schema.names if name not in ("log_id", "timestamp")]
@@ -58,7 +59,7 @@ def merge_lance(left: str, right: str) -> None:
 
 
 def check_lance(left: str) -> None:
-    """Every row found its partner."""
+    """Checks that every row has a partner."""
     import lance
 
     missing = lance.dataset(left).to_table(columns=["right_agents"]).column(0).null_count
@@ -70,7 +71,7 @@ def size(folder: Path) -> int:
 
 
 def measured(folder: Path, command: list[str]) -> tuple[float, int, int]:
-    """Seconds, bytes written, greatest resident set."""
+    """Runs a command; returns its seconds, the bytes that it wrote, and its largest resident set."""
     before, start = size(folder), time.perf_counter()
     child = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the package in release and compares it with its peers: `run.sh [options of compare.py]`. The peers come from PyPI into a
-# virtual environment in the cache folder; the data goes to a scratch folder, and is removed.
+# Builds the package in release mode and compares it with other formats: `run.sh [options of compare.py]`. Installs these from
+# PyPI into a virtual environment in the cache folder. Writes the data to a temporary folder, and removes it.
 set -eu
 here="$(cd "$(dirname "$0")" && pwd)"
 root="$here/../.."

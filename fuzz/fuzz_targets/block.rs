@@ -1,4 +1,4 @@
-//! See `block` in `src/lib.rs`.
+//! Runs the fuzz target `block` of `src/lib.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tetrys_fuzz::block(data));

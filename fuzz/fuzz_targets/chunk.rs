@@ -1,4 +1,4 @@
-//! See `chunk` in `src/lib.rs`.
+//! Runs the fuzz target `chunk` of `src/lib.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tetrys_fuzz::chunk(data));

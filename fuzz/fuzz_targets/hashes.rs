@@ -1,4 +1,4 @@
-//! See `hashes` in `src/lib.rs`.
+//! Runs the fuzz target `hashes` of `src/lib.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(init: tetrys_fuzz::parquet_may_panic(), |data: &[u8]| tetrys_fuzz::hashes(data));

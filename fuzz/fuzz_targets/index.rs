@@ -1,4 +1,4 @@
-//! See `index` in `src/lib.rs`.
+//! Runs the fuzz target `index` of `src/lib.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(init: tetrys_fuzz::parquet_may_panic(), |data: &[u8]| tetrys_fuzz::index(data));

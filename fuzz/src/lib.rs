@@ -1,8 +1,8 @@
-//! What the fuzz targets do with their bytes: parse them, and where they parse, use them and write them again.
+//! The fuzz targets: each parses its input. If that succeeds, it uses the value, writes it, and compares the result.
 //!
-//! `tests/format/fuzz_corpus.rs` includes this file and replays the committed corpus through the same functions, without a fuzzer.
-//! Checksums and hashes are re-made here before the parser sees the bytes: a fuzzer does not guess them, so what lies behind
-//! them would never be reached. Each function panics where a promise is broken, and returns quietly on any typed error.
+//! `tests/format/fuzz_corpus.rs` includes this file and replays the committed corpus through the same functions, without a
+//! fuzzer. The targets compute checksums and hashes anew before they parse, because a fuzzer cannot guess them and would never
+//! get past them. A target panics if the library breaks a promise, and returns on an error of the right kind.
 
 #![allow(missing_docs, unreachable_pub, reason = "a test crate")]
 
@@ -27,10 +27,10 @@ use tetrys::{
 };
 use twox_hash::XxHash3_64;
 
-/// A target and its name, which is also that of its folder of the corpus.
+/// A target and its name. Its corpus folder has the same name.
 type Target = (&'static str, fn(&[u8]));
 
-/// Every target.
+/// All targets.
 pub const TARGETS: [Target; 10] = [
     ("manifest", manifest),
     ("index", index),
@@ -44,19 +44,19 @@ pub const TARGETS: [Target; 10] = [
     ("zarray", zarray),
 ];
 
-/// An error says that the bytes are wrong, or beyond this build; anything else blames the library or the caller.
+/// Checks that an error blames the bytes (`Corrupt`) or the build (`Unsupported`), not the caller or the library.
 #[track_caller]
 fn about_bytes(error: &Error) {
     assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported), "{:?}: {error}", error.kind());
 }
 
-/// The value, or nothing and an error of the right kind.
+/// Returns the value; checks the kind of an error.
 #[track_caller]
 fn sound<T>(result: Result<T, Error>) -> Option<T> {
     result.inspect_err(|error| about_bytes(error)).ok()
 }
 
-/// The first byte and the rest.
+/// Splits off the first byte.
 fn byte(data: &[u8]) -> Option<(u8, &[u8])> {
     data.split_first().map(|(first, rest)| (*first, rest))
 }
@@ -71,7 +71,7 @@ fn u32_of(data: &[u8]) -> Option<(u32, &[u8])> {
 
 // --------------------------------------------------------------------------------------------------------------- manifest
 
-/// One byte (its last bit: version 1 or 2), then the JSON less the tail, which is re-made.
+/// Parses a manifest. Input: one byte (its lowest bit selects version 1 or 2), then the JSON without its tail, which is added.
 pub fn manifest(data: &[u8]) {
     let Some((version, body)) = byte(data) else { return };
     let version = 1 + u64::from(version & 1);
@@ -81,14 +81,14 @@ pub fn manifest(data: &[u8]) {
     assert_eq!((again, same), (manifest, hash));
 }
 
-/// The body of a manifest (all but its tail) under its hash.
+/// Adds the tail with the hash to the body of a manifest.
 pub fn with_tail(body: &[u8]) -> Vec<u8> {
     [body, format!(",\"blake3\":\"{}\"}}\n", Hash::of(body)).as_bytes()].concat()
 }
 
 // --------------------------------------------------------------------------------------------------------------- segments
 
-/// Schemas whose index a fuzzed segment is read by.
+/// Schemas of the fuzzed index segments.
 pub fn index_schemas() -> Vec<Schema> {
     let build = |columns: &[(&str, &str)]| {
         let builder = columns.iter().fold(Schema::builder(), |builder, (name, ty)| builder.index(*name, ty));
@@ -101,8 +101,8 @@ pub fn index_schemas() -> Vec<Schema> {
     ]
 }
 
-#[allow(dead_code, reason = "the targets alone need it")]
-/// The Parquet reader panics over some bytes, and the library makes an error of it: such a panic must not end the fuzzer.
+#[allow(dead_code, reason = "only the targets need it")]
+/// Keeps panics of the Parquet reader from ending the fuzzer: the library catches them and returns an error.
 pub fn parquet_may_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -113,7 +113,7 @@ pub fn parquet_may_panic() {
     }));
 }
 
-/// One byte chooses the schema, two say how many rows the manifest claims; the rest is Parquet.
+/// Parses an index segment. Input: one byte selects the schema, two are the row count of the manifest; the rest is Parquet.
 pub fn index(data: &[u8]) {
     let Some((which, data)) = byte(data) else { return };
     let Some((rows, parquet)) = u16_of(data) else { return };
@@ -145,7 +145,7 @@ pub fn index(data: &[u8]) {
     }
 }
 
-/// Batches as one text, so that where they were cut does not show and NaN equals itself.
+/// Formats batches as one text: equal for other batch sizes, and for NaN.
 fn whole(batches: &[RecordBatch]) -> Vec<String> {
     let rows = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |row| (batch, row)));
     rows.map(|(batch, row)| batch.columns().iter().map(|column| format!("{:?}", column.slice(row, 1))).collect()).collect()
@@ -157,7 +157,7 @@ fn valid(batch: &RecordBatch) {
     }
 }
 
-/// One byte: columns of the group; four: rows of the segment; the rest is Parquet.
+/// Parses a layout. Input: one byte is the number of columns of the group, four are the rows of the segment; the rest is Parquet.
 pub fn layout(data: &[u8]) {
     let Some((columns, data)) = byte(data) else { return };
     let Some((rows, parquet)) = u32_of(data) else { return };
@@ -178,7 +178,7 @@ pub fn layout(data: &[u8]) {
     assert!(layout.locate(rows).is_err());
 }
 
-/// The pages of a block, where the layout says them, follow each other up to the end of the block.
+/// Checks that the page ranges of a layout, if it has any, fill the block without gaps.
 fn pages_lie_in_their_blocks(run: &LayoutRun, columns: usize) {
     let Some(last) = run.lengths.len().checked_sub(1).filter(|_| run.pages.is_some()) else { return };
     for block in [0, last] {
@@ -193,7 +193,7 @@ fn pages_lie_in_their_blocks(run: &LayoutRun, columns: usize) {
     }
 }
 
-/// Two bytes: how many blocks the manifest claims; the rest is Parquet.
+/// Parses the hashes of a group. Input: two bytes are the block count of the manifest; the rest is Parquet.
 pub fn hashes(data: &[u8]) {
     let Some((blocks, parquet)) = u16_of(data) else { return };
     let Some(read) = sound(read_hashes(Bytes::copy_from_slice(parquet), u64::from(blocks))) else { return };
@@ -205,7 +205,7 @@ pub fn hashes(data: &[u8]) {
 
 // ------------------------------------------------------------------------------------------------------ chunks and blocks
 
-/// A chunk, its checksums re-made: header, directory, each block, each page, decoded and written again.
+/// Parses a chunk with new checksums: decodes header, directory, blocks and pages, and writes them again.
 pub fn chunk(data: &[u8]) {
     let mut bytes = data.to_vec();
     sign_chunk(&mut bytes);
@@ -240,7 +240,7 @@ pub fn chunk(data: &[u8]) {
     }
 }
 
-/// The rows and the decoded pages of a block, each usable as an array; nothing where an error says so.
+/// Returns the rows and the decoded pages of a block, and checks that each page makes a valid array; `None` on an error.
 fn pages(columns: &[(ColumnType, Chain)], block: Bytes, seed: ChunkSeed, ordinal: u32) -> Option<(u32, Vec<CanonicalPage>)> {
     let directory = sound(BlockDirectory::parse(&block, seed, ordinal, columns.len()))?;
     let mut pages = Vec::new();
@@ -261,7 +261,7 @@ fn usable(page: &DecodedPage, ty: &ColumnType, rows: u32) -> Option<()> {
     Some(())
 }
 
-/// Sets every checksum of a chunk as far as its parts can be found.
+/// Computes the checksums of a chunk, as far as its parts can be located.
 pub fn sign_chunk(bytes: &mut [u8]) {
     let Some(header_len) = bytes.get(12..).and_then(u32_of).map(|(len, _)| len as usize) else { return };
     let Some(seed) = bytes.get(16..).and_then(|rest| rest.first_chunk()).map(|seed| u64::from_le_bytes(*seed)) else { return };
@@ -286,7 +286,7 @@ pub fn sign_chunk(bytes: &mut [u8]) {
     }
 }
 
-/// Sets every checksum of a block as far as its parts can be found (`format-spec/checksums.md#seeds`).
+/// Computes the checksums of a block, as far as its parts can be located (`format-spec/checksums.md#seeds`).
 pub fn sign_block(block: &mut [u8], seed: u64, ordinal: u32) {
     let seed_of = |slot: u64| seed ^ (u64::from(ordinal) * 65_536 + slot).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let Some(pages) = block.get(4..).and_then(u32_of).map(|(pages, _)| pages as usize).filter(|pages| *pages < 70_000) else {
@@ -304,14 +304,14 @@ pub fn sign_block(block: &mut [u8], seed: u64, ordinal: u32) {
     }
 }
 
-/// The last 8 bytes of the range become the checksum of the others.
+/// Writes the checksum of a range into its last 8 bytes.
 fn sign(bytes: &mut [u8], range: std::ops::Range<usize>, seed: u64) {
     if let Some((signed, checksum)) = bytes.get_mut(range).and_then(|part| part.split_last_chunk_mut::<8>()) {
         *checksum = XxHash3_64::oneshot_with_seed(seed, signed).to_le_bytes();
     }
 }
 
-/// The types of fuzzed blocks.
+/// Column types of the fuzzed blocks.
 pub const TYPES: [&str; 24] = [
     "bool",
     "i8",
@@ -339,7 +339,8 @@ pub const TYPES: [&str; 24] = [
     "list<list<list<list<f32[?,?,0]>>>>",
 ];
 
-/// The chains of fuzzed blocks, as they are stored (`format-spec/codecs.md#chains`): shuffles, splits and pco of several widths.
+/// Codec chains of the fuzzed blocks, in their stored form (`format-spec/codecs.md#chains`): shuffles, splits and pco of several
+/// widths.
 pub const CHAINS: [&[u8]; 20] = [
     &[0],
     &[1, 2, 0],
@@ -367,8 +368,9 @@ fn chain(which: u8) -> Chain {
     Chain::read(CHAINS[usize::from(which) % CHAINS.len()]).expect("a chain").0
 }
 
-/// One byte chooses the type, one the chain. Is the third 0, then the rest is a block, its checksums re-made, as number 3 of its
-/// chunk. Else two bytes are the rows, two the length of the structure; structure and values follow, and the page is made of them.
+/// Parses a block. Input: one byte selects the type, one the chain. If the third byte is 0, the rest is a block (ordinal 3 of its
+/// chunk), which gets new checksums. Else two bytes are the rows, two the length of the structure; a page is made of the
+/// structure and the values that follow.
 pub fn block(data: &[u8]) {
     let [ty, chain_number, kind, rest @ ..] = data else { return };
     let ty: ColumnType = TYPES[usize::from(*ty) % TYPES.len()].parse().expect("a type");
@@ -401,7 +403,7 @@ pub fn block(data: &[u8]) {
     let _ = PackedLengths::from_bytes(structure, usize::from(*kind)).inspect_err(about_bytes);
 }
 
-/// Whether a fuzzer has time for what the chain's compressor takes: not at the highest levels, and readers ignore the level.
+/// Whether the compressor of a chain is fast enough for a fuzzer. The highest levels are not; readers ignore the level.
 fn is_quick(chain: &Chain) -> bool {
     let mut stored = Vec::new();
     chain.write(&mut stored);
@@ -412,7 +414,8 @@ fn is_quick(chain: &Chain) -> bool {
     })
 }
 
-/// A chain as it is stored, then four bytes: the length claimed. The rest is decoded as stored bytes, and encoded as values.
+/// Runs a codec chain. Input: the stored form of a chain, then four bytes for the decoded length; the rest is decoded as stored
+/// bytes, and encoded as values.
 pub fn codec(data: &[u8]) {
     let Some((chain, rest)) = sound(Chain::read(data)) else { return };
     let mut again = Vec::new();
@@ -432,7 +435,7 @@ pub fn codec(data: &[u8]) {
 
 // ------------------------------------------------------------------------------------------------------- texts and zarr
 
-/// One text, as a column type, a column pattern, offsets, a preset and a hash.
+/// Parses a text as a column type, a column pattern, offsets, a preset and a hash.
 pub fn text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Some(ty) = sound(text.parse::<ColumnType>()) {
@@ -458,7 +461,8 @@ pub fn text(data: &[u8]) {
     }
 }
 
-/// Four bytes: what the container must decode to; the rest is the container. Where they are 0, the rest is encoded instead.
+/// Decodes a Blosc container. Input: four bytes are the decoded length, the rest is the container; if they are 0, the rest is
+/// encoded.
 pub fn blosc(data: &[u8]) {
     let Some((len, rest)) = u32_of(data) else { return };
     if len == 0 {
@@ -479,12 +483,12 @@ pub fn blosc(data: &[u8]) {
     }
 }
 
-/// The text of a `.zarray`.
+/// Parses the text of a `.zarray`.
 pub fn zarray(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let meta = match ArrayMeta::parse(text.to_owned()) {
         Ok(meta) => meta,
-        // What is no array at all is the caller's mistake: `Invalid`.
+        // A text that describes no array is `Invalid`: the caller chose the file.
         Err(error) if error.kind() == ErrorKind::Invalid => return,
         Err(error) => return about_bytes(&error),
     };

@@ -1,5 +1,5 @@
-//! Columns as numpy arrays: views of the memory that was read where numpy has the type, and copies where it has not (bits,
-//! text, days).
+//! Converts columns to numpy arrays: read-only views of the buffers if numpy has the type, copies if it has not (bits, text,
+//! days).
 #![allow(unsafe_code, reason = "numpy borrows Arrow's memory in one function, `view`")]
 
 use std::ops::Range;
@@ -22,18 +22,18 @@ use crate::{
     pickle,
 };
 
-/// Keeps the memory of an Arrow array alive as long as numpy looks at it.
+/// Keeps the buffers of an Arrow array alive while a numpy array uses them.
 #[pyclass(frozen)]
 struct Memory {
     _array: ArrayRef,
 }
 
-/// A read-only numpy array over `values`, which are of `owner`.
+/// Returns a read-only numpy array over `values`, which belong to `owner`.
 fn view<'py, T: Element>(py: Python<'py>, values: &[T], shape: &[usize], owner: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     let values = ArrayViewD::from_shape(shape, values).map_err(|error| Internal::new_err(error.to_string()))?;
     let memory = Bound::new(py, Memory { _array: ArrayRef::clone(owner) })?;
-    // SAFETY: buffers of an Arrow array neither move nor change while any array holds them; numpy holds `memory`, which holds
-    // one that does, and nobody writes through a read-only array: this one becomes so before anybody else has it.
+    // SAFETY: the buffers of an Arrow array neither move nor change while an array holds them. numpy holds `memory`, which holds
+    // `owner`. The numpy array becomes read-only before any other code can access it, so that nothing writes to the buffers.
     let array = unsafe {
         let array = PyArrayDyn::borrow_from_array(&values, memory.into_any());
         (*npyffi::_PyArray_GET_ITEM_DATA(array.as_array_ptr())).flags &= !npyffi::NPY_ARRAY_WRITEABLE;
@@ -46,7 +46,7 @@ fn copy<'py, T: Element>(py: Python<'py>, values: Vec<T>, shape: &[usize]) -> Py
     numpy::PyArray1::from_vec(py, values).call_method1(intern!(py, "reshape"), (shape.to_vec(),))
 }
 
-/// Some elements of an array, in this shape.
+/// Returns a range of the elements of an array, in this shape.
 fn elements<'py>(
     py: Python<'py>,
     element: Primitive,
@@ -82,14 +82,14 @@ fn elements<'py>(
     }
 }
 
-/// The dtype of `ml_dtypes`, where that is installed; otherwise bf16 comes as its bits in u16.
+/// Returns the bfloat16 dtype of `ml_dtypes` if it is installed. Without it, bf16 values are returned as their bits in u16.
 fn bfloat16(py: Python<'_>) -> Option<&Py<PyAny>> {
     static DTYPE: PyOnceLock<Option<Py<PyAny>>> = PyOnceLock::new();
     let import = || Some(py.import("ml_dtypes").ok()?.getattr("bfloat16").ok()?.unbind());
     DTYPE.get_or_init(py, import).as_ref()
 }
 
-/// Ticks of `i64` as the numpy type of this kind (`M8` or `m8`) and unit; null is NaT.
+/// Converts i64 ticks to the numpy type of this kind (`M8` or `m8`) and unit; null is NaT.
 fn ticks<'py>(py: Python<'py>, kind: &str, unit: TimeUnit, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     let data = array.to_data();
     let values = &data.buffer::<i64>(0)[..array.len()];
@@ -115,7 +115,7 @@ fn days<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     copy(py, days, &[array.len()])?.call_method1(intern!(py, "view"), ("M8[D]",))
 }
 
-/// All rows of a column. Null slots of numbers are 0 (see [`valid`]), of times NaT, of text and lists `None`.
+/// Converts all rows of a column. Null numbers are 0 (see [`valid`]), null times NaT, null text and lists `None`.
 pub(crate) fn column<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     let rows = array.len();
     match ty {
@@ -142,7 +142,7 @@ pub(crate) fn column<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef) ->
     }
 }
 
-/// One row of a column; `None` where it is null.
+/// Converts one row of a column; null is `None`.
 pub(crate) fn value<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(row) {
         return Ok(py.None().into_bound(py));
@@ -168,39 +168,39 @@ pub(crate) fn value<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef, row
                 let items = (0..items.len()).map(|place| value(py, item, &items, place)).collect::<PyResult<Vec<_>>>()?;
                 Ok(PyList::new(py, items)?.into_any())
             }
-            _ => Err(Internal::new_err(format!("a value of {ty} in Python"))),
+            _ => Err(Internal::new_err(format!("no Python value for the type {ty}"))),
         },
     }
 }
 
-/// Which rows of a column are not null.
+/// Returns whether each row of a column is not null.
 pub(crate) fn valid<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     let valid = array.nulls().map_or_else(|| vec![true; array.len()], |nulls| nulls.iter().collect());
     copy(py, valid, &[array.len()])
 }
 
-/// Rows of different length: `values` one behind the other, row i in `values[offsets[i]:offsets[i + 1]]`.
+/// Rows of different lengths in one array: row i is `values[offsets[i]:offsets[i + 1]]`.
 ///
-/// `ragged[i]` is row i as an array of its own shape, a view, or None where it is null. Where dimensions other than the first
-/// differ from row to row, `values` is flat and `shapes` says the shape of each row.
+/// `ragged[i]` is row i as an array of its own shape (a view), or None if it is null. If dimensions other than the first differ
+/// between rows, `values` is flat and `shapes` has the shape of each row.
 #[pyclass(frozen, module = "tetrys")]
 pub(crate) struct Ragged {
     ty: ColumnType,
-    /// All of it, as it was read.
+    /// The whole column, as it was read.
     array: ArrayRef,
     element: Primitive,
     values: ArrayRef,
-    /// Of elements.
+    /// Where each row starts in `values`, in elements, and the end of the last row.
     offsets: Vec<usize>,
-    /// Of each row, where the type does not say it.
+    /// Shape of each row, flat, and the rank; `None` if rows have one dimension.
     shapes: Option<(Vec<i32>, usize)>,
-    /// Extents behind the first, where all rows share them.
+    /// Extents after the first; `None` if they differ between rows.
     trailing: Option<Vec<usize>>,
     nulls: Option<NullBuffer>,
 }
 
 impl Ragged {
-    /// Of bytes, lists of scalars, and tensors of variable shape.
+    /// Makes a `Ragged` of bytes, lists of scalars, and tensors of variable shape; `None` for other types.
     fn of(ty: &ColumnType, array: &ArrayRef) -> Option<Self> {
         let usizes = |offsets: &[i64]| offsets.iter().map(|offset| *offset as usize).collect();
         let nulls = array.nulls().cloned();
@@ -245,7 +245,7 @@ impl Ragged {
         self.offsets.len() - 1
     }
 
-    /// Elements of one step in the first dimension.
+    /// Number of elements of one step in the first dimension.
     fn step(&self) -> usize {
         self.trailing.as_ref().map_or(1, |trailing| trailing.iter().product::<usize>()).max(1)
     }
@@ -253,7 +253,7 @@ impl Ragged {
 
 #[pymethods]
 impl Ragged {
-    /// All rows, one behind the other.
+    /// Values of all rows in order.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let range = self.offsets[0]..self.offsets[self.rows()];
@@ -265,14 +265,14 @@ impl Ragged {
         elements(py, self.element, &self.values, range, &shape)
     }
 
-    /// Where each row starts in `values`, and behind them its length; i64.
+    /// Start of each row in `values`, and the end of the last row, i64 [rows + 1].
     #[getter]
     fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let offset = |offset: &usize| ((offset - self.offsets[0]) / self.step()) as i64;
         copy(py, self.offsets.iter().map(offset).collect(), &[self.offsets.len()])
     }
 
-    /// The shape of each row, [rows, rank] of i64.
+    /// Shape of each row, i64 [rows, rank].
     #[getter]
     fn shapes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.shapes {
@@ -281,7 +281,7 @@ impl Ragged {
         }
     }
 
-    /// Each row as an array, None where it is null.
+    /// Returns each row as an array; None for a null row.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, (0..self.rows()).map(|row| self.row(py, row)).collect::<PyResult<Vec<_>>>()?)
     }
@@ -294,7 +294,7 @@ impl Ragged {
         self.row(py, place_of(row, self.rows())?)
     }
 
-    /// Which rows are not null, bool [rows].
+    /// Whether each row is not null, bool [rows].
     #[getter]
     fn valid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         valid(py, &self.array)
@@ -306,7 +306,7 @@ impl Ragged {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<capsule::Capsules<'py>> {
-        // The interface lets the producer choose where it cannot follow.
+        // The interface allows a producer to ignore the requested schema.
         let _ = requested_schema;
         capsule::of_array(py, &self.array)
     }
@@ -328,20 +328,20 @@ impl Ragged {
     }
 }
 
-/// Type, and values.
+/// Type and values.
 type Pickled<'py> = (String, Bound<'py, PyBytes>);
 
-/// What a pickled `Ragged` becomes.
+/// Restores a pickled `Ragged`.
 #[pyfunction]
 pub(crate) fn restore_ragged(ty: &str, bytes: &[u8]) -> PyResult<Ragged> {
     let ty: ColumnType = ty.parse().py()?;
     let batch = pickle::from_bytes(bytes)?;
     let array = batch.columns().first().filter(|array| *array.data_type() == ty.arrow());
     let ragged = array.and_then(|array| Ragged::of(&ty, array));
-    ragged.ok_or_else(|| Invalid::new_err(format!("pickled rows of {ty} that are none")))
+    ragged.ok_or_else(|| Invalid::new_err(format!("pickled rows: expected values of {ty}")))
 }
 
-/// A place that a caller names: an integer, negative from the end.
+/// Returns the row that an argument selects: an integer; negative ones count from the end.
 pub(crate) fn place_of(row: &Bound<'_, PyAny>, len: usize) -> PyResult<usize> {
     if row.is_instance_of::<PyBool>() || row.is_none() {
         return Err(wrong_type(&format!("a row number is an integer, found {}", row.repr()?)));
@@ -353,14 +353,14 @@ pub(crate) fn place_of(row: &Bound<'_, PyAny>, len: usize) -> PyResult<usize> {
     }
 }
 
-/// A place as Python counts it: negative ones from the end.
+/// Resolves a row number; negative ones count from the end.
 pub(crate) fn place(place: isize, len: usize) -> PyResult<usize> {
     let counted = if place < 0 { place.checked_add_unsigned(len) } else { Some(place) };
     let found = counted.and_then(|place| usize::try_from(place).ok()).filter(|place| *place < len);
     found.ok_or_else(|| no_place(&format!("{place} is outside 0..{len}")))
 }
 
-/// The flat values of a numpy array as an Arrow array, copied, and the type of its elements.
+/// Copies a flat numpy array to an Arrow array; returns it with the type of its elements.
 pub(crate) fn from_numpy(values: &Bound<'_, PyAny>) -> PyResult<(ArrayRef, Primitive)> {
     macro_rules! copied {
         ($($native:ty, $arrow:ty, $element:ident;)*) => {$(

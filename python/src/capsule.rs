@@ -1,7 +1,7 @@
-//! Arrow data in and out by the C stream interface (`__arrow_c_stream__`), as polars, pandas, pyarrow and DuckDB speak it.
+//! Imports and exports Arrow data through the C stream interface (`__arrow_c_stream__`) of polars, pandas, pyarrow and DuckDB.
 //!
-//! The one place, beside `arrays.rs`, with `unsafe` code: a capsule is a pointer, and its name is all that says to what. Both
-//! libraries that are used here (arrow and polars) read and write the same C struct.
+//! Only this file and `arrays.rs` have `unsafe` code: a capsule is a pointer, and only its name tells the type behind it. The
+//! crates arrow and polars read and write the same C struct.
 #![allow(unsafe_code, reason = "the C stream interface is one of pointers; each use says why it is sound")]
 
 use std::{ffi::CStr, ptr};
@@ -27,10 +27,10 @@ use crate::error::{IntoPython, Invalid};
 
 const NAME: &CStr = c"arrow_array_stream";
 
-/// pandas sends its row labels as columns of such names.
+/// Prefix of the columns in which pandas exports its row labels.
 pub(crate) const ROW_LABELS: &str = "__index_level_";
 
-/// A frame as a stream of one batch.
+/// Exports a frame as a stream of one batch.
 pub(crate) fn of_frame<'py>(py: Python<'py>, frame: &DataFrame) -> PyResult<Bound<'py, PyCapsule>> {
     let mut frame = frame.clone();
     frame.rechunk_mut();
@@ -45,25 +45,25 @@ pub(crate) fn of_frame<'py>(py: Python<'py>, frame: &DataFrame) -> PyResult<Boun
     PyCapsule::new_with_value(py, stream, NAME)
 }
 
-/// The frame that any object with `__arrow_c_stream__` holds.
+/// Imports a frame from any object with `__arrow_c_stream__`.
 pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
     let capsule = capsule(object)?;
     let pointer = capsule.pointer_checked(Some(NAME))?.cast::<ArrowArrayStream>().as_ptr();
-    // SAFETY: a capsule of this name holds such a struct. It is moved out, which the interface allows once: what stays behind is
-    // marked as released.
+    // SAFETY: a capsule of this name holds this struct. The consumer may move it out once, and leaves an empty struct, which
+    // counts as released.
     let stream = Box::new(unsafe { ptr::replace(pointer, ArrowArrayStream::empty()) });
-    // SAFETY: the producer promises by the name that the stream follows the interface.
+    // SAFETY: by the name of the capsule, the producer guarantees a stream that follows the interface.
     let mut reader = unsafe { ArrowArrayStreamReader::try_new(stream) }.map_err(|error| refused(&error)).py()?;
     let ArrowDataType::Struct(fields) = reader.field().dtype().clone() else {
-        return Err(Invalid::new_err("a frame is expected, found a single column"));
+        return Err(Invalid::new_err("expected a frame, found a single column"));
     };
     let mut chunks: Vec<Vec<Box<dyn PolarsArray>>> = vec![Vec::new(); fields.len()];
     let mut rows = 0;
-    // SAFETY: as above.
+    // SAFETY: the stream follows the interface, as its producer guarantees.
     while let Some(batch) = unsafe { reader.next() } {
         let batch = batch.map_err(|error| refused(&error)).py()?;
         rows += batch.len();
-        let batch = batch.as_any().downcast_ref::<StructArray>().ok_or_else(|| Invalid::new_err("a batch is no struct"))?;
+        let batch = batch.as_any().downcast_ref::<StructArray>().ok_or_else(|| Invalid::new_err("a batch is not a struct"))?;
         for (held, array) in chunks.iter_mut().zip(batch.values()) {
             held.push(array.clone());
         }
@@ -82,28 +82,28 @@ pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
     DataFrame::new(rows, columns).map_err(|error| refused(&error)).py()
 }
 
-/// A capsule of a schema, and one of an array.
+/// The capsule of a schema, and the capsule of an array.
 pub(crate) type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
-/// An array as a capsule of its schema and one of itself.
+/// Exports an array as a capsule of its schema and a capsule of its data.
 pub(crate) fn of_array<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Capsules<'py>> {
     let (array, schema) = to_ffi(&array.to_data()).map_err(|error| malformed(&error)).py()?;
     Ok((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
 }
 
-/// Record batches as a stream.
+/// Exports record batches as a stream.
 pub(crate) fn of_batches(py: Python<'_>, schema: SchemaRef, batches: Vec<RecordBatch>) -> PyResult<Bound<'_, PyCapsule>> {
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
 }
 
-/// The record batches that any object with `__arrow_c_stream__` holds.
+/// Imports record batches from any object with `__arrow_c_stream__`.
 pub(crate) fn batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
     let reader = RecordBatchStreamReader::try_new(stream(object)?).map_err(|error| malformed(&error)).py()?;
     reader.collect::<Result<_, _>>().map_err(|error| malformed(&error)).py()
 }
 
-/// The arrays of a column, one at least, and their field: a polars series, an array or a chunked array of pyarrow.
+/// Imports a column (a polars series, or an array or chunked array of pyarrow): at least one array, and their field.
 pub(crate) fn arrays(object: &Bound<'_, PyAny>) -> PyResult<(ArrowField, Vec<ArrayRef>)> {
     if object.getattr_opt("__arrow_c_stream__")?.is_none()
         && let Some(export) = object.getattr_opt("__arrow_c_array__")?
@@ -122,15 +122,15 @@ pub(crate) fn arrays(object: &Bound<'_, PyAny>) -> PyResult<(ArrowField, Vec<Arr
     Ok((field, arrays))
 }
 
-/// What `__arrow_c_array__` gives: a capsule of a schema, and one of an array.
+/// Imports the result of `__arrow_c_array__`: a capsule of a schema, and a capsule of an array.
 fn one_array(capsules: &Bound<'_, PyAny>) -> PyResult<(ArrowField, ArrayRef)> {
     let (schema, array) = capsules.cast::<PyTuple>()?.extract::<Capsules<'_>>()?;
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>().as_ptr();
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>().as_ptr();
-    // SAFETY: capsules of these names hold such structs; they are moved out and what stays behind is marked as released.
+    // SAFETY: capsules of these names hold these structs. `from_raw` moves them out and marks the originals as released.
     let (schema, array) = unsafe { (FFI_ArrowSchema::from_raw(schema), FFI_ArrowArray::from_raw(array)) };
     let field = ArrowField::try_from(&schema).map_err(|error| malformed(&error)).py()?;
-    // SAFETY: the producer promises by the names that the array follows the interface and is of this schema.
+    // SAFETY: by the names of the capsules, the producer guarantees an array that follows the interface and has this schema.
     let data = unsafe { from_ffi(array, &schema) }.map_err(|error| malformed(&error)).py()?;
     Ok((field, arrow_array::make_array(data)))
 }
@@ -138,14 +138,14 @@ fn one_array(capsules: &Bound<'_, PyAny>) -> PyResult<(ArrowField, ArrayRef)> {
 fn stream(object: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowArrayStream> {
     let capsule = capsule(object)?;
     let pointer = capsule.pointer_checked(Some(NAME))?.cast::<FFI_ArrowArrayStream>().as_ptr();
-    // SAFETY: a capsule of this name holds such a struct; it is moved out and what stays behind is marked as released.
+    // SAFETY: a capsule of this name holds this struct. `from_raw` moves it out and marks the original as released.
     Ok(unsafe { FFI_ArrowArrayStream::from_raw(pointer) })
 }
 
 fn capsule<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
     let Some(export) = object.getattr_opt("__arrow_c_stream__")? else {
         return Err(Invalid::new_err(format!(
-            "{}: expected a frame with `__arrow_c_stream__`, as polars, pandas, pyarrow and DuckDB have it",
+            "{}: expected a frame with `__arrow_c_stream__`, such as one of polars, pandas, pyarrow or DuckDB",
             object.get_type().name()?
         )));
     };

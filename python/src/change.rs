@@ -1,4 +1,4 @@
-//! Versions with other values: groups that are replaced or added, rows that are patched.
+//! Publishes versions with changed values: replaces or adds column groups, patches rows.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ pub(crate) struct GroupReplacer(Mutex<Option<tetrys::table::GroupReplacer>>);
 
 #[pymethods]
 impl GroupReplacer {
-    /// Other values of the columns of a group.
+    /// Starts a version with new values in the columns of a group.
     #[staticmethod]
     fn replace(py: Python<'_>, table: &Table, name: String, options: Options) -> PyResult<Self> {
         let (table, write) = (table.table.clone(), options.write()?);
@@ -25,7 +25,7 @@ impl GroupReplacer {
         Ok(Self(Mutex::new(Some(writer))))
     }
 
-    /// One group more, with columns of these names and types.
+    /// Starts a version with one more group, with columns of these names and types.
     #[staticmethod]
     fn add(py: Python<'_>, table: &Table, name: String, columns: Vec<(String, String)>, options: Options) -> PyResult<Self> {
         let (table, write) = (table.table.clone(), options.write()?);
@@ -33,7 +33,7 @@ impl GroupReplacer {
         Ok(Self(Mutex::new(Some(writer))))
     }
 
-    /// The next rows of the table; or, with `on`, all rows, found by key.
+    /// Writes the next rows in table order; with `on`, all rows, matched by key.
     fn write(&self, py: Python<'_>, columns: Columns, on: Option<Vec<String>>) -> PyResult<()> {
         let batch = batch_of(&columns)?;
         let mut writer = self.take()?;
@@ -56,14 +56,14 @@ impl GroupReplacer {
 }
 
 impl GroupReplacer {
-    /// Nothing stays locked while the GIL is not held.
+    /// Takes the writer out, so that the mutex is not locked while the GIL is released.
     fn take(&self) -> PyResult<tetrys::table::GroupReplacer> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         held.ok_or_else(|| Invalid::new_err("the group is committed, or a write failed"))
     }
 }
 
-/// A version with other values in the rows that the columns `on` find.
+/// Publishes a version with new values in the rows that the columns `on` identify.
 #[pyfunction]
 pub(crate) fn patch(py: Python<'_>, table: &Table, on: Vec<String>, columns: Columns, options: Options) -> PyResult<Table> {
     let (batch, write) = (batch_of(&columns)?, options.write()?);

@@ -1,8 +1,7 @@
-//! Columns on their way into a table: values of Python as Arrow arrays, and the one place that says which column type they have
-//! and whether they fit another one.
+//! Columns for writing: converts Python values to Arrow arrays, and decides which column type they have and whether they fit
+//! another type.
 //!
-//! A column that was declared gets its values exactly or is refused. The one exception is said by the declaration: floats are
-//! rounded to a narrower float type.
+//! A declared column stores its values exactly or rejects them, with one exception: floats are rounded to a narrower float type.
 
 use std::{iter, sync::Arc};
 
@@ -25,14 +24,14 @@ use crate::{
     exact,
 };
 
-/// Values of a column on their way into a table, and the type that they suggest.
+/// Values of a column to be written, and the type that they suggest.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 #[derive(Clone)]
 pub(crate) struct Column {
     pub(crate) array: ArrayRef,
-    /// What they are; or why no column can have that type.
+    /// The suggested type, or the reason why there is none.
     ty: Result<ColumnType, String>,
-    /// Whether times without a zone are instants: numpy counts them in UTC.
+    /// Whether times without a zone are instants in UTC, as those of numpy are.
     in_utc: bool,
 }
 
@@ -41,7 +40,7 @@ impl Column {
         Self { array, ty: Ok(ty), in_utc: false }
     }
 
-    /// Of an array of any library.
+    /// Makes a column of an Arrow array of any library.
     fn of_arrow(field: &Field, array: &ArrayRef) -> PyResult<Self> {
         let (array, field) = plain_column(field, array)?;
         let ty = known_type(&field);
@@ -56,7 +55,7 @@ fn nulls_of(valid: &Mask<'_>) -> Option<NullBuffer> {
     Some(NullBuffer::new(valid.as_array().iter().copied().collect::<BooleanBuffer>())).filter(|nulls| nulls.null_count() > 0)
 }
 
-/// The flat values of a numpy array, some of them null, and their type; `bf16` says that the values are bits.
+/// Copies the flat values of a numpy array; returns them with their type. `bf16` says that the values are bits of bf16.
 fn flat(values: &Bound<'_, PyAny>, bf16: bool, valid: &Mask<'_>) -> PyResult<(ArrayRef, Primitive)> {
     let (array, element) = arrays::from_numpy(values)?;
     let data = array.to_data().into_builder().nulls(nulls_of(valid)).build().map_err(|error| malformed(&error))?;
@@ -65,29 +64,29 @@ fn flat(values: &Bound<'_, PyAny>, bf16: bool, valid: &Mask<'_>) -> PyResult<(Ar
 
 #[pymethods]
 impl Column {
-    /// Text, None where there is none.
+    /// Makes a column of text; None is null.
     #[staticmethod]
     fn text(values: Vec<Option<PyBackedStr>>) -> Self {
         let values: LargeStringArray = values.iter().map(Option::as_deref).collect();
         Self::of(Arc::new(values), ColumnType::Utf8)
     }
 
-    /// Bytes, None where there are none.
+    /// Makes a column of bytes; None is null.
     #[staticmethod]
     fn bytes(values: Vec<Option<PyBackedBytes>>) -> Self {
         let values: LargeBinaryArray = values.iter().map(Option::as_deref).collect();
         Self::of(Arc::new(values), ColumnType::Binary)
     }
 
-    /// Rows that are all null: of no type before one is declared.
+    /// Makes a column of null rows. Its type must be declared.
     #[staticmethod]
     fn nulls(rows: usize) -> PyResult<Self> {
         let array = arrow_array::new_null_array(&DataType::Null, rows);
         Self::of_arrow(&Field::new("", DataType::Null, true), &array)
     }
 
-    /// Scalars (`shape` is None) and tensors of fixed shape, from the flat values of all rows; `valid` says which rows are not
-    /// null, `elements` which elements.
+    /// Makes a column of scalars (`shape` is None) or tensors of fixed shape from the flat values of all rows. `valid` marks the
+    /// rows that are not null, `elements` the elements that are not null.
     #[staticmethod]
     fn fixed(
         rows: usize,
@@ -108,7 +107,7 @@ impl Column {
         Ok(Self::of(fixed_list(flat, size, nulls_of(&valid), rows)?, ty))
     }
 
-    /// Tensors of variable shape from the flat values of all rows and the shape of each, i32 [rows, rank].
+    /// Makes a column of tensors of variable shape from the flat values of all rows and the shape of each, i32 [rows, rank].
     #[staticmethod]
     fn ragged(
         shapes: PyReadonlyArray2<'_, i32>,
@@ -120,7 +119,7 @@ impl Column {
         let (flat, element) = flat(values, bf16, &elements)?;
         let (shapes, nulls) = (shapes.as_array(), nulls_of(&valid));
         let rank = shapes.ncols();
-        // An extent is that of every row, or each row has its own; the first one always.
+        // An extent that all rows share becomes part of the type, except the first one.
         let known = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
         let extents = (0..rank).map(|axis| {
             let mut found = (0..shapes.nrows()).filter(known).map(|row| shapes[[row, axis]]);
@@ -133,8 +132,8 @@ impl Column {
         Ok(Self::of(ragged_struct(flat, offsets, shapes.iter().copied().collect(), rank, nulls)?, ty))
     }
 
-    /// Times: i64 ticks of a `timestamp` (with a zone, naive, or `in_utc`: naive and counted in UTC) or `duration` in this unit,
-    /// or days of a `date`.
+    /// Makes a column of times from i64 ticks: of a `timestamp` or `duration` in its unit, or days of a `date`. `in_utc` says
+    /// that times without a zone are instants in UTC.
     #[staticmethod]
     fn times(ty: &str, values: PyReadonlyArray1<'_, i64>, valid: Mask<'_>, in_utc: bool) -> PyResult<Self> {
         let ty: ColumnType = ty.parse().py()?;
@@ -142,7 +141,7 @@ impl Column {
         Ok(Self { array: exact::times(&(Arc::new(ticks) as ArrayRef), &ty, in_utc)?, ty: Ok(ty), in_utc })
     }
 
-    /// A list in each row, of the items of all rows one behind the other.
+    /// Makes a column of lists from the items of all rows in order, and the length of each list.
     #[staticmethod]
     fn lists(lengths: Vec<usize>, items: &Self, valid: Mask<'_>) -> PyResult<Self> {
         let field = Arc::new(Field::new("item", items.array.data_type().clone(), true));
@@ -152,7 +151,7 @@ impl Column {
         Ok(Self { array: Arc::new(list.map_err(|error| malformed(&error))?), ty, in_utc: items.in_utc })
     }
 
-    /// A column of a library that speaks Arrow: a polars series, an array or a chunked array of pyarrow.
+    /// Makes a column of Arrow data: a polars series, or an array or chunked array of pyarrow.
     #[staticmethod]
     fn arrow(values: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (field, chunks) = capsule::arrays(values)?;
@@ -161,19 +160,19 @@ impl Column {
         Self::of_arrow(&field, &array)
     }
 
-    /// Whether the values say what type they have.
+    /// Whether the values suggest a type.
     #[getter]
     fn is_typed(&self) -> bool {
         self.ty.is_ok()
     }
 
-    /// The type as schemas write it.
+    /// The type as in a schema.
     #[getter]
     fn r#type(&self) -> PyResult<String> {
         self.ty.as_ref().map(ToString::to_string).map_err(|why| Invalid::new_err(why.clone()))
     }
 
-    /// The same values as a column of a declared type: exactly, or not at all.
+    /// Converts to a declared type; rejects values that the type cannot hold exactly.
     fn cast(&self, ty: &str) -> PyResult<Self> {
         let wanted: ColumnType = ty.parse().py()?;
         match self.ty.as_ref().is_ok_and(|found| *found == wanted) {
@@ -194,7 +193,7 @@ impl Column {
 /// Columns by name.
 type Named = Vec<(String, Column)>;
 
-/// The columns of a frame or of record batches, as pairs of name and column, for each batch.
+/// Returns the columns of each batch of a frame, as pairs of name and column.
 #[pyfunction]
 pub(crate) fn columns_of(frame: &Bound<'_, PyAny>) -> PyResult<Vec<Named>> {
     let columns = |batch: arrow_array::RecordBatch| {
@@ -207,7 +206,7 @@ pub(crate) fn columns_of(frame: &Bound<'_, PyAny>) -> PyResult<Vec<Named>> {
     capsule::batches(frame)?.into_iter().map(columns).collect()
 }
 
-/// The type that a schema would give a column of this field; or why there is none.
+/// Returns the column type for an Arrow field, or the reason why there is none.
 fn known_type(field: &Field) -> Result<ColumnType, String> {
     let unit = |unit: &TimeUnit| match unit {
         TimeUnit::Second => tetrys::TimeUnit::Second,
@@ -227,7 +226,7 @@ fn known_type(field: &Field) -> Result<ColumnType, String> {
         DataType::Date32 => ColumnType::Date,
         DataType::Timestamp(found, zone) => ColumnType::Timestamp(unit(found), zone.as_deref().map(str::to_owned)),
         DataType::Duration(found) => ColumnType::Duration(unit(found)),
-        // A list of numbers, or of tensors of numbers, is a tensor whose first extent each row chooses.
+        // A list of numbers, or of tensors of one shape, is a tensor whose first extent differs between rows.
         DataType::List(item) | DataType::LargeList(item) => match known_type(item)? {
             ColumnType::Scalar(element) => ColumnType::tensor(element, [None]),
             ColumnType::Tensor { element, shape } if shape.iter().all(Option::is_some) => {
@@ -235,7 +234,7 @@ fn known_type(field: &Field) -> Result<ColumnType, String> {
             }
             item => ColumnType::list(item),
         },
-        // What `Rows` hand out for tensors of variable shape: their values, and the shape of each.
+        // `Rows` exports tensors of variable shape as this struct: the values and the shape of each row.
         DataType::Struct(fields) => match &fields[..] {
             [data, shape] if (data.name().as_str(), shape.name().as_str()) == ("data", "shape") => {
                 let found = match (data.data_type(), shape.data_type()) {
@@ -259,7 +258,7 @@ fn known_type(field: &Field) -> Result<ColumnType, String> {
                 _ => return none(""),
             }
         }
-        DataType::Null => return Err("no value says what type it has: declare it in `schema`".to_owned()),
+        DataType::Null => return Err("no value suggests a type: declare it in `schema`".to_owned()),
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
             return none(": cast it to floats, integers or text");
         }
@@ -268,7 +267,7 @@ fn known_type(field: &Field) -> Result<ColumnType, String> {
     })
 }
 
-/// The shape of a canonical fixed-shape tensor of `size` elements, or one dimension.
+/// Returns the shape of a canonical fixed-shape tensor of `size` elements; one dimension without such metadata.
 fn shape_of(field: &Field, size: u32) -> Result<Vec<Option<u32>>, String> {
     let metadata = field.metadata().get("ARROW:extension:metadata");
     let Some(parsed) = metadata.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok()) else {
@@ -282,15 +281,15 @@ fn shape_of(field: &Field, size: u32) -> Result<Vec<Option<u32>>, String> {
     Ok(list("shape").filter(fits).map_or(vec![Some(size)], |shape| shape.into_iter().map(Some).collect()))
 }
 
-/// Extension types whose storage has the same values.
+/// Extension types whose storage array has the same values.
 const TRANSPARENT: [&str; 4] = ["arrow.fixed_shape_tensor", "arrow.variable_shape_tensor", "arrow.json", "arrow.uuid"];
 
-/// A column in the Arrow types that the library takes, and its field.
+/// Converts a column and its field to the Arrow types that the library accepts.
 fn plain_column(field: &Field, array: &ArrayRef) -> PyResult<(ArrayRef, Field)> {
     let extension = field.metadata().get("ARROW:extension:name").map(String::as_str);
     let array = match extension {
         Some("arrow.bool8") => {
-            let bits = array.as_primitive_opt::<types::Int8Type>().ok_or_else(|| Invalid::new_err("arrow.bool8 is not of i8"))?;
+            let bits = array.as_primitive_opt::<types::Int8Type>().ok_or_else(|| Invalid::new_err("arrow.bool8: expected i8"))?;
             Arc::new(bits.iter().map(|bit| bit.map(|bit| bit != 0)).collect::<arrow_array::BooleanArray>())
         }
         Some(name) if !TRANSPARENT.contains(&name) => {
@@ -304,7 +303,7 @@ fn plain_column(field: &Field, array: &ArrayRef) -> PyResult<(ArrayRef, Field)> 
     Ok((array, field))
 }
 
-/// The same values without views, runs, and dictionaries of other things than text, which the library does not take.
+/// Converts view and run-end encoded arrays, and dictionaries of anything but text, to plain arrays.
 fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
     let take = |values: &ArrayRef, at: &dyn Array| arrow_select::take::take(values, at, None).map_err(|error| malformed(&error));
     Ok(match array.data_type() {
@@ -330,7 +329,7 @@ fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
             let width = usize::try_from(*size).unwrap_or_default().max(1);
             let null_part = || (0..items.len()).any(|part| items.is_null(part) && list.is_valid(part / width));
             let is_fixed = match known_type(&item) {
-                // A part that is null is no null element.
+                // A tensor has null elements but no null parts: such rows stay lists.
                 Ok(ColumnType::Tensor { .. }) if items.null_count() > 0 && null_part() => false,
                 Ok(ty @ (ColumnType::Scalar(_) | ColumnType::Tensor { .. })) => ty.fixed_elements().is_some(),
                 _ => false,
@@ -341,7 +340,7 @@ fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
                     let list = FixedSizeListArray::try_new_with_length(item, *size, items, nulls, list.len());
                     Arc::new(list.map_err(|error| malformed(&error))?)
                 }
-                // A tensor of things of no fixed size is a list that happens to have one length.
+                // Items without a fixed size make lists of equal length, not a tensor.
                 false => {
                     let size = usize::try_from(*size).unwrap_or_default();
                     let offsets = OffsetBuffer::<i64>::from_repeated_length(size, list.len());
@@ -376,7 +375,7 @@ fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
     })
 }
 
-/// As [`plain`], of the items.
+/// Applies [`plain`] to the items of a list.
 fn plain_list<O: OffsetSizeTrait>(list: &GenericListArray<O>, item: &Field) -> PyResult<ArrayRef> {
     let items = plain(list.values())?;
     let item = Arc::new(item.clone().with_data_type(items.data_type().clone()));
@@ -384,7 +383,7 @@ fn plain_list<O: OffsetSizeTrait>(list: &GenericListArray<O>, item: &Field) -> P
     Ok(Arc::new(list.map_err(|error| malformed(&error))?))
 }
 
-/// A list of views (start and length) as a list of items one behind the other.
+/// Converts a list view (start and length of each row) to a list with its items in order.
 fn unviewed(item: &Field, bounds: Vec<(usize, usize)>, items: &ArrayRef, nulls: Option<NullBuffer>) -> PyResult<ArrayRef> {
     let known = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
     let bounds: Vec<(usize, usize)> =
@@ -403,7 +402,7 @@ fn fixed_list(flat: ArrayRef, size: i32, nulls: Option<NullBuffer>, rows: usize)
     Ok(Arc::new(list.map_err(|error| malformed(&error))?))
 }
 
-/// A tensor of variable shape as the library has it: its values, and the shape of each row.
+/// Makes the struct of a column of tensors of variable shape: the values, and the shape of each row.
 fn ragged_struct(
     flat: ArrayRef,
     offsets: OffsetBuffer<i64>,
@@ -414,7 +413,7 @@ fn ragged_struct(
     let rows = offsets.len() - 1;
     let item = |ty: DataType| Arc::new(Field::new("item", ty, true));
     let data = LargeListArray::try_new(item(flat.data_type().clone()), offsets, flat, None).map_err(|error| malformed(&error))?;
-    let rank = i32::try_from(rank).map_err(|_| Invalid::new_err("a rank past 2^31"))?;
+    let rank = i32::try_from(rank).map_err(|_| Invalid::new_err("a tensor of more than 2^31 - 1 dimensions"))?;
     let extents: ArrayRef = Arc::new(Int32Array::from(extents));
     let shapes = FixedSizeListArray::try_new_with_length(item(DataType::Int32), rank, extents, None, rows);
     let shapes = shapes.map_err(|error| malformed(&error))?;
@@ -423,7 +422,7 @@ fn ragged_struct(
     Ok(Arc::new(parts.map_err(|error| malformed(&error))?))
 }
 
-/// A tensor in each row: all elements, where those of each row lie, and the shape of each.
+/// Rows of tensors: all elements, the range of elements of each row, and the shape of each row.
 struct Tensors {
     elements: ArrayRef,
     offsets: Vec<usize>,
@@ -432,7 +431,7 @@ struct Tensors {
 }
 
 impl Tensors {
-    /// Of arrays whose type is this tensor; none where a part of a tensor is null.
+    /// Reads an array of tensors of this shape; `None` if a part of a tensor is null.
     fn of(array: &ArrayRef, shape: &[Option<u32>]) -> Option<Self> {
         let (rows, rank) = (array.len(), shape.len());
         if let Some(parts) = array.as_struct_opt() {
@@ -442,7 +441,7 @@ impl Tensors {
             let offsets = data.value_offsets().iter().map(|offset| *offset as usize).collect();
             return Some(Self { elements: ArrayRef::clone(data.values()), offsets, extents, rank });
         }
-        // Lists of tensors of one shape, or these alone.
+        // Lists of tensors of one shape, or tensors of one shape.
         let (mut elements, lengths): (ArrayRef, Option<Vec<usize>>) = if let Some(list) = array.as_list_opt::<i64>() {
             (ArrayRef::clone(list.values()), Some(list.value_offsets().iter().map(|offset| *offset as usize).collect()))
         } else if let Some(list) = array.as_list_opt::<i32>() {
@@ -451,7 +450,7 @@ impl Tensors {
             (ArrayRef::clone(array), None)
         };
         let inner: Vec<i32> = shape.iter().skip(usize::from(lengths.is_some())).flatten().map(|extent| *extent as i32).collect();
-        // Where the parts of each row lie, at each depth; of a row that is there none may be null.
+        // The range of each row at each depth. Rows that are not null must not have null parts.
         let mut bounds = lengths.clone().unwrap_or_else(|| (0..=rows).collect());
         let mut is_part = lengths.is_some();
         while let Some(list) = elements.clone().as_fixed_size_list_opt() {
@@ -477,7 +476,7 @@ impl Tensors {
     }
 }
 
-/// An array as one of a column of type `wanted`; `found` is the type that its values suggest.
+/// Converts an array to type `wanted`; `found` is the type that its values suggest.
 fn fit(array: &ArrayRef, found: Option<&ColumnType>, wanted: &ColumnType, in_utc: bool) -> PyResult<ArrayRef> {
     let misfit = || {
         let found = found.map_or_else(|| array.data_type().to_string(), ToString::to_string);
@@ -541,7 +540,7 @@ fn fit(array: &ArrayRef, found: Option<&ColumnType>, wanted: &ColumnType, in_utc
     }
 }
 
-/// As [`fit`], of a tensor.
+/// Converts an array to tensors of this shape and element type; see [`fit`].
 fn tensors(
     array: &ArrayRef,
     found: Option<&ColumnType>,
@@ -553,7 +552,7 @@ fn tensors(
     let found_shape = match found {
         Some(ColumnType::Tensor { shape, .. }) => shape.clone(),
         Some(ColumnType::Scalar(_)) if shape.is_empty() => Vec::new(),
-        // Lists of nothing at all have no other type.
+        // Empty lists suggest no element type.
         _ if shape.len() == 1 && (array.as_list_opt::<i64>().is_some() || array.as_list_opt::<i32>().is_some()) => vec![None],
         _ => return Err(misfit()),
     };
@@ -578,7 +577,7 @@ fn tensors(
     let fixed: Option<usize> = shape.iter().map(|extent| extent.map(|extent| extent as usize)).product();
     match fixed {
         Some(size) => {
-            // A null row may have no elements: it gets null ones.
+            // A null row may have no elements in the source; the fixed-size list needs null elements for it.
             let at = (0..array.len()).flat_map(|row| {
                 let (start, valid) = (of.offsets[row] - first, array.is_valid(row));
                 (0..size).map(move |place| valid.then_some((start + place) as u64))
@@ -590,7 +589,7 @@ fn tensors(
                     arrow_select::take::take(&elements, &at, None).map_err(|error| malformed(&error))?
                 }
             };
-            let size = i32::try_from(size).map_err(|_| Invalid::new_err("a tensor of over 2^31 elements"))?;
+            let size = i32::try_from(size).map_err(|_| Invalid::new_err("a tensor of more than 2^31 - 1 elements"))?;
             fixed_list(flat, size, nulls, array.len())
         }
         None => {

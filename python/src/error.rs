@@ -1,14 +1,14 @@
-//! One Python exception for each kind of error, all below `tetrys.Error`.
+//! One Python exception for each kind of error, all subclasses of `tetrys.Error`.
 
 use pyo3::{PyErr, create_exception, exceptions::PyException, prelude::*};
 use tetrys::ErrorKind;
 
 macro_rules! exceptions {
     ($($kind:ident $doc:literal),* $(,)?) => {
-        create_exception!(tetrys, Error, PyException, "What went wrong; its subclasses say what can be done about it.");
+        create_exception!(tetrys, Error, PyException, "Base class of all errors. The subclass says what to do next.");
         $(create_exception!(tetrys, $kind, Error, $doc);)*
 
-        /// The exception of an error, with its causes in the message.
+        /// Converts an error to its exception, with the causes in the message.
         pub(crate) fn raise(error: tetrys::Error) -> PyErr {
             let mut message = error.to_string();
             let mut cause = std::error::Error::source(&error);
@@ -34,19 +34,19 @@ macro_rules! exceptions {
 }
 
 exceptions! {
-    NotFound "The object, table, version, column or row asked for is not there.",
-    Exists "The thing to be made is already there; choose another name.",
-    Conflict "Somebody else committed first; reload and retry.",
-    Unavailable "The store does not answer, is full or out of reach; retry later.",
-    Denied "The store refuses; change the rights and retry.",
-    Corrupt "Stored bytes are not what was written; restore them from elsewhere.",
-    Unsupported "The bytes are well-formed, and this build cannot read or write them.",
+    NotFound "The object, table, version, column or row does not exist.",
+    Exists "The object to be created already exists; choose another name.",
+    Conflict "Another writer committed first; reload and retry.",
+    Unavailable "The store does not respond, is full or unreachable; retry later.",
+    Denied "The store refuses access; change the access rights and retry.",
+    Corrupt "Stored bytes differ from what was written; restore them from a copy.",
+    Unsupported "The request or the bytes are valid, but this build cannot handle them.",
     Invalid "The request or the input breaks a rule; change it.",
-    OutcomeUnknown "A commit may or may not have happened; read the table again before retrying.",
-    Internal "A defect of this library.",
+    OutcomeUnknown "A commit may or may not have happened; reload the table before a retry.",
+    Internal "A defect of this library; please report it.",
 }
 
-/// An exception that is an `Invalid`, and what Python raises itself for such a thing: a `TypeError`, an `IndexError`.
+/// Makes an exception that is both a `tetrys.Error` and the built-in exception of Python, such as `TypeError` or `IndexError`.
 fn twofold(class: &str, message: &str) -> PyErr {
     Python::attach(|py| {
         let made = py.import("tetrys._errors").and_then(|module| module.getattr(class)?.call1((message,)));
@@ -54,22 +54,22 @@ fn twofold(class: &str, message: &str) -> PyErr {
     })
 }
 
-/// A value of another type than is expected.
+/// Makes the error for a value of another type than expected.
 pub(crate) fn wrong_type(message: &str) -> PyErr {
     twofold("WrongType", message)
 }
 
-/// A row that is not there.
+/// Makes the error for a row that does not exist.
 pub(crate) fn no_place(message: &str) -> PyErr {
     twofold("OutOfRange", message)
 }
 
-/// A column that is not there.
+/// Makes the error for a column that does not exist.
 pub(crate) fn no_column(message: &str) -> PyErr {
     twofold("NoColumn", message)
 }
 
-/// Lets `?` turn an error of the library into its exception: `.py()?`.
+/// Converts errors of the library to exceptions, for use with `?`: `.py()?`.
 pub(crate) trait IntoPython<T> {
     fn py(self) -> PyResult<T>;
 }

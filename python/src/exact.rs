@@ -1,4 +1,4 @@
-//! Numbers and times in another type: exactly, or not at all.
+//! Converts numbers and times to another type, and rejects values that it cannot hold exactly.
 
 use std::{iter, sync::Arc};
 
@@ -10,7 +10,7 @@ use tetrys::{ColumnType, schema::Primitive};
 
 use crate::error::Invalid;
 
-/// A number of any type: integers as they are, floats as f64, which holds each of them.
+/// A number of any type. f64 holds every value of the float types exactly.
 #[derive(Clone, Copy)]
 enum Number {
     Whole(i128),
@@ -30,13 +30,13 @@ impl Number {
     fn whole<T: TryFrom<i128>>(self) -> Option<T> {
         match self {
             Self::Whole(whole) => T::try_from(whole).ok(),
-            // Beyond 2^100 no integer type has it; not a number is equal to nothing.
+            // No integer type holds 1e30. NaN fails the first comparison.
             Self::Float(float) if float.trunc() == float && float.abs() < 1e30 => T::try_from(float as i128).ok(),
             Self::Float(_) => None,
         }
     }
 
-    /// A float: rounded from a wider float if that is finite, exact from an integer.
+    /// Converts to a float type: a wider float is rounded unless it overflows, an integer must be exact.
     fn float<T: Copy>(self, narrow: impl Fn(f64) -> T, widen: impl Fn(T) -> f64) -> Option<T> {
         match self {
             Self::Whole(whole) => {
@@ -50,7 +50,7 @@ impl Number {
 
 type Numbers<'a> = Box<dyn Iterator<Item = Option<Number>> + 'a>;
 
-/// The numbers of an array; none where it has none.
+/// Returns the numbers of an array; `None` if it has another type.
 fn numbers_of(array: &ArrayRef, bits: bool) -> Option<Numbers<'_>> {
     macro_rules! wholes {
         ($arrow:ty) => {
@@ -86,10 +86,11 @@ fn numbers_of(array: &ArrayRef, bits: bool) -> Option<Numbers<'_>> {
     })
 }
 
-/// The numbers of an array as those of a column; `bits` says that they are bits of bf16.
+/// Converts the numbers of an array to type `wanted`. `bits` says that they are bits of bf16.
 ///
 /// # Errors
-/// `Invalid` naming a value that does not fit; `None` where the array has no numbers at all.
+/// - `Invalid`: a value does not fit; the message names it.
+/// - `None`: the array has no numbers.
 pub(crate) fn numbers(array: &ArrayRef, bits: bool, wanted: Primitive) -> Result<ArrayRef, Option<PyErr>> {
     if *array.data_type() == wanted.arrow() && bits == (wanted == Primitive::Bf16) {
         return Ok(ArrayRef::clone(array));
@@ -141,11 +142,11 @@ fn nanoseconds(unit: TimeUnit) -> i128 {
     }
 }
 
-/// The times of an array as those of a column of dates, timestamps or durations: in another unit where that is exact. Integers
-/// are ticks (of dates: days). Times with a zone are those of any zone, naive ones stay naive but for those `in_utc`.
+/// Converts the times of an array to a type of dates, timestamps or durations; changes the unit if that is exact. Integers are
+/// ticks (of dates: days). Times with a zone may get another zone. Times without a zone get one only if `in_utc` is true.
 ///
 /// # Errors
-/// `Invalid` naming a value that does not fit, or both types.
+/// - `Invalid`: a value does not fit, or the types do not match; the message names them.
 pub(crate) fn times(array: &ArrayRef, wanted: &ColumnType, in_utc: bool) -> Result<ArrayRef, PyErr> {
     let found = array.data_type().clone();
     let arrow = wanted.arrow();
@@ -171,7 +172,7 @@ pub(crate) fn times(array: &ArrayRef, wanted: &ColumnType, in_utc: bool) -> Resu
     };
     let misfit = || {
         let hint = match (&found, wanted) {
-            (DataType::Timestamp(_, None), ColumnType::Timestamp(_, Some(_))) => ": the times say no zone",
+            (DataType::Timestamp(_, None), ColumnType::Timestamp(_, Some(_))) => ": the times have no zone",
             (DataType::Timestamp(_, Some(_)), ColumnType::Timestamp(_, None)) => ": the column has no zone",
             _ => "",
         };

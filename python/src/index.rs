@@ -1,4 +1,4 @@
-//! Indexes: frames, merges, splits, and the views that are saved of them.
+//! Indexes: their frames, merges and splits, and views saved from them.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
     table::Table,
 };
 
-/// A frame whose rows can be read; `tetrys.Index` is the face of it.
+/// A frame whose rows can be read; `tetrys.Index` wraps it.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Index(pub(crate) tetrys::Index);
 
@@ -30,7 +30,7 @@ impl Index {
         self.0.column_names().map(str::to_owned).collect()
     }
 
-    /// The names of the locator columns, one for each table.
+    /// Names of the locator columns, one for each table.
     fn locators(&self) -> Vec<String> {
         let names = self.0.frame().columns().iter().map(|column| column.name().to_string());
         names.filter(|name| tetrys::Index::is_locator(name)).collect()
@@ -42,7 +42,7 @@ impl Index {
         with_frames(py, || self.0.with_frame(frame)).map(Self)
     }
 
-    /// The answer of a query, as any frame.
+    /// Returns the result of a SQL query as an Arrow stream.
     fn query<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Bound<'py, PyCapsule>> {
         let frame = with_frames(py, || self.0.query(query))?;
         capsule::of_frame(py, &frame)
@@ -114,12 +114,12 @@ impl Index {
         Ok(parts.into_iter().map(|(name, part)| (name, Self(part))).collect())
     }
 
-    /// The rows of one of its tables that stand in the frame.
+    /// Returns the rows of one of its tables that are in the frame.
     fn rows_of(&self, table: &Table) -> PyResult<Vec<u64>> {
         self.0.rows_of(&table.table).py()
     }
 
-    /// Saves it as a view, or as the next version of one; gives the view, and who could not be told that it is needed.
+    /// Saves the index as a view, or as the next version of a view; returns the view and the sources that could not be pinned.
     fn save(
         &self,
         py: Python<'_>,
@@ -147,7 +147,7 @@ impl Index {
         Ok((Table::from(saved.table), untold))
     }
 
-    /// What a view of it would take.
+    /// Returns the size of the view that `save` would write.
     fn view_size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         check_frames().py()?;
         let writer = self.0.view_writer();
@@ -160,7 +160,7 @@ impl Index {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets the producer choose where it cannot follow.
+        // The interface allows a producer to ignore the requested schema.
         let _ = requested_schema;
         check_frames().py()?;
         capsule::of_frame(py, self.0.frame())
@@ -177,17 +177,17 @@ impl Index {
     }
 }
 
-/// Indexes one below the other.
+/// Concatenates the rows of indexes.
 #[pyfunction]
 pub(crate) fn concat(py: Python<'_>, indexes: Vec<Py<Index>>, fill: bool) -> PyResult<Index> {
     let indexes: Vec<&tetrys::Index> = indexes.iter().map(|index| &index.get().0).collect();
     with_frames(py, || if fill { tetrys::Index::concat_filling(indexes) } else { tetrys::Index::concat(indexes) }).map(Index)
 }
 
-/// Tables that could not be told that they are needed: URL and why.
+/// Tables that could not be pinned: URL and reason.
 type Untold = Vec<(String, String)>;
 
-/// Makes the views of a recipe: of a text in TOML, or of a dict with the same words.
+/// Makes the views of a recipe: a TOML text, or a dict with the same keys.
 #[pyfunction]
 pub(crate) fn run<'py>(
     py: Python<'py>,

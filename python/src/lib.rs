@@ -1,5 +1,5 @@
-//! The native half of the Python package `tetrys`: handles of the library, numpy arrays over its memory, Arrow streams of its
-//! frames. `python/tetrys/` is the half that users see. No logic of tables is in either.
+//! The native module of the Python package `tetrys`: handles of the library, numpy arrays over its buffers, and Arrow streams of
+//! its frames. Users see the modules of `python/tetrys/`. Neither has table logic.
 
 mod arrays;
 mod capsule;
@@ -18,7 +18,7 @@ mod write;
 
 use pyo3::prelude::*;
 
-/// glibc returns buffers of megabytes to the system when they are freed, and the next window faults its pages in again.
+/// glibc returns freed buffers of megabytes to the system, so that each window would fault its pages in again.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -49,7 +49,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether to go on where a table cannot be told that it is needed: the caller allows it, or `TETRYS_ALLOW_UNPINNED=1` does.
+/// Whether to continue if a table cannot be pinned: the caller or `TETRYS_ALLOW_UNPINNED=1` allows it.
 pub(crate) fn unpinned_if(allowed: bool) -> bool {
     allowed || std::env::var("TETRYS_ALLOW_UNPINNED").is_ok_and(|value| value == "1" || value == "true")
 }

@@ -1,4 +1,4 @@
-//! Loaders of rows, and the rows that they give.
+//! Row loaders, and the rows that they read.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,17 +20,17 @@ use crate::{
     table::Table,
 };
 
-/// Reads of so many rows leave the thread that waits for them, so that it sees Ctrl-C.
+/// Reads of this many rows run on another thread, so that the waiting thread checks for Ctrl-C.
 const MANY: usize = 64;
 
-/// Reads rows by their position in an index.
+/// Reads rows by their position in an index; `tetrys.RowLoader` wraps it.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct RowLoader {
-    /// Of every column.
+    /// Loader of all columns.
     loader: tetrys::RowLoader,
-    /// Of the columns that are read where a call names none.
+    /// Loader of the columns that a call without columns reads.
     chosen: tetrys::RowLoader,
-    /// The loader of the columns asked for last: most callers ask for the same ones again. Locked while the GIL is held only.
+    /// Loader of the columns of the last call: most calls name the same columns again. Locked only while the GIL is held.
     last: Mutex<Option<(Vec<String>, tetrys::RowLoader)>>,
 }
 
@@ -71,24 +71,24 @@ impl RowLoader {
 
 #[pymethods]
 impl RowLoader {
-    /// Of the rows of an index.
+    /// Makes a loader of the rows of an index.
     #[staticmethod]
     fn of_index(py: Python<'_>, index: &Index, edge: &str, keep: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
         Self::of(py.detach(|| tetrys::RowLoader::new(&index.0)).py()?, edge, keep, columns)
     }
 
-    /// Of all rows of a table; no frame is made, so that it works in a forked child.
+    /// Makes a loader of all rows of a table. Uses no frame, so that it works in a forked child.
     #[staticmethod]
     fn of_table(table: &Table, edge: &str, keep: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
         Self::of(table.table.row_loader(), edge, keep, columns)
     }
 
-    /// The columns that are read where a call names none.
+    /// Names of the columns that a call without columns reads.
     fn column_names(&self) -> Vec<String> {
         self.chosen.column_names().map(str::to_owned).collect()
     }
 
-    /// The names of the columns that any of the patterns matches.
+    /// Returns the names of the columns that any of the patterns matches.
     fn matching(&self, patterns: Vec<String>) -> PyResult<Vec<String>> {
         Ok(self.loader.clone().columns(&patterns).py()?.column_names().map(str::to_owned).collect())
     }
@@ -115,7 +115,7 @@ impl RowLoader {
         wait(py, loader.get_rows(position, &window)).map(Rows)
     }
 
-    /// The rows of all windows, those of each, and how many rows a window has at most.
+    /// Returns the rows of all windows, the rows of each window, and the largest number of rows of a window.
     fn get_windows(
         &self,
         py: Python<'_>,
@@ -146,12 +146,12 @@ impl RowLoader {
 
     fn scan(&self, batch_rows: usize, columns: Option<Vec<String>>) -> PyResult<Scan> {
         if batch_rows == 0 {
-            return Err(Invalid::new_err("batches of 0 rows"));
+            return Err(Invalid::new_err("batches of 0 rows: expected 1 or more"));
         }
         Ok(Scan { loader: self.with(columns)?, batch_rows, batches: Mutex::default() })
     }
 
-    /// What a window costs; without one, what these positions cost.
+    /// Returns the cost of the windows around these positions, or of the rows alone.
     fn explain<'py>(
         &self,
         py: Python<'py>,
@@ -198,7 +198,7 @@ fn explained<'py>(py: Python<'py>, cost: &Explain) -> PyResult<Bound<'py, PyDict
     Ok(found)
 }
 
-/// Row offsets (`range(-10, 1)`, a list, `"-10..=0"`), or `tetrys.times(..)`.
+/// Parses row offsets (`range(-10, 1)`, a list, `"-10..=0"`) or `tetrys.times(..)`.
 fn parse_window(window: &Bound<'_, PyAny>) -> PyResult<Window> {
     if let Ok(times) = window.cast::<Times>() {
         return Ok(Window::Times(times.get().offsets.clone()));
@@ -213,11 +213,11 @@ fn parse_window(window: &Bound<'_, PyAny>) -> PyResult<Window> {
 /// Column, deltas, pick, and tolerance.
 type Said = (String, Vec<String>, String, Option<String>);
 
-/// The rows at these times around a row.
+/// Time offsets of a window, as `tetrys.times` makes them.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Times {
     offsets: TimeOffsets,
-    /// What it was made of.
+    /// The arguments, for pickling.
     said: Said,
 }
 
@@ -250,12 +250,12 @@ impl Times {
     }
 }
 
-/// Batches of rows in order; the next ones are read while one is used.
+/// Iterator over batches of rows in order. Prefetches the next batches.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Scan {
     loader: tetrys::RowLoader,
     batch_rows: usize,
-    /// Started by the first call of `next`, so that a scan begun before a fork can be used behind it.
+    /// Started by the first call of `next`, so that a scan made before a fork works in the child.
     batches: Mutex<Option<BoxStream<'static, tetrys::Result<tetrys::Rows>>>>,
 }
 
@@ -266,7 +266,7 @@ impl Scan {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
-        // Taken out, so that nothing is locked while the GIL is not held.
+        // Takes the stream out, so that the mutex is not locked while the GIL is released.
         let held = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut batches = held.unwrap_or_else(|| self.loader.scan(self.batch_rows).boxed());
         let next = wait(py, async { batches.next().await.transpose() });
@@ -284,42 +284,43 @@ fn dict_of<'py>(py: Python<'py>, rows: &tetrys::Rows, row: usize) -> PyResult<Bo
     Ok(found)
 }
 
-/// Some rows: a mapping of column names to arrays with one entry a row, and a mask of the rows that exist.
+/// Rows that were read: a mapping of column names to arrays with one entry for each row.
 ///
-/// Columns of fixed shape are numpy arrays `[rows, *shape]`, views of the memory that was read; bytes, lists of numbers and
-/// tensors of variable shape are `Ragged`; text and other lists are object arrays. Null slots of numbers are 0: `valid(name)`
-/// says which are null.
+/// Numbers and tensors of fixed shape are numpy arrays `[rows, *shape]`: read-only views of the buffers that were read. Bytes,
+/// lists of numbers and tensors of variable shape are `Ragged`. Text and other lists are object arrays. Null numbers read as 0;
+/// `valid(name)` tells null from 0. `len(rows)` is the number of rows, missing ones included.
 #[pyclass(frozen, mapping, module = "tetrys")]
 pub(crate) struct Rows(tetrys::Rows);
 
 #[pymethods]
 impl Rows {
-    /// Which of the rows exist, bool [rows].
+    /// Whether each row exists, bool [rows]. A place of a window is False if its sequence has no such row.
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> Bound<'py, numpy::PyArray1<bool>> {
         numpy::PyArray1::from_vec(py, self.0.mask())
     }
 
-    /// The row of the table at each place (of merged tables that of the first), -1 for none; i64 [rows].
+    /// Row number in the table at each place, i64 [rows]; -1 for a missing row. Of merged tables, that of the left table.
     #[getter]
     fn table_rows<'py>(&self, py: Python<'py>) -> Bound<'py, numpy::PyArray1<i64>> {
         let rows = self.0.table_rows().iter().map(|row| row.and_then(|row| i64::try_from(row).ok()).unwrap_or(-1));
         numpy::PyArray1::from_vec(py, rows.collect())
     }
 
-    /// Which rows of a column have a table behind them, bool [rows]: as `mask`, less those without a partner in a merge.
+    /// Returns whether each row of a column exists in the table of the column, bool [rows]: `mask` without rows that have no
+    /// partner in a merge.
     fn column_mask<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, numpy::PyArray1<bool>>> {
         let place = self.place(name)?;
         let name = self.0.batch().schema_ref().field(place).name().clone();
         Ok(numpy::PyArray1::from_vec(py, self.0.column_mask(&name).py()?))
     }
 
-    /// Which rows of a column are not null, bool [rows].
+    /// Returns whether each value of a column is not null, bool [rows].
     fn valid<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         arrays::valid(py, self.0.batch().column(self.place(name)?))
     }
 
-    /// The type of each column, as schemas write it: {name: "f32[?,4]"}.
+    /// Type of each column as in a schema, {name: "f32[?,4]"}.
     #[getter]
     fn types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let types = PyDict::new(py);
@@ -329,9 +330,10 @@ impl Rows {
         Ok(types)
     }
 
-    /// The pixels of each row of a column of pictures, None where it is null: u8 [height, width, 3] and what else
-    /// `tetrys.decode` gives.
+    /// Decodes a column of pictures: a list with the pixels of each row, u8 [height, width, 3] or another shape that
+    /// `tetrys.decode` returns; None for a null value.
     ///
+    /// Example:
     ///     >>> rows = tt.row_loader(tt.read_index("drives")).take([3, 4])
     ///     >>> [image.shape for image in rows.images("camera.jpeg")]
     ///     [(6, 8, 3), (6, 8, 3)]
@@ -340,11 +342,16 @@ impl Rows {
         py.import("tetrys._images")?.call_method1("decode_all", (name, values))
     }
 
-    /// The columns as tensors of PyTorch: numbers, times (as i64 ticks) and tensors of fixed shape as one tensor [rows, *shape],
-    /// tensors of variable shape, lists of numbers and bytes as a list of tensors (None for null), text as a list of str.
+    /// Returns the columns as PyTorch tensors, {name: tensor}.
     ///
-    /// The tensors share the memory that numpy's arrays do (booleans are copied, by numpy already): clone one before writing into
-    /// it. Raises `Unsupported` where PyTorch is not installed.
+    /// Numbers, times (as i64 ticks) and tensors of fixed shape become one tensor [rows, *shape]. Tensors of variable shape,
+    /// lists of numbers and bytes become a list of tensors, None for null. Text and other lists become Python lists.
+    ///
+    /// The tensors share memory with the arrays of this object, which are read-only: call `clone()` before you write to one.
+    /// Booleans are copies.
+    ///
+    /// Raises:
+    ///     Unsupported: PyTorch is not installed.
     fn to_torch<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("tetrys._torch")?.call_method1("tensors", (this,))
     }
@@ -353,23 +360,23 @@ impl Rows {
         this.py().import("tetrys._html")?.call_method1("of_rows", (this,))
     }
 
-    /// One row, as `RowLoader.get_row` gives it.
+    /// Returns one row as a dict, as `RowLoader.get_row` does. Negative numbers count from the end.
     fn row<'py>(&self, py: Python<'py>, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         dict_of(py, &self.0, arrays::place_of(row, self.0.len())?)
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     fn keys(&self) -> Vec<String> {
         self.0.batch().schema_ref().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The arrays of the columns.
+    /// Returns the arrays of the columns.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = self.0.batch();
         batch.columns().iter().zip(self.0.column_types()).map(|(array, ty)| arrays::column(py, ty, array)).collect()
     }
 
-    /// Pairs of name and array.
+    /// Returns pairs of column name and array.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         Ok(self.keys().into_iter().zip(self.values(py)?).collect())
     }
@@ -387,12 +394,12 @@ impl Rows {
         Ok(PyList::new(py, self.keys())?.try_iter()?.into_any())
     }
 
-    /// How many rows, missing ones included (not columns, as with a frame).
+    /// Number of rows, missing ones included.
     fn __len__(&self) -> usize {
         self.0.len()
     }
 
-    /// Takes the values along.
+    /// Pickles the values.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
         let restore = py.import("tetrys._tetrys")?.getattr("restore_rows")?;
         let bytes = PyBytes::new(py, &pickle::to_bytes(self.0.batch())?);
@@ -408,7 +415,8 @@ impl Rows {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        // pyarrow takes the canonical tensor of variable shape with 32-bit offsets alone: here it goes as the struct that it is.
+        // pyarrow accepts the canonical extension type for tensors of variable shape only with 32-bit offsets. The columns have
+        // 64-bit offsets, and leave as plain structs.
         let canonical = |field: &Field| field.extension_type_name() == Some("arrow.variable_shape_tensor");
         let plain = |field: &Field| {
             if canonical(field) { field.clone().with_metadata(arrow_schema::Metadata::default()) } else { field.clone() }
@@ -430,20 +438,20 @@ impl Rows {
 }
 
 impl Rows {
-    /// The place of a column.
+    /// Returns the position of a column.
     fn place(&self, name: &Bound<'_, PyAny>) -> PyResult<usize> {
         let Ok(text) = name.extract::<String>() else {
-            return Err(wrong_type(&format!("a column is named by its name, found {}", name.repr()?)));
+            return Err(wrong_type(&format!("a column is selected by its name, found {}", name.repr()?)));
         };
         let schema = self.0.batch().schema_ref();
         schema.index_of(&text).map_err(|_| no_column(&format!("no column `{text}`; there are: {}", self.keys().join(", "))))
     }
 }
 
-/// Values, types, rows of the table, and which rows of each column have a table behind them.
+/// Values, types, table rows, and whether each row of each column exists in the table of the column.
 type Pickled<'py> = (Bound<'py, PyBytes>, Vec<String>, Vec<Option<u64>>, Option<Vec<Vec<bool>>>);
 
-/// What pickled rows become.
+/// Restores pickled rows.
 #[pyfunction]
 pub(crate) fn restore_rows(
     bytes: &[u8],
@@ -455,7 +463,7 @@ pub(crate) fn restore_rows(
     tetrys::Rows::from_parts(pickle::from_bytes(bytes)?, types, rows, partners).py().map(Rows)
 }
 
-/// Takes a Level 5 data set in as a new table.
+/// Imports a Level 5 data set into a new table.
 #[pyfunction]
 pub(crate) fn ingest_l5(
     py: Python<'_>,
@@ -471,7 +479,7 @@ pub(crate) fn ingest_l5(
         let dataset = tetrys::ingest::l5::Dataset::open(&source)?;
         let report = move |done: u64| {
             if let Some(progress) = &progress {
-                // What a progress bar raises cannot stop the ingest; it is printed.
+                // An exception of the function must not stop the ingest: it is printed and ignored.
                 Python::attach(|py| progress.call1(py, (done,)).map(drop).unwrap_or_else(|error| error.print(py)));
             }
         };

@@ -1,4 +1,4 @@
-//! Rows that were read, as bytes for another process: Arrow's stream format.
+//! Serializes rows for another process, in Arrow's IPC stream format.
 
 use arrow_array::RecordBatch;
 use arrow_ipc::{reader::StreamReader, writer::StreamWriter};

@@ -1,4 +1,4 @@
-//! Waiting for asynchronous work: without the GIL, ended by Ctrl-C, and after a fork on a runtime of the child's own.
+//! Runs asynchronous work: releases the GIL, stops on Ctrl-C, and starts a new runtime in a forked child.
 
 use std::{
     pin::pin,
@@ -18,17 +18,18 @@ use tokio::{
 
 use crate::error::{IntoPython, raise};
 
-/// How often waiting looks for Ctrl-C.
+/// Interval at which a wait checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The runtime, and the process that it was started in. Its threads do not survive a fork: the child leaves it alone, not even
-/// dropping it, and starts its own.
+/// The runtime, and the process that started it. Its threads do not survive a fork: a child neither uses nor drops the runtime of
+/// its parent, and starts its own.
 static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 
-/// The process whose thread pool polars has started; 0: none yet.
+/// The process in which polars started its thread pool; 0 before the first use.
 static FRAMES: AtomicU32 = AtomicU32::new(0);
 
-/// Locked only by threads that hold the GIL, as a fork by Python does: no child inherits it locked.
+/// Returns the runtime of this process. Only threads that hold the GIL lock it, and Python forks with the GIL held, so that no
+/// child inherits a locked mutex.
 fn runtime(_holds_gil: Python<'_>) -> tetrys::Result<&'static Runtime> {
     let mut held = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
     match *held {
@@ -42,7 +43,7 @@ fn runtime(_holds_gil: Python<'_>) -> tetrys::Result<&'static Runtime> {
     }
 }
 
-/// What the work gives. The first step runs on this thread, so that a small local read needs no other.
+/// Runs the work to its end and returns its result. Polls it on this thread, so that a small local read needs no other thread.
 pub(crate) fn wait<T: Send>(py: Python<'_>, work: impl Future<Output = tetrys::Result<T>> + Send) -> PyResult<T> {
     let runtime = runtime(py).py()?;
     py.detach(|| {
@@ -58,13 +59,13 @@ pub(crate) fn wait<T: Send>(py: Python<'_>, work: impl Future<Output = tetrys::R
     })
 }
 
-/// As [`wait`], for long work: it runs on another thread, since a step that does not wait would not see Ctrl-C.
+/// Runs long work on another thread, so that this thread checks for Ctrl-C also while a step of the work computes.
 pub(crate) fn wait_long<T: Send + 'static>(
     py: Python<'_>,
     work: impl Future<Output = tetrys::Result<T>> + Send + 'static,
 ) -> PyResult<T> {
     wait(py, async {
-        // Dropped with the set where Ctrl-C ends the wait.
+        // If Ctrl-C ends the wait, dropping the set aborts the work.
         let mut tasks = tokio::task::JoinSet::new();
         tasks.spawn(work);
         match tasks.join_next().await {
@@ -75,22 +76,24 @@ pub(crate) fn wait_long<T: Send + 'static>(
     })
 }
 
-/// Runs work on frames without the GIL. The threads of polars do not survive a fork, and waiting for them would never end.
+/// Runs work on frames without the GIL. The threads of polars do not survive a fork: in a forked child, the work would hang.
 pub(crate) fn with_frames<T: Send>(py: Python<'_>, work: impl FnOnce() -> tetrys::Result<T> + Send) -> PyResult<T> {
     check_frames().py()?;
     py.detach(work).py()
 }
 
+/// Checks that this process may use frames, and records that it does.
+///
 /// # Errors
-/// `Unsupported` in the child of a process that has worked with frames.
+/// - `Unsupported`: this process was forked from one that has used frames.
 pub(crate) fn check_frames() -> tetrys::Result<()> {
     let here = process::id();
     match FRAMES.compare_exchange(0, here, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => Ok(()),
         Err(owner) if owner == here => Ok(()),
         Err(owner) => Err(tetrys::Error::unsupported(format!(
-            "frames do not survive a fork: process {owner} has used them before it forked this one; make the row loader before the \
-             fork (reading rows works here), or start processes by `spawn` or `forkserver`"
+            "frames do not survive a fork: process {owner} used frames before it forked this one; make the row loader before the \
+             fork (reading rows works here), or start processes with `spawn` or `forkserver`"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! Tables: what they say of themselves, and the versions that are made of them.
+//! Handles of table versions, and the methods that publish new ones. The docstrings for users are in `python/tetrys/_table.py`.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     runtime::{check_frames, wait_long},
 };
 
-/// One version of a table; `tetrys.Table` is the face of it.
+/// One version of a table; `tetrys.Table` wraps it.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Table {
     pub(crate) table: tetrys::Table,
@@ -26,13 +26,13 @@ impl From<tetrys::Table> for Table {
 }
 
 impl Table {
-    /// A version that was made of this one, or a table behind it: it may follow what this one may.
+    /// Wraps a new version of this table, or one of its sources, with the same allowed URLs.
     fn like(&self, table: tetrys::Table) -> Self {
         Self::from(table).allowing(self.table.allowed().to_vec())
     }
 }
 
-/// Tells a function of Python how far something is. What a progress bar raises cannot stop the work; it is printed.
+/// Returns a callback that reports progress to a Python function. An exception that the function raises is printed and ignored.
 pub(crate) fn reporter(progress: Option<Py<PyAny>>) -> impl FnMut(u64, u64) + Send + 'static {
     move |done, all| {
         if let Some(progress) = &progress {
@@ -43,8 +43,8 @@ pub(crate) fn reporter(progress: Option<Py<PyAny>>) -> impl FnMut(u64, u64) + Se
 
 #[pymethods]
 impl Table {
-    /// Opens the newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to tables that
-    /// are no neighbours of it are followed below the URLs of `allow` alone.
+    /// Opens the newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to other
+    /// stores are followed to the URLs of `allow` and below them only.
     #[new]
     #[pyo3(signature = (url, *, allow = Vec::new()))]
     fn new(py: Python<'_>, url: String, allow: Vec<String>) -> PyResult<Self> {
@@ -53,73 +53,73 @@ impl Table {
         Ok(Self::from(table).allowing(allow))
     }
 
-    /// Where references to absolute URLs may lead.
+    /// Absolute URLs that references may be followed to.
     #[getter]
     fn allowed(&self) -> Vec<String> {
         self.table.allowed().to_vec()
     }
 
-    /// Where the table lies.
+    /// URL of the table.
     #[getter]
     fn url(&self) -> &str {
         self.table.url()
     }
 
-    /// The number of this version.
+    /// Number of this version.
     #[getter]
     fn version(&self) -> u64 {
         self.table.version()
     }
 
-    /// The table, the same in all versions.
+    /// UUID of the table, the same in all its versions.
     #[getter]
     fn uuid(&self) -> String {
         self.table.id().to_string()
     }
 
-    /// The tags, as this version says: {name: version}.
+    /// Tags recorded in this version: {name: version}.
     #[getter]
     fn tags(&self) -> BTreeMap<String, u64> {
         self.table.tags().clone()
     }
 
-    /// What made this version: writer, operation, and what the operation says.
+    /// Operation that made this version, with its writer and parameters.
     #[getter]
     fn lineage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, self.table.lineage())
     }
 
-    /// The preset that it was written with: `fast`, `balanced` or `compact`.
+    /// Codec preset of the table: `fast`, `balanced` or `compact`.
     #[getter]
     fn preset(&self) -> &str {
         self.table.preset()
     }
 
-    /// Whether the table is a view: a saved merge, filter or split, with rows of other tables.
+    /// Whether the table is a view: a saved merge, filter or split whose rows are rows of other tables.
     #[getter]
     fn is_view(&self) -> bool {
         self.table.is_view()
     }
 
-    /// The index columns and their types.
+    /// Index columns and their types.
     #[getter]
     fn index_columns(&self) -> Vec<(String, String)> {
         self.table.schema().index().map(|column| (column.name.clone(), column.ty.to_string())).collect()
     }
 
-    /// The index columns whose equal values make a sequence.
+    /// Index columns that define sequences.
     #[getter]
     fn sequence_by(&self) -> Vec<String> {
         self.table.schema().sequence_by().map(|column| column.name.clone()).collect()
     }
 
-    /// The index columns that order the rows of a sequence.
+    /// Index columns that order the rows within a sequence.
     #[getter]
     fn order_by(&self) -> Vec<String> {
         self.table.schema().order_by().map(|column| column.name.clone()).collect()
     }
 
-    /// The column groups, each with its columns and their types.
+    /// Column groups, each with its columns and their types.
     #[getter]
     fn groups(&self) -> Vec<(String, Vec<(String, String)>)> {
         let schema = self.table.schema();
@@ -128,7 +128,7 @@ impl Table {
         schema.groups().iter().map(|group| (group.name.clone(), columns(group))).collect()
     }
 
-    /// Stored bytes, and bytes of the values, of each column group: {group: (stored, decoded)}.
+    /// Bytes of each column group, stored and decoded: {group: (stored, decoded)}.
     #[getter]
     fn group_sizes(&self) -> BTreeMap<String, (u64, u64)> {
         let sizes = |(number, group): (usize, &tetrys::schema::ColumnGroup)| {
@@ -138,47 +138,46 @@ impl Table {
         self.table.schema().groups().iter().enumerate().map(sizes).collect()
     }
 
-    /// What the table says of itself.
+    /// Properties of the table.
     #[getter]
     fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, self.table.properties())
     }
 
-    /// What is said of a column: its unit, and what else was set.
+    /// Returns the properties of a column, such as its unit.
     fn column_properties<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyAny>> {
         let found = self.table.schema().column_named(column);
         let found = found.ok_or_else(|| crate::error::NotFound::new_err(format!("no column `{column}`")))?;
         to_python(py, &found.properties)
     }
 
-    /// The content of an attachment.
+    /// Reads the bytes of an attachment.
     fn attachment<'py>(&self, py: Python<'py>, name: String) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
         let table = self.table.clone();
         let content = wait_long(py, async move { table.attachment(&name).await })?;
         Ok(pyo3::types::PyBytes::new(py, &content))
     }
 
-    /// What the table is, in numbers: what `tetrys info --json` prints, as a dict. Loads the layouts.
+    /// Returns sizes and counts: the dict that `tetrys info --json` prints. Loads the layouts.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let table = self.table.clone();
         to_python(py, &wait_long(py, async move { table.info().await })?)
     }
 
-    /// What each version takes, and shares with others: what `tetrys du --json` prints, as a dict. Bytes; versions newest first.
+    /// Returns the disk usage of each version, newest first: the dict that `tetrys du --json` prints. Sizes are bytes.
     fn du<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let store = self.table.store().clone();
         to_python(py, &wait_long(py, async move { tetrys::Table::usage(&store).await })?)
     }
 
-    /// The versions that are there, newest first, each a dict: `version`, `parent`, `written_ms` (milliseconds since 1970 in UTC, by
-    /// the store's clock), `operation`, `tags`, `rows`, `sequences`, `bytes_added`, `preset`, `writer`, `manifest_blake3`.
+    /// Lists the versions that exist, newest first, each as a dict.
     fn versions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let table = self.table.clone();
         to_python(py, &wait_long(py, async move { table.history().await })?)
     }
 
-    /// Reads every byte of this version and checks it: a dict with `objects`, `chunks`, `blocks`, `bytes`, and `damage`, a list of
-    /// dicts with `object` and `problem`, empty for a sound table. `progress` is told bytes done and bytes in all.
+    /// Reads every byte of this version and checks it; returns counts and a list of damage. Calls `progress` with (bytes done,
+    /// bytes in total).
     #[pyo3(signature = (*, all_versions = false, sources = false, progress = None))]
     fn verify<'py>(
         &self,
@@ -193,8 +192,8 @@ impl Table {
         to_python(py, &wait_long(py, async move { table.verify_more(reach, report).await })?)
     }
 
-    /// What differs between this table and one that was before it, told by index columns and hashes; no payload is read. Rows are
-    /// matched by the index columns `on`, else by those of sequence and order, else by their numbers.
+    /// Compares this table with an earlier one by index columns and block hashes. Rows are matched by the index columns `on`,
+    /// else by those of `sequence_by` and `order_by`, else by row number. Only an exact comparison reads payload.
     #[pyo3(signature = (before, on = Vec::new(), *, exact = false))]
     fn diff(&self, py: Python<'_>, before: &Self, on: Vec<String>, exact: bool) -> PyResult<Diff> {
         let (now, before) = (self.table.clone(), before.table.clone());
@@ -202,28 +201,28 @@ impl Table {
         wait_long(py, found).map(Diff)
     }
 
-    /// Of a view, the table versions whose rows it has, in the order in which they were put together; else none.
+    /// Opens the table versions that a view reads its rows from, in merge order; none for a table that is no view.
     fn sources(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
         let table = self.table.clone();
         let sources = wait_long(py, async move { table.sources().await })?;
         Ok(sources.iter().cloned().map(|source| self.like(source)).collect())
     }
 
-    /// Of a view, or of a table with references: a version that looks for other tables at these URLs first. A table that moved is
-    /// known by its UUID and the hash of the version; another one is refused.
+    /// Publishes a version that looks for its source or referenced tables at these URLs first. A table is recognised by its UUID
+    /// and the hash of the version's manifest.
     fn rebind(&self, py: Python<'_>, urls: Vec<String>, allow_unpinned: bool) -> PyResult<Self> {
         let table = self.unpinned_if(allow_unpinned);
         let options = tetrys::StoreOptions::from_env().allow(self.table.allowed());
         wait_long(py, async move { table.rebind_with(urls, &options).await }).map(|table| self.like(table))
     }
 
-    /// The same version, which may also follow references to absolute URLs at or below these.
+    /// Returns this version with permission to follow references to these URLs and below them.
     #[pyo3(signature = (*urls))]
     fn allow(&self, urls: Vec<String>) -> Self {
         self.like(self.table.clone()).allowing(urls)
     }
 
-    /// The URLs in other stores that a reader of this table has to allow.
+    /// Lists the URLs in other stores that a reader of this table must allow.
     fn must_allow(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let table = self.table.clone();
         wait_long(py, async move { Ok(table.must_allow().await) })
@@ -234,10 +233,8 @@ impl Table {
         wait_long(py, async move { table.delete(rows, Default::default()).await }).map(|table| self.like(table))
     }
 
-    /// A version of which other things are said, all changes at once: columns under other names (`rename={"old": "new"}`), without
-    /// columns (`drop`), with properties of the table (`properties`, None takes one back) or of columns (`column_properties`,
-    /// {column: {key: value}}), with names of versions (`tags`, {name: version or None for this one}), without some (`untag`). No
-    /// payload is written.
+    /// Publishes a version with renamed and dropped columns, changed properties and tags, all in one commit. None removes a
+    /// property, and tags this version. Payload is written only if a group keeps some of its columns.
     #[pyo3(signature = (*, rename = None, drop = Vec::new(), properties = None, column_properties = None, tags = None, untag = Vec::new(), allow_unpinned = false))]
     #[expect(clippy::too_many_arguments, reason = "changes by their names")]
     fn edit(
@@ -284,20 +281,20 @@ impl Table {
             edit = edit.untag(name);
         }
         if edit.is_empty() {
-            return Err(Invalid::new_err("nothing to change"));
+            return Err(Invalid::new_err("nothing to change: expected a rename, drop, property or tag"));
         }
         wait_long(py, edit.commit()).map(|table| self.like(table))
     }
 
-    /// A version whose index segments have up to `segment_rows` rows: neighbours are put together, payload stays where it is. The
-    /// same version where nothing can be put together.
+    /// Publishes a version that merges neighbouring index segments up to `segment_rows` rows; returns this version if there is
+    /// nothing to merge. Payload is not rewritten.
     fn compact(&self, py: Python<'_>, segment_rows: u64, allow_unpinned: bool) -> PyResult<Self> {
         let table = self.unpinned_if(allow_unpinned);
         wait_long(py, async move { table.compact(segment_rows).await }).map(|table| self.like(table))
     }
 
-    /// A version that needs no other table: the chunks that it uses of others are copied, compared with their names, and the ties
-    /// are cut. `progress` is told chunks done and chunks in all.
+    /// Publishes a version that needs no other table: copies the chunks that it uses from other tables and verifies their hashes.
+    /// Calls `progress` with (chunks done, chunks in total).
     #[pyo3(signature = (*, progress = None))]
     fn materialize(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let table = self.table.clone();
@@ -305,10 +302,8 @@ impl Table {
         wait_long(py, async move { table.materialize(report).await }).map(|table| self.like(table))
     }
 
-    /// Collects garbage: what no kept version names is condemned by a version, and what was condemned `age` ago (a timedelta; a
-    /// week) is deleted. Kept are the `keep` newest versions (0: all), those with a tag and those that other tables use. Without
-    /// `apply` nothing is done, and the plan says what would be: a dict with `expired`, `pinned`, `condemn`, `delete`, `sweep`
-    /// ({name: bytes}), `waiting` and `done`.
+    /// Collects garbage: condemns objects that no kept version names, and deletes those that were condemned at least `age` ago.
+    /// Returns the plan; without `apply`, the call is a dry run.
     #[pyo3(signature = (*, keep = 0, age = None, apply = false))]
     fn gc<'py>(&self, py: Python<'py>, keep: usize, age: Option<Duration>, apply: bool) -> PyResult<Bound<'py, PyAny>> {
         let mut settings = GcSettings { keep_versions: keep, ..GcSettings::default() };
@@ -323,7 +318,7 @@ impl Table {
         to_python(py, &wait_long(py, work)?)
     }
 
-    /// The index, or those of its columns that match any of the patterns.
+    /// Loads the index, or those of its columns that match any of the patterns.
     #[pyo3(signature = (columns = None))]
     fn _index(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Index> {
         check_frames().py()?;
@@ -347,14 +342,14 @@ impl Table {
 }
 
 impl Table {
-    /// The table, of which versions may be made although an owner cannot be told, if so allowed.
+    /// Returns the table, with permission to publish versions although a table that they use cannot be pinned, if allowed.
     fn unpinned_if(&self, allowed: bool) -> tetrys::Table {
-        // A new handle loads what the old one has loaded again.
+        // Reuses the handle if possible: a new one would load the metadata again.
         if crate::unpinned_if(allowed) { self.table.allow_unpinned() } else { self.table.clone() }
     }
 
     fn allowing(self, urls: Vec<String>) -> Self {
-        // A new handle loads what the old one has loaded again.
+        // Reuses the handle if possible: a new one would load the metadata again.
         match urls.iter().all(|url| self.table.allowed().contains(url)) {
             true => self,
             false => Self::from(self.table.allow(urls)),

@@ -1,4 +1,4 @@
-//! Writing tables: partitions, receipts, the commit.
+//! Writes tables: sessions, partitions, receipts and the commit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use crate::{
 /// Columns by name.
 pub(crate) type Columns = Vec<(String, Py<Column>)>;
 
-/// Columns as a record batch.
+/// Converts columns of equal length to a record batch.
 pub(crate) fn batch_of(columns: &[(String, Py<Column>)]) -> PyResult<RecordBatch> {
     let rows = columns.first().map_or(0, |(_, column)| column.get().array.len());
     if let Some((name, column)) = columns.iter().find(|(_, column)| column.get().array.len() != rows) {
@@ -44,7 +44,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The same, for the library.
+    /// Converts the options to those of the library.
     pub(crate) fn write(&self) -> PyResult<WriteOptions> {
         let default = WriteOptions::default();
         Ok(WriteOptions {
@@ -63,7 +63,7 @@ impl Options {
     }
 }
 
-/// What a finished partition hands to the commit; small, and picklable.
+/// Receipt of a finished partition, for `Writer.commit`. It is small and can be pickled.
 #[pyclass(frozen, module = "tetrys")]
 #[derive(Clone)]
 pub(crate) struct Receipt(tetrys::Receipt);
@@ -72,16 +72,16 @@ pub(crate) struct Receipt(tetrys::Receipt);
 impl Receipt {
     #[new]
     fn new(json: &str) -> PyResult<Self> {
-        serde_json::from_str(json).map(Self).map_err(|error| Invalid::new_err(format!("a receipt: {error}")))
+        serde_json::from_str(json).map(Self).map_err(|error| Invalid::new_err(format!("this is no receipt: {error}")))
     }
 
-    /// How many rows the partition has.
+    /// Number of rows of the partition.
     #[getter]
     fn rows(&self) -> u64 {
         self.0.rows
     }
 
-    /// The number of the partition.
+    /// Number of the partition.
     #[getter]
     fn partition(&self) -> u32 {
         self.0.partition
@@ -97,13 +97,13 @@ impl Receipt {
     }
 }
 
-/// The session that makes a table; `tetrys.Writer` is the face of it.
+/// Session that writes a version; `tetrys.Writer` wraps it.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct TableWriter(Mutex<Option<tetrys::TableWriter>>);
 
 type Named = Vec<(String, String)>;
 
-/// Index columns, groups, `sequence_by`, `order_by`, and what is said of columns: column, property, JSON.
+/// Index columns, groups, `sequence_by`, `order_by`, and column properties (column, name, JSON text).
 type Described = (Named, Vec<(String, Named)>, Vec<String>, Vec<String>, Vec<(String, String, String)>);
 
 fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> PyResult<Schema> {
@@ -124,14 +124,14 @@ fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> P
 
 #[pymethods]
 impl TableWriter {
-    /// A new session.
+    /// Starts a session that creates a table.
     #[new]
     fn new(py: Python<'_>, url: String, schema: Described, options: Options) -> PyResult<Self> {
         let (schema, write) = (schema_of(schema)?, options.write()?);
         Self::begun(py, &options, async move { tetrys::Table::create(&url, schema, write).await })
     }
 
-    /// A session that was begun in another process.
+    /// Joins a session that another process started.
     #[staticmethod]
     fn join(url: &str, ticket: &str) -> PyResult<Self> {
         let ticket = tetrys::Ticket::from_json(ticket).py()?;
@@ -139,21 +139,21 @@ impl TableWriter {
         Ok(Self(Mutex::new(Some(joined.py()?))))
     }
 
-    /// A session that adds rows to a table.
+    /// Starts a session that adds rows to a table.
     #[staticmethod]
     fn append(py: Python<'_>, table: &Table, options: Options) -> PyResult<Self> {
         let (table, write) = (table.table.clone(), options.write()?);
         Self::begun(py, &options, async move { table.append(write).await })
     }
 
-    /// A session that gives a table other rows.
+    /// Starts a session that replaces the rows of a table.
     #[staticmethod]
     fn overwrite(py: Python<'_>, table: &Table, schema: Described, options: Options) -> PyResult<Self> {
         let (table, schema, write) = (table.table.clone(), schema_of(schema)?, options.write()?);
         Self::begun(py, &options, async move { table.overwrite(schema, write).await })
     }
 
-    /// Tables whose chunks may be used and that could not be told: URL and why.
+    /// Returns the tables whose chunks may be used and that could not be pinned: URL and reason.
     fn untold(&self) -> PyResult<Vec<(String, String)>> {
         let writer = self.take()?;
         let untold = writer.unpinned().iter().map(|owner| (owner.url.clone(), owner.why.clone())).collect();
@@ -168,7 +168,7 @@ impl TableWriter {
         Ok(Partition(Mutex::new(Some(partition?))))
     }
 
-    /// The ticket of the session, and the number of the next partition, which another process will write.
+    /// Reserves the next partition for another process; returns the ticket of the session and the number of the partition.
     fn reserve(&self) -> PyResult<(String, u32)> {
         let writer = self.take()?;
         let reserved = writer.ticket().map(|ticket| (ticket.to_json(), writer.reserve())).py();
@@ -176,7 +176,7 @@ impl TableWriter {
         reserved
     }
 
-    /// A partition that was reserved.
+    /// Opens a reserved partition.
     fn partition_at(&self, number: u32) -> PyResult<Partition> {
         let writer = self.take()?;
         let partition = writer.partition_at(number).py();
@@ -191,7 +191,7 @@ impl TableWriter {
         done
     }
 
-    /// The receipts that finished partitions left in the store.
+    /// Returns the receipts that finished partitions left in the store.
     fn receipts(&self, py: Python<'_>) -> PyResult<Vec<Receipt>> {
         let writer = self.take()?;
         let found = wait(py, writer.receipts());
@@ -206,7 +206,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// A commit that lacks receipts can be called again.
+    /// Publishes the version. After an error the writer is kept, so that a commit that lacked receipts can be called again.
     fn commit(&self, py: Python<'_>, receipts: Vec<Py<Receipt>>) -> PyResult<Table> {
         let writer = self.take()?;
         let receipts: Vec<tetrys::Receipt> = receipts.iter().map(|receipt| receipt.get().0.clone()).collect();
@@ -238,14 +238,14 @@ impl TableWriter {
         Ok(Self(Mutex::new(Some(writer))))
     }
 
-    /// Nothing stays locked while the GIL is not held.
+    /// Takes the writer out, so that the mutex is not locked while the GIL is released.
     fn take(&self) -> PyResult<tetrys::TableWriter> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.take().ok_or_else(|| Invalid::new_err("the table is committed, its commit failed, or another thread is at it"))
+        held.take().ok_or_else(|| Invalid::new_err("the table is committed, its commit failed, or another thread is writing"))
     }
 }
 
-/// Writes one partition; `tetrys.Partition` is the face of it.
+/// Writer of one partition; `tetrys.Partition` wraps it.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Partition(Mutex<Option<tetrys::PartitionWriter>>);
 

@@ -1,4 +1,4 @@
-"""What the tests share: a small table of two drives, pictures, how many cases a property draws, and where skipped tests are said."""
+"""Shared by the tests: a small table of two drives, pictures, the number of cases of a property, and the log of skipped tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = 20
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """As the Rust suites do: a test that is left out says so in the file that `.ci/run` counts."""
+    """Appends skipped tests to the file that `.ci/run` counts, as the Rust tests do."""
     if report.skipped and (file := os.environ.get("TETRYS_SKIPPED")):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         with open(file, "a") as lines:
@@ -36,7 +36,7 @@ def points(row: int) -> np.ndarray:
 
 
 def picture(row: int, kind: str = "png") -> bytes:
-    """Six pixels high, eight wide, of one colour."""
+    """Returns a picture of one colour, six pixels high and eight wide."""
     file = io.BytesIO()
     Image.new("RGB", (8, 6), (row * 10, 255 - row * 10, 7)).save(file, kind)
     return file.getvalue()
@@ -44,7 +44,7 @@ def picture(row: int, kind: str = "png") -> bytes:
 
 @pytest.fixture(scope="session")
 def drives(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Ten rows of `monday`, ten of `tuesday`."""
+    """Returns the URL of a table with ten rows of `monday` and ten of `tuesday`."""
     url = str(tmp_path_factory.mktemp("tables") / "drives")
     tt.write_table(
         url,

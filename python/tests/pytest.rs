@@ -1,4 +1,4 @@
-//! The Python package, put together as a wheel would have it, passes its own tests in a virtual environment of its own.
+//! Assembles the Python package as a wheel has it, and runs its tests in a virtual environment.
 
 #[path = "../../tests/common/environment.rs"]
 mod environment;
@@ -11,7 +11,7 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The package in `folder`: the Python files, and the library that cargo built beside this test.
+/// Assembles the package in `folder`: the Python files, and the library that cargo built beside this test.
 fn package(folder: &Path) {
     let package = folder.join("tetrys");
     fs::create_dir(&package).unwrap();
@@ -27,7 +27,7 @@ fn package(folder: &Path) {
 
 fn passes(arguments: &[&str]) {
     let mut requirements = vec!["python/tests/requirements.txt"];
-    // Gigabytes: only where they are asked for.
+    // PyTorch takes gigabytes, so it is installed only on request.
     if environment::is_on("TETRYS_TORCH") {
         requirements.push("python/tests/torch.txt");
     }

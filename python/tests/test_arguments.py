@@ -1,4 +1,4 @@
-"""Arguments of every kind: paths, spans of time, and nonsense, which is an error of Tetrys that speaks of Python."""
+"""Arguments of every kind: paths, spans of time, and invalid values, which raise errors of Tetrys in terms of Python."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RUST = re.compile(r"[A-Z]\w+::\w+|PyO3|PyString|Option<|Vec<|unwrap|panicked|&st
 
 
 def called(name: str, folder: Path) -> Callable[..., Any]:
-    """A public callable: of the module, or of an object over the table in the folder."""
+    """Returns a public callable: of the module, or of an object over the table in the folder."""
     if "." not in name:
         function: Callable[..., Any] = getattr(tt, name)
         return function
@@ -62,12 +62,12 @@ def called(name: str, folder: Path) -> Callable[..., Any]:
     return getattr(things[kind](), member)  # type: ignore[no-any-return]
 
 
-# What would do a great deal of work or cannot be wrong.
+# Callables that would do much work, or that accept any argument.
 LEFT_OUT = {"Rows.to_torch", "Windows.to_torch", "Index.to_pandas", "Index.to_arrow", "Index.to_polars", "Windows.index", "Windows.count", "Table.verify", "Table.gc", "Table.materialize", "Table.untag"}
 
 
 def names() -> list[str]:
-    """As `callables` finds them, without a table."""
+    """Lists the public callables without a table."""
     natives = {"Table": tt.Table, "Index": tt.Index, "RowLoader": tt.RowLoader, "Rows": tt.Rows, "Windows": tt.Windows, "Ragged": tt.Ragged, "Writer": tt.Writer, "Partition": tt.Partition}
     members = [f"{name}.{member}" for name, kind in natives.items() for member in dir(kind) if (not member.startswith("_") or member == "__getitem__") and inspect.isroutine(getattr(kind, member))]
     functions = ["Table", "RowLoader", "Writer", "concat", "decode", "ingest_l5", "merge", "open_table", "read_index", "row_loader", "run", "times", "write_table"]
@@ -89,19 +89,19 @@ SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, with a table."""
+    """A working folder with a table."""
     monkeypatch.chdir(tmp_path)
     columns = {"log_id": ["a", "a"], "timestamp": [0, 1], "lidar.points": [points(1), None], "labels.text": ["a", None]}
     tt.write_table("t", columns, index=["log_id", "timestamp"])
     return tmp_path
 
 
-# There are many callables: a few cases each.
+# There are many callables, so each gets a few cases.
 @settings(max_examples=max(3, settings.default.max_examples // 5))
 @pytest.mark.parametrize("name", names())
 @given(data=st.data())
 def test_nonsense_is_an_error_of_tetrys_and_nothing_else(folder: Path, name: str, data: st.DataObject) -> None:
-    # Earlier cases may have taken columns away.
+    # Earlier cases may have dropped columns.
     try:
         call = called(name, folder)
     except tt.NotFound:
@@ -189,12 +189,12 @@ def test_an_overwrite_keeps_what_the_table_says_of_itself(tmp_path: Path) -> Non
     assert (other.index_columns, other.sequence_by, other.order_by) == ([("time", "i64")], [], [])
     assert other.column_properties("time") == {"unit": "s"} and other.column_properties("x") == {}
     assert [group for group, _ in other.groups] == ["log", "x", "y"]
-    with pytest.raises(tt.Invalid, match="index columns that are not there: time"):
+    with pytest.raises(tt.Invalid, match="index columns that do not exist: time"):
         other.overwrite({"x": [1.0]})
 
 
 def test_tables_open_and_rows_are_read_in_a_forked_child(drives: str, tmp_path: Path) -> None:
-    # Frames and threads of the parent.
+    # The parent uses frames and starts threads.
     busy = tt.read_index(drives).filter(pl.col("pedestrians") > 3)
     table = tt.open_table(drives)
     pickled = pickle.dumps(tt.row_loader(table, columns=["timestamp", "labels.*"]))
@@ -219,7 +219,7 @@ def test_tables_open_and_rows_are_read_in_a_forked_child(drives: str, tmp_path: 
         signal.alarm(30)
         try:
             os.write(writing, work().encode())
-        except BaseException as error:  # noqa: BLE001: the parent is told
+        except BaseException as error:  # noqa: BLE001: the parent reports it
             os.write(writing, repr(error).encode())
         os._exit(0)
     os.close(writing)
@@ -235,10 +235,10 @@ def test_index_columns_are_read_beside_the_others(index: tt.Index, tmp_path: Pat
     loader = tt.row_loader(busy)
     assert loader.get_row(1, ["timestamp", "labels.*", "log_id"]) == {"log_id": "monday", "timestamp": 900, "labels.text": "row 9"}
     assert loader.take([3, 0], ["log*", "labels.text"])["log_id"].tolist() == ["tuesday", "monday"]
-    # Rows of a window are those of the table, and null where there are none.
+    # Rows of a window come from the table, and are null if they do not exist.
     window = loader.get_rows(2, ["timestamp", "labels.*"], offsets=range(-5, 1))
     assert pa.table(window)["timestamp"].to_pylist() == [None, 1000, 1100, 1200, 1300, 1400]
-    # What a loader reads without being told otherwise, and all columns of groups as ever.
+    # A loader with columns reads these by default; one without reads all columns of the groups.
     chosen = tt.row_loader(busy, columns=["timestamp", "labels.*"])
     assert (chosen.columns, list(chosen[0]), list(chosen.get_row(0, ["camera.jpeg"]))) == (["timestamp", "labels.text"], ["timestamp", "labels.text"], ["camera.jpeg"])
     assert "timestamp" not in loader[0] and "timestamp" not in loader.get_row(0, ["*"])
@@ -246,7 +246,7 @@ def test_index_columns_are_read_beside_the_others(index: tt.Index, tmp_path: Pat
     assert chosen.explain(0) == loader.explain(0, ["labels.*"])
     with pytest.raises(tt.NotFound, match="nearest"):
         loader.get_row(0, ["timestump"])
-    # Of merges, concatenations and views as well.
+    # Merges, concatenations and views have index columns too.
     merged = tt.merge(index, busy, on=["log_id", "timestamp"], how="left")
     rows = pa.table(tt.row_loader(merged, columns=["pedestrians*"]).take(range(6)))
     assert rows["pedestrians"].to_pylist() == [0, 1, 2, 3, 4, 0] and rows["pedestrians_right"].to_pylist() == [None] * 4 + [4, None]

@@ -1,4 +1,4 @@
-"""Choosing rows: masks are masks, numbers are numbers, and nothing else is either."""
+"""Selecting rows: by boolean masks and by integers, and by nothing else."""
 
 from __future__ import annotations
 

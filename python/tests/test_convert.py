@@ -1,4 +1,4 @@
-"""What is written is what was given: each conversion is exact, or an error that names the column."""
+"""Conversions on write are exact, or raise an error that names the column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
 def stored(folder: Path, column: Any, declared: str | None = None) -> tuple[str, list[Any]]:
-    """The type that a column got, and its values as Arrow reads them."""
+    """Returns the type of a column, and its values as Arrow reads them."""
     rows = len(column)
     schema = {} if declared is None else {"a.x": declared}
     table = tt.write_table(folder / uuid.uuid4().hex, {"i": np.arange(rows), "a.x": column}, index="i", schema=schema, preset="fast")
@@ -41,7 +41,7 @@ def tensor(values: Any) -> dict[str, Any]:
 
 
 EXACT: list[tuple[Any, str | None, str, list[Any] | None]] = [
-    # Any array of pyarrow, and not its scalars.
+    # Arrays of pyarrow, but not its scalars.
     (array(["ab", None, "c"]), None, "utf8", None),
     (array(["ab", None], pa.large_string()), None, "utf8", None),
     (array(["a" * 40, None], pa.string_view()), None, "utf8", None),
@@ -64,7 +64,7 @@ EXACT: list[tuple[Any, str | None, str, list[Any] | None]] = [
     (pa.nulls(2), "list<utf8>", "list<utf8>", [None, None]),
     (array([[[1, 2]], None], pa.list_(pa.list_(pa.int8(), 2))), None, "i8[?,2]", [tensor([[1, 2]]), None]),
     (pa.ExtensionArray.from_storage(pa.bool8(), array([0, 1, None], pa.int8())), None, "bool", [False, True, None]),
-    # None is a value of every type.
+    # None is null in every type.
     *(([None, None], ty, ty, [None, None]) for ty in ("i64", "bool", "timestamp[us,UTC]", "date", "duration[ms]", "f16", "bf16", "utf8", "binary", "f32[2]", "f32[?,2]", "list<date>")),
     # Masked values and NaT are null.
     (np.ma.masked_array([1, 2, 3], [False, True, False]), None, "i64", [1, None, 3]),
@@ -78,7 +78,7 @@ EXACT: list[tuple[Any, str | None, str, list[Any] | None]] = [
     (np.ma.masked_array(np.array([1, 2], "M8[s]"), [True, False]), None, "timestamp[s]", [None, datetime(1970, 1, 1, 0, 0, 2)]),
     ([pd.NaT, pd.Timestamp(5)], None, "timestamp[ns]", None),
     ([pd.NA, 1], None, "i64", [None, 1]),
-    # Numbers of several types become one that holds each of them.
+    # Numbers of several types become one type that holds each of them.
     ([np.array([0.1], "f4"), np.array([0.1])], None, "f64[?]", [tensor([float(np.float32(0.1))]), tensor([0.1])]),
     ([2**53 + 1, 2**63], None, "u64", [2**53 + 1, 2**63]),
     ([np.uint64(2**64 - 1), np.int8(3)], None, "u64", [2**64 - 1, 3]),
@@ -89,7 +89,7 @@ EXACT: list[tuple[Any, str | None, str, list[Any] | None]] = [
     ([np.array([1], "u8"), np.array([-1], "i1")], None, "i64[?]", [tensor([1]), tensor([-1])]),
     (np.array([1, 2], ">i4"), None, "i32", [1, 2]),
     (np.array([1, 2], object), None, "i64", [1, 2]),
-    # A declared type gets the values, or an error.
+    # A declared type holds the values exactly, or is an error.
     ([1, 2], "u8", "u8", [1, 2]),
     ([1.0, None, -3.0], "i16", "i16", [1, None, -3]),
     (array([1, 2], pa.int64()), "u8", "u8", [1, 2]),
@@ -149,7 +149,7 @@ REFUSED: list[tuple[Any, str | None, str]] = [
     (array(["a"]), "i64", "utf8 does not fit i64"),
     (array([1]), "utf8", "i64 does not fit utf8"),
     (array([b"a"]), "utf8", "binary does not fit utf8"),
-    (array([datetime(2024, 1, 1)]), "timestamp[us,UTC]", "the times say no zone"),
+    (array([datetime(2024, 1, 1)]), "timestamp[us,UTC]", "the times have no zone"),
     (array([datetime(2024, 1, 1, tzinfo=timezone.utc)]), "timestamp[us]", "the column has no zone"),
     (pl.Series([object()], dtype=pl.Object), None, "polars' type Object"),
     ([2**64], None, "fit no column"),
@@ -168,9 +168,9 @@ REFUSED: list[tuple[Any, str | None, str]] = [
     ([time(1)], None, "values of time"),
     ([1j], None, "values of complex"),
     ([{"a": 1}], None, "values of dict"),
-    ([datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=timezone.utc)], None, "with and without a zone"),
+    ([datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=timezone.utc)], None, "with and without a time zone"),
     ([datetime(2024, 7, 1, tzinfo=BERLIN), datetime(2024, 7, 1, tzinfo=timezone.utc)], None, "several zones"),
-    ([datetime(2024, 1, 1)], "timestamp[us,UTC]", "the times say no zone"),
+    ([datetime(2024, 1, 1)], "timestamp[us,UTC]", "the times have no zone"),
     ([datetime(2024, 1, 1), date(2024, 1, 1)], None, "days and times in one column"),
     ([np.datetime64(2**62, "s"), np.datetime64(1, "ns")], None, "does not fit"),
     (np.array([2**40], "M8[D]"), None, "does not fit date"),
@@ -257,7 +257,7 @@ KINDS = st.sampled_from([st.integers(-5, 2**64), st.integers() | st.floats(), SC
 
 
 def equal(found: Any, given: Any) -> bool:
-    """Whether what is read is what was given."""
+    """Whether the values read are the values written."""
     if given is None or isinstance(given, (np.datetime64, np.timedelta64)) and np.isnat(given):
         return found is None or (isinstance(found, (np.datetime64, np.timedelta64)) and bool(np.isnat(found)))
     if isinstance(given, list):
@@ -315,7 +315,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def ticks(column: pa.Array) -> list:
-    """The times of a column as integers; Python's own datetimes hold the years 1 to 9999 only."""
+    """Returns the times of a column as integers: datetimes of Python hold only the years 1 to 9999."""
     if is_list(column.type):
         flat = ticks(column.flatten())
         size = len(flat) // len(column)
@@ -324,7 +324,7 @@ def ticks(column: pa.Array) -> list:
 
 
 def in_units_of(kind: pa.DataType, values: np.ndarray) -> np.ndarray:
-    """Times in the unit in which a column of Arrow holds them."""
+    """Returns times in the unit of an Arrow column."""
     if is_list(kind):
         return in_units_of(kind.value_type, values)
     return values.astype(f"{values.dtype.kind}8[{'D' if pa.types.is_date32(kind) else kind.unit}]")

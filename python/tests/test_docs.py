@@ -1,4 +1,4 @@
-"""The examples of the documentation run: docstrings of both halves, the Python code of the pages, and the tutorial."""
+"""The examples of the documentation run: the docstrings, the Python code of the pages, and the tutorial."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXAMPLES = {name: text for name, text in documented() if ">>>" in text}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a table `drives`, as the examples have it."""
+    """A working folder with the table `drives` that the examples use."""
     monkeypatch.chdir(tmp_path)
     tt.write_table(
         "drives",
@@ -83,7 +83,7 @@ PAGES = ["README.md", "docs/guide/python.md", "python/README.md"]
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_python_code_of_a_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
-    """Blocks that open with ```python run; those that open with ```py show code that needs more than one process or file."""
+    """Blocks that open with ```python run. Blocks that open with ```py do not: they need several processes or other packages."""
     monkeypatch.chdir(tmp_path)
     text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

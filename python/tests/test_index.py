@@ -1,4 +1,4 @@
-"""The index as a frame: out to other libraries, and back."""
+"""The index as a frame: export to other libraries, and import of their frames."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_it_says_what_it_is(index: tt.Index, drives: str) -> None:
 
 @pytest.fixture
 def labels(tmp_path: object) -> tt.Index:
-    """Labels of every second row of the drives, 20 ms late."""
+    """Returns labels of every second row of the drives, 20 ms later."""
     rows = np.arange(0, 20, 2)
     tt.write_table(
         f"{tmp_path}/labels",

@@ -1,4 +1,6 @@
-"""Lists of lists, of tensors, of text, with nulls at every level: in from pyarrow, out to pyarrow and numpy, and in again."""
+"""Lists of lists, of tensors and of text, with nulls at every level: import from pyarrow, export to pyarrow and numpy, and import
+again.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ CASES: dict[str, tuple[pa.DataType, str, list[Any]]] = {
 
 
 def plain(value: Any) -> Any:
-    """Lists, whatever arrays hold; tensors of variable shape come as data and shape."""
+    """Returns values as nested lists. Tensors of variable shape are exported as data and shape."""
     if isinstance(value, dict):
         shaped = np.empty(len(value["data"]), object)
         shaped[:] = value["data"]
@@ -49,13 +51,13 @@ def test_nested_columns_go_in_and_come_out(tmp_path: Path, name: str) -> None:
     rows = tt.row_loader(table).take(range(4))
     out = pa.table(rows)["a.x"]
     assert [plain(value) for value in out.to_pylist()] == column.to_pylist()
-    # As numpy has them: a value a row, None for null.
+    # In numpy, each row is a value, and null is None.
     found = [rows.row(row)["a.x"] for row in range(4)]
     assert [value is None for value in found] == [value is None for value in values]
-    # What came out goes in again, and is the same.
+    # The exported values can be imported again, without a change.
     again = tt.write_table(str(tmp_path / "again"), pa.table({"i": range(4), "a.x": out}), index=["i"], schema={"a.x": wanted})
     assert pa.table(tt.row_loader(again).take(range(4)))["a.x"].equals(out)
-    # A part of an array, which begins somewhere in its buffers, is that part.
+    # A slice of an array, which starts inside its buffers, imports only its own rows.
     part = tt.write_table(str(tmp_path / "part"), pa.table({"i": range(2), "a.x": pa.array(values, ty)[1:3]}), index=["i"])
     assert [plain(value) for value in pa.table(tt.row_loader(part).take([0, 1]))["a.x"].to_pylist()] == values[1:3]
 

@@ -58,9 +58,9 @@ def test_grey_alpha_and_palettes(mode: str, shape: tuple[int, ...], dtype: str) 
 
 
 def test_what_is_no_picture_is_an_error_that_names_its_place(loader: tt.RowLoader) -> None:
-    with pytest.raises(tt.Invalid, match=r"column `camera.rear`, row 0 .*13 bytes that are no whole picture"):
+    with pytest.raises(tt.Invalid, match=r"column `camera.rear`, row 0 .*13 bytes are not a complete picture"):
         loader.get_row(0, decode=["camera.rear"])
-    with pytest.raises(tt.Invalid, match="no whole picture"):
+    with pytest.raises(tt.Invalid, match="not a complete picture"):
         tt.decode(picture(1)[:50])
     with pytest.raises(tt.NotFound):
         loader.get_row(0, decode=["camera.raer"])

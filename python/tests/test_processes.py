@@ -1,4 +1,4 @@
-"""Partitions written by other processes, and loaders used there."""
+"""Other processes write partitions and use pickled loaders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that use chunks or rows of others: where references may lead, and owners that cannot be told that they are needed."""
+"""Tables that use chunks or rows of other tables: allowed references, and owners that cannot be pinned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DATA = {"i": np.arange(400), "a.x": np.arange(400 * 64, dtype=np.int64).reshape(
 
 
 class Web(BaseHTTPRequestHandler):
-    """Gives files, or ranges of them; takes nothing."""
+    """Serves files and byte ranges; accepts no uploads."""
 
     def do_HEAD(self) -> None:
         self.answer(False)
@@ -60,7 +60,7 @@ class Web(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A folder on the web, which can be read and not be written; `owner` is a table there."""
+    """Returns the URL of a read-only web server with the table `owner`."""
     monkeypatch.delenv("TETRYS_ALLOW_UNPINNED", raising=False)
     monkeypatch.delenv("TETRYS_ALLOW", raising=False)
     tt.write_table(tmp_path / "web" / "owner", DATA, index="i")
@@ -85,18 +85,18 @@ def test_an_owner_that_cannot_be_told_is_an_error_unless_that_is_allowed(web: st
     for name, call in calls.items():
         with pytest.raises(tt.Denied, match="`allow_unpinned=True` in Python"):
             call()
-        with pytest.warns(UserWarning, match="could not be told that it is needed"):
+        with pytest.warns(UserWarning, match="could not be pinned"):
             made = call(allow_unpinned=True)
         assert made.lineage["not_pinned"], name
     recipe = {"from": "all", "sources": {"all": owner}, "output": {"view": str(tmp_path / "of-recipe")}}
     with pytest.raises(tt.Denied):
         tt.run(recipe)
-    with pytest.warns(UserWarning, match="could not be told"):
+    with pytest.warns(UserWarning, match="could not be pinned"):
         assert tt.run(recipe, allow_unpinned=True)[0]["written"]
-    # Once accepted it is accepted for the versions behind, which say so too.
-    with pytest.warns(UserWarning, match="could not be told"):
+    # Later versions inherit the permission, and warn too.
+    with pytest.warns(UserWarning, match="could not be pinned"):
         tt.Table(tmp_path / "made", allow=web).delete([3])
-    # The environment allows it as well.
+    # An environment variable allows it too.
     monkeypatch.setenv("TETRYS_ALLOW_UNPINNED", "1")
     with pytest.warns(UserWarning):
         assert len(tt.write_table(tmp_path / "other", DATA, index="i", reference=owner)) == 400
@@ -144,7 +144,7 @@ def test_the_ticket_of_a_session_has_the_choice(web: str, tmp_path: Path, monkey
 
 
 def public() -> Iterator[tuple[str, inspect.Signature]]:
-    """Every function and method that users can call, and its signature."""
+    """Yields every public function and method with its signature."""
     for name in tt.__all__:
         thing = getattr(tt, name)
         if inspect.isfunction(thing):
@@ -156,7 +156,7 @@ def public() -> Iterator[tuple[str, inspect.Signature]]:
 
 
 def test_every_call_that_opens_a_table_takes_what_it_may_follow() -> None:
-    # `Table.allow` is told nothing else; the data set of `ingest_l5` is no table, and what it makes is new.
+    # The arguments of `Table.allow` are the URLs themselves. `ingest_l5` opens no existing table.
     others = {"Table.allow", "ingest_l5"}
     takes_urls = {name for name, call in public() if any("Url" in str(one.annotation) for one in call.parameters.values())}
     assert {"Table.__init__", "Writer.__init__", "write_table", "read_index", "Table.append", "Index.save"} <= takes_urls
@@ -166,7 +166,8 @@ def test_every_call_that_opens_a_table_takes_what_it_may_follow() -> None:
 
 
 def test_every_call_that_makes_a_version_takes_what_is_done_about_owners() -> None:
-    # Those that change nothing, and those that are short for `edit`; `materialize` cuts the ties; `ingest_l5` has none.
+    # Without `allow_unpinned`: methods that publish nothing, short forms of `edit`, `materialize` (which removes all references),
+    # and `ingest_l5` (which makes none).
     reads = {"open_table", "Table.allow", "Writer.commit"}
     short = {f"Table.{name}" for name in ("drop_columns", "rename_column", "set_properties", "tag", "untag")}
     made = {name for name, call in public() if call.return_annotation == "Table"}
@@ -182,7 +183,7 @@ def test_a_reference_by_url_is_opened_with_what_is_allowed(web: str, tmp_path: P
         warnings.simplefilter("ignore")
         middle = quietly(tmp_path / "middle", DATA, reference=f"{web}/owner@1")
         assert middle.must_allow()
-        # Without it the owner behind the reference cannot be followed, and nothing of it is shared.
+        # Without `allow`, the reference cannot be followed to the owner, and no block of the owner is shared.
         alone = quietly(tmp_path / "alone", DATA, reference=tmp_path / "middle")
         last = quietly(tmp_path / "last", DATA, reference=tmp_path / "middle", allow=web)
     assert last.lineage["shared"]["blocks"] > alone.lineage.get("shared", {}).get("blocks", 0)

@@ -80,7 +80,7 @@ def test_rows_are_a_mapping_and_an_arrow_table(index: tt.Index) -> None:
 
 
 def test_every_column_type_is_taken_by_pyarrow_and_written_again(tmp_path: object) -> None:
-    """Tensors of variable shape go as a struct of values and shapes: pyarrow refuses Arrow's name for them over 64-bit offsets."""
+    """Tensors of variable shape are exported as a struct: pyarrow rejects Arrow's extension type for them with 64-bit offsets."""
     data = {
         "i": np.arange(3),
         "t.points": [np.arange(8.0).reshape(2, 4), None, np.zeros((0, 4))],
@@ -218,7 +218,7 @@ def test_blocks_of_which_rows_came_out_are_kept_and_are_read_again_without_a_req
 def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index, tmp_path: Path) -> None:
     loader = tt.row_loader(index)
     assert loader.get_row(0)["labels.text"] == "row 0"
-    # Rows that threads share; those of the parent are not in the child.
+    # Several threads read in the parent; they do not exist in the child.
     noise = np.random.default_rng(1).integers(0, 256, (2, 3, 300_000), np.uint8)
     wide = {"i": np.arange(3), "a.jpeg": [bytes(row) for row in noise[0]], "b.jpeg": [bytes(row) for row in noise[1]]}
     shared = tt.row_loader(tt.write_table(str(tmp_path / "wide"), wide, index=["i"], preset="fast"))

@@ -1,4 +1,4 @@
-"""The stubs say what the native half says of itself. `python tests/test_stubs.py` writes its words into them."""
+"""The stubs have the docstrings of the native module. `python tests/test_stubs.py` writes them into the stubs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Documented = ast.ClassDef | ast.FunctionDef
 
 
 def documented(stubs: str) -> Iterator[tuple[str, Documented, str]]:
-    """Each public class of the native half and its members: name, place in the stubs, and what they say of themselves."""
+    """Yields each public class of the native module and its members: name, node in the stubs, and docstring."""
     for node in ast.parse(stubs).body:
         if isinstance(node, ast.ClassDef) and node.name in PUBLIC:
             there = getattr(tt, node.name)
             yield node.name, node, inspect.getdoc(there) or ""
             for member in node.body:
                 if isinstance(member, ast.FunctionDef) and (member.name == "__new__" or not member.name.startswith("_")):
-                    # What a class says of making it stands in the class.
+                    # The docstring of the class describes its constructor.
                     said = "" if member.name == "__new__" else inspect.getdoc(getattr(there, member.name)) or ""
                     yield f"{node.name}.{member.name}", member, said
 

@@ -1,4 +1,4 @@
-"""Rows as tensors of PyTorch, over the memory of the rows."""
+"""Rows as PyTorch tensors over the same memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_without_torch_the_next_step_is_named(index: tt.Index) -> None:
 
 
 def test_other_libraries_take_arrays_by_dlpack(index: tt.Index) -> None:
-    """What `to_torch` does for each array, with a library that is always there."""
+    """`to_torch` uses DLPack for each array; numpy, which is always installed, does the same here."""
     rows = tt.row_loader(index).take(range(20))
     for array in (rows["camera.intrinsics"], rows["lidar.points"].values):
         taken = np.from_dlpack(array)

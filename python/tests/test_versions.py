@@ -1,4 +1,4 @@
-"""Versions of a table, and tables that refer to others, against a plain dict of rows."""
+"""Versions of a table, and tables that refer to others, compared with a plain dict of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 Rows = dict[int, dict[str, Any]]
-"""What each time has."""
+"""The values of each time."""
 
 
 def image(seed: int) -> bytes:
@@ -112,13 +112,13 @@ def test_rows_that_a_reference_has_are_not_stored_again(tmp_path: Path) -> None:
     info = again.info()
     assert (info["references"], info["own_chunk_bytes"]) == (["../first"], 0)
     assert info["referenced_bytes"] > 0 and first.du()["pins"] == 1
-    # As tables, and not at all.
+    # References given as tables; `reuse="none"` shares nothing.
     assert made(tmp_path / "other", rows, reference=first, reuse="same-preset").info()["own_bytes"] < stored(tmp_path / "first")
     made(tmp_path / "none", rows, reference=first, reuse="none")
     assert stored(tmp_path / "none") == stored(tmp_path / "first")
     with pytest.raises(tt.Invalid, match="expected any, same-preset or none"):
         made(tmp_path / "wrong", rows, reference=first, reuse="some")
-    # What others use is kept; a table that is cut loose needs nobody.
+    # Pinned versions are kept. A materialized table needs no other table.
     told: list[tuple[int, int]] = []
     loose = again.materialize(progress=lambda done, all: told.append((done, all)))
     assert (loose.info()["references"], read(loose), told[-1][0] == told[-1][1]) == ([], rows, True)
@@ -179,7 +179,7 @@ def test_two_versions_differ_in_what_was_changed(tmp_path: Path) -> None:
     assert found.summary() == str(found) and repr(found).startswith("Diff: 30 rows -> 29: 1 added, 2 removed")
     said = found.to_dict()
     assert (said["keys"], said["removed"], said["bytes_read"] > 0) == (["time"], [4, 5], True)
-    # Rows that share a block with the patched one are read when that is asked for.
+    # An exact diff reads the rows that share a block with the patched row.
     exact = new.diff(old, on=["time"], exact=True)
     assert exact.is_exact and [times[int(at)] for at in exact.changed] == [7] and exact.not_compared == []
     assert set(exact.changed) <= set(found.changed)

@@ -1,4 +1,4 @@
-"""Merges of every kind, splits, views of them and recipes, against plain lists of rows."""
+"""Merges of every kind, splits, views and recipes, compared with plain lists of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 Row = tuple[str, int]
-"""A log and a time."""
+"""A key: log and time."""
 
 
 def table_of(url: str, name: str, rows: list[Row], unit: str = "ms") -> tt.Table:
@@ -34,13 +34,13 @@ def table_of(url: str, name: str, rows: list[Row], unit: str = "ms") -> tt.Table
 
 
 def ids(index: tt.Index, name: str) -> list[Any]:
-    """What the payload says, in the order of the frame."""
+    """Returns the payload in the order of the frame."""
     rows = tt.row_loader(index).take(range(len(index)), [f"{name}.value"])
     return [int(value) // 10 if there else None for value, there in zip(rows[f"{name}.value"], rows.column_mask(f"{name}.value"), strict=True)]
 
 
 def partner(row: Row, right: list[Row], how: str, direction: str, tolerance: int | None, last: bool) -> int | None:
-    """By brute force: the number of the right row."""
+    """Returns the number of the right row, by brute force."""
     log, time = row
     if how != "asof":
         same = [number for number, other in enumerate(right) if other == row]
@@ -48,7 +48,7 @@ def partner(row: Row, right: list[Row], how: str, direction: str, tolerance: int
     found = [(abs(at - time), at, number) for number, (other, at) in enumerate(right) if other == log]
     found = [one for one in found if direction == "nearest" or (one[1] <= time if direction == "backward" else one[1] >= time)]
     found = [one for one in found if tolerance is None or one[0] <= tolerance]
-    # Equally near: the earlier; at the same time: as asked, in every direction.
+    # Of equally near rows, the earlier one; of rows at the same time, the requested one, in every direction.
     found.sort(key=lambda one: (one[0], one[1], -one[2] if last else one[2]))
     return found[0][2] if found else None
 
@@ -67,7 +67,7 @@ def test_merges_equal_brute_force(
     last, shift = data.draw(st.booleans()), data.draw(st.integers(-2, 2))
     options: dict[str, Any] = {"direction": direction, "keep_left": keep} if how == "asof" else {}
     options["tolerance"] = None if tolerance is None else f"{tolerance}ms"
-    # Keys are what the frame says, also where it was changed.
+    # Keys come from the frame, also after changes.
     a = a.with_frame(a.to_polars().with_columns(pl.col("time") + shift))
     left = [(log, time + shift) for log, time in left]
     if len(set(right)) < len(right):
@@ -79,7 +79,7 @@ def test_merges_equal_brute_force(
     if how == "inner" or (how == "asof" and not keep):
         wanted = [one for one in wanted if one[1] is not None]
     assert list(zip(ids(merged, "a"), ids(merged, "b"), strict=True)) == wanted
-    # Saved, and opened anew, it is the same.
+    # A saved and reopened merge is the same.
     merged.save(str(folder / "view"))
     view = tt.read_index(str(folder / "view"))
     assert view.to_polars().select(merged.columns).equals(merged.to_polars().select(merged.columns))
@@ -159,14 +159,14 @@ def test_a_view_is_a_table_of_its_own(index: tt.Index, drives: str, tmp_path: Pa
     assert not (tmp_path / "busy" / "chunks").exists()
     opened = tt.read_index(str(tmp_path / "busy"))
     assert opened["twice"].to_list() == [8] * 4
-    # Windows reach rows that the view does not have; so do merges, once the others are loaded.
+    # Windows contain rows that the view does not have. Merges find them too, after `with_sources`.
     window = tt.row_loader(view).get_rows(1, ["labels.text"], offsets=range(-2, 1))
     assert window["labels.text"].tolist() == ["row 7", "row 8", "row 9"]
     with pytest.raises(tt.Invalid, match="with_sources"):
         opened.merge(index, on=["log_id", "timestamp"])
     merged = pickle.loads(pickle.dumps(opened.with_sources())).merge(index, on=["log_id", "timestamp"])
     assert tt.row_loader(merged).get_row(0, ["labels.*"]) == {"labels.text": "row 4", "labels.text_right": "row 4"}
-    # It is there once, and has versions.
+    # `save` does not overwrite a view, but publishes versions of it.
     with pytest.raises(tt.Exists, match="next version"):
         busy.save(str(tmp_path / "busy"))
     assert busy[:2].save(str(tmp_path / "busy"), update=True).version == 2
@@ -252,7 +252,7 @@ def test_a_recipe_makes_what_the_calls_make(tmp_path: Path, monkeypatch: pytest.
     assert (ids(view, "a"), ids(view, "b")) == (ids(calls, "a"), ids(calls, "b"))
     assert view["twice"].to_list() == [2 * row for row in ids(view, "a")]
     assert tt.open_table("view").lineage["recipe"]["join"][0]["with"] == "b"
-    # The same as a dict, in parts.
+    # The same recipe as a dict, with a split.
     recipe = {"concat": ["a", "b"], "fill": True, "sources": {"a": "a", "b": "b"}, "output": {"view": "parts"}}
     parts = tt.run(recipe | {"split": {"by": "time", "shares": {"test": 0.5, "train": 0.5}}})
     assert [part["part"] for part in parts] == ["train", "test"]

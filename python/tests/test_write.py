@@ -1,4 +1,4 @@
-"""Writing: what goes in comes out, whatever it came as."""
+"""Written values are read back, whatever type they were given as."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fixed(rows: int) -> st.SearchStrategy[np.ndarray]:
 def ragged(rows: int) -> st.SearchStrategy[list[Any]]:
     def of(dtype: str, trailing: tuple[int, ...]) -> st.SearchStrategy[list[Any]]:
         array = st.integers(0, 3).flatmap(lambda extent: hnp.arrays(dtype, (extent, *trailing)))
-        # One array at least says what type the column has.
+        # At least one array defines the type of the column.
         return st.tuples(array, st.lists(st.none() | array, min_size=rows - 1, max_size=rows - 1)).map(lambda one: [one[0], *one[1]])
 
     trailing = hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3)
@@ -61,7 +61,7 @@ def same(found: Any, expected: Any) -> None:
     else:
         found = np.asarray(found)
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-        # NaN bits are kept.
+        # The bits of NaN are kept.
         assert found.tobytes() == expected.tobytes()
 
 

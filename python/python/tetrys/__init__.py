@@ -1,4 +1,6 @@
-"""Tetrys: tables of wide machine-learning rows, read at random, by row, column and window.
+"""Tetrys: tables of wide machine-learning rows, read at random by row, column and window.
+
+Example:
 
     import tetrys as tt, polars as pl
 
@@ -8,7 +10,8 @@
     row = rows.get_row(0, columns=["lidar.*"])
     history = rows.get_rows(0, columns=["lidar.*"], offsets=range(-10, 1))
 
-Every error is a `tetrys.Error`; its subclass says what can be done about it.
+Every error is a `tetrys.Error`. Its subclass says what to do next. Calls that access a store may raise `Unavailable` (retry
+later), `Denied` (change the access rights) and `Corrupt` (restore the bytes), beside the errors that each function lists.
 """
 
 from ._images import decode

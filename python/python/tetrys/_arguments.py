@@ -1,4 +1,4 @@
-"""What callers give: URLs, names, numbers, spans of time and choices of rows, checked before anything is done."""
+"""Checks the arguments of calls: URLs, names, numbers, spans of time and selections of rows."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from ._errors import OutOfRange, WrongType, found
 from ._tetrys import Invalid
 
 Url = str | os.PathLike[str]
-"""Where a table lies: a URL as text, or a path."""
+"""Location of a table: a URL as text, or a path."""
 Span = str | int | timedelta | np.timedelta64
 """A span of time: text with a unit (`"50ms"`), a timedelta, or a plain number in units of a column."""
 
 
 def url_of(url: object) -> str:
-    """A URL or a path as text."""
+    """Returns a URL or a path as text."""
     if isinstance(url, str):
         return url
     if isinstance(url, os.PathLike):
         path = os.fspath(url)
         if isinstance(path, str):
-            # A path has no `//` inside.
+            # `Path` collapses the `//` of a URL to one slash.
             if scheme := re.match(r"[a-z][a-z0-9+.-]+:/(?!/)", path):
-                raise Invalid(f"{path!r}: a path that was made of a URL lacks a slash: give {scheme[0]}/... as text")
+                raise Invalid(f"{path!r}: a path made from a URL lacks a slash: pass {scheme[0]}/... as text")
             return path
     raise WrongType(f"a URL is text or a path, found {found(url)}")
 
 
 def urls_of(what: str, urls: object) -> list[str]:
-    """One URL, or several."""
+    """Returns one or several URLs as a list."""
     if isinstance(urls, (str, os.PathLike)):
         return [url_of(urls)]
     return [url_of(url) for url in several(what, urls)]
 
 
 def several(what: str, values: object) -> Iterable[Any]:
-    """Something to go through, but for text and dicts."""
+    """Checks that `values` is an iterable, and neither text nor a dict."""
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
         raise WrongType(f"{what}: expected a list, found {found(values)}")
     return values
@@ -56,7 +56,7 @@ def text(what: str, value: object) -> str:
 
 
 def texts(what: str, values: object) -> list[str]:
-    """One text, or several."""
+    """Returns one or several texts as a list."""
     return [values] if isinstance(values, str) else [text(what, value) for value in several(what, values)]
 
 
@@ -74,7 +74,7 @@ def truth(what: str, value: object) -> bool:
 
 
 def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> int:
-    """An integer; not a boolean."""
+    """Returns an integer in `least..=most`. Booleans are rejected."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise WrongType(f"{what}: expected an integer, found {found(value)}")
     if not least <= value <= most:
@@ -83,7 +83,7 @@ def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> in
 
 
 def members(what: str, value: object) -> dict[str, Any]:
-    """A dict with names as keys; empty for None."""
+    """Returns a dict with text keys; an empty one for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -92,15 +92,15 @@ def members(what: str, value: object) -> dict[str, Any]:
 
 
 def as_json(what: str, value: object) -> str:
-    """Properties as JSON, which has no NaN."""
+    """Returns a value as JSON text. JSON has no NaN and no infinity."""
     try:
         return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise Invalid(f"{what}: {error}; properties are what JSON has: text, finite numbers, booleans, lists, dicts") from error
+        raise Invalid(f"{what}: {error}; expected JSON values: text, finite numbers, booleans, lists, dicts") from error
 
 
 def span(what: str, value: object) -> str:
-    """A span of time as text: with a unit, or a plain number."""
+    """Returns a span of time as text: with a unit, or a plain number."""
     if isinstance(value, str):
         return value
     if isinstance(value, np.timedelta64):
@@ -113,7 +113,7 @@ def span(what: str, value: object) -> str:
         name, times = scale[unit]
         return f"{int(value.astype(np.int64)) * step * times}{name}"
     if isinstance(value, timedelta):
-        # A Timedelta of pandas has nanoseconds too.
+        # A pandas Timedelta also has nanoseconds.
         rest = getattr(value, "nanoseconds", 0)
         return f"{value // timedelta(microseconds=1) * 1000 + rest}ns" if rest else f"{value // timedelta(microseconds=1)}us"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
@@ -122,9 +122,10 @@ def span(what: str, value: object) -> str:
 
 
 def chosen(rows: object, count: int, of: str, *, negative: bool = True) -> npt.NDArray[np.int64]:
-    """The row numbers that a mask of `count` booleans or a list of integers chooses, in its order. `of` says of what they are rows.
+    """Returns the row numbers that a mask of `count` booleans or a list of integers selects, in its order.
 
-    Negative numbers count from the end, where they are allowed. Nothing else is taken for a number: no floats, no text, no null.
+    `of` names the object with the rows in messages. Negative numbers count from the end if `negative` is true. Floats, text and
+    nulls are rejected.
     """
     array = _typed(rows, count, of)
     if array.dtype.kind == "b":
@@ -143,15 +144,15 @@ def chosen(rows: object, count: int, of: str, *, negative: bool = True) -> npt.N
 
 
 def mask_of(rows: object, count: int, of: str) -> npt.NDArray[np.bool_]:
-    """A mask of `count` booleans."""
+    """Returns a mask of `count` booleans."""
     array = _typed(rows, count, of)
     if array.dtype.kind != "b" and (len(array) or count):
-        raise WrongType(f"a predicate is an expression of polars or a mask of booleans, found {found(rows)}")
+        raise WrongType(f"a predicate is a polars expression or a mask of booleans, found {found(rows)}")
     return array.astype(np.bool_)
 
 
 def _typed(rows: object, count: int, of: str) -> np.ndarray[Any, Any]:
-    """An array of one dimension; of booleans, as many as there are rows."""
+    """Returns a one-dimensional array; a boolean array must have `count` values."""
     array = _plain(rows)
     if array.ndim != 1:
         raise Invalid(f"rows by an array of {array.ndim} dimensions: expected a mask or row numbers, one dimension")
@@ -163,15 +164,15 @@ def _typed(rows: object, count: int, of: str) -> np.ndarray[Any, Any]:
 
 
 def _plain(rows: object) -> np.ndarray[Any, Any]:
-    """As an array of numpy, without a null."""
+    """Converts to a numpy array and rejects nulls."""
     if isinstance(rows, np.ma.MaskedArray) and np.ma.getmaskarray(rows).any():
-        raise Invalid("rows are chosen by integers or booleans, found masked ones")
+        raise Invalid("rows are chosen by integers or booleans, found masked values")
     if isinstance(rows, np.ndarray):
         return np.asarray(rows)
     if isinstance(rows, range):
         return np.arange(rows.start, rows.stop, rows.step) if _is_small(rows) else np.array(list(rows), object)
     if hasattr(rows, "to_numpy"):
-        # polars, pyarrow and pandas, which would make null something else.
+        # polars, pyarrow and pandas would convert null to another value.
         nulls: Any = getattr(rows, "null_count", None)
         nulls = nulls() if callable(nulls) else nulls
         if nulls is None:
@@ -196,7 +197,7 @@ def _is_small(rows: range) -> bool:
 
 
 def _of_objects(values: list[Any], count: int) -> np.ndarray[Any, Any]:
-    """Booleans alone, or integers alone."""
+    """Converts objects that are all booleans, or all integers."""
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return np.array(values, np.bool_) if values else np.zeros(0, np.int64)
     for place, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Versions that are made of a table: what `Table.append`, `overwrite`, `replace_group`, `add_group`, `patch`, `delete` do."""
+"""Implements the methods of `Table` that publish versions with new, other or fewer rows."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def patch(table: Table, data: Data, on: str | Sequence[str], options: Options) -
     names = texts("on", on)
     parts = list(parts_of(data, types_of(table)))
     if len(parts) != 1:
-        raise Invalid(f"a patch of {len(parts)} batches: give one, as a frame in one chunk or a mapping of columns")
+        raise Invalid(f"a patch of {len(parts)} batches: expected one: a dict of columns, or a frame with one chunk")
     return made(_tetrys.patch(table._native, names, parts[0], options))
 
 

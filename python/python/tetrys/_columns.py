@@ -1,7 +1,7 @@
-"""Values of Python as columns: lists, arrays of numpy, and anything that speaks Arrow.
+"""Converts Python values to columns: lists, numpy arrays, and Arrow data of any library.
 
-Here lists become arrays, without changing a value; which column type an array has, and whether it fits a declared one, is for the
-native half to say.
+This module turns lists into arrays without changing a value. The native module decides which column type an array has, and
+whether it fits a declared type.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def column(name: str, values: Any, declared: str | None, otherwise: str | None = None) -> Column:
-    """A column of these values: of the declared type, of the one that they suggest, or `otherwise`."""
+    """Converts values to a column of the declared type, of the type that they suggest, or of type `otherwise`."""
     try:
         made = _suggested(values, declared)
     except Error as error:
@@ -33,20 +33,20 @@ def column(name: str, values: Any, declared: str | None, otherwise: str | None =
 
 
 def as_declared(name: str, made: Column, declared: str | None, otherwise: str | None = None) -> Column:
-    """A column as one of its declared type; without one its values must say the type, or it is `otherwise`."""
+    """Casts a column to its declared type. Without one, an untyped column is cast to `otherwise`."""
     try:
         if declared is not None:
             return made.cast(declared)
         if otherwise is not None and not made.is_typed:
             return made.cast(otherwise)
-        made.type  # noqa: B018: raises where the values suggest none
+        made.type  # noqa: B018: raises if the values suggest no type
         return made
     except Error as error:
         raise type(error)(f"column `{name}`: {error}") from error
 
 
 def refuse_objects(name: str, dtype: pl.DataType) -> None:
-    """Objects of Python leave polars as pointers."""
+    """Rejects polars columns of Python objects: polars exports them as pointers."""
     if "Object" in repr(dtype):
         raise Invalid(f"column `{name}`: polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
 
@@ -58,7 +58,7 @@ def _suggested(values: Any, declared: str | None) -> Column:
         try:
             return Column.arrow(values)
         except ImportError as error:
-            raise Unsupported(f"{type(values).__name__} speaks Arrow by pyarrow, which is not installed") from error
+            raise Unsupported(f"{type(values).__name__} needs pyarrow to export Arrow data: pip install pyarrow") from error
     if isinstance(values, np.ndarray):
         return _of_array(values, declared)
     if isinstance(values, (str, bytes, bytearray, memoryview, Mapping, set, frozenset)) or values is None or np.isscalar(values):
@@ -71,14 +71,14 @@ def _suggested(values: Any, declared: str | None) -> Column:
 
 
 def _native(values: Array) -> tuple[Array, bool]:
-    """All elements in C order and in this machine's byte order, and whether they are bits of bf16."""
+    """Returns the elements in C order and native byte order, and whether they are the bits of bf16."""
     is_bf16 = values.dtype.name == "bfloat16"
     flat = np.ascontiguousarray(values.view(np.uint16) if is_bf16 else values)
     return flat.astype(flat.dtype.newbyteorder("="), copy=False).reshape(-1), is_bf16
 
 
 def _of_array(values: Array, declared: str | None) -> Column:
-    """One entry a row: scalars, times, tensors of one shape; masked ones are null."""
+    """Converts an array with one entry for each row: scalars, times, or tensors of one shape. Masked entries are null."""
     hidden = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     values = np.asarray(np.ma.getdata(values))
     if values.ndim == 0:
@@ -101,7 +101,7 @@ _SECONDS = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60}
 
 
 def _of_times(values: Array, hidden: Mask | None) -> Column:
-    """Times and spans of numpy: NaT is null, and units that columns do not have become the next finer one."""
+    """Converts numpy times and spans. NaT is null; units that columns do not have become the next finer one."""
     if values.ndim > 1:
         items = _of_times(values.reshape(-1, *values.shape[2:]), None if hidden is None else hidden.reshape(-1, *values.shape[2:]))
         return Column.lists([values.shape[1]] * len(values), items, None)
@@ -111,9 +111,9 @@ def _of_times(values: Array, hidden: Mask | None) -> Column:
     if missing.all() and unit == "generic":
         return Column.nulls(len(values))
     if unit in ("Y", "M") and kind == "timestamp":
-        # No calendar of ours goes further.
+        # Keeps the conversion to days from overflowing.
         if (np.abs(values[~missing].astype(np.int64)) > 10_000_000).any():
-            raise Invalid(f"{values.dtype}: a year that no date has")
+            raise Invalid(f"{values.dtype}: a year is out of range for dates")
         values, unit, step = values.astype("M8[D]"), "D", 1
     ticks = np.where(missing, 0, values.astype(values.dtype.newbyteorder("=")).view(np.int64))
     if unit in _SECONDS and (kind == "duration" or unit in "hm"):
@@ -125,7 +125,7 @@ def _of_times(values: Array, hidden: Mask | None) -> Column:
     if step != 1:
         most = (2**63 - 1) // step
         if ((ticks > most) | (ticks < -most)).any():
-            raise Invalid(f"{values.dtype}: a time that 64 bits of {unit} do not hold")
+            raise Invalid(f"{values.dtype}: a time does not fit 64 bits in units of {unit}")
         ticks = ticks * step
     return Column.times("date" if unit == "D" else f"{kind}[{unit}]", ticks, _some(~missing), kind == "timestamp")
 
@@ -135,7 +135,7 @@ def _some(valid: Mask) -> Mask | None:
 
 
 def _bare(value: Any) -> Any:
-    """A value as Python or numpy has it; None for all that means a missing one."""
+    """Converts a value to a Python or numpy value; None for every kind of missing value."""
     if value is None or value is np.ma.masked or type(value).__name__ == "NAType":
         return None
     if hasattr(value, "as_py"):
@@ -174,7 +174,7 @@ def _kind(value: Any) -> str:
 
 
 def _of_list(rows: Sequence[Any], declared: str | None) -> Column:
-    """One value a row, None where it is null."""
+    """Converts a list with one value for each row; None is null."""
     values = [_bare(value) for value in rows]
     there = {_kind(value): value for value in values if value is not None}
     valid = np.array([value is not None for value in values], bool)
@@ -204,7 +204,7 @@ def _of_list(rows: Sequence[Any], declared: str | None) -> Column:
 
 
 def _numbers(values: Sequence[Any]) -> Array:
-    """Numbers of one type that holds each of them exactly, 0 where there is none; booleans alone as they are."""
+    """Returns an array of one type that holds each number exactly, with 0 for None. Booleans stay booleans."""
     of_type: dict[Any, list[int]] = {}
     for place, value in enumerate(values):
         if value is not None:
@@ -228,7 +228,7 @@ def _numbers(values: Sequence[Any]) -> Array:
 
 
 def _integers(values: list[int]) -> Array:
-    """Integers of Python: i64 where they fit, else u64."""
+    """Converts Python integers to i64 if they fit, else to u64."""
     least, most = min(values), max(values)
     if -(2**63) <= least and most < 2**63:
         return np.array(values, np.int64)
@@ -238,7 +238,7 @@ def _integers(values: list[int]) -> Array:
 
 
 def _common(parts: Sequence[Array]) -> np.dtype[Any]:
-    """The type that holds the numbers of all parts exactly."""
+    """Returns the type that holds the numbers of all parts exactly."""
     dtypes: set[np.dtype[Any]] = {part.dtype.newbyteorder("=") for part in parts}
     if len(dtypes) == 1:
         return dtypes.pop()
@@ -259,12 +259,12 @@ def _common(parts: Sequence[Array]) -> np.dtype[Any]:
         if part.dtype.kind in "iu":
             big = part[(part > 2**53) | (part < -(2**53))] if part.dtype.itemsize == 8 else part[:0]
             if wrong := [int(value) for value in big.reshape(-1) if int(float(value)) != int(value)]:
-                raise Invalid(f"integers and floats in one column: {wrong[0]} is no {common.name}")
+                raise Invalid(f"integers and floats in one column: {common.name} cannot hold {wrong[0]} exactly")
     return common
 
 
 def _rank(declared: str | None) -> int | None:
-    """How many dimensions a declared tensor has; none where no tensor is declared."""
+    """Returns the number of dimensions of a declared tensor; None if no tensor is declared."""
     if declared is None or "[" not in declared or declared.startswith(("timestamp", "duration", "list<")):
         return None
     return len(_extents(declared))
@@ -276,7 +276,7 @@ def _extents(declared: str) -> list[str]:
 
 
 def _of_arrays(arrays: Sequence[Array | None], valid: Mask, declared: str | None) -> Column:
-    """An array in each row: tensors whose first extent may differ from row to row; times make lists."""
+    """Converts rows that are arrays: tensors whose first extent may differ between rows. Arrays of times become lists."""
     known = [array for array in arrays if array is not None]
     if any(array.dtype.kind in "mM" for array in known):
         if any(array.ndim != 1 or array.dtype.kind != known[0].dtype.kind for array in known):
@@ -302,14 +302,14 @@ def _times_of(array: Array) -> list[Any]:
 
 
 def _is_nested(value: Any) -> bool:
-    """Whether it is a list of other things than numbers."""
+    """Whether a value is a list of anything but numbers."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "OSUT"
     return isinstance(value, (list, tuple)) and any(_kind(item) not in ("numbers", "booleans") for item in map(_bare, value) if item is not None)
 
 
 def _of_lists(values: Sequence[Any], valid: Mask, declared: str | None) -> Column:
-    """A list in each row: of numbers a tensor whose first extent each row chooses, of anything else a list."""
+    """Converts rows that are lists: numbers become a tensor whose first extent may differ between rows, anything else a list."""
     rank = _rank(declared)
     if rank is None and not any(_is_nested(value) for value in values):
         if not any(item is not None for value in values if value is not None for item in map(_bare, value)):
@@ -330,7 +330,7 @@ def _of_lists(values: Sequence[Any], valid: Mask, declared: str | None) -> Colum
 
 
 def _shape(value: Any, extents: Sequence[str], leaf: Callable[[Any], None]) -> list[int]:
-    """The shape of nested lists; `leaf` is told each number in them."""
+    """Returns the shape of nested lists, and calls `leaf` with each number."""
     if not extents:
         if value is not None and _kind(value) not in ("numbers", "booleans"):
             raise Invalid(f"{found(value)} in a tensor: expected a number")
@@ -341,7 +341,7 @@ def _shape(value: Any, extents: Sequence[str], leaf: Callable[[Any], None]) -> l
     inner = [_shape(_bare(item), extents[1:], leaf) for item in value]
     if any(shape != inner[0] for shape in inner):
         raise Invalid("lists of different lengths in one tensor")
-    # Of no list at all the extents are those that were declared.
+    # An empty list takes its inner extents from the declared type.
     return [len(inner), *(inner[0] if inner else [0 if extent == "?" else int(extent) for extent in extents[1:]])]
 
 
@@ -350,7 +350,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def _of_instants(kind: str, values: Sequence[Any], valid: Mask, declared: str | None) -> Column:
-    """Dates, times and spans of Python, pandas and numpy."""
+    """Converts dates, times and spans of Python, pandas and numpy."""
     if all(isinstance(value, (np.datetime64, np.timedelta64)) or value is None for value in values):
         return _of_times(_one_unit([value for value in values if value is not None], values), None)
     if kind == "days":
@@ -371,22 +371,22 @@ def _of_instants(kind: str, values: Sequence[Any], valid: Mask, declared: str | 
         return Column.nulls(len(values))
     unit = min(found_units, key=lambda unit: _NANOSECONDS[unit])
     if None in zones and len(zones) > 1:
-        raise Invalid("times with and without a zone in one column")
+        raise Invalid("times with and without a time zone in one column")
     if len(zones) > 1:
-        # Instants are what a zoned column has; the zone is the column's.
+        # A column with a declared zone stores instants, so that the zones of its values may differ.
         if declared is None or "," not in declared:
-            raise Invalid(f"times of several zones ({', '.join(sorted(map(str, zones)))}): convert them to one, or declare it in `schema`")
+            raise Invalid(f"times of several zones ({', '.join(sorted(map(str, zones)))}): convert them to one zone, or declare the zone in `schema`")
         zones = {"UTC": None}
     (zone,) = zones
     ticks = [count // _NANOSECONDS[unit] for count in counts]
     if any(not -(2**63) < tick < 2**63 for tick in ticks):
-        raise Invalid(f"a time that 64 bits of {unit} do not hold")
+        raise Invalid(f"a time does not fit 64 bits in units of {unit}")
     ty = f"duration[{unit}]" if kind == "spans" else f"timestamp[{unit}]" if zone is None else f"timestamp[{unit},{zone}]"
     return Column.times(ty, np.array(ticks, np.int64), _some(valid), False)
 
 
 def _one_unit(known: Sequence[Any], values: Sequence[Any]) -> Array:
-    """Times of numpy in the finest of their units, which holds each of them."""
+    """Converts numpy times to the finest of their units; rejects a time that it cannot hold."""
     kind = known[0].dtype.kind
     dtypes = {value.dtype for value in known if not (np.isnat(value) and np.datetime_data(value.dtype)[0] == "generic")}
     if len(dtypes) > 1:
@@ -404,9 +404,9 @@ def _day(value: Any) -> date:
 
 
 def _instant(value: Any) -> tuple[str, int | None, str | None]:
-    """The finest unit of a time or span, how many nanoseconds it is from the epoch (None: not a time), and its zone."""
+    """Returns the finest unit of a time or span, its nanoseconds since the epoch (None for NaT), and its zone."""
     if hasattr(value, "to_numpy") or isinstance(value, np.generic):
-        # pandas, which is finer than Python: instants are in UTC.
+        # pandas and numpy are finer than Python; `to_numpy` gives instants in UTC.
         exact = value.to_numpy() if hasattr(value, "to_numpy") else value
         if np.isnat(exact):
             return "us", None, None
@@ -423,7 +423,7 @@ def _instant(value: Any) -> tuple[str, int | None, str | None]:
 
 
 def _zone(value: datetime) -> str:
-    """The name of a time's zone: of an IANA zone its key, else its offset."""
+    """Returns the name of the zone of a time: its IANA key, else its offset."""
     zone = value.tzinfo
     name = getattr(zone, "key", None) or getattr(zone, "zone", None)
     if isinstance(name, str):
@@ -432,6 +432,6 @@ def _zone(value: datetime) -> str:
         return "UTC"
     offset = value.utcoffset()
     if not isinstance(zone, timezone) or offset is None or offset % timedelta(minutes=1):
-        raise Invalid(f"{value!r}: a zone without a name: use those of `zoneinfo`, or an offset of whole minutes")
+        raise Invalid(f"{value!r}: a time zone without a name: use a zone of `zoneinfo`, or an offset of whole minutes")
     sign, minutes = ("-", -offset // timedelta(minutes=1)) if offset < timedelta() else ("+", offset // timedelta(minutes=1))
     return f"{sign}{minutes // 60:02}:{minutes % 60:02}"

@@ -1,4 +1,4 @@
-"""Errors that are also what Python itself raises for such a thing, so that both are caught."""
+"""Errors that are also built-in exceptions, so that either class catches them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from ._tetrys import Invalid, NotFound
 
 
 class WrongType(Invalid, TypeError):
-    """A value of another type than is expected."""
+    """A value has another type than expected."""
 
 
 class OutOfRange(Invalid, IndexError):
-    """A row that is not there."""
+    """A row does not exist."""
 
 
 class NoColumn(NotFound, KeyError):
-    """A column that is not there."""
+    """A column does not exist."""
 
-    # KeyError quotes its message.
+    # `KeyError.__str__` would quote the message.
     __str__ = Exception.__str__
 
 
 def found(value: object) -> str:
-    """What was found instead: its type, and the value where it is short."""
+    """Describes a value in a message: its type, and its text if that is short."""
     said = repr(value)
     name = type(value).__name__
     return f"{name} {said}" if len(said) <= 40 and value is not None else "None" if value is None else name

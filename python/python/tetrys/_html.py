@@ -1,4 +1,4 @@
-"""What notebooks show of tables, indexes and rows: sizes, shapes, and small pictures."""
+"""Notebook views of tables, indexes and rows: sizes, shapes and small pictures."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ._table import Table
 
 SHOWN = 4
-"""Rows whose pictures an index shows."""
+"""Number of rows whose pictures an index shows."""
 MOST = 16 << 20
-"""Bytes that are read for them, at most."""
+"""Largest number of bytes that are read for the pictures."""
 
 
 def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -35,7 +35,7 @@ def _size(count: int) -> str:
 
 
 def of_table(table: Table) -> str:
-    """Its rows, and its groups with their columns, stored and decoded bytes."""
+    """Shows the number of rows, and the columns and sizes of each group."""
     head = f"<p>Table <code>{escape(table.url)}</code> version {table.version}: {len(table):,} rows</p>"
     sizes = table.group_sizes
     rows = []
@@ -47,14 +47,14 @@ def of_table(table: Table) -> str:
 
 
 def of_index(index: Index) -> str:
-    """Its tables, its frame, and the pictures of its first rows."""
+    """Shows the tables, the frame, and the pictures of the first rows."""
     tables = "".join(of_table(table) for table in index.tables)
     html: str = index.to_polars()._repr_html_()
     return f"<p>Index of {len(index):,} rows</p>{html}{_pictures(index)}{tables}"
 
 
 def _pictures(index: Index) -> str:
-    """Nothing where there are none, where they are too large to be read for a look, or cannot be read."""
+    """Shows nothing if there are no pictures or if they need too many bytes; an error becomes text."""
     from ._rows import RowLoader
 
     loader = RowLoader(index)
@@ -81,12 +81,12 @@ def _pictures(index: Index) -> str:
 
 
 def _pattern(name: str) -> str:
-    """The name and nothing else, as a regular expression of Rust."""
+    """Returns a regular expression of Rust that matches this name alone."""
     return "".join(f"\\{one}" if one in r"\.+*?()|[]{}^$#&-~" else one for one in name)
 
 
 def of_rows(rows: Rows) -> str:
-    """Each column with its type and shape, and the first pictures."""
+    """Shows the type and shape of each column, and the first pictures."""
     there = int(rows.mask.sum())
     shown = []
     for name, ty in rows.types.items():

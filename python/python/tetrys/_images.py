@@ -1,4 +1,4 @@
-"""Pictures in columns of bytes: known by their first bytes, decoded by Pillow, and small for notebooks."""
+"""Pictures in columns of bytes: recognised by their first bytes, decoded by Pillow, shown in notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIGNS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", 
 
 
 def kind(data: Any) -> str | None:
-    """What picture these bytes are (jpeg, png, gif, webp, tiff), or None: judged by how they begin."""
+    """Returns the picture format of these bytes (jpeg, png, gif, webp, tiff) by their first bytes, or None."""
     head = bytes(data[:16])
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "webp"
@@ -25,34 +25,41 @@ def kind(data: Any) -> str | None:
 
 
 def decode(data: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[Any]:
-    """The pixels of a JPEG, PNG or other picture that Pillow reads: u8 [height, width, 3] of RGB, [height, width, 4] with alpha,
-    [height, width] of grey (u16 or i32 where the picture has so many bits).
+    """Decodes a JPEG, PNG or another picture that Pillow can read.
 
-    Raises `Invalid` for bytes that are no picture or a broken one, `Unsupported` where Pillow is not installed
-    (`pip install tetrys[images]`).
+    Args:
+        data: The bytes of the picture, as bytes or a u8 array.
 
+    Returns u8 [height, width, 3] for RGB, [height, width, 4] with alpha, or [height, width] for grey (u16 or i32 if the picture
+    has more than 8 bits).
+
+    Example:
         >>> import io; from PIL import Image
         >>> file = io.BytesIO(); Image.new("RGB", (4, 2), "red").save(file, "png")
         >>> tt.decode(file.getvalue()).shape
         (2, 4, 3)
+
+    Raises:
+        Invalid: the bytes are not a complete picture.
+        Unsupported: Pillow is not installed (`pip install tetrys[images]`).
     """
     if not isinstance(data, (bytes, bytearray, memoryview)) and not (isinstance(data, np.ndarray) and data.dtype == np.uint8):
         raise WrongType(f"a picture is bytes, or an array of u8, found {found(data)}")
     try:
         from PIL import Image
     except ImportError as error:
-        raise Unsupported("pictures are decoded by Pillow, which is not installed: pip install tetrys[images]") from error
+        raise Unsupported("decoding a picture needs Pillow: pip install tetrys[images]") from error
     try:
         with Image.open(io.BytesIO(bytes(data))) as image:
             if image.mode in ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "1"):
                 return np.asarray(image.convert("RGBA" if "transparency" in image.info or image.mode == "PA" else "RGB"))
             return np.asarray(image)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise Invalid(f"{len(data)} bytes that are no whole picture: {error}") from error
+        raise Invalid(f"{len(data)} bytes are not a complete picture: {error}") from error
 
 
 def decode_all(name: str, values: Iterable[Any]) -> list[npt.NDArray[Any] | None]:
-    """The pixels of each row of a column, None where it is null."""
+    """Decodes each value of a column; None for a null value."""
     pictures: list[npt.NDArray[Any] | None] = []
     for row, value in enumerate(values):
         try:
@@ -63,7 +70,7 @@ def decode_all(name: str, values: Iterable[Any]) -> list[npt.NDArray[Any] | None
 
 
 def thumbnail(data: Any, height: int = 64) -> str:
-    """An `img` of HTML that holds the picture itself: shrunk where Pillow is installed, as it is up to 64 KiB; else its size."""
+    """Returns an HTML `img` with the picture embedded: shrunk by Pillow, or unchanged up to 64 KiB; else its size as text."""
     found = kind(data)
     content = bytes(data)
     try:

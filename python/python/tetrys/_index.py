@@ -1,4 +1,4 @@
-"""The index of a table: a frame whose rows can be read."""
+"""The index of a table: a frame whose rows can be read with a row loader."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ._table import Table, tell
 
 
 class ArrowStream(Protocol):
-    """A frame of polars, pandas, pyarrow, DuckDB or anything else that speaks Arrow's PyCapsule interface."""
+    """A frame of polars, pandas, pyarrow, DuckDB or any other library with the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 class _Stream:
-    """A frame that was sent already."""
+    """Wraps an Arrow C stream capsule, so that polars can import it."""
 
     def __init__(self, stream: object) -> None:
         self._stream = stream
@@ -33,21 +33,23 @@ class _Stream:
 
 
 def refused(what: str, error: Exception) -> NoReturn:
-    """Raises an error of polars as one of ours."""
+    """Raises a polars error as a `tetrys` error of the matching kind."""
     kind = NotFound if isinstance(error, pl.exceptions.ColumnNotFoundError) else Invalid
     raise kind(f"{what}: {error}") from error
 
 
 POLARS = (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError, AttributeError)
-"""What polars raises for arguments that it cannot use."""
+"""Exceptions of polars for arguments that it rejects."""
 
 
 class Index:
-    """The index columns of a table's rows, and for each table behind them a locator column of i64.
+    """Rows of one or several tables, as a frame: the index columns, and for each table a locator column of type i64.
 
-    Do anything to the frame (`to_polars`, `to_pandas`, `to_arrow`, or any library that speaks Arrow's PyCapsule interface) and
-    give it back by `with_frame`: as long as the locators stay, its rows can be read.
+    Use any library with the Arrow PyCapsule interface on the frame (`to_polars`, `to_pandas`, `to_arrow`), then pass the result
+    to `with_frame`. `row_loader` reads the payload of the rows. The frame must keep the locator columns; rows may be filtered,
+    sorted, joined and repeated.
 
+    Example:
         >>> index = tt.read_index("drives")
         >>> len(index), index.columns
         (20, ['log_id', 'timestamp', 'pedestrians'])
@@ -56,26 +58,35 @@ class Index:
     """
 
     def __init__(self, native: _tetrys.Index, remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> None:
-        """Made by `read_index`, `merge` and `concat`; `remake` makes an index of the same tables in another process."""
+        """Not for users: `read_index`, `merge` and `concat` make indexes. `remake` makes the same index in another process."""
         self._native = native
         self._remake = remake
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns that are not locators."""
+        """Names of the columns, without the locator columns."""
         return self._native.column_names()
 
     @property
     def tables(self) -> list[Table]:
-        """The table versions that the locators point to."""
+        """Table versions that the locators refer to."""
         return [Table._of(table) for table in self._native.tables()]
 
     def filter(self, *predicates: pl.Expr | Sequence[bool] | Any, **equal: Any) -> Index:
-        """The rows for which all polars expressions (or masks) are true, and the named columns equal the values.
+        """Returns the rows for which every predicate is true.
 
+        Args:
+            predicates: polars expressions, or boolean masks with one value for each row.
+            equal: Column and value, as in `log_id="monday"`: keeps the rows with this value.
+
+        Example:
             >>> index = tt.read_index("drives")
             >>> len(index.filter(pl.col("pedestrians") > 3)), len(index.filter(log_id="monday"))
             (4, 10)
+
+        Raises:
+            NotFound: a column does not exist.
+            Invalid: polars rejects an expression, or a mask has another length.
         """
         all_of = [one if isinstance(one, pl.Expr) else pl.Series(mask_of(one, len(self), "an index")) for one in predicates]
         try:
@@ -85,47 +96,70 @@ class Index:
         return self.with_frame(frame)
 
     def sort(self, by: str | Sequence[str], *, descending: bool = False) -> Index:
-        """The rows in the order of these columns; equal ones stay in their order."""
+        """Returns the rows ordered by these columns. Rows with equal values keep their order.
+
+        Raises:
+            Invalid: a column does not exist.
+        """
         return self._of(self._native.sort(texts("by", by), truth("descending", descending)))
 
     def sample(self, rows: int, *, seed: int) -> Index:
-        """Rows drawn at random, none twice; the same for the same seed."""
+        """Returns `rows` random rows without repetition, in random order. The same `seed` gives the same rows.
+
+        Raises:
+            Invalid: there are fewer rows.
+        """
         return self._of(self._native.sample(whole("rows", rows), whole("seed", seed, most=2**64 - 1)))
 
     def sql(self, query: str) -> Index:
-        """The rows that a query over the table `t` gives; it must keep the locators, as `*` does.
+        """Returns the rows that a SQL query over the table `t` selects. The query must keep the locator columns, as `SELECT *`
+        does.
 
+        Example:
             >>> tt.read_index("drives").sql("SELECT * FROM t WHERE pedestrians > 3 ORDER BY timestamp DESC")["timestamp"].to_list()
             [1900, 1400, 900, 400]
+
+        Raises:
+            Invalid: the text is not one SELECT statement, polars rejects it, or it drops the locator columns.
         """
         return self._of(self._native.sql(text("query", query)))
 
     def query(self, query: str) -> pl.DataFrame:
-        """The answer of any query over the table `t`, as a frame of polars.
+        """Returns the result of any SQL query over the table `t`, as a polars frame.
 
+        Example:
             >>> tt.read_index("drives").query("SELECT log_id, count(*) AS rows FROM t GROUP BY log_id ORDER BY log_id").rows()
             [('monday', 10), ('tuesday', 10)]
+
+        Raises:
+            Invalid: the text is not one SELECT statement, or polars rejects it.
         """
         return pl.DataFrame(_Stream(self._native.query(text("query", query))))
 
     def with_frame(self, frame: ArrowStream) -> Index:
-        """The same tables under another frame: its locator columns say which rows it means.
+        """Returns an index of the same tables with another frame. The locator columns of the frame identify its rows.
 
+        Args:
+            frame: A frame of polars, pandas, pyarrow, DuckDB or any library with `__arrow_c_stream__`.
+
+        Example:
             >>> index = tt.read_index("drives")
             >>> frame = index.to_polars().sort("pedestrians").with_columns(twice=pl.col("pedestrians") * 2)
             >>> index.with_frame(frame[:2])["twice"].to_list()
             [0, 0]
 
-        Raises `Invalid` where a locator column is missing, null, not i64, or of another table version.
+        Raises:
+            Invalid: a locator column is missing, has nulls, is not i64, or belongs to another table version.
+            Unsupported: the frame needs pyarrow, which is not installed.
         """
         try:
             return self._of(self._native.with_frame(frame))
         except ImportError as error:
-            raise Unsupported(f"{type(frame).__name__} speaks Arrow by pyarrow, which is not installed") from error
+            raise Unsupported(f"{type(frame).__name__} needs pyarrow to export Arrow data: pip install pyarrow") from error
         except (TypeError, ValueError) as error:
             if isinstance(error, Error):
                 raise
-            raise Invalid(f"a frame that Arrow does not take: {error}") from error
+            raise Invalid(f"this frame cannot be exported to Arrow: {error}") from error
 
     def merge(
         self,
@@ -142,7 +176,7 @@ class Index:
         group_to_list: bool = False,
         suffix: str = "_right",
     ) -> Index:
-        """As `tetrys.merge(self, right, on, ...)`."""
+        """Merges this index with `right`: the same as `tetrys.merge(self, right, on, ...)`."""
         return merge(
             self,
             right,
@@ -159,20 +193,31 @@ class Index:
         )
 
     def with_sources(self) -> Index:
-        """The same index, which may be merged again: one with all rows of its tables may be at once, that of a view with some of
-        them after the indexes of those tables were loaded, which this does.
+        """Loads the indexes of the tables behind a view, so that this index can be the left side of a merge.
+
+        An index with all rows of its tables needs no such call. The index of a view with some of the rows does, because a merge
+        also finds partners for the rows that windows reach.
         """
         return Index(self._native.with_sources(), (_with_sources, (self._remake,)))
 
     def split(self, by: str | Sequence[str], shares: Mapping[str, float], *, salt: str = "") -> dict[str, Index]:
-        """Parts of about these shares, by the hash of the index columns `by`: all rows with equal keys are in one part, and stay
-        there whatever rows come later. Shares that add up to less than 1 leave rows out. Another `salt` makes other parts.
+        """Splits the rows by a hash of their keys into parts of about these shares.
 
+        Rows with equal keys are in the same part, and stay there when rows are added later.
+
+        Args:
+            by: Index columns of the key; not floats.
+            shares: Fraction of the rows of each part, {name: share}. If they add up to less than 1, the rest is left out.
+            salt: Another salt gives other parts.
+
+        Example:
             >>> parts = tt.read_index("drives").split("timestamp", {"train": 0.8, "val": 0.2})
             >>> sum(len(part) for part in parts.values()), list(parts)
             (20, ['train', 'val'])
 
-        Raises `NotFound` for a key that is not there, `Invalid` for one of floats and for shares past 1.
+        Raises:
+            NotFound: a column does not exist.
+            Invalid: a key has floats, no key is given, or the shares are not positive or add up to more than 1.
         """
         parts = self._native.split(texts("by", by), _shares(shares), text("salt", salt))
         return {name: self._of(part) for name, part in parts}
@@ -186,19 +231,31 @@ class Index:
         allow: Url | Iterable[Url] = (),
         allow_unpinned: bool = False,
     ) -> Table:
-        """Saves the index as a view: a table with these rows, in this order, that copies no payload. It is opened, read and merged
-        like every table, and bound to the versions of the tables behind it, which are told. One that cannot be told, being read-only,
-        is an error, or with `allow_unpinned` a `UserWarning`: a garbage collection there may delete the rows. With `update` it is the
-        next version of a view that is there, whose references `allow` lets be followed, as in `open_table`.
+        """Saves the index as a view: a table with these rows, in this order, that copies no payload.
 
+        A view is opened, read and merged like any table. It reads from fixed versions of its source tables, and pins them: a
+        small object in each source keeps its garbage collection from deleting them.
+
+        Args:
+            url: URL or path of the view.
+            properties: Table properties, {key: JSON value}.
+            update: Publish the next version of an existing view.
+            allow: URLs of other stores that the existing view may refer to; see `tetrys.open_table`.
+            allow_unpinned: Save although a source cannot be pinned, for example in a read-only store. Without it, that is an
+                error; with it, a `UserWarning`, and a garbage collection of the source may delete rows of the view.
+
+        Example:
             >>> busy = tt.read_index("drives").filter(pl.col("pedestrians") > 3).save("busy")
             >>> len(busy), busy.is_view, [len(source) for source in busy.sources()]
             (4, True, [20])
             >>> tt.row_loader(busy).get_rows(0, ["labels.*"], offsets=[-1, 0])["labels.text"].tolist()
             ['row 3', 'row 4']
 
-        Raises `Exists` where there is a table, `Invalid` for a column that an index cannot hold, `Denied` for a table that cannot be
-        told, `Conflict` where one was collected in the meantime.
+        Raises:
+            Exists: there is a table at `url` and `update` is false.
+            Invalid: an index cannot store a column, or `update` is true and the table at `url` is no view.
+            Denied: a source cannot be pinned.
+            Conflict: a source version was garbage-collected, or another writer updated the view; reload and retry.
         """
         said = None if properties is None else members("properties", properties)
         as_json("properties", said)
@@ -208,21 +265,23 @@ class Index:
         return Table._of(table)
 
     def view_size(self) -> dict[str, Any]:
-        """What `save` would store: `rows`, `columns`, `index_bytes`, `join_bytes`, `payload_bytes` (always 0), `sources`."""
+        """Returns what `save` would store, without writing: a dict with `rows`, `columns`, `index_bytes`, `join_bytes`,
+        `payload_bytes` (always 0) and `sources`.
+        """
         return self._native.view_size()
 
     def to_polars(self) -> pl.DataFrame:
-        """The frame, locators included. Numbers are not copied."""
+        """Returns the frame, with its locator columns, as a polars frame. Numbers are not copied."""
         return pl.DataFrame(self)
 
     def to_pandas(self) -> Any:
-        """The frame as one of pandas, which must be installed (3 or later)."""
+        """Returns the frame as a pandas frame. Needs pandas 3 or later."""
         import pandas
 
         return pandas.DataFrame.from_arrow(self)
 
     def to_arrow(self) -> Any:
-        """The frame as a table of pyarrow, which must be installed."""
+        """Returns the frame as a pyarrow table. Needs pyarrow."""
         import pyarrow
 
         return pyarrow.table(self)
@@ -231,7 +290,7 @@ class Index:
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __getitem__(self, key: Any) -> Any:
-        """A column by its name (a polars series); rows by a boolean mask, a slice, or a list of positions (an index)."""
+        """Returns a column by name (a polars series), or rows by a boolean mask, a slice or row positions (an index)."""
         if isinstance(key, str):
             frame = self.to_polars()
             if key not in frame.columns:
@@ -253,13 +312,13 @@ class Index:
         return repr(self._native)
 
     def _repr_html_(self) -> str:
-        """The frame, the pictures of its first rows, the tables with their groups and sizes."""
+        """Shows the frame, the pictures of the first rows, and the tables in notebooks."""
         from ._html import of_index
 
         return of_index(self)
 
     def __reduce__(self) -> tuple[Callable[..., Index], tuple[Any, ...]]:
-        """The tables by URL and version, and the frame."""
+        """Pickles the tables by URL and version, and the frame."""
         return _restore, (self._remake, self.to_polars())
 
     def _of(self, native: _tetrys.Index) -> Index:
@@ -268,7 +327,8 @@ class Index:
             before, now = self.to_polars(), made.to_polars()
             rows = native.locators()
             if now.select(rows).equals(before.select(rows)) and not now.equals(before):
-                # Of all rows in their order, an index knows the columns of its frame also after a filter.
+                # The native index remembers a frame that has all rows in table order, and merges use its columns after a filter.
+                # Another process must be given the same frame.
                 known = self._remake[1][0] if self._remake[0] is _restore else self._remake
                 made._remake = (_restore, (known, now))
         return made
@@ -286,13 +346,21 @@ def _shares(shares: object) -> list[tuple[str, float]]:
 
 
 def read_index(url: Url | Table, columns: str | Iterable[str] | None = None, *, allow: Url | Iterable[Url] = ()) -> Index:
-    """The index of the table at `url` (`/data/sensors`, `file:///data/sensors`, `...@7` for version 7), or those of its columns
-    that match any of the patterns. `allow` is that of `open_table`.
+    """Loads the index of a table.
 
+    Args:
+        url: URL, path or `Table`. `url@7` is version 7, `url@TAG` a tagged version.
+        columns: Patterns of index columns to load, such as `"log*"`; default: all.
+        allow: URLs of other stores that references may be followed to; see `open_table`.
+
+    Example:
         >>> tt.read_index("drives", columns=["log*"]).columns
         ['log_id']
 
-    Raises `NotFound` where there is no table, `Corrupt` where its bytes are not what was written.
+    Raises:
+        NotFound: the table, version or tag does not exist, or a pattern matches no column.
+        Corrupt: an index object fails its checks.
+        Unsupported: this process was forked from one that has used frames; polars does not survive a fork.
     """
     table = url.allow(*urls_of("allow", allow)) if isinstance(url, Table) else Table(url, allow=allow)
     columns = None if columns is None else texts("columns", columns)
@@ -304,14 +372,20 @@ def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index
 
 
 def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
-    """The newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to tables in other
-    stores are followed to the URLs of `allow` and below them, and to those that `TETRYS_ALLOW` and the configuration file allow;
-    no others are. `Table.must_allow` says which a table needs.
+    """Opens a version of a table.
 
+    Args:
+        url: URL or path. `url` opens the newest version, `url@VERSION` a version by number, `url@TAG` a version by tag.
+        allow: URLs of other stores. References into other stores are followed to these URLs and below them, and to those that
+            `TETRYS_ALLOW` and the configuration file list; to no others. `Table.must_allow` lists what a table needs.
+
+    Example:
         >>> tt.open_table("drives@1").version
         1
 
-    Raises `NotFound` where there is no table, no such version or tag; `Corrupt` where its bytes are not what was written.
+    Raises:
+        NotFound: the table, version or tag does not exist.
+        Corrupt: the manifest fails its checks.
     """
     return Table(url, allow=allow)
 
@@ -323,16 +397,27 @@ def run(
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
 ) -> list[dict[str, Any]]:
-    """Makes the views of a recipe: of a TOML file (`tetrys run --help` shows one), or of a dict with the same words. The answer has
-    a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0), `written`, and
-    `version` and `uuid` of what was saved, and `must_allow` where the view refers to other stores. A dry run writes nothing.
-    The sources may refer to each other, and to the URLs of `allow`; `allow_unpinned` is that of `Index.save`.
+    """Makes the views of a recipe.
 
+    Args:
+        recipe: Path of a TOML file, or a dict with the same keys. `tetrys run --help` shows an example.
+        dry_run: Compute the views and write nothing.
+        allow: URLs of other stores that references in the sources may be followed to.
+        allow_unpinned: See `Index.save`.
+
+    Returns a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0) and
+    `written`; for a saved view also `version` and `uuid`; and `must_allow` if the view refers to other stores.
+
+    Example:
         >>> recipe = {"from": "drives", "filter": "pedestrians > 3", "sources": {"drives": "drives"}, "output": {"view": "busy"}}
         >>> [(view["rows"], view["payload_bytes"], view["written"]) for view in tt.run(recipe, dry_run=True)]
         [(4, 0, False)]
 
-    Raises `Invalid` for a word that recipes do not have, naming the nearest; what the tables raise, naming the source.
+    Raises:
+        NotFound: the file, a source or a column does not exist; the message names the source.
+        Invalid: the recipe has an unknown key (the message names the nearest known one), or a step is impossible.
+        Exists: a view exists and the recipe does not update it.
+        Denied: a source cannot be pinned.
     """
     if isinstance(recipe, Mapping):
         said: Any = members("recipe", recipe)
@@ -355,7 +440,7 @@ def _text_of(file: str) -> str:
 
 def index_of(what: str, index: object) -> Index:
     if not isinstance(index, Index):
-        raise WrongType(f"{what}: expected an Index, as `read_index` gives it, found {found(index)}")
+        raise WrongType(f"{what}: expected an Index, as `read_index` returns it, found {found(index)}")
     return index
 
 
@@ -374,17 +459,28 @@ def merge(
     group_to_list: bool = False,
     suffix: str = "_right",
 ) -> Index:
-    """Puts the columns of `right` beside those of `left` where the keys `on` are equal; no payload is read or copied. `right_on` has
-    the names of the keys on the right, where they are others. Windows then follow the rows of the left table through both.
+    """Merges two indexes: puts the columns of `right` beside those of `left` where the keys are equal. Reads and copies no
+    payload.
 
-    `how="inner"` keeps rows with a partner, `how="left"` all. With `how="asof"` the last key is a time: of the rows whose other
-    keys are equal, the last before (`direction="backward"`), the first after (`"forward"`) or the `"nearest"` is taken, no further
-    away than `tolerance` (`"50ms"`, a timedelta; a plain number counts in units of the column); rows without a partner go, unless `keep_left`.
+    Windows of the result follow the rows of the left table, and find their partners on the right. Keys are compared as they
+    stand in the two frames, also if the frames were changed.
 
-    Several rows on the right with equal keys (and the same time) are an error, unless the `first` or the `last` of them is taken, or
-    they become a list (`group_to_list`). Names that are on the left too get the `suffix`. Keys are what the two indexes say, also
-    where their frames were changed.
+    Args:
+        left: The index whose rows are kept in order.
+        right: The index whose rows become partners.
+        on: Key columns. With `how="asof"`, the last one is the time.
+        how: `"inner"` keeps rows with a partner; `"left"` keeps all rows of `left`; `"asof"` matches by time within equal other
+            keys.
+        right_on: Names of the keys on the right, if they differ.
+        direction: With `"asof"`, takes the last row at or before the time (`"backward"`), the first at or after it
+            (`"forward"`), or the `"nearest"`.
+        tolerance: With `"asof"`, the largest distance in time: `"50ms"`, a timedelta, or a number in units of the column.
+        keep_left: With `"asof"`, keeps rows without a partner.
+        first, last: Of several right rows with equal keys (and equal time), takes the first or the last.
+        group_to_list: Collects several right rows with equal keys into lists.
+        suffix: Appended to right names that also exist on the left.
 
+    Example:
         >>> index = tt.read_index("drives")
         >>> merged = tt.merge(index, index[:5], on=["log_id", "timestamp"])
         >>> len(merged), tt.row_loader(merged).get_row(4, ["labels.*"])
@@ -393,7 +489,10 @@ def merge(
         >>> len(near), tt.row_loader(near).get_row(3, ["labels.text_right"])
         (20, {'labels.text_right': 'row 2'})
 
-    Raises `NotFound` for a key that is not there, `Invalid` for keys of different types and several partners.
+    Raises:
+        NotFound: a key does not exist.
+        Invalid: keys have different types, or several right rows have equal keys and none of `first`, `last` and
+            `group_to_list` is set.
     """
     choice("how", how, ("inner", "left", "asof"))
     choice("direction", direction, ("backward", "forward", "nearest"))
@@ -401,7 +500,7 @@ def merge(
     names = texts("on", on)
     right_names = names if right_on is None else texts("right_on", right_on)
     if len(names) != len(right_names):
-        raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right")
+        raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right: expected as many")
     if how != "asof" and tolerance is not None:
         raise Invalid("a tolerance goes with how=\"asof\"")
     if how == "asof" and not names:
@@ -418,16 +517,24 @@ def merge(
 
 
 def _merged(left: Index, right: Index, options: tuple[Any, ...]) -> Index:
-    """A merge that can be made again elsewhere: of the same two frames, since their keys are what they say."""
+    """Merges, and remembers both indexes: their frames define the keys, so another process needs them to repeat the merge."""
     return Index(left._native.merge(right._native, *options), (_merged, (left, right, options)))
 
 
 def concat(indexes: Iterable[Index], *, fill: bool = False) -> Index:
-    """Indexes one below the other; with `fill`, columns that some do not have are null there.
+    """Concatenates the rows of several indexes.
 
+    Args:
+        indexes: Indexes with the same columns.
+        fill: Columns that an index does not have are null in its rows. Without it, different columns are an error.
+
+    Example:
         >>> index = tt.read_index("drives")
         >>> tt.concat([index[:1], index[5:6]])["timestamp"].to_list()
         [0, 500]
+
+    Raises:
+        Invalid: there is no index, or columns differ in name (without `fill`) or type.
     """
     indexes = [index_of("indexes", index) for index in several("indexes", indexes)]
     truth("fill", fill)

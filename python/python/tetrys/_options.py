@@ -1,4 +1,4 @@
-"""Options of the calls that write, checked in one place. The native half reads the fields of `Options`."""
+"""Checks the options of calls that write. The native module reads the fields of `Options`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Locality = int | Sequence[int] | str | None
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of a write: codecs and memory, the tables whose chunks it may share, and the properties of the version."""
+    """Settings of a write: codecs, memory, tables to share blocks with, and properties of the version."""
 
     preset: str
     reuse: str
@@ -45,7 +45,7 @@ class Options:
         allow: Url | Iterable[Url] = (),
         properties: Mapping[str, Any] | None = None,
     ) -> Options:
-        """Checks what the caller said. Without a preset it is that of `table`."""
+        """Checks the arguments of a call. Without a preset, uses that of `table`."""
         return cls(
             preset=choice("preset", table.preset if table is not None and preset is None else preset, PRESETS),
             reuse=choice("reuse", reuse, ("any", "same-preset", "none")),
@@ -59,7 +59,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Layout:
-    """The use of each column, as the caller gave it; None stands for an option that the caller did not give."""
+    """The role of each column, as the caller declared it. None stands for an argument that was not given."""
 
     index: str | Sequence[str] | None
     groups: Mapping[str, Sequence[str]] | None
@@ -71,8 +71,9 @@ class Layout:
 
 
 def described(schema: Mapping[str, str], layout: Layout, kept: Iterable[tuple[str, str, str]] = ()) -> tuple[Any, ...]:
-    """The parts of a schema, as the native side takes them. `kept` has properties of columns (column, name, JSON) that hold where
-    nothing else is said of the column.
+    """Returns the parts of a schema as the native module expects them.
+
+    `kept` has column properties (column, name, JSON text) that apply unless the layout sets them.
     """
     index = texts("index", layout.index)
     required = () if layout.required is None else layout.required
@@ -84,7 +85,7 @@ def described(schema: Mapping[str, str], layout: Layout, kept: Iterable[tuple[st
     told = {(column, name) for column, name, _ in said}
     said += [one for one in kept if one[0] in schema and one[:2] not in told]
     if missing := [name for name in index if name not in schema]:
-        raise Invalid(f"index columns that are not there: {', '.join(missing)}")
+        raise Invalid(f"index columns that do not exist: {', '.join(missing)}")
     named = _groups(schema, index, layout.groups)
     return (
         [(name, schema[name]) for name in index],
@@ -96,7 +97,7 @@ def described(schema: Mapping[str, str], layout: Layout, kept: Iterable[tuple[st
 
 
 def types(what: str, schema: object) -> dict[str, str]:
-    """Types by column."""
+    """Returns types by column."""
     return {name: text(f"{what}, column `{name}`", ty) for name, ty in members(what, schema).items()}
 
 
@@ -106,7 +107,7 @@ def _groups(
     named = {group: texts(f"group `{group}`", columns) for group, columns in members("groups", groups).items()}
     placed = {name for columns in named.values() for name in columns} | set(index)
     if unknown := sorted(placed - set(schema)):
-        raise Invalid(f"columns that are not there: {', '.join(unknown)}")
+        raise Invalid(f"columns of `groups` that do not exist: {', '.join(unknown)}")
     for name in schema:
         if name not in placed:
             named.setdefault(name.split(".")[0], []).append(name)
@@ -114,7 +115,7 @@ def _groups(
 
 
 def _bound(locality: Locality) -> str | None:
-    """The most that sharing may cost a window, as the library reads it."""
+    """Returns the locality bound as the text that the native module parses."""
     if locality is None or isinstance(locality, str):
         return locality
     numbers = [locality] if isinstance(locality, int) else several("locality", locality)
@@ -122,7 +123,7 @@ def _bound(locality: Locality) -> str | None:
 
 
 def _opened(reference: Url | Table | Iterable[Url | Table], allow: list[str]) -> list[_tetrys.Table]:
-    """The tables that are referred to."""
+    """Opens the referenced tables."""
     from ._table import Table
 
     named = [reference] if isinstance(reference, (str, os.PathLike, Table)) else several("reference", reference)

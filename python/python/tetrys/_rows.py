@@ -1,4 +1,4 @@
-"""Rows and windows of rows, by their position in an index."""
+"""Row loaders: read rows and windows of rows by their position in an index or a table."""
 
 from __future__ import annotations
 
@@ -20,25 +20,29 @@ from ._windows import Windows
 KEEP = 64 << 20
 Window = Iterable[int] | str | _tetrys.Times
 Columns = str | Iterable[str] | None
-"""Patterns of column names; None: those of the loader."""
+"""Patterns of column names; None stands for the columns of the loader."""
 Positions = Iterable[int] | Iterable[bool]
 
 
 class RowLoader:
-    """Reads rows by their position in an index. Cheap to make; shared by threads; reads in a forked child.
+    """Reads rows and windows of rows by their position in an index or a table.
 
-    Columns are named by patterns (`"lidar.*"`, `"*.jpeg"`, `"re:.*_left"`); those of the loader, or all, without any. A pattern that
-    matches no column of a group means index columns: `columns=["timestamp", "lidar.*"]`. Their values are those of the tables.
+    A loader is cheap to make, may be shared by threads, can be pickled, and works in a forked child. Columns are chosen by
+    patterns: `"lidar.*"`, `"*.jpeg"`, `"re:.*_left"`. A pattern that matches no column of a column group selects index columns,
+    as in `columns=["timestamp", "lidar.*"]`; their values are those stored in the table. If a call names no columns, it reads
+    those of the loader; if the loader names none, all columns of the column groups.
+
+    Reads may raise `Unavailable`, `Denied` and `Corrupt`, beside the errors that each method lists.
     """
 
     def __init__(self, source: Index | Table, *, columns: Columns = None, edge: str = "pad", keep: int = KEEP) -> None:
-        """As `row_loader`."""
+        """Makes a loader; see `tetrys.row_loader` for the arguments."""
         choice("edge", edge, ("pad", "skip", "error"))
         self._settings = {"edge": edge, "keep": whole("keep", keep), "columns": _patterns(columns)}
         self._source = source
         options = edge, keep, _patterns(columns)
         if isinstance(source, Table):
-            # Without a frame, which a forked child could not make.
+            # Uses no polars frame: polars does not work in a forked child.
             self._native = _tetrys.RowLoader.of_table(source._native, *options)
         elif isinstance(source, Index):
             self._native = _tetrys.RowLoader.of_index(source._native, *options)
@@ -47,16 +51,22 @@ class RowLoader:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns that are read where a call names none."""
+        """Names of the columns that a call without `columns` reads."""
         return self._native.column_names()
 
     def get_row(self, position: int, columns: Columns = None, *, decode: str | Iterable[str] | bool = False) -> dict[str, Any]:
-        """The row at a position: numbers as numpy scalars, tensors as arrays of their shape, bytes as u8 arrays, text as str, None
-        for null. Arrays are read-only views of the memory that was read.
+        """Reads the row at a position into a dict.
 
-        `decode` names columns of pictures (by patterns; True: all that begin as a picture does), which come as their pixels then,
-        u8 [height, width, 3], as `tetrys.decode` gives them.
+        Numbers are numpy scalars, tensors are arrays of their own shape, bytes are u8 arrays, text is str, null is None. Arrays
+        are read-only views of the buffers that were read.
 
+        Args:
+            position: Row number, from 0; negative numbers count from the end.
+            columns: Column patterns.
+            decode: Patterns of picture columns to decode to pixels, u8 [height, width, 3] (see `tetrys.decode`). True decodes
+                every bytes column whose value begins like a picture.
+
+        Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
             >>> row = rows.get_row(7, columns=["lidar.*", "camera.jpeg"], decode=["*.jpeg"])
             >>> row["lidar.points"].shape, row["camera.jpeg"].shape
@@ -64,8 +74,11 @@ class RowLoader:
             >>> rows.get_row(7, columns=["timestamp", "labels.*"])
             {'timestamp': np.int64(700), 'labels.text': 'row 7'}
 
-        Raises `IndexError` for a position outside, `NotFound` for a pattern that matches nothing, `Corrupt` for damaged bytes,
-        `Invalid` for bytes that are no picture.
+        Raises:
+            IndexError (an `Invalid`): the position is outside the index.
+            NotFound: a pattern matches no column.
+            Invalid: the bytes to decode are not a complete picture.
+            Corrupt: stored bytes fail a check.
         """
         row = self._native.get_row(position, _patterns(columns))
         if isinstance(decode, bool) and not decode:
@@ -79,55 +92,107 @@ class RowLoader:
         return row
 
     def get_rows(self, position: int, columns: Columns = None, *, offsets: Window) -> Rows:
-        """The rows around a position, in its sequence of the unfiltered table: by offsets (`range(-10, 1)`, `[-20, -10, 0]`,
-        `"-10..=0"`) or by `tetrys.times`. Rows past the edge of the sequence are null, and false in the mask.
+        """Reads the window of rows around a position. The window follows the sequence of the unfiltered table.
 
+        Args:
+            position: Row number in the index, from 0; negative numbers count from the end.
+            columns: Column patterns.
+            offsets: Row offsets relative to the row (`range(-10, 1)`, `[-20, -10, 0]`, `"-10..=0"`), or time offsets by
+                `tetrys.times`.
+
+        Returns one place for each offset. Offsets beyond the ends of the sequence are null and False in `Rows.mask`, unless the
+        loader has another `edge`.
+
+        Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
             >>> history = rows.get_rows(11, columns=["camera.intrinsics"], offsets=range(-3, 1))
             >>> history["camera.intrinsics"].shape, history.mask.tolist()
             ((4, 3, 3), [False, False, True, True])
+
+        Raises:
+            IndexError (an `Invalid`): the position is outside the index.
+            NotFound: a pattern matches no column.
+            Invalid: the offsets are impossible, or a row is missing and the loader has `edge="error"`.
+            Corrupt: stored bytes fail a check.
         """
         return self._native.get_rows(position, _patterns(columns), _window(offsets))
 
     def get_windows(self, positions: Positions, columns: Columns = None, *, offsets: Window) -> Windows:
-        """The windows around several positions (numbers, or a mask of all), read together: a block that they share is read once.
-        They are a list of rows, and stacked by column: arrays `[batch, time, *shape]`.
+        """Reads the windows around several positions with one plan: a block that several windows share is read once.
 
+        Args:
+            positions: Row numbers, or a boolean mask with one value for each row.
+            columns: Column patterns.
+            offsets: As for `get_rows`.
+
+        Returns a list of `Rows` that also stacks columns into arrays `[batch, time, *shape]`.
+
+        Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
             >>> [window["labels.text"].tolist() for window in rows.get_windows([4, 5], ["labels.*"], offsets=[-1, 0])]
             [['row 3', 'row 4'], ['row 4', 'row 5']]
             >>> batch = rows.get_windows([4, 5, 6], ["camera.intrinsics"], offsets=range(-1, 1))
             >>> batch["camera.intrinsics"].shape, batch.mask.shape
             ((3, 2, 3, 3), (3, 2))
+
+        Raises:
+            IndexError (an `Invalid`): a position is outside the index.
+            NotFound: a pattern matches no column.
+            Invalid: the offsets are impossible, or a row is missing and the loader has `edge="error"`.
+            Corrupt: stored bytes fail a check.
         """
         return Windows(*self._native.get_windows(self._positions(positions), _patterns(columns), _window(offsets)))
 
     def take(self, positions: Positions, columns: Columns = None) -> Rows:
-        """The rows at these positions, in this order; they may repeat. Or those that a mask chooses: a boolean for each row.
-        Each block is read once.
+        """Reads the rows at several positions with one plan: each block is read once.
 
+        Args:
+            positions: Row numbers in any order, with repetitions, or a boolean mask with one value for each row.
+            columns: Column patterns.
+
+        Example:
             >>> tt.row_loader(tt.read_index("drives")).take([9, 0, 9], ["labels.text"])["labels.text"].tolist()
             ['row 9', 'row 0', 'row 9']
+
+        Raises:
+            IndexError (an `Invalid`): a position is outside the index.
+            NotFound: a pattern matches no column.
+            Corrupt: stored bytes fail a check.
         """
         return self._native.take(self._positions(positions), _patterns(columns))
 
     def scan(self, batch_size: int = 256, columns: Columns = None) -> Iterator[Rows]:
-        """All rows in order, `batch_size` at a time; the next batches are read while one is used.
+        """Iterates over all rows in order, in batches of `batch_size` rows. Prefetches the next batches.
 
+        Example:
             >>> [len(batch) for batch in tt.row_loader(tt.read_index("drives")).scan(batch_size=8)]
             [8, 8, 4]
+
+        Raises:
+            Invalid: `batch_size` is 0.
+            NotFound: a pattern matches no column.
+            Corrupt: stored bytes fail a check (raised by the iterator).
         """
         return self._native.scan(whole("batch_size", batch_size, 1), _patterns(columns))
 
     def rows(self, positions: Positions, columns: Columns = None, *, ahead: int = 64) -> Iterator[dict[str, Any]]:
-        """The rows at these positions one by one, in this order. `ahead` of them are planned and read together, as `take` does, and
-        no more of them are in memory.
+        """Iterates over the rows at several positions, each as a dict as `get_row` returns it.
 
+        Args:
+            positions: Row numbers in any order, or a boolean mask with one value for each row.
+            columns: Column patterns.
+            ahead: Number of rows that are read together, as by `take`. At most one such batch is in memory.
+
+        Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
             >>> [row["labels.text"] for row in rows.rows([9, 0, 9], ["labels.*"], ahead=2)]
             ['row 9', 'row 0', 'row 9']
 
-        Raises as `get_row`, and `Invalid` for 0 rows ahead.
+        Raises:
+            IndexError (an `Invalid`): a position is outside the index.
+            Invalid: `ahead` is 0.
+            NotFound: a pattern matches no column (raised by the iterator).
+            Corrupt: stored bytes fail a check (raised by the iterator).
         """
         numbers, size, names = self._positions(positions), whole("ahead", ahead, 1), _patterns(columns)
         taken = (self._native.take(numbers[start : start + size], names) for start in range(0, len(numbers), size))
@@ -136,11 +201,25 @@ class RowLoader:
     def explain(
         self, positions: int | Positions, columns: Columns = None, *, offsets: Window | None = None
     ) -> dict[str, Any]:
-        """What reading costs: groups, ranges, requests, bytes, payload_bytes, dependent hops.
+        """Returns the cost of a read without reading payload.
 
+        Args:
+            positions: A row number, several, or a boolean mask.
+            columns: Column patterns.
+            offsets: Offsets of the windows; without them, the rows alone.
+
+        Returns a dict with `ranges` (byte ranges), `requests`, `bytes` (requested), `payload_bytes` (needed), `hops` (requests
+        that wait for one another) and `groups`, the same for each column group.
+
+        Example:
             >>> cost = tt.row_loader(tt.read_index("drives")).explain(5, ["camera.*"], offsets=range(-3, 1))
             >>> cost["ranges"], cost["requests"], cost["hops"]
             (1, 1, 1)
+
+        Raises:
+            IndexError (an `Invalid`): a position is outside the index.
+            NotFound: a pattern matches no column.
+            Invalid: the offsets are impossible.
         """
         alone = isinstance(positions, (int, np.integer)) and not isinstance(positions, bool)
         numbers = self._positions([positions] if alone else positions)
@@ -160,7 +239,7 @@ class RowLoader:
         return f"RowLoader of {len(self)} rows, {len(self.columns)} columns"
 
     def __reduce__(self) -> tuple[Callable[..., RowLoader], tuple[Any, ...]]:
-        """The tables by URL and version, the locators of the rows, and the settings."""
+        """Pickles the tables by URL and version, the locators of the rows, and the settings."""
         if isinstance(self._source, Table):
             return _of_table, (self._source, self._settings)
         locators = self._source.to_polars().select(self._source._native.locators())
@@ -186,20 +265,31 @@ def _patterns(columns: Columns) -> list[str] | None:
 
 
 def _window(offsets: Window) -> Any:
-    """Offsets as the native half takes them: integers, text, or times."""
+    """Converts offsets for the native module: integers, text or times."""
     if isinstance(offsets, (str, _tetrys.Times)):
         return offsets
     return [whole("an offset", offset, -(2**63)) for offset in several("offsets", offsets)]
 
 
 def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "pad", keep: int = KEEP) -> RowLoader:
-    """A loader of the rows of an index, or of all rows of a table. `columns` are those that a call reads which names none; `edge` says what windows do where a sequence ends: `pad` with
-    missing rows, `skip` them, or make them an `error`. `keep` is how many bytes of decoded blocks are kept for later reads (64
-    MiB): small rows share a block, and one of which some rows came out and not all is read and decoded once.
+    """Makes a loader of the rows of an index, or of all rows of a table.
 
+    Args:
+        source: An `Index` or a `Table`.
+        columns: Patterns of the columns to read if a call names none; default: all columns of the column groups.
+        edge: Rule for windows beyond the ends of a sequence: `"pad"` with missing rows, `"skip"` them, or raise an `"error"`.
+        keep: Bytes of decoded blocks to cache (default 64 MiB). A block of several small rows is cached when a read uses only
+            some of its rows, so that reads of neighbouring rows need no second request. 0 turns the cache off.
+
+    Example:
         >>> rows = tt.row_loader(tt.read_index("drives"), keep=0)
         >>> [rows.get_row(row, ["labels.text"])["labels.text"] for row in (3, 4)]
         ['row 3', 'row 4']
+
+    Raises:
+        NotFound: a pattern matches no column.
+        Invalid: `edge` is unknown.
+        TypeError (an `Invalid`): `source` is neither an index nor a table.
     """
     return RowLoader(source, columns=columns, edge=edge, keep=keep)
 
@@ -207,13 +297,23 @@ def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "p
 def times(
     column: str, deltas: Span | Iterable[Span], *, pick: str = "nearest", tolerance: Span | None = None
 ) -> _tetrys.Times:
-    """A window by time: the rows at these distances (`"-500ms"`, a timedelta, or a plain number in units of the column) from the
-    row in an index column. `pick` is nearest, before or after; further away than `tolerance` there is none. Without one a row is
-    taken within half the distance from its delta to the nearest other (0 being one always).
+    """Defines a window by time offsets: the rows whose time is nearest to the time of the row plus each offset.
 
+    Args:
+        column: Index column that holds the times.
+        deltas: Offsets from the time of the row: text with a unit (`"-500ms"`; `ns`, `us`, `ms`, `s`, `min`, `h`), a timedelta,
+            or a number in units of the column.
+        pick: Takes the `"nearest"` row, the last one at or `"before"` the time, or the first one at or `"after"` it.
+        tolerance: Largest distance between a row and its offset. Default: half the distance from the offset to the nearest
+            other offset (0 counts as one).
+
+    Example:
         >>> rows = tt.row_loader(tt.read_index("drives"))
         >>> rows.get_rows(5, offsets=tt.times("timestamp", ["-210ms", "0s"], tolerance="20ms")).table_rows.tolist()
         [3, 5]
+
+    Raises:
+        Invalid: there is no offset, a text is no span of time, or `pick` is unknown.
     """
     alone = isinstance(deltas, (str, int, timedelta, np.timedelta64))
     spans = [span("a delta", delta) for delta in ([deltas] if alone else several("deltas", deltas))]

@@ -1,4 +1,4 @@
-"""Tables: what they say of themselves, and the versions that are made of them."""
+"""Handles of table versions, and the methods that publish new ones."""
 
 from __future__ import annotations
 
@@ -21,19 +21,29 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """One version of a table; immutable."""
+    """Handle of one version of a table. A version never changes; the methods that write return a handle of a new version.
+
+    Calls that read or write the store may raise `Unavailable` (it does not respond), `Denied` (it refuses access) and `Corrupt`
+    (stored bytes fail a check), beside the errors that each method lists.
+    """
 
     _native: _tetrys.Table
 
     def __init__(self, url: Url, *, allow: Url | Iterable[Url] = ()) -> None:
-        """Opens the newest version of the table at `url`, or the one that `url@VERSION` or `url@TAG` names. References to tables
-        in other stores are followed as `open_table` says.
+        """Opens a version of the table at `url`.
 
+        Args:
+            url: URL or path. `url` opens the newest version, `url@VERSION` a version by number, `url@TAG` a version by tag.
+            allow: URLs of other stores that references in this table may be followed to; see `tetrys.open_table`.
+
+        Example:
             >>> table = tt.Table("drives")
             >>> table.version, len(table), tt.Table("drives@1").version
             (1, 20, 1)
 
-        Raises `NotFound` where there is no table, no such version or tag; `Corrupt` where its bytes are not what was written.
+        Raises:
+            NotFound: there is no table at `url`, or no such version or tag.
+            Corrupt: the manifest fails its checks.
         """
         self._native = _tetrys.Table(url_of(url), allow=urls_of("allow", allow))
 
@@ -45,105 +55,118 @@ class Table:
 
     @property
     def url(self) -> str:
-        """Where the table lies."""
+        """URL of the table."""
         return self._native.url
 
     @property
     def version(self) -> int:
-        """The number of this version."""
+        """Number of this version, from 1."""
         return self._native.version
 
     @property
     def uuid(self) -> str:
-        """The table, the same in all versions."""
+        """UUID of the table, the same in all its versions."""
         return self._native.uuid
 
     @property
     def tags(self) -> dict[str, int]:
-        """The tags, as this version says: {name: version}."""
+        """Tags recorded in this version: {name: version}."""
         return self._native.tags
 
     @property
     def lineage(self) -> dict[str, Any]:
-        """What made this version: writer, operation, and what the operation says."""
+        """Operation that made this version, with its writer and parameters, as a dict."""
         return self._native.lineage
 
     @property
     def preset(self) -> str:
-        """The preset that it was written with: `fast`, `balanced` or `compact`."""
+        """Codec preset of the table: `fast`, `balanced` or `compact`."""
         return self._native.preset
 
     @property
     def is_view(self) -> bool:
-        """Whether the table is a view: a saved merge, filter or split, with rows of other tables."""
+        """Whether the table is a view: a saved merge, filter or split whose rows are rows of other tables."""
         return self._native.is_view
 
     @property
     def index_columns(self) -> list[tuple[str, str]]:
-        """The index columns and their types."""
+        """Index columns: a list of (name, type)."""
         return self._native.index_columns
 
     @property
     def sequence_by(self) -> list[str]:
-        """The index columns whose equal values make a sequence."""
+        """Index columns that define sequences: consecutive rows with equal values form one sequence."""
         return self._native.sequence_by
 
     @property
     def order_by(self) -> list[str]:
-        """The index columns that order the rows of a sequence."""
+        """Index columns that order the rows within a sequence."""
         return self._native.order_by
 
     @property
     def groups(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """The column groups, each with its columns and their types."""
+        """Column groups: a list of (group, [(column, type), ...])."""
         return self._native.groups
 
     @property
     def group_sizes(self) -> dict[str, tuple[int, int]]:
-        """Stored bytes, and bytes of the values, of each column group: {group: (stored, decoded)}."""
+        """Bytes of each column group, stored and decoded: {group: (stored, decoded)}."""
         return self._native.group_sizes
 
     @property
     def properties(self) -> dict[str, Any]:
-        """What the table says of itself."""
+        """Properties of the table: {key: JSON value}."""
         return self._native.properties
 
     def column_properties(self, column: str) -> dict[str, Any]:
-        """What is said of a column: its unit, and what else was set.
+        """Returns the properties of a column, such as its unit: {key: JSON value}.
 
+        Example:
             >>> tt.Table("drives").column_properties("timestamp")
             {'unit': 'ms'}
 
-        Raises `NotFound` for a column that is not there.
+        Raises:
+            NotFound: the table has no such column.
         """
         return self._native.column_properties(text("column", column))
 
     def attachment(self, name: str) -> bytes:
-        """The content of an attachment."""
+        """Reads the bytes of an attachment.
+
+        Raises:
+            NotFound: the table has no attachment of this name.
+        """
         return self._native.attachment(text("name", name))
 
     def info(self) -> dict[str, Any]:
-        """What the table is, in numbers: what `tetrys info --json` prints, as a dict. Loads the layouts.
+        """Returns sizes and counts of this version: the dict that `tetrys info --json` prints. Loads the layouts, not the chunks.
 
-        >>> info = tt.Table("drives").info()
-        >>> info["rows"], info["sequences"], info["preset"]
-        (20, 2, 'balanced')
+        Example:
+            >>> info = tt.Table("drives").info()
+            >>> info["rows"], info["sequences"], info["preset"]
+            (20, 2, 'balanced')
         """
         return self._native.info()
 
     def du(self) -> dict[str, Any]:
-        """What each version takes, and shares with others: what `tetrys du --json` prints, as a dict. Bytes; versions newest first.
+        """Returns the disk usage of each version: the dict that `tetrys du --json` prints. Sizes are bytes; versions are newest
+        first.
 
-        >>> usage = tt.Table("drives").du()
-        >>> [(one["version"], one["rows"], one["referenced_bytes"]) for one in usage["versions"]]
-        [(1, 20, 0)]
+        Example:
+            >>> usage = tt.Table("drives").du()
+            >>> [(one["version"], one["rows"], one["referenced_bytes"]) for one in usage["versions"]]
+            [(1, 20, 0)]
         """
         return self._native.du()
 
     def versions(self) -> list[dict[str, Any]]:
-        """The versions that are there, newest first, each a dict: `version`, `parent`, `written_ms` (milliseconds since 1970 in UTC, by
-        the store's clock), `operation`, `tags`, `rows`, `sequences`, `bytes_added`, `preset`, `writer`, `manifest_blake3`.
+        """Lists the versions that exist, newest first.
 
+        Each is a dict with `version`, `parent`, `written_ms` (milliseconds since 1970-01-01 UTC by the clock of the store, or
+        None), `operation`, `tags`, `rows`, `sequences`, `bytes_added`, `preset`, `writer` and `manifest_blake3`. On a store
+        that cannot list objects, such as a web server, only versions up to this one are returned.
+
+        Example:
             >>> table = tt.Table("drives").tag("gold")
             >>> [(one["version"], one["operation"], one["tags"]) for one in table.versions()]
             [(2, 'edit', []), (1, 'create', ['gold'])]
@@ -153,57 +176,89 @@ class Table:
     def verify(
         self, *, all_versions: bool = False, sources: bool = False, progress: Callable[[int, int], object] | None = None
     ) -> dict[str, Any]:
-        """Reads every byte of this version and checks it: a dict with `objects`, `chunks`, `blocks`, `bytes`, and `damage`, a list of
-        dicts with `object` and `problem`, empty for a sound table. With `all_versions` every version is checked, with `sources` the
-        tables behind a view too; `not_checked` lists what was left. `progress` is told bytes done and bytes in all.
+        """Reads every byte of this version and checks it against its hashes and checksums.
 
+        Args:
+            all_versions: Also check all other versions of the table.
+            sources: Of a view, also check the tables that it reads from.
+            progress: Called with (bytes done, bytes in total). An exception that it raises is printed and ignored.
+
+        Returns a dict with `objects`, `chunks`, `blocks` and `bytes` (what was read), `damage` (a list of dicts with `object`
+        and `problem`; empty if the table is intact) and `not_checked` (versions and tables that were left out). Damage is
+        listed, not raised.
+
+        Example:
             >>> tt.Table("drives").verify()["damage"]
             []
 
-        Raises `Unavailable`, `Denied` where the store does not answer: damage is listed, not raised.
+        Raises:
+            Unavailable, Denied: the store does not respond or refuses access.
         """
         return self._native.verify(
             all_versions=truth("all_versions", all_versions), sources=truth("sources", sources), progress=called(progress)
         )
 
     def diff(self, before: Table, on: str | Sequence[str] = (), *, exact: bool = False) -> Diff:
-        """What differs between this table and one that was before it, told by index columns and hashes; no payload is read. Rows are
-        matched by the index columns `on`, else by those of sequence and order, else by their numbers. Rows that share a block with
-        others are known to differ together only (`Diff.is_exact`); with `exact` they are read and compared.
+        """Compares this table with an earlier one by index columns and block hashes. It reads no payload unless `exact` is true.
 
+        Args:
+            before: The earlier version, or another table.
+            on: Index columns that match rows. Default: the columns of `sequence_by` and `order_by`; without these, row numbers.
+            exact: Read and compare rows that share a block with other rows. Without it, all rows of a differing block count as
+                changed (see `Diff.is_exact`).
+
+        Example:
             >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> print(old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"]))
             2 rows -> 3: 1 added, 0 removed, 0 changed, 2 unchanged
 
-        Raises `NotFound` for a key that is no index column of both, `Invalid` for one of different types.
+        Raises:
+            NotFound: a column of `on` is not an index column of both tables.
+            Invalid: a column of `on` has different types in the two tables.
         """
         return self._native.diff(table_of("before", before)._native, texts("on", on), exact=truth("exact", exact))
 
     def sources(self) -> list[Table]:
-        """Of a view, the table versions whose rows it has, in the order in which they were put together; else none.
+        """Opens the table versions that a view reads its rows from, in merge order. Returns an empty list for a table that is no
+        view.
 
-        Raises `NotFound` where one is not there any more, or there in another state; `Denied` where it may not be followed.
+        Raises:
+            NotFound: a source no longer exists at its URLs, or a different version is there.
+            Denied: a source is in a store that is not allowed; see `allow`.
         """
         return [Table._of(source) for source in self._native.sources()]
 
     def rebind(self, *urls: Url, allow: Url | Iterable[Url] = (), allow_unpinned: bool = False) -> Table:
-        """Of a view, or of a table with references: a version that looks for other tables at these URLs first. A table that moved is
-        known by its UUID and the hash of the version; another one is refused. `allow` is that of `open_table`, `allow_unpinned` that
-        of `edit`.
+        """Publishes a version that looks for its source or referenced tables at these URLs first, then at the previous ones.
 
-        Raises `NotFound` where none of the URLs has a table that is needed.
+        Use it after a table has moved. A table is recognised by its UUID and the hash of the version's manifest.
+
+        Args:
+            urls: New locations of the tables.
+            allow: URLs of other stores that may be read; see `tetrys.open_table`.
+            allow_unpinned: See `edit`.
+
+        Raises:
+            NotFound: a URL has none of the table versions that are needed.
+            Invalid: this table uses no other table.
+            Conflict: this table has a newer version.
+            Denied: a pin cannot be written; see `edit`.
         """
         table = self.allow(*urls_of("allow", allow))._native
         return made(table.rebind([url_of(url) for url in urls], truth("allow_unpinned", allow_unpinned)))
 
     def allow(self, *urls: Url) -> Table:
-        """The same version, which may also follow references to absolute URLs at or below these."""
+        """Returns this version with permission to follow references to these URLs and to everything below them.
+
+        Relative references to neighbouring tables are always followed.
+        """
         return Table._of(self._native.allow(*map(url_of, urls)))
 
     def must_allow(self) -> list[str]:
-        """The URLs in other stores that a reader of this table has to allow: those by which it refers to tables that are no
-        neighbours of it. Of a view the tables behind it are opened, as far as they can be.
+        """Lists the URLs in other stores that a reader of this table must allow. The sources of a view are opened to find theirs,
+        as far as possible.
 
+        Example:
             >>> tt.Table("drives").must_allow()
             []
         """
@@ -223,15 +278,29 @@ class Table:
         allow_unpinned: bool = False,
         progress: Callable[[int], object] | None = None,
     ) -> Table:
-        """A version with more rows, cut as this table's are; blocks that an earlier version or one of the tables `reference` has are
-        not stored again. `data` is what `tt.write_table` takes, and the options are those of it.
+        """Publishes a version with more rows behind the existing ones. Blocks that an earlier version already stores are not
+        stored again.
 
+        Args:
+            data: The rows, as for `tetrys.write_table`. Columns and types are those of the table.
+            preset: Codec preset of the new blocks; default: the preset of the table.
+            progress: Called with the number of rows written so far.
+
+        The other arguments are those of `tetrys.write_table`.
+
+        Example:
             >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> table = table.append({"time": [2], "lidar.count": [8]})
             >>> table.version, tt.row_loader(table).take([1, 2])["lidar.count"].tolist()
             (2, [9, 8])
 
-        Raises `Invalid` for other columns or a sequence that comes back, `Conflict` where another writer changed the same.
+        Raises:
+            Invalid: columns are missing, unknown or of another type, or rows continue a sequence that ended earlier in the
+                table.
+            Unsupported: the table needs a newer writer.
+            Conflict: another writer published a conflicting change; reload and retry.
+            Denied: a pin cannot be written to a referenced table; see `tetrys.write_table`.
+            OutcomeUnknown: the store did not confirm the commit; reload before a retry.
         """
         from ._change import append
         from ._options import Options
@@ -271,16 +340,33 @@ class Table:
         allow_unpinned: bool = False,
         progress: Callable[[int], object] | None = None,
     ) -> Table:
-        """A version with other rows; what was before stays in the versions before, and blocks that are the same are not stored again.
-        `data` and options are those of `tt.write_table`; what is not said stays as the table has it: `index`, `sequence_by`,
-        `order_by`, and the group and the properties of each column that is there again.
+        """Publishes a version with other rows. Earlier versions keep theirs, and blocks that an earlier version stores are not
+        stored again.
 
+        Args:
+            data: The rows, as for `tetrys.write_table`.
+            index, sequence_by, order_by: Default: those of this table.
+            groups: Default: columns that exist in both versions stay in their group.
+            schema: Column types, {column: type}; default: those of the first batch.
+            units, presets, required: As for `tetrys.write_table`. Columns that exist in both versions keep their properties
+                unless these arguments change them.
+            preset: Codec preset of the new blocks; default: the preset of the table.
+            progress: Called with the number of rows written so far.
+
+        The other arguments are those of `tetrys.write_table`.
+
+        Example:
             >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> table = table.overwrite({"time": [0, 1, 2], "lidar.count": [7, 9, 9]})
             >>> table.version, len(table), len(tt.open_table("sweeps@1"))
             (2, 3, 2)
 
-        Raises `Conflict` where another writer committed rows in the meantime.
+        Raises:
+            Invalid: the data or the schema break a rule.
+            Unsupported: the table needs a newer writer, or a type is unknown.
+            Conflict: another writer changed rows in the meantime; reload and retry.
+            Denied: a pin cannot be written to a referenced table; see `tetrys.write_table`.
+            OutcomeUnknown: the store did not confirm the commit; reload before a retry.
         """
         from ._change import overwrite
         from ._options import Layout, Options
@@ -311,17 +397,26 @@ class Table:
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
-        """A version with other values in the columns of one group; nothing else is written. `data` has one row for each row of the
-        table, in its order, or batches of them; or with `on`, index columns that tell which row is which, and rows that are not
-        there become null.
+        """Publishes a version with new values in all columns of one column group. Other groups and the index are not written.
 
+        Args:
+            name: The column group.
+            data: The columns of the group: one row for each row of the table, in table order, in one or several batches.
+            on: Index columns that match rows instead of their order. `data` then also has these columns and comes in one batch;
+                table rows without a match become null.
+
+        The other arguments are those of `tetrys.write_table`.
+
+        Example:
             >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> table = table.replace_group("lidar", {"time": [1, 0], "lidar.count": [5, 6]}, on=["time"])
             >>> tt.row_loader(table).take([0, 1])["lidar.count"].tolist()
             [6, 5]
 
-        Raises `NotFound` for no such group, `Invalid` for missing rows or columns and keys that are not there or there twice,
-        `Conflict` where another writer changed the group or the rows.
+        Raises:
+            NotFound: the table has no such group.
+            Invalid: rows or columns are missing, or a key does not exist in the table or exists twice.
+            Conflict: another writer changed the group or the rows; reload and retry.
         """
         from ._change import replace_group
         from ._options import Options
@@ -344,15 +439,26 @@ class Table:
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
-        """A version with one more column group; rows are given as to `replace_group`, types by `schema` where they should not be
-        guessed.
+        """Publishes a version with one more column group. Existing groups and the index are not written.
 
+        Args:
+            name: The new column group.
+            data: The columns of the group, as for `replace_group`.
+            on: Index columns that match rows instead of their order, as for `replace_group`.
+            schema: Column types, {column: type}; default: those of the first batch.
+
+        The other arguments are those of `tetrys.write_table`.
+
+        Example:
             >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> table = table.add_group("labels", {"labels.text": ["car", None]})
             >>> tt.row_loader(table)[0]
             {'lidar.count': np.int64(7), 'labels.text': 'car'}
 
-        Raises `Invalid` for names that are there already; as `replace_group`.
+        Raises:
+            Invalid: the group or a column exists, rows are missing, or a key does not exist in the table or exists twice.
+            Unsupported: a type is unknown.
+            Conflict: another writer changed the group or the rows; reload and retry.
         """
         from ._change import add_group
         from ._options import Options
@@ -373,16 +479,23 @@ class Table:
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
-        """A version with other values in some rows, in columns of one group: `data` has these columns and the index columns `on` that
-        find the rows. Blocks without such rows stay.
+        """Publishes a version with new values in some rows of one column group. Blocks without such rows are reused.
 
+        Args:
+            data: One batch with the columns to change, all of one group, and the index columns `on`.
+            on: Index columns that identify the rows.
+
+        The other arguments are those of `tetrys.write_table`.
+
+        Example:
             >>> table = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
             >>> table = table.patch({"time": [1], "lidar.count": [10]}, on=["time"])
             >>> tt.row_loader(table).take([0, 1])["lidar.count"].tolist()
             [7, 10]
 
-        Raises `Invalid` for keys that are not there or there twice, and columns of several groups; `Conflict` where another writer
-        changed the group.
+        Raises:
+            Invalid: a key does not exist in the table or exists twice, or the columns belong to several groups.
+            Conflict: another writer changed the group; reload and retry.
         """
         from ._change import patch
         from ._options import Options
@@ -393,14 +506,22 @@ class Table:
         return patch(self, data, on, options)
 
     def delete(self, rows: pl.Expr | Index | Sequence[int] | Sequence[bool] | Any, *, allow_unpinned: bool = False) -> Table:
-        """A version without some rows: row numbers, a mask with a boolean for each row, those of an index of this table, or those for
-        which a polars expression is true. No payload is written. `allow_unpinned` is that of `edit`.
+        """Publishes a version without some rows. It writes a new index and no payload.
 
+        Args:
+            rows: Row numbers, a boolean mask with one value for each row, an `Index` of this table, or a polars expression over
+                the index.
+            allow_unpinned: See `edit`.
+
+        Example:
             >>> table = tt.Table("drives").delete(pl.col("pedestrians") == 0)
             >>> table.version, len(table)
             (2, 16)
 
-        Raises `Invalid` for a row outside the table, `Conflict` where another writer changed these rows.
+        Raises:
+            IndexError (an `Invalid`): a row number is outside the table.
+            NotFound: the index is of another table or version, or the expression names a column that does not exist.
+            Conflict: another writer changed these rows; reload and retry.
         """
         from ._change import delete
 
@@ -417,20 +538,31 @@ class Table:
         untag: str | Sequence[str] = (),
         allow_unpinned: bool = False,
     ) -> Table:
-        """A version of which other things are said, all changes at once: columns under other names (`rename={"old": "new"}`), without
-        columns (`drop`), with properties of the table (`properties`, None takes one back) or of columns (`column_properties`,
-        {column: {key: value}}), with names of versions (`tags`, {name: version or None for this one}), without some (`untag`). No
-        payload is written.
+        """Publishes a version with other names, properties and tags: all changes in one commit.
 
-        A table that this one refers to is told that the new version needs it. One that cannot be told, being read-only, is an error,
-        unless that was accepted before: with `allow_unpinned` (or `TETRYS_ALLOW_UNPINNED=1`) it is a `UserWarning`.
+        Args:
+            rename: Columns to rename, {old: new}.
+            drop: Columns to remove. A group that loses all columns writes nothing; a group that keeps some is read and written
+                again.
+            properties: Properties of the table to set, {key: JSON value}; None removes one.
+            column_properties: Properties of columns to set, {column: {key: JSON value}}; None removes one.
+            tags: Tags to set, {name: version number, or None for this version}.
+            untag: Tags to remove.
+            allow_unpinned: Publish although a table that this version refers to cannot be pinned. A pin is a small object that
+                keeps the garbage collection of that table from deleting the chunks that this version needs; it cannot be
+                written to a read-only store. Without this argument (or `TETRYS_ALLOW_UNPINNED=1`), that is an error, unless the
+                parent version already accepted it; with it, a `UserWarning`.
 
+        Example:
             >>> table = tt.Table("drives").edit(rename={"labels.text": "labels.note"}, properties={"license": "CC0"}, tags={"gold": 1})
             >>> table.version, table.properties, tt.open_table("drives@gold").version
             (2, {'license': 'CC0'}, 1)
 
-        Raises `NotFound` for what is not there, `Invalid` for names that are taken and columns that others need, `Conflict` where
-        another writer changed the same.
+        Raises:
+            NotFound: a column or version does not exist.
+            Invalid: nothing changes, a name is taken, or a dropped column is needed by the schema.
+            Conflict: another writer changed the same; reload and retry.
+            Denied: a pin cannot be written.
         """
         of_columns = {
             name: members(f"column_properties of `{name}`", said)
@@ -450,67 +582,99 @@ class Table:
         return made(edited)
 
     def drop_columns(self, *columns: str) -> Table:
-        """A version without these columns; a column group goes with its last one. As `edit(drop=columns)`.
+        """Publishes a version without these columns: the same as `edit(drop=columns)`. A group without columns is removed.
 
-        >>> [name for name, _ in tt.Table("drives").drop_columns("labels.text").groups]
-        ['lidar', 'camera']
+        Example:
+            >>> [name for name, _ in tt.Table("drives").drop_columns("labels.text").groups]
+            ['lidar', 'camera']
         """
         return self.edit(drop=columns)
 
     def rename_column(self, column: str, name: str) -> Table:
-        """A version in which a column has another name. As `edit(rename={column: name})`.
+        """Publishes a version in which a column has another name: the same as `edit(rename={column: name})`.
 
-        >>> table = tt.Table("drives").rename_column("labels.text", "labels.note")
-        >>> tt.row_loader(table).get_row(0, ["labels.*"])
-        {'labels.note': 'row 0'}
+        Example:
+            >>> table = tt.Table("drives").rename_column("labels.text", "labels.note")
+            >>> tt.row_loader(table).get_row(0, ["labels.*"])
+            {'labels.note': 'row 0'}
         """
         return self.edit(rename={text("column", column): name})
 
     def set_properties(self, **properties: Any) -> Table:
-        """A version that says these things of the table; None takes one back. As `edit(properties={...})`.
+        """Publishes a version with these table properties: the same as `edit(properties={...})`. None removes a property.
 
-        >>> tt.Table("drives").set_properties(license="CC0", rig=3).properties
-        {'license': 'CC0', 'rig': 3}
+        Example:
+            >>> tt.Table("drives").set_properties(license="CC0", rig=3).properties
+            {'license': 'CC0', 'rig': 3}
         """
         return self.edit(properties=properties)
 
     def tag(self, name: str, version: int | None = None) -> Table:
-        """A version in which this version, or another one, has a name: `url@NAME` opens it. A name that is there moves.
+        """Publishes a version that tags a version, by default this one. `url@NAME` then opens it. An existing tag of this name
+        moves.
 
-        >>> tt.Table("drives").tag("gold").tags
-        {'gold': 1}
+        Example:
+            >>> tt.Table("drives").tag("gold").tags
+            {'gold': 1}
         """
         return self.edit(tags={text("name", name): version})
 
     def untag(self, *names: str) -> Table:
-        """A version in which these names of versions are taken back."""
+        """Publishes a version without these tags. The tagged versions stay."""
         return self.edit(untag=names)
 
     def compact(self, *, segment_rows: int = 4_194_304, allow_unpinned: bool = False) -> Table:
-        """A version whose index segments have up to `segment_rows` rows: neighbours are put together, payload stays where it is. The
-        same version where nothing can be put together. `allow_unpinned` is that of `edit`.
+        """Publishes a version that merges small neighbouring index segments. Payload is not rewritten.
+
+        Args:
+            segment_rows: Largest number of rows of a merged segment.
+            allow_unpinned: See `edit`.
+
+        Returns this version if there is nothing to merge.
+
+        Raises:
+            Conflict: another writer changed rows; reload and retry.
         """
         return made(self._native.compact(whole("segment_rows", segment_rows, 1), truth("allow_unpinned", allow_unpinned)))
 
     def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table:
-        """A version that needs no other table: the chunks that it uses of others are copied, compared with their names, and the ties
-        are cut. `progress` is told chunks done and chunks in all.
+        """Publishes a version that needs no other table: copies the chunks that it uses from other tables and verifies their
+        hashes.
 
-        Raises `Corrupt` where a chunk is missing or damaged, naming it and its owner.
+        Args:
+            progress: Called with (chunks done, chunks in total). An exception that it raises is printed and ignored.
+
+        Raises:
+            Unsupported: the table is a view.
+            Corrupt: a chunk is missing or damaged; the message names the chunk and its table.
+            Conflict: another writer changed the same; reload and retry.
         """
         return Table._of(self._native.materialize(progress=called(progress)))
 
     def gc(self, *, keep: int = 0, age: timedelta | None = None, apply: bool = False) -> dict[str, Any]:
-        """Collects garbage: what no kept version names is condemned by a version, and what was condemned `age` ago (a timedelta; a
-        week) is deleted. Kept are the `keep` newest versions (0: all), those with a tag and those that other tables use. Without
-        `apply` nothing is done, and the plan says what would be: a dict with `expired`, `pinned`, `condemn`, `delete`, `sweep`
-        ({name: bytes}), `waiting` and `done`.
+        """Collects garbage in two steps: a call condemns objects that no kept version names, and a call at least `age` later
+        deletes them.
 
+        Kept are the `keep` newest versions, versions with a tag, and versions that other tables have pinned.
+
+        Args:
+            keep: Number of newest versions to keep; 0 keeps all.
+            age: Time between condemning and deleting; default one week. Younger objects are never deleted. Use at least an hour
+                while others write or read.
+            apply: Carry out the plan. Without it, the call is a dry run.
+
+        Returns the plan, a dict with `expired` and `pinned` (versions), `condemn`, `delete` and `sweep` ({name: bytes}),
+        `waiting` (objects that are too young) and `done`.
+
+        Example:
             >>> plan = tt.Table("drives").gc(keep=3)
             >>> plan["done"], plan["condemn"], plan["delete"]
             (False, {}, {})
 
-        Raises `Conflict` where another writer committed in the meantime, `Corrupt` where what a kept version names cannot be read.
+        Raises:
+            Conflict: other writers committed repeatedly in the meantime; retry.
+            Corrupt: an object that a kept version names cannot be read. Nothing is deleted then.
+            Denied: a pin cannot be written to a table that this one uses.
         """
         if age is not None and not isinstance(age, timedelta):
             raise WrongType(f"age: expected a timedelta, found {found(age)}")
@@ -525,13 +689,13 @@ class Table:
         return repr(self._native)
 
     def _repr_html_(self) -> str:
-        """Its groups and sizes."""
+        """Shows the column groups and their sizes in notebooks."""
         from ._html import of_table
 
         return of_table(self)
 
     def __reduce__(self) -> tuple[Callable[..., Table], tuple[str, list[str]]]:
-        """By URL and version."""
+        """Pickles the URL, the version and the allowed URLs."""
         return _restore, (f"{self.url}@{self.version}", self._native.allowed)
 
 
@@ -546,21 +710,21 @@ def table_of(what: str, table: object) -> Table:
 
 
 def called(progress: Any) -> Any:
-    """Something that can be called, or None."""
+    """Checks that `progress` is a function or None."""
     if progress is not None and not callable(progress):
         raise WrongType(f"progress: expected a function, found {found(progress)}")
     return progress
 
 
 def tell(untold: Iterable[tuple[str, str]]) -> None:
-    """Warns of tables that do not know that they are needed: URL and why."""
+    """Warns about tables that could not be pinned: pairs of URL and reason."""
     for url, why in untold:
         reason = f" ({why})" if why else ""
-        warnings.warn(f"{url} could not be told that it is needed: a garbage collection there may break this table{reason}", stacklevel=3)
+        warnings.warn(f"{url} could not be pinned: a garbage collection there may delete data that this table needs{reason}", stacklevel=3)
 
 
 def made(native: _tetrys.Table) -> Table:
-    """A version that was made; warns of the tables that could not be told that it needs them."""
+    """Wraps a new version; warns about the tables that it uses and could not pin."""
     table = Table._of(native)
     tell((url, "") for url in table.lineage.get("not_pinned", ()))
     return table

@@ -1,4 +1,4 @@
-"""The native half: see the documentation of each name in `tetrys`."""
+"""The native module: see the documentation of each name in `tetrys`."""
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,27 +13,27 @@ from ._options import Options
 __version__: str
 
 class Error(Exception):
-    """What went wrong; its subclasses say what can be done about it."""
+    """Base class of all errors. The subclass says what to do next."""
 class NotFound(Error):
-    """The object, table, version, column or row asked for is not there."""
+    """The object, table, version, column or row does not exist."""
 class Exists(Error):
-    """The thing to be made is already there; choose another name."""
+    """The object to be created already exists; choose another name."""
 class Conflict(Error):
-    """Somebody else committed first; reload and retry."""
+    """Another writer committed first; reload and retry."""
 class Unavailable(Error):
-    """The store does not answer, is full or out of reach; retry later."""
+    """The store does not respond, is full or unreachable; retry later."""
 class Denied(Error):
-    """The store refuses; change the rights and retry."""
+    """The store refuses access; change the access rights and retry."""
 class Corrupt(Error):
-    """Stored bytes are not what was written; restore them from elsewhere."""
+    """Stored bytes differ from what was written; restore them from a copy."""
 class Unsupported(Error):
-    """The bytes are well-formed, and this build cannot read or write them."""
+    """The request or the bytes are valid, but this build cannot handle them."""
 class Invalid(Error):
     """The request or the input breaks a rule; change it."""
 class OutcomeUnknown(Error):
-    """A commit may or may not have happened; read the table again before retrying."""
+    """A commit may or may not have happened; reload the table before a retry."""
 class Internal(Error):
-    """A defect of this library."""
+    """A defect of this library; please report it."""
 
 @final
 class Table:
@@ -99,66 +99,72 @@ class Table:
 
 @final
 class Diff:
-    """What differs between two tables, by `Table.diff`.
+    """Differences between two tables, as `new.diff(old)` returns them.
 
-    >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
-    >>> found = old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"])
-    >>> found.added.tolist(), found.unchanged, found.groups["lidar"][0]
-    ([2], 2, 0)
+    Example:
+        >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
+        >>> found = old.append({"time": [2], "lidar.count": [8]}).diff(old, on=["time"])
+        >>> found.added.tolist(), found.unchanged, found.groups["lidar"][0]
+        ([2], 2, 0)
     """
     @property
     def keys(self) -> list[str]:
-        """The columns by which rows are told apart; none where they are by their numbers."""
+        """Columns that matched the rows; empty if row numbers did."""
     @property
     def rows(self) -> tuple[int, int]:
-        """Rows of the table before, and of the one now."""
+        """Number of rows of the old and of the new table."""
     @property
     def added(self) -> npt.NDArray[np.uint64]:
-        """Rows of the table now whose key the one before does not have, u64 [n]."""
+        """Row numbers in the new table whose key the old table does not have, u64 [n]."""
     @property
     def removed(self) -> npt.NDArray[np.uint64]:
-        """Rows of the table before whose key the one now does not have, u64 [n]."""
+        """Row numbers in the old table whose key the new table does not have, u64 [n]."""
     @property
     def changed(self) -> npt.NDArray[np.uint64]:
-        """Rows of the table now that differ in the index or in some group, u64 [n]."""
+        """Row numbers in the new table whose key is in both tables and whose index or payload differs, u64 [n]."""
     @property
     def unchanged(self) -> int:
-        """How many rows are the same in both."""
+        """Number of rows that are equal in both tables."""
     @property
     def index(self) -> dict[str, int]:
-        """In how many of the rows with equal keys each index column differs: {column: rows}."""
+        """Number of rows with equal keys in which each index column differs, {column: rows}."""
     @property
     def groups(self) -> dict[str, tuple[int | None, bool]]:
-        """In how many of the rows with equal keys each column group differs, and whether that is exact or an upper bound (rows that
-        share a block are known to differ together only): {group: (rows, exact)}; rows are None where the group has other columns.
+        """Number of rows with equal keys in which each column group differs, {group: (rows, exact)}.
+
+        If `exact` is False, the number is an upper bound: all rows of a block that differs count. `rows` is None if the group has
+        other columns in the two tables.
         """
     @property
     def columns_added(self) -> dict[str, str]:
-        """Columns of the table now alone, and their types."""
+        """Columns that only the new table has, {column: type}."""
     @property
     def columns_removed(self) -> dict[str, str]:
-        """Columns of the table before alone, and their types."""
+        """Columns that only the old table has, {column: type}."""
     @property
     def bytes_read(self) -> int:
-        """Bytes of index, layout and hashes that were looked at."""
+        """Bytes of index, layout and hash objects that were read."""
     @property
     def not_compared(self) -> list[str]:
-        """Columns of both that were not compared, their column groups being others."""
+        """Columns of both tables that were not compared, because their column groups differ in name or columns."""
     @property
     def is_exact(self) -> bool:
-        """Whether the changed rows are known to differ, and the others to be the same: `Table.diff(.., exact=True)` is."""
+        """Whether every row in `changed` is known to differ. Rows that share a block with a changed row count as changed, unless
+        `Table.diff` has `exact=True`. Columns in `not_compared` make the result inexact too.
+        """
     @property
     def is_empty(self) -> bool:
-        """Whether nothing differs."""
+        """Whether the tables have no differences."""
     def summary(self) -> str:
-        """A line on rows, and one for each column and group that differs."""
+        """Returns a line about the rows, and one for each column and group that differs, as text."""
     def to_dict(self) -> dict[str, Any]:
-        """All of it as a dict of numbers, text and lists, that JSON can hold.
+        """Returns all differences as a dict of JSON values.
 
-        >>> table = tt.Table("drives")
-        >>> found = table.delete([3, 4]).diff(table).to_dict()
-        >>> found["rows"], found["removed"]
-        ([20, 18], [3, 4])
+        Example:
+            >>> table = tt.Table("drives")
+            >>> found = table.delete([3, 4]).diff(table).to_dict()
+            >>> found["rows"], found["removed"]
+            ([20, 18], [3, 4])
         """
 
 @final
@@ -222,49 +228,57 @@ class Times:
 
 @final
 class Rows:
-    """Some rows: a mapping of column names to arrays with one entry a row, and a mask of the rows that exist.
+    """Rows that were read: a mapping of column names to arrays with one entry for each row.
 
-    Columns of fixed shape are numpy arrays `[rows, *shape]`, views of the memory that was read; bytes, lists of numbers and
-    tensors of variable shape are `Ragged`; text and other lists are object arrays. Null slots of numbers are 0: `valid(name)`
-    says which are null.
+    Numbers and tensors of fixed shape are numpy arrays `[rows, *shape]`: read-only views of the buffers that were read. Bytes,
+    lists of numbers and tensors of variable shape are `Ragged`. Text and other lists are object arrays. Null numbers read as 0;
+    `valid(name)` tells null from 0. `len(rows)` is the number of rows, missing ones included.
     """
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Which of the rows exist, bool [rows]."""
+        """Whether each row exists, bool [rows]. A place of a window is False if its sequence has no such row."""
     @property
     def table_rows(self) -> npt.NDArray[np.int64]:
-        """The row of the table at each place (of merged tables that of the first), -1 for none; i64 [rows]."""
+        """Row number in the table at each place, i64 [rows]; -1 for a missing row. Of merged tables, that of the left table."""
     def column_mask(self, name: str) -> npt.NDArray[np.bool_]:
-        """Which rows of a column have a table behind them, bool [rows]: as `mask`, less those without a partner in a merge."""
+        """Returns whether each row of a column exists in the table of the column, bool [rows]: `mask` without rows that have no
+        partner in a merge.
+        """
     def valid(self, name: str) -> npt.NDArray[np.bool_]:
-        """Which rows of a column are not null, bool [rows]."""
+        """Returns whether each value of a column is not null, bool [rows]."""
     @property
     def types(self) -> dict[str, str]:
-        """The type of each column, as schemas write it: {name: "f32[?,4]"}."""
+        """Type of each column as in a schema, {name: "f32[?,4]"}."""
     def images(self, name: str) -> list[npt.NDArray[Any] | None]:
-        """The pixels of each row of a column of pictures, None where it is null: u8 [height, width, 3] and what else
-        `tetrys.decode` gives.
+        """Decodes a column of pictures: a list with the pixels of each row, u8 [height, width, 3] or another shape that
+        `tetrys.decode` returns; None for a null value.
 
+        Example:
             >>> rows = tt.row_loader(tt.read_index("drives")).take([3, 4])
             >>> [image.shape for image in rows.images("camera.jpeg")]
             [(6, 8, 3), (6, 8, 3)]
         """
     def to_torch(self) -> dict[str, Any]:
-        """The columns as tensors of PyTorch: numbers, times (as i64 ticks) and tensors of fixed shape as one tensor [rows, *shape],
-        tensors of variable shape, lists of numbers and bytes as a list of tensors (None for null), text as a list of str.
+        """Returns the columns as PyTorch tensors, {name: tensor}.
 
-        The tensors share the memory that numpy's arrays do (booleans are copied, by numpy already): clone one before writing into
-        it. Raises `Unsupported` where PyTorch is not installed.
+        Numbers, times (as i64 ticks) and tensors of fixed shape become one tensor [rows, *shape]. Tensors of variable shape,
+        lists of numbers and bytes become a list of tensors, None for null. Text and other lists become Python lists.
+
+        The tensors share memory with the arrays of this object, which are read-only: call `clone()` before you write to one.
+        Booleans are copies.
+
+        Raises:
+            Unsupported: PyTorch is not installed.
         """
     def _repr_html_(self) -> str: ...
     def row(self, row: int) -> dict[str, Any]:
-        """One row, as `RowLoader.get_row` gives it."""
+        """Returns one row as a dict, as `RowLoader.get_row` does. Negative numbers count from the end."""
     def keys(self) -> list[str]:
-        """The names of the columns."""
+        """Returns the names of the columns."""
     def values(self) -> list[Any]:
-        """The arrays of the columns."""
+        """Returns the arrays of the columns."""
     def items(self) -> list[tuple[str, Any]]:
-        """Pairs of name and array."""
+        """Returns pairs of column name and array."""
     def __getitem__(self, name: str) -> Any: ...
     def __contains__(self, name: str) -> bool: ...
     def __iter__(self) -> Iterator[str]: ...
@@ -273,25 +287,25 @@ class Rows:
 
 @final
 class Ragged:
-    """Rows of different length: `values` one behind the other, row i in `values[offsets[i]:offsets[i + 1]]`.
+    """Rows of different lengths in one array: row i is `values[offsets[i]:offsets[i + 1]]`.
 
-    `ragged[i]` is row i as an array of its own shape, a view, or None where it is null. Where dimensions other than the first
-    differ from row to row, `values` is flat and `shapes` says the shape of each row.
+    `ragged[i]` is row i as an array of its own shape (a view), or None if it is null. If dimensions other than the first differ
+    between rows, `values` is flat and `shapes` has the shape of each row.
     """
     @property
     def values(self) -> npt.NDArray[Any]:
-        """All rows, one behind the other."""
+        """Values of all rows in order."""
     @property
     def offsets(self) -> npt.NDArray[np.int64]:
-        """Where each row starts in `values`, and behind them its length; i64."""
+        """Start of each row in `values`, and the end of the last row, i64 [rows + 1]."""
     @property
     def shapes(self) -> npt.NDArray[np.int64]:
-        """The shape of each row, [rows, rank] of i64."""
+        """Shape of each row, i64 [rows, rank]."""
     @property
     def valid(self) -> npt.NDArray[np.bool_]:
-        """Which rows are not null, bool [rows]."""
+        """Whether each row is not null, bool [rows]."""
     def to_list(self) -> list[npt.NDArray[Any] | None]:
-        """Each row as an array, None where it is null."""
+        """Returns each row as an array; None for a null row."""
     def __len__(self) -> int: ...
     def __getitem__(self, row: int) -> npt.NDArray[Any] | None: ...
     def __iter__(self) -> Iterator[npt.NDArray[Any] | None]: ...
@@ -337,14 +351,14 @@ class Column:
 
 @final
 class Receipt:
-    """What a finished partition hands to the commit; small, and picklable."""
+    """Receipt of a finished partition, for `Writer.commit`. It is small and can be pickled."""
     def __new__(cls, json: str) -> Receipt: ...
     @property
     def rows(self) -> int:
-        """How many rows the partition has."""
+        """Number of rows of the partition."""
     @property
     def partition(self) -> int:
-        """The number of the partition."""
+        """Number of the partition."""
 
 Schema = tuple[Any, ...]
 

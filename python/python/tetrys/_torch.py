@@ -1,4 +1,4 @@
-"""Rows as tensors of PyTorch, over the same memory."""
+"""Rows as PyTorch tensors over the same memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._tetrys import Ragged, Rows, Unsupported
 
 
 def tensor(array: np.ndarray[Any, Any]) -> Any:
-    """A tensor over the memory of an array, by DLPack; times as their i64 ticks."""
+    """Returns a tensor over the memory of an array, by DLPack. Times become their i64 ticks."""
     try:
         torch = importlib.import_module("torch")
     except ImportError as error:
@@ -22,7 +22,7 @@ def tensor(array: np.ndarray[Any, Any]) -> Any:
 
 
 def tensors(rows: Rows) -> dict[str, Any]:
-    """See `Rows.to_torch`."""
+    """Implements `Rows.to_torch`."""
     found: dict[str, Any] = {}
     for name in rows:
         values = rows[name]

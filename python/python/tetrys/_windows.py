@@ -13,35 +13,37 @@ from ._tetrys import Invalid, Ragged, Rows
 
 
 class Windows(Sequence[Rows]):
-    """Windows around several rows: a list of `Rows`, and by column arrays of all of them, `[batch, time, *shape]`.
+    """Windows around several rows: a list of `Rows`, and their columns stacked into arrays `[batch, time, *shape]`.
 
+    Columns of text and lists are object arrays `[batch, time]`. Bytes and tensors of variable shape are a `Ragged` with the
+    rows of all windows in order: row t of window b is `windows[name][b * time + t]`.
+
+    Example:
         >>> rows = tt.row_loader(tt.read_index("drives"))
         >>> windows = rows.get_windows([0, 4], ["timestamp", "lidar.*"], offsets=range(-1, 1))
         >>> windows["timestamp"].tolist(), windows.mask.tolist()
         ([[0, 0], [300, 400]], [[False, True], [True, True]])
         >>> len(windows), windows[1]["timestamp"].tolist()
         (2, [300, 400])
-
-    Columns of text and lists are object arrays `[batch, time]`. Bytes and tensors of variable shape are `Ragged`, with the rows
-    of all windows one behind the other: row t of window b is `windows[name][b * time + t]`.
     """
 
     def __init__(self, rows: Rows, parts: list[Rows], time: int) -> None:
-        """Made by `RowLoader.get_windows`."""
+        """Not for users: `RowLoader.get_windows` makes windows."""
         self._rows = rows
         self._parts = parts
         self._time = time
 
     @property
     def rows(self) -> Rows:
-        """The rows of all windows, one behind the other."""
+        """Rows of all windows in order, as one `Rows`."""
         return self._rows
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many windows, and how many rows each has.
+        """Number of windows, and rows of each window.
 
-        Raises `Invalid` where they differ in length, as those of `edge="skip"` do.
+        Raises:
+            Invalid: the windows have different lengths, as with `edge="skip"`.
         """
         if any(len(part) != self._time for part in self._parts):
             raise Invalid('windows of different length cannot be stacked: read them with edge="pad", or one by one')
@@ -49,28 +51,33 @@ class Windows(Sequence[Rows]):
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Which rows exist, bool [batch, time]."""
+        """Whether each row exists, bool [batch, time]. A place is False if its sequence has no such row."""
         return self._rows.mask.reshape(self.shape)
 
     @property
     def table_rows(self) -> npt.NDArray[np.int64]:
-        """The row of the table at each place, -1 for none; i64 [batch, time]."""
+        """Row number in the table at each place, i64 [batch, time]; -1 for a missing row."""
         return self._rows.table_rows.reshape(self.shape)
 
     def keys(self) -> list[str]:
-        """The names of the columns."""
+        """Returns the names of the columns."""
         return self._rows.keys()
 
     def valid(self, name: str) -> npt.NDArray[np.bool_]:
-        """Which rows of a column are not null, bool [batch, time]."""
+        """Returns whether each value of a column is not null, bool [batch, time]."""
         return self._rows.valid(name).reshape(self.shape)
 
     def column_mask(self, name: str) -> npt.NDArray[np.bool_]:
-        """Which rows of a column have a table behind them, bool [batch, time]."""
+        """Returns whether a table has the row of a column, bool [batch, time]; see `Rows.column_mask`."""
         return self._rows.column_mask(name).reshape(self.shape)
 
     def to_torch(self) -> dict[str, Any]:
-        """The columns as tensors of PyTorch, as `Rows.to_torch` gives them: those of one shape `[batch, time, *shape]`."""
+        """Returns the columns as PyTorch tensors, as `Rows.to_torch` does. Columns of one shape become `[batch, time, *shape]`.
+
+        Raises:
+            Unsupported: PyTorch is not installed.
+            Invalid: the windows have different lengths.
+        """
         found = self._rows.to_torch()
         return {name: value.reshape(*self.shape, *value.shape[1:]) if hasattr(value, "reshape") else value for name, value in found.items()}
 
@@ -81,12 +88,12 @@ class Windows(Sequence[Rows]):
     @overload
     def __getitem__(self, key: str) -> Any: ...
     def __getitem__(self, key: int | slice | str) -> Any:
-        """A window by its place; a column of all windows by its name."""
+        """Returns a window by position (`Rows`), windows by slice, or a column of all windows by name."""
         if isinstance(key, str):
             values = self._rows[key]
             return values if isinstance(values, Ragged) else values.reshape(*self.shape, *values.shape[1:])
         if isinstance(key, (bool, float)) or not isinstance(key, (int, np.integer, slice)):
-            raise WrongType(f"a window by its place or a column by its name, found {found(key)}")
+            raise WrongType(f"expected the position of a window or the name of a column, found {found(key)}")
         try:
             return self._parts[key]
         except IndexError:

@@ -1,4 +1,4 @@
-"""Writing tables from arrays, frames and record batches."""
+"""Writes tables from arrays, frames and record batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Data = Mapping[str, Any] | ArrowStream
 
 
 class Writer:
-    """The session that makes a table. Nothing is visible before `commit`; partitions are written by any thread, in any order."""
+    """Session that writes a new table in partitions, by any number of threads and processes, in any order.
+
+    Nothing is visible before `commit`. To add rows to an existing table, use `Table.append`.
+    """
 
     def __init__(
         self,
@@ -45,30 +48,28 @@ class Writer:
         allow: Url | Iterable[Url] = (),
         allow_unpinned: bool = False,
     ) -> None:
-        """`schema` has the type of each column (`"i64"`, `"utf8"`, `"f32[?,4]"`), `index` the columns held in memory, `groups` those
-        stored and read together (by default the columns of one prefix: `lidar.points` and `lidar.times` in `lidar`). Any column may
-        be null but those in `required`. `preset` is fast, balanced or compact, `presets` has columns with another one; `write_memory` bytes are what a partition holds before it spills to a file.
+        """Starts a table at `url`.
 
-        Blocks that one of the tables `reference` has (URLs or tables) are neither encoded nor stored again, but referred to where
-        they lie: all of them, those of the `same-preset`, or `none`, as `reuse` says. Partitions of other processes (`task`) look
-        at no reference. `allow` is that of `open_table`, for references given as URLs.
+        Args:
+            schema: Type of each column, {column: type}, such as `"i64"`, `"utf8"` or `"f32[?,4]"` (a tensor with 4 columns and
+                any number of rows).
+            index: Columns that are kept in the index, which readers load into memory.
 
-        A reference is told that its chunks are needed. One that cannot be told, being read-only, is an error: a garbage collection
-        there could delete the chunks. With `allow_unpinned` (or `TETRYS_ALLOW_UNPINNED=1`) it is a `UserWarning`.
+        The other arguments are those of `tetrys.write_table`. Partitions that other processes write (see `task`) do not look
+        for blocks in `reference`.
 
-        What is shared may lie apart. `locality` says what that may cost the windows that you read: the rows of the widest one, or
-        these, the ranges it may take beyond those of a table that shares nothing, and the bytes it may read in percent of its own
-        (`11`, `(16, 1, 150)`, which is the default, or `"none"`). What would cost more is stored again;
-        `table.lineage["shared"]["stored_again_bytes"]` says how much.
-
+        Example:
             >>> writer = tt.Writer("lidars", schema={"time": "i64", "lidar.points": "f32[?,4]"}, index=["time"])
             >>> partition = writer.partition()
             >>> partition.write({"time": [0, 1], "lidar.points": [np.zeros((7, 4)), None]})
             >>> len(writer.commit([partition.finish()]))
             2
 
-        Raises `Exists` where there is a table already, `Invalid` for a broken rule, `Unsupported` for an unknown type, `Denied` for
-        a reference that cannot be told.
+        Raises:
+            Exists: there is a table at `url`.
+            Invalid: the schema or an option breaks a rule.
+            Unsupported: a column type is unknown.
+            Denied: a referenced table cannot be pinned.
         """
         self.schema = types("schema", schema)
         layout = Layout(index, groups, sequence_by, order_by, units, presets, required)
@@ -88,12 +89,13 @@ class Writer:
         tell(self._native.untold())
 
     def partition(self) -> Partition:
-        """The next partition; partitions follow each other in the table in the order in which they were asked for."""
+        """Returns the next partition. The table has the partitions in the order in which they were requested."""
         return Partition(self._native.partition(), self.schema)
 
     def task(self) -> PartitionTask:
-        """The next partition, for another process to write: a task can be pickled, and the receipt that it ends in as well.
+        """Returns the next partition as a task for another process. The task and the receipt that it ends in can be pickled.
 
+        Example:
             >>> writer = tt.Writer("lidars", schema={"time": "i64", "lidar.points": "f32[?,4]"}, index=["time"])
             >>> def work(task):                                  # in any process, on any machine that sees the URL
             ...     with task.partition() as partition:
@@ -106,56 +108,70 @@ class Writer:
         return PartitionTask(self._url, ticket, number, self.schema)
 
     def attach(self, name: str, content: bytes) -> None:
-        """Stores a small object beside the rows: a map, a calibration."""
+        """Stores a small object beside the rows, such as a map or a calibration. `Table.attachment` reads it."""
         if not isinstance(content, (bytes, bytearray, memoryview)):
             raise WrongType(f"content: expected bytes, found {found(content)}")
         self._native.attach(text("name", name), bytes(content))
 
     def receipts(self) -> list[Receipt]:
-        """The receipts that finished partitions of this session left in the store, where some were lost on their way."""
+        """Lists the receipts that finished partitions of this session left in the store, to replace receipts that were lost."""
         return self._native.receipts()
 
     def abandon(self, partition: int) -> None:
-        """Leaves the rows of a partition out: `commit` asks for no receipt of it any more."""
+        """Leaves out the rows of a partition: `commit` no longer expects its receipt."""
         self._native.abandon(whole("partition", partition))
 
     def commit(self, receipts: Iterable[Receipt]) -> Table:
-        """Makes the table exist with the rows of these receipts, one for each partition that was not abandoned, in any order.
+        """Publishes the table with the rows of these receipts.
 
-        Where receipts are missing, nothing has happened: take them from `receipts`, or `abandon` their partitions, and call it again.
+        Args:
+            receipts: One receipt for each partition that was not abandoned, in any order.
 
-        Raises `Conflict` where another writer was first, `OutcomeUnknown` where that cannot be told.
+        If a receipt is missing, nothing happens: get it from `receipts`, or `abandon` its partition, and call `commit` again.
+
+        Raises:
+            Invalid: a receipt is missing, two receipts of a partition differ, or a sequence is broken.
+            Conflict: another writer published a table here first.
+            OutcomeUnknown: the store did not confirm the commit; open the table before a retry.
         """
         given = list(several("receipts", receipts))
         if wrong := [one for one in given if not isinstance(one, Receipt)]:
-            raise WrongType(f"receipts: expected those that `Partition.finish` gave, found {found(wrong[0])}")
+            raise WrongType(f"receipts: expected receipts of `Partition.finish`, found {found(wrong[0])}")
         return Table._of(self._native.commit(given))
 
 
 class Partition:
-    """Rows written independently of all others, by one thread."""
+    """Rows of one partition, written by one thread. Its blocks and chunks hold no rows of other partitions."""
 
     def __init__(self, native: _tetrys.Partition, schema: Mapping[str, str]) -> None:
-        """Made by `Writer.partition`."""
+        """Not for users: `Writer.partition` and `PartitionTask.partition` make partitions."""
         self._native = native
         self._schema = schema
         self._receipt: Receipt | None = None
 
     def write(self, data: Data) -> None:
-        """Appends rows: a mapping of columns, or a frame."""
+        """Appends a batch of rows: a dict of columns, a frame, or record batches.
+
+        Raises:
+            Invalid: a column is missing, unknown, of another length, or has a value that its type cannot store exactly.
+        """
         for batch in parts_of(data, self._schema):
             self._native.write(batch)
 
     def finish(self) -> Receipt:
-        """Ends the partition; its receipt goes to `Writer.commit`, from another process too: it can be pickled."""
+        """Ends the partition and returns its receipt for `Writer.commit`. The receipt can be pickled."""
         self._receipt = self._native.finish()
         return self._receipt
 
     @property
     def receipt(self) -> Receipt:
-        """The receipt, once the partition is finished: behind a `with` block that raised nothing, it is."""
+        """Receipt of the finished partition. A `with` block that ends without an exception finishes the partition.
+
+        Raises:
+            Invalid: the partition is not finished.
+        """
         if self._receipt is None:
-            raise Invalid("the partition is not finished")
+            raise Invalid("the partition is not finished: call `finish`, or leave its `with` block")
         return self._receipt
 
     def __enter__(self) -> Partition:
@@ -167,18 +183,20 @@ class Partition:
 
 
 class PartitionTask:
-    """A partition for another process to write; small, and picklable. Made by `Writer.task`."""
+    """A partition for another process to write; small, and can be pickled. `Writer.task` makes it."""
 
     def __init__(self, url: str, ticket: str, number: int, schema: Mapping[str, str]) -> None:
-        """Made by `Writer.task`."""
+        """Not for users: `Writer.task` makes tasks."""
         self._url = url
         self._ticket = ticket
         self._number = number
         self._schema = dict(schema)
 
     def partition(self) -> Partition:
-        """The partition, empty. Where a worker died its task can be done again; of two receipts of it the commit takes one, and
-        refuses them where they differ.
+        """Opens the partition, without rows.
+
+        If a worker dies, another one can run the task again. If both left a receipt, `Writer.commit` uses one of them; it
+        raises `Invalid` if they describe different rows.
         """
         native = _tetrys.TableWriter.join(self._url, self._ticket)
         return Partition(native.partition_at(self._number), self._schema)
@@ -209,16 +227,51 @@ def write_table(
     allow_unpinned: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Table:
-    """Writes a table at once: a mapping of columns, a frame, or an iterable of such batches.
+    """Writes a new table in one call.
 
-    A column is a numpy array with one entry a row (`[rows, *shape]`), a list of numbers, text, bytes, dates, times, arrays (a tensor
-    whose first extent differs from row to row) or lists, with None for null, or anything of Arrow. `schema` declares the types
-    that should not be those of the first batch; a value is stored exactly or refused, but for floats, which are rounded to a
-    narrower float type that is declared. The other options are those of `Writer`. `progress` is told the rows written so far.
+    A column is a numpy array with one entry for each row (`[rows, *shape]`), a list, or an Arrow array. Lists hold numbers,
+    text, bytes, dates, times, arrays (tensors whose first extent may differ between rows) or lists; None is null. Values are
+    stored exactly or rejected; only floats are rounded, and only to a narrower float type that `schema` declares.
 
+    Args:
+        url: URL or path of the table.
+        data: A dict of columns, a frame, or an iterable of such batches.
+        index: Columns that are kept in the index, which readers load into memory.
+        schema: Types of columns, {column: type}, such as `"f32[?,4]"`; default: the types of the first batch.
+        groups: Column groups, {group: columns}: columns that are stored and read together. Default: one group for each prefix,
+            so `lidar.points` and `lidar.times` are in the group `lidar`.
+        sequence_by: Index columns that define sequences: consecutive rows with equal values. Windows stay within a sequence.
+        order_by: Index columns that order the rows within a sequence.
+        units: Units of numeric time columns, {column: unit}, such as `{"timestamp": "ms"}`.
+        preset: Codec preset: `"fast"`, `"balanced"` or `"compact"`.
+        presets: Presets of single columns, {column: preset}.
+        required: Columns that must not have nulls.
+        properties: Table properties, {key: JSON value}.
+        write_memory: Bytes of encoded data that a partition buffers before it spills to a temporary file; default 512 MiB.
+        reference: Tables (or URLs) to share blocks with: a block that one of them stores is referred to and not stored again. A
+            pin, a small object in that table, keeps its garbage collection from deleting the chunks.
+        reuse: Blocks that may be shared: `"any"`, those of the `"same-preset"`, or `"none"`.
+        locality: Bound on the cost of shared blocks for reads of windows: the rows of the widest window, the additional byte
+            ranges that it may need, and the bytes that it may read in percent of its own: `11`, `(16, 1, 150)` (the default) or
+            `"none"`. Blocks that would exceed it are stored again; `table.lineage["shared"]["stored_again_bytes"]` reports how
+            much.
+        allow: URLs of other stores that references in the tables of `reference` may be followed to; see `tetrys.open_table`.
+        allow_unpinned: Continue if a referenced table cannot be pinned, for example in a read-only store. Without it (or
+            `TETRYS_ALLOW_UNPINNED=1`), that is an error; with it, a `UserWarning`.
+        progress: Called with the number of rows written so far.
+
+    Example:
         >>> columns = {"time": np.arange(2), "lidar.points": [np.zeros((7, 4), np.float32), np.zeros((9, 4), np.float32)]}
         >>> tt.write_table("sweeps", columns, index=["time"]).groups
         [('lidar', [('lidar.points', 'f32[?,4]')])]
+
+    Raises:
+        Exists: there is a table at `url`.
+        Invalid: a value, the schema or an option breaks a rule; the message names the column.
+        Unsupported: a column type is unknown, or a frame needs pyarrow, which is not installed.
+        Denied: a referenced table cannot be pinned.
+        Conflict: another writer published a table here first.
+        OutcomeUnknown: the store did not confirm the commit; open the table before a retry.
     """
     called(progress)
     parts, rest, typed = first_of(data, types("schema", schema))
@@ -248,25 +301,27 @@ Parts = list[list[tuple[str, _tetrys.Column]]]
 
 
 def batches_of(data: Data | Iterable[Data]) -> Iterator[Data]:
-    """One batch of rows, or several."""
+    """Returns the batches of `data`, which may be a single batch."""
     if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
         return iter([cast("Data", data)])
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
-        raise WrongType(f"rows are a dict of columns, a frame, or an iterable of these, found {found(data)}")
+        raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
     return iter(data)
 
 
 def first_of(
     data: Data | Iterable[Data], schema: Mapping[str, str], otherwise: Mapping[str, str] | None = None
 ) -> tuple[Parts, Iterator[Data], dict[str, str]]:
-    """The first batch, those behind it, and the types of all columns: `otherwise` for those whose values say none."""
+    """Returns the columns of the first batch, the other batches, and the types of all columns. `otherwise` has the types of
+    columns without any typed value.
+    """
     batches = batches_of(data)
     first = next(batches, None)
     if first is None:
-        raise Invalid("no batch of rows: their columns are not known")
+        raise Invalid("no batch of rows: expected at least one, which defines the columns")
     parts = list(parts_of(first, schema, otherwise))
     if not parts:
-        raise Invalid("a frame without batches: its columns are not known")
+        raise Invalid("a frame without batches: expected at least one, which defines the columns")
     return parts, batches, {name: column.type for name, column in parts[0]} | dict(schema)
 
 
@@ -289,15 +344,25 @@ def written(
 
 
 def types_of(table: Table) -> dict[str, str]:
-    """The type of each column."""
+    """Returns the type of each column, {column: type}."""
     return dict(table.index_columns) | {name: ty for _, columns in table.groups for name, ty in columns}
 
 
 def ingest_l5(
     source: Url, url: Url, *, preset: str = "balanced", workers: int = 0, progress: Callable[[int], object] | None = None
 ) -> Table:
-    """Takes a Level 5 data set (a zarr folder) in as a new table, one row a frame, one sequence a scene. `progress` is told the
-    frames done, from another thread; `workers=0` takes as many as the machine has threads.
+    """Imports a Level 5 data set (a zarr folder) into a new table, with one row for each frame and one sequence for each scene.
+
+    Args:
+        source: Path of the zarr folder.
+        url: URL or path of the new table.
+        preset: Codec preset: `"fast"`, `"balanced"` or `"compact"`.
+        workers: Number of threads; 0 uses all hardware threads.
+        progress: Called with the number of frames done, from another thread.
+
+    Raises:
+        NotFound: there is no data set at `source`.
+        Exists: there is a table at `url`.
     """
     choice("preset", preset, PRESETS)
     made = _tetrys.ingest_l5(url_of(source), url_of(url), preset, whole("workers", workers), called(progress))
@@ -307,7 +372,9 @@ def ingest_l5(
 def parts_of(
     data: Data, schema: Mapping[str, str], otherwise: Mapping[str, str] | None = None
 ) -> Iterable[list[tuple[str, _tetrys.Column]]]:
-    """The columns of a batch, of the types that `schema` declares; `otherwise` has those of columns whose values say none."""
+    """Converts a batch to columns of the types that `schema` declares. `otherwise` has the types of columns without any typed
+    value.
+    """
     other = (otherwise or {}).get
     if isinstance(data, Mapping):
         named = {text("a column", name): values for name, values in data.items()}
@@ -316,11 +383,11 @@ def parts_of(
         for name, dtype in data.schema.items():
             refuse_objects(name, dtype)
     if not hasattr(data, "__arrow_c_stream__"):
-        raise WrongType(f"rows are a dict of columns, a frame, or an iterable of these, found {found(data)}")
+        raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
     try:
         parts = _tetrys.columns_of(data)
     except ImportError as error:
-        raise Unsupported(f"{type(data).__name__} speaks Arrow by pyarrow, which is not installed") from error
+        raise Unsupported(f"{type(data).__name__} needs pyarrow to export Arrow data: pip install pyarrow") from error
     except (TypeError, ValueError) as error:
-        raise Invalid(f"a frame that Arrow does not take: {error}") from error
+        raise Invalid(f"this frame cannot be exported to Arrow: {error}") from error
     return [[(name, as_declared(name, made, schema.get(name), other(name))) for name, made in part] for part in parts]
