@@ -76,7 +76,7 @@ fn peak(source: &str, target: &str, workers: usize) -> Outcome<()> {
 
 fn take_in(dataset: &Dataset, target: &Path, workers: usize, preset: Preset) -> Outcome<Table> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
-    let write = WriteOptions { preset, ..WriteOptions::default() };
+    let write = WriteOptions::default().preset(preset);
     let settings = IngestSettings { write, workers, ..IngestSettings::default() };
     let store = Store::open(target.to_str().ok_or("not UTF-8")?)?;
     Ok(runtime.block_on(ingest(dataset, store, &settings, |_| {}))?)

@@ -50,7 +50,7 @@ async fn write(url: &str, rows: usize, preset: Preset) -> tetrys::Result<Table> 
         .group("radar", [("radar.points", "f32[64,5]")])
         .sequence_by(["log"])
         .build()?;
-    let writer = Table::create(url, schema, WriteOptions { preset, ..WriteOptions::default() }).await?;
+    let writer = Table::create(url, schema, WriteOptions::default().preset(preset)).await?;
     let mut partition = writer.partition()?;
     let mut random = fastrand::Rng::with_seed(7);
     for start in (0..rows).step_by(20) {

@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 async fn write(store: Store) -> Result<(), Box<dyn Error>> {
     let schema = schema()?;
     let cuts = Cuts { block_min: 1, block_target: 64, ..Cuts::default() };
-    let options = WriteOptions { preset: Preset::Fast, cuts, ..WriteOptions::default() };
+    let options = WriteOptions::default().preset(Preset::Fast).cuts(cuts);
     let writer = TableWriter::create(store, schema, options).await?;
     let mut receipts = Vec::new();
     for part in 0..10 {

@@ -172,7 +172,7 @@ async fn again(seed: u64) -> Outcome<()> {
         (Preset::Compact, Preset::Balanced),
     ] {
         let folder = tempfile::tempdir()?;
-        let options = |preset| WriteOptions { preset, ..WriteOptions::default() };
+        let options = |preset| WriteOptions::default().preset(preset);
         let (old, _, _) = run(create(folder.path(), "old", &schema, &options(before), &[]).await?).await?;
         let (_, _, first) = run(create(folder.path(), "first", &schema, &options(now), &[]).await?).await?;
         let (table, sharing, second) = run(create(folder.path(), "again", &schema, &options(now), &[&old]).await?).await?;
@@ -225,7 +225,7 @@ async fn edits(seed: u64) -> Outcome<()> {
     let held = rows(20, 200, seed);
     let fewer: Vec<Row> = held.iter().filter(|row| row.time != 100_000).cloned().collect();
     for (what, cuts) in [("default chunks", Cuts::default()), ("chunks of 1 MiB", Cuts::default().with_chunk_max(1 << 20)?)] {
-        let options = WriteOptions { cuts, ..WriteOptions::default() };
+        let options = WriteOptions::default().cuts(cuts);
         for (edit, before, after) in [("inserted", &fewer, &held), ("deleted", &held, &fewer)] {
             let folder = tempfile::tempdir()?;
             let (first, _, _) = write(create(folder.path(), "first", &schema, &options, &[]).await?, &groups, before).await?;
@@ -328,7 +328,7 @@ async fn scattered(seed: u64) -> Outcome<()> {
     for (what, deleted, inserted) in [("1 % deleted, 2 % inserted", 1, 2), ("2 % inserted", 0, 2), ("1 % deleted", 1, 0)] {
         for (bound, locality) in [("the default bound", Locality::default()), ("no bound", Locality::NONE)] {
             let folder = tempfile::tempdir()?;
-            let options = WriteOptions { locality, ..WriteOptions::default() };
+            let options = WriteOptions::default().locality(locality);
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut held = rows(20, 50, seed);
             let mut unique = held.len() as u64 * 60_000;

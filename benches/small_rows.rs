@@ -66,7 +66,7 @@ async fn write(url: &str, rows: usize, preset: Preset, target: u64) -> tetrys::R
         .sequence_by(["log"])
         .build()?;
     let cuts = Cuts { block_min: target / 2, block_target: target, block_max: target * 4, ..Cuts::default() };
-    let writer = Table::create(url, schema, WriteOptions { preset, cuts, ..WriteOptions::default() }).await?;
+    let writer = Table::create(url, schema, WriteOptions::default().preset(preset).cuts(cuts)).await?;
     let mut partition = writer.partition()?;
     let mut random = fastrand::Rng::with_seed(7);
     for start in (0..rows).step_by(1024) {

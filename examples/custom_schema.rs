@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .property("lidar.points", "unit", "metre")
         .build()?;
     // Small chunks, and the preset that compresses best.
-    let options = WriteOptions { preset: Preset::Compact, cuts: Cuts::default().with_chunk_max(1 << 20)?, ..Default::default() };
+    let options = WriteOptions::default().preset(Preset::Compact).cuts(Cuts::default().with_chunk_max(1 << 20)?);
     let writer = Table::create(&url, schema, options).await?;
     writer.set_property("provenance", json!({"vehicle": "a101", "labels": "v7"}));
     writer.attach("map", "roads and lanes").await?;

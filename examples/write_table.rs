@@ -11,7 +11,7 @@ use tetrys::{ErrorKind, Preset, Receipt, Schema, Table, WriteOptions, table::Cut
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
-    let options = WriteOptions { preset: Preset::Fast, cuts: Cuts::default().with_chunk_max(1 << 20)?, ..Default::default() };
+    let options = WriteOptions::default().preset(Preset::Fast).cuts(Cuts::default().with_chunk_max(1 << 20)?);
 
     // Three logs, three partitions. No block or chunk crosses the end of a partition.
     let url = folder.path().join("logs").display().to_string();

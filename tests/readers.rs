@@ -417,7 +417,7 @@ fn local(rows: i64, bytes: usize, preset: Preset) -> (tempfile::TempDir, Table) 
     let folder = tempfile::tempdir().unwrap();
     let url = folder.path().join("t").display().to_string();
     let schema = sizes();
-    let options = WriteOptions { preset, ..WriteOptions::default() };
+    let options = WriteOptions::default().preset(preset);
     let table = blocking::Table::write(&url, schema, options, [sized(rows, bytes)]).unwrap();
     (folder, table.as_async().clone())
 }

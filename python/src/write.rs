@@ -47,19 +47,17 @@ impl Options {
     /// Converts the options to those of the library.
     pub(crate) fn write(&self) -> PyResult<WriteOptions> {
         let default = WriteOptions::default();
-        Ok(WriteOptions {
-            preset: parse_preset(&self.preset)?,
-            write_memory: self.write_memory.unwrap_or(default.write_memory),
-            locality: self.locality.as_deref().map(str::parse).transpose().py()?.unwrap_or(default.locality),
-            reuse: match self.reuse.as_str() {
+        Ok(default
+            .preset(parse_preset(&self.preset)?)
+            .write_memory(self.write_memory.unwrap_or(default.write_memory))
+            .locality(self.locality.as_deref().map(str::parse).transpose().py()?.unwrap_or(default.locality))
+            .reuse(match self.reuse.as_str() {
                 "any" => Reuse::Any,
                 "same-preset" => Reuse::SamePreset,
                 "none" => Reuse::None,
                 other => return Err(Invalid::new_err(format!("reuse `{other}`: expected any, same-preset or none"))),
-            },
-            allow_unpinned: crate::unpinned_if(self.allow_unpinned),
-            ..default
-        })
+            })
+            .allow_unpinned(crate::unpinned_if(self.allow_unpinned)))
     }
 }
 

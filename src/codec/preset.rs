@@ -5,6 +5,8 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Chain, NumberType, Step};
 use crate::{
     error::{Error, Result},
@@ -12,7 +14,9 @@ use crate::{
 };
 
 /// The trade-off between size and speed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Preset {
     /// LZ4, usually after a shuffle, if that saves an eighth, else plain: reads at memory speed. Pco only for numbers that it
     /// reduces to a 64th.

@@ -29,6 +29,7 @@ pub struct TimeOffsets {
 
 /// Which row stands for a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Pick {
     /// The one whose time is nearest.
     #[default]

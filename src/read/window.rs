@@ -12,6 +12,7 @@ use crate::{
 ///
 /// Made from ranges, lists and [`Offsets`] of rows, and from [`TimeOffsets`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Window {
     /// Rows at these offsets.
     Rows(Offsets),
@@ -83,6 +84,7 @@ impl<const N: usize> TryFrom<[i64; N]> for Window {
 
 /// The rule for windows that reach beyond the end of their sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Edge {
     /// Missing rows are null and false in the mask.
     #[default]

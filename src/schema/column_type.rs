@@ -9,6 +9,7 @@ use crate::error::{Error, Result, short};
 /// The element of a scalar or a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the types")]
+#[non_exhaustive]
 pub enum Primitive {
     Bool,
     I8,
@@ -95,6 +96,7 @@ impl Primitive {
 /// The unit of a timestamp or duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the units")]
+#[non_exhaustive]
 pub enum TimeUnit {
     Second,
     Millisecond,
@@ -132,13 +134,14 @@ impl TimeUnit {
 /// `list<utf8>`, `f32[3,3]` (fixed shape) and `f32[?,4]` (`?`: the extent differs from row to row).
 ///
 /// ```
-/// use tetrys::{ColumnType, Primitive};
+/// use tetrys::{ColumnType, schema::Primitive};
 /// let points: ColumnType = "f32[?,4]".parse()?;
 /// assert_eq!(points, ColumnType::tensor(Primitive::F32, [None, Some(4)]));
 /// assert_eq!(points.to_string(), "f32[?,4]");
 /// # Ok::<(), tetrys::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ColumnType {
     /// One element per row.
     Scalar(Primitive),

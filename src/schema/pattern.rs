@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// A compiled column pattern.
 ///
 /// ```
-/// let pattern: tetrys::ColumnPattern = "agents.pose.*".parse()?;
+/// let pattern: tetrys::schema::ColumnPattern = "agents.pose.*".parse()?;
 /// assert!(pattern.matches("agents.pose.yaw") && !pattern.matches("agents.velocity"));
 /// # Ok::<(), tetrys::Error>(())
 /// ```

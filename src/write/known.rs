@@ -11,6 +11,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     codec::{Chain, Preset},
     error::{Error, Result, counted},
@@ -21,7 +23,9 @@ use crate::{
 };
 
 /// Which stored blocks a writer may reuse.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Reuse {
     /// All blocks, whatever their codecs.
     #[default]

@@ -26,14 +26,15 @@ use crate::{
 /// The text form is `ROWS`, `ROWS,RANGES`, `ROWS,RANGES,PERCENT` or `none`. Omitted numbers have their defaults:
 ///
 /// ```
-/// use tetrys::write::Locality;
+/// use tetrys::table::Locality;
 /// assert_eq!("11".parse::<Locality>()?, Locality { window: 11, ..Locality::default() });
 /// assert_eq!("32,2,120".parse::<Locality>()?, Locality { window: 32, extra_ranges: 2, percent: 120 });
 /// assert_eq!("none".parse::<Locality>()?, Locality::NONE);
 /// assert_eq!(Locality::default().to_string(), "16,1,150");
 /// # Ok::<(), tetrys::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Locality {
     /// Rows of the widest window that the bound applies to.
     pub window: u64,

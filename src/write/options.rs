@@ -1,13 +1,28 @@
 //! Options of a writer: plain data.
 
+use serde::{Deserialize, Serialize};
+
 use super::{known::Reuse, locality::Locality};
 use crate::{
     codec::Preset,
     format::{Cuts, MAX_SEGMENT_ROWS},
 };
 
-/// Options of a writer.
-#[derive(Clone, Debug)]
+/// Options of a writer. Each option has a method of its name that sets it.
+///
+/// ```
+/// use tetrys::{Preset, WriteOptions};
+///
+/// let options = WriteOptions::default().preset(Preset::Compact).segment_rows(100_000);
+/// assert_eq!((options.preset, options.segment_rows), (Preset::Compact, 100_000));
+/// // Options are also read from a file: those that it leaves out have their defaults.
+/// let options: WriteOptions = serde_json::from_str(r#"{"preset": "fast", "locality": {"window": 11}}"#)?;
+/// assert_eq!((options.preset, options.locality.window), (Preset::Fast, 11));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct WriteOptions {
     /// Preset that chooses the codec chains.
     pub preset: Preset,
@@ -42,5 +57,55 @@ impl Default for WriteOptions {
             known_memory: 256 << 20,
             allow_unpinned: false,
         }
+    }
+}
+
+impl WriteOptions {
+    /// Sets [`WriteOptions::preset`].
+    pub fn preset(mut self, preset: Preset) -> Self {
+        self.preset = preset;
+        self
+    }
+
+    /// Sets [`WriteOptions::cuts`].
+    pub fn cuts(mut self, cuts: Cuts) -> Self {
+        self.cuts = cuts;
+        self
+    }
+
+    /// Sets [`WriteOptions::write_memory`].
+    pub fn write_memory(mut self, write_memory: usize) -> Self {
+        self.write_memory = write_memory;
+        self
+    }
+
+    /// Sets [`WriteOptions::segment_rows`].
+    pub fn segment_rows(mut self, segment_rows: u64) -> Self {
+        self.segment_rows = segment_rows;
+        self
+    }
+
+    /// Sets [`WriteOptions::reuse`].
+    pub fn reuse(mut self, reuse: Reuse) -> Self {
+        self.reuse = reuse;
+        self
+    }
+
+    /// Sets [`WriteOptions::locality`].
+    pub fn locality(mut self, locality: Locality) -> Self {
+        self.locality = locality;
+        self
+    }
+
+    /// Sets [`WriteOptions::known_memory`].
+    pub fn known_memory(mut self, known_memory: usize) -> Self {
+        self.known_memory = known_memory;
+        self
+    }
+
+    /// Sets [`WriteOptions::allow_unpinned`].
+    pub fn allow_unpinned(mut self, allow_unpinned: bool) -> Self {
+        self.allow_unpinned = allow_unpinned;
+        self
     }
 }

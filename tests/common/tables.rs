@@ -193,7 +193,7 @@ pub fn tiny_cuts() -> Cuts {
 
 /// Returns [`WriteOptions`] with these cut limits.
 pub fn cut_by(cuts: Cuts) -> WriteOptions {
-    WriteOptions { cuts, ..WriteOptions::default() }
+    WriteOptions::default().cuts(cuts)
 }
 
 /// Writes the partitions, each in one batch, and commits.

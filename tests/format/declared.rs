@@ -32,7 +32,7 @@ fn rows(count: i64, null_at: Option<(&str, usize)>) -> RecordBatch {
 }
 
 fn table(schema: Schema, preset: Preset) -> Table {
-    let options = WriteOptions { preset, ..WriteOptions::default() };
+    let options = WriteOptions::default().preset(preset);
     block_on(write(memory().1, schema, options, &[rows(4000, None)])).unwrap()
 }
 
@@ -54,7 +54,7 @@ fn a_column_has_the_codecs_of_its_own_preset_and_the_others_those_of_the_table()
     // So do rows of later versions, by whatever writer; the property goes with the schema.
     let longer = block_on(async {
         let reopened = Table::open_store(own.store().clone()).await.unwrap();
-        let writer = reopened.append(WriteOptions { preset: Preset::Compact, ..WriteOptions::default() }).await.unwrap();
+        let writer = reopened.append(WriteOptions::default().preset(Preset::Compact)).await.unwrap();
         let mut partition = writer.partition().unwrap();
         let (count, more) = (4000, rows(8000, None));
         partition.write(&more.slice(count, count)).await.unwrap();

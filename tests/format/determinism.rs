@@ -109,7 +109,7 @@ fn how_rows_arrive_cannot_be_seen_in_what_is_stored() {
     for taste in [Taste::SMALL, Taste::NOISE] {
         let batch = rows_of(&schema, &mut rng, &[("a", 30), ("b", 1), ("c", 25)], taste);
         for preset in [Preset::Fast, Preset::Balanced, Preset::Compact] {
-            let options = WriteOptions { preset, ..cut_by(tiny_cuts()) };
+            let options = cut_by(tiny_cuts()).preset(preset);
             let whole = stored_of(&schema, &options, [batch.clone()]);
             let forms = [
                 ("row by row", sliced(&batch, 1)),
@@ -129,7 +129,7 @@ fn how_rows_arrive_cannot_be_seen_in_what_is_stored() {
                 compared += 1;
             }
             for write_memory in [0, 3_000] {
-                let options = WriteOptions { write_memory, ..options.clone() };
+                let options = options.clone().write_memory(write_memory);
                 assert_eq!(stored_of(&schema, &options, sliced(&batch, 4)), whole, "{write_memory} bytes of memory, {preset}");
                 compared += 1;
             }

@@ -260,7 +260,7 @@ fn objects(rng: &mut Rng) -> (Seeds, Seeds, Seeds) {
     for (seed, preset) in [(1, Preset::Balanced), (2, Preset::Fast), (3, Preset::Compact)] {
         let (schema, partitions) = two_partitions(seed);
         let widths: Vec<u8> = schema.groups().iter().map(|group| group.columns.len() as u8).collect();
-        let store = stored(schema, WriteOptions { preset, ..cut_by(tiny_cuts()) }, &partitions);
+        let store = stored(schema, cut_by(tiny_cuts()).preset(preset), &partitions);
         take(&store, 20, &|group| widths[group], 3);
     }
     for types in TYPES.chunks(6) {

@@ -104,7 +104,7 @@ fn nans_infinities_and_zeros_keep_their_bits_in_every_place() {
             let written = RecordBatch::try_from_iter(columns).unwrap();
             for preset in PRESETS {
                 block_on(async {
-                    let options = WriteOptions { preset, ..WriteOptions::default() };
+                    let options = WriteOptions::default().preset(preset);
                     let table = tables::write(memory().1, schema.clone(), options, std::slice::from_ref(&written)).await.unwrap();
                     comes_back(&table, &written).await;
                     let read = table.row_loader().take(&(0..rows as u64).collect::<Vec<_>>()).await.unwrap();
@@ -290,7 +290,7 @@ fn threads_slices_and_empty_batches_do_not_show_in_the_bytes() {
                 rows_of(&schema, &mut rng, &runs, Taste::SMALL)
             })
             .collect();
-        let options = WriteOptions { preset, segment_rows: 40, ..cut_by(cuts) };
+        let options = cut_by(cuts).preset(preset).segment_rows(40);
         let (one, many) =
             (written_by(1, usize::MAX, &schema, &options, &batches), written_by(threads, slice, &schema, &options, &batches));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
@@ -401,7 +401,7 @@ fn every_type_comes_back_under_every_preset_with_and_without_nulls() {
             }
             let written = rows_of(&schema, &mut rng, &[("a", 40), ("b", 1), ("c", 21)], taste);
             block_on(async {
-                let options = WriteOptions { preset, ..WriteOptions::default() };
+                let options = WriteOptions::default().preset(preset);
                 let table = tables::write(memory().1, schema.clone(), options, std::slice::from_ref(&written)).await.unwrap();
                 comes_back(&table, &written).await;
             });

@@ -118,7 +118,7 @@ fn it_reads_every_type_under_every_preset() {
         let taste = [Taste::SMALL, Taste::NOISE, Taste { nulls: 1, ..Taste::SMALL }][number];
         let written = rows_of(&schema, &mut rng, &[("", 37)], taste);
         let cuts = Cuts { chunk_min: 9_000, chunk_target: 20_000, chunk_max: 50_000, ..tiny_cuts() };
-        let options = WriteOptions { preset, ..cut_by(cuts) };
+        let options = cut_by(cuts).preset(preset);
         let path = folder.path().join(preset.name());
         write(&path, &schema, options, std::slice::from_ref(&written));
         assert_printed(&plain::printed(&python, "read_table.py", &[path.to_str().unwrap(), "--values"]), &schema, &written);
@@ -143,7 +143,7 @@ fn it_reads_any_rows_of_any_schema() {
         let preset = *rng.pick(&PRESETS);
         let cuts = *rng.pick(&[tiny_cuts(), tiny_cuts(), Cuts::default()]);
         let path = folder.path().join(number.to_string());
-        write(&path, &schema, WriteOptions { preset, ..cut_by(cuts) }, &partitions);
+        write(&path, &schema, cut_by(cuts).preset(preset), &partitions);
         paths.push(path);
         let empty = rows_of(&schema, &mut rng, &[], taste);
         tables.push((schema, joined(&[vec![empty], partitions].concat())));

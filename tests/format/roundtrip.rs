@@ -99,7 +99,7 @@ fn schema_of(case: &Case) -> Schema {
 async fn written(case: &Case, schema: &Schema) -> (Table, Vec<RecordBatch>) {
     let mut rng = Rng(case.values);
     let (_, store) = memory();
-    let options = WriteOptions { preset: case.preset, ..cut_by(case.cuts) };
+    let options = cut_by(case.cuts).preset(case.preset);
     let writer = TableWriter::create(store.clone(), schema.clone(), options).await.unwrap();
     let (mut receipts, mut batches) = (Vec::new(), vec![rows_of(schema, &mut rng, &[], case.taste)]);
     for (number, runs) in case.partitions.iter().enumerate() {

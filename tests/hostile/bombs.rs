@@ -196,7 +196,7 @@ fn a_giant_tensor_of_zeros_comes_back() {
         let time: ArrayRef = Arc::new(Int64Array::from(vec![0]));
         let written = RecordBatch::try_from_iter([("time", time), ("g.zeros", Arc::new(tensor))]).unwrap();
         let (_, store) = memory();
-        let options = WriteOptions { preset, ..WriteOptions::default() };
+        let options = WriteOptions::default().preset(preset);
         let table = block_on(tables::write(store, schema.clone(), options, std::slice::from_ref(&written))).unwrap();
         let row = block_on(table.row_loader().get_rows(0, 0..=0)).unwrap();
         tables::assert_rows(&row, &written, &[Some(0)]);

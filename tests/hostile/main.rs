@@ -96,7 +96,7 @@ fn schema() -> Schema {
 fn sound(preset: Preset) -> Sound {
     let mut rng = Rng(common::seed());
     let written = rows_of(&schema(), &mut rng, &[("a", 5), ("b", 1), ("c", 4)], Taste { nulls: 3, ..Taste::SMALL });
-    sound_of(schema(), WriteOptions { preset, ..cut_by(tiny_cuts()) }, written)
+    sound_of(schema(), cut_by(tiny_cuts()).preset(preset), written)
 }
 
 impl Sound {

@@ -60,7 +60,7 @@ async fn each_column_is_within_two_percent_of_the_best_chain_that_its_preset_all
         for preset in [Preset::Balanced, Preset::Compact] {
             let root = folder.path().join(format!("{preset}{number}"));
             let store = Store::open(root.to_str().unwrap()).unwrap();
-            let write = WriteOptions { preset, ..WriteOptions::default() };
+            let write = WriteOptions::default().preset(preset);
             let settings = IngestSettings { write, ..IngestSettings::default() };
             let table = ingest(&Dataset::open(&source).unwrap(), store, &settings, |_| {}).await.unwrap();
             let found = chains_of(&table, &root, preset).await;

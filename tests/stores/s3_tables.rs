@@ -168,7 +168,7 @@ fn wide(server: &Server, rows: usize) -> arrow_array::RecordBatch {
         .build()
         .unwrap();
     let batch = rows_of(&schema, &mut Rng(common::seed()), &[("a", rows)], Taste { nulls: 0, length: 5, smooth: false });
-    let options = WriteOptions { preset: Preset::Fast, ..cut_by(Cuts::default().with_chunk_max(64 << 20).unwrap()) };
+    let options = cut_by(Cuts::default().with_chunk_max(64 << 20).unwrap()).preset(Preset::Fast);
     block_on(tables::write(s3::store(server, "wide"), schema, options, std::slice::from_ref(&batch))).unwrap();
     server.take_requests();
     batch

@@ -45,7 +45,7 @@ fn wide(seed: u64) -> (Schema, RecordBatch) {
 
 fn options(preset: Preset) -> WriteOptions {
     let cuts = Cuts { block_min: 256, block_target: 512, block_max: 1024, ..Cuts::default() };
-    WriteOptions { preset, cuts, locality: Locality::NONE, ..WriteOptions::default() }
+    WriteOptions::default().preset(preset).cuts(cuts).locality(Locality::NONE)
 }
 
 fn taken(batch: &RecordBatch, rows: impl IntoIterator<Item = u64>) -> RecordBatch {
@@ -157,7 +157,7 @@ fn a_bound_that_is_kept_moves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let (schema, rows) = wide(12);
-        let options = WriteOptions { cuts: tiny_cuts(), ..options(Preset::Fast) };
+        let options = options(Preset::Fast).cuts(tiny_cuts());
         let table = write(store(folder.path(), "table"), &schema, options, &[], &rows).await;
         assert!(table.store().list("chunks").await.unwrap().len() > 4, "windows end chunks everywhere");
         let strict = Locality { window: 16, extra_ranges: 0, percent: 100 };
@@ -212,7 +212,7 @@ fn any_history_reads_the_same_and_keeps_the_bound_afterwards() {
             let runs: Vec<(String, usize)> = (0..4).map(|log| (format!("log-{log}"), 5 + rng.below(30) as usize)).collect();
             let runs: Vec<(&str, usize)> = runs.iter().map(|(log, rows)| (log.as_str(), *rows)).collect();
             let mut rows = rows_of(&sensors(), &mut rng, &runs, Taste::SMALL);
-            let options = WriteOptions { locality: Locality::NONE, ..cut_by(tiny_cuts()) };
+            let options = cut_by(tiny_cuts()).locality(Locality::NONE);
             let name = format!("case-{case}");
             let mut table = write(store(folder.path(), &name), &sensors(), options.clone(), &[], &rows).await;
             for _ in 0..4 {

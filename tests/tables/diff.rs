@@ -64,8 +64,7 @@ fn rows_added_removed_and_changed_equal_brute_force_and_no_payload_is_read() {
             new.push(("z".to_owned(), time, 1, rng.next(), 1));
         }
         // Another codec and another place make no difference.
-        let ((a, _), (b, _)) =
-            (table_of(&old, cut_by(tiny_cuts())), table_of(&new, WriteOptions { preset: Preset::Fast, ..cut_by(tiny_cuts()) }));
+        let ((a, _), (b, _)) = (table_of(&old, cut_by(tiny_cuts())), table_of(&new, cut_by(tiny_cuts()).preset(Preset::Fast)));
         let found = block_on(b.diff(&a, ["log", "time"])).unwrap();
         let key = |row: &Record| (row.0.clone(), row.1);
         let olds: BTreeMap<_, _> = old.iter().map(|row| (key(row), row)).collect();

@@ -57,7 +57,7 @@ fn sample(rng: &mut Rng) -> Sample {
     }
     let written = RecordBatch::try_new(batch.schema(), columns).unwrap();
     let (folder, local) = in_directory(schema.clone(), &written);
-    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
+    let options = WriteOptions::default().preset(Preset::Fast);
     let in_memory = block_on(tables::write(memory().1, schema, options, std::slice::from_ref(&written))).unwrap();
     let ends = (1..=runs.len()).map(|logs| runs[..logs].iter().map(|(_, rows)| *rows as u64).sum()).collect();
     Sample { _folder: folder, local, in_memory, written, ends }
@@ -87,7 +87,7 @@ impl Sample {
 fn in_directory(schema: Schema, rows: &RecordBatch) -> (tempfile::TempDir, Table) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
+    let options = WriteOptions::default().preset(Preset::Fast);
     let table = block_on(tables::write(store, schema, options, std::slice::from_ref(rows))).unwrap();
     (folder, table)
 }

@@ -153,7 +153,7 @@ fn several_segments_are_one_table_and_a_sequence_may_span_them() {
     let tail = spanning.slice(6, 4);
     spanning = spanning.slice(0, 6);
     let partitions = [&rows[..], &[spanning, tail]].concat();
-    let options = WriteOptions { segment_rows: 12, ..cut_by(tiny_cuts()) };
+    let options = cut_by(tiny_cuts()).segment_rows(12);
     block_on(async {
         let table = write(memory().1, schema, options, &partitions).await.unwrap();
         let segments = &table.manifest().segments;
@@ -166,7 +166,7 @@ fn several_segments_are_one_table_and_a_sequence_may_span_them() {
         assert_rows(&window, &written, &[None, None, Some(12), Some(13)]);
         assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
     });
-    let options = WriteOptions { segment_rows: 6, ..cut_by(tiny_cuts()) };
+    let options = cut_by(tiny_cuts()).segment_rows(6);
     block_on(async {
         let table = write(memory().1, common::tables::sensors(), options, &partitions[3..]).await.unwrap();
         let segments = &table.manifest().segments;

@@ -332,7 +332,7 @@ fn a_range_over_12_mib_is_asked_for_in_parts_as_explained() {
         ("blob", Arc::new(LargeBinaryArray::from_iter_values([&blob])) as Arc<dyn Array>),
     ])
     .unwrap();
-    let options = WriteOptions { preset: Preset::Fast, ..WriteOptions::default() };
+    let options = WriteOptions::default().preset(Preset::Fast);
     block_on(tables::write(store, schema, options, &[batch])).unwrap();
     let counting = CountingStore::new(raw);
     let loader = block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap().row_loader();

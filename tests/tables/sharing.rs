@@ -80,7 +80,7 @@ fn wide_cuts() -> WriteOptions {
         chunk_target: 80_000,
         chunk_max: 160_000,
     };
-    WriteOptions { cuts, ..WriteOptions::default() }
+    WriteOptions::default().cuts(cuts)
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_table_written_again_stores_no_chunk_and_reads_the_same() {
         let (schema, partitions) = two_partitions(11);
         let first = tables::write(store(folder.path(), "first"), schema.clone(), cut_by(tiny_cuts()), &partitions).await.unwrap();
         for (name, preset) in [("same", Preset::Balanced), ("other", Preset::Compact)] {
-            let options = WriteOptions { preset, ..cut_by(tiny_cuts()) };
+            let options = cut_by(tiny_cuts()).preset(preset);
             let (again, sharing) = write(store(folder.path(), name), &schema, options, &[&first], &partitions).await.unwrap();
             assert_eq!(chunk_bytes(&again).await, 0, "{name}");
             assert_eq!((sharing.new_bytes, sharing.refused, sharing.stored_again), (0, 0, 0), "{sharing:?}");
@@ -213,7 +213,7 @@ fn logged(rows: &[(usize, u64)]) -> RecordBatch {
 /// against those of the rows, what was stored again because of the bound, and the names of the chunks.
 async fn inserted_anywhere(folder: &Path, name: &str, locality: Locality) -> (f64, u64, Vec<(String, u64)>) {
     let (schema, _) = wide(1);
-    let options = WriteOptions { locality, ..wide_cuts() };
+    let options = wide_cuts().locality(locality);
     let mut rng = Rng(24);
     let mut rows: Vec<(usize, u64)> = (0..300).map(|row| (row as usize / 50, 1 + row)).collect();
     let (mut unique, mut again) = (rows.len() as u64, 0);
@@ -277,7 +277,7 @@ fn a_window_keeps_the_bound_where_blocks_come_from_many_tables() {
         }
         let references: Vec<&Table> = tables.iter().collect();
         for (name, bound, least) in [("near", Locality::default(), 1), ("far", Locality::NONE, 0)] {
-            let options = WriteOptions { locality: bound, ..wide_cuts() };
+            let options = wide_cuts().locality(bound);
             let (table, sharing) =
                 write(store(folder.path(), name), &schema, options, &references, std::slice::from_ref(&batch)).await.unwrap();
             assert_reads(&table, &batch).await;
@@ -295,7 +295,7 @@ fn codecs_of_another_preset_and_everything_can_be_refused() {
         let schema = Schema::builder().index("id", "i64").group("g", [("x", "f32[100]")]).build().unwrap();
         let mut rng = Rng(8);
         let batch = tables::rows_of(&schema, &mut rng, &[("a", 300)], Taste { nulls: 0, length: 1, smooth: true });
-        let compact = WriteOptions { preset: Preset::Compact, ..WriteOptions::default() };
+        let compact = WriteOptions::default().preset(Preset::Compact);
         let (first, _) = write(store(folder.path(), "first"), &schema, compact, &[], std::slice::from_ref(&batch)).await.unwrap();
         for (name, preset, reuse, shares) in [
             ("any", Preset::Fast, Reuse::Any, true),
@@ -303,7 +303,7 @@ fn codecs_of_another_preset_and_everything_can_be_refused() {
             ("another", Preset::Fast, Reuse::SamePreset, false),
             ("none", Preset::Compact, Reuse::None, false),
         ] {
-            let options = WriteOptions { preset, reuse, ..WriteOptions::default() };
+            let options = WriteOptions::default().preset(preset).reuse(reuse);
             let (table, _) =
                 write(store(folder.path(), name), &schema, options, &[&first], std::slice::from_ref(&batch)).await.unwrap();
             assert_eq!(chunk_bytes(&table).await == 0, shares, "{name}");
@@ -420,7 +420,7 @@ fn what_is_known_is_found_in_any_memory() {
         let mut rng = Rng(21);
         let rows = [rows_of(&schema, &mut rng, &[("a", 200), ("b", 300)], Taste::NOISE)];
         let first = tables::write(store(folder.path(), "first"), schema.clone(), cut_by(tiny_cuts()), &rows).await.unwrap();
-        let options = WriteOptions { known_memory: 1_000, write_memory: 5_000, ..cut_by(tiny_cuts()) };
+        let options = cut_by(tiny_cuts()).known_memory(1_000).write_memory(5_000);
         let (again, _) = write(store(folder.path(), "again"), &schema, options, &[&first], &rows).await.unwrap();
         assert_eq!(chunk_bytes(&again).await, 0);
         assert_reads(&again, &concat_batches(&rows[0].schema(), &rows).unwrap()).await;
@@ -569,7 +569,7 @@ fn an_owner_that_cannot_be_written_is_used_and_that_is_said() {
         // Nobody goes on without being told, and nothing is written.
         let error = create(wide_cuts()).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Denied && error.to_string().contains("--allow-unpinned"), "{error}");
-        let writer = create(WriteOptions { allow_unpinned: true, ..wide_cuts() }).await.unwrap();
+        let writer = create(wide_cuts().allow_unpinned(true)).await.unwrap();
         assert_eq!(writer.unpinned().iter().map(|owner| owner.url.as_str()).collect::<Vec<_>>(), [first.url()]);
         let mut partition = writer.partition().unwrap();
         partition.write(&batch).await.unwrap();

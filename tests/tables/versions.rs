@@ -20,7 +20,7 @@ fn options() -> WriteOptions {
 /// A table of twenty rows in two partitions and segments.
 async fn table(folder: &Path, seed: u64) -> (Table, RecordBatch) {
     let (schema, partitions) = two_partitions(seed);
-    let options = WriteOptions { segment_rows: 1, ..options() };
+    let options = options().segment_rows(1);
     let table = tables::write(store(folder), schema, options, &partitions).await.unwrap();
     assert_eq!(table.manifest().segments.len(), 2);
     (table, joined(&partitions))
@@ -363,7 +363,7 @@ fn a_group_that_loses_a_column_is_written_anew_and_no_other() {
         // What is left is cut and stored as if there had never been more: a table of these columns shares every block.
         let alone = tetrys::Schema::builder().index("log", "utf8").index("time", "i64").sequence_by(["log"]);
         let alone = alone.group("camera", [("camera.jpeg", "binary")]).build().unwrap();
-        let options = WriteOptions { segment_rows: 1, ..options() };
+        let options = options().segment_rows(1);
         let store = Store::open(folder.path().join("alone").to_str().unwrap()).unwrap();
         let parts: Vec<RecordBatch> = two_partitions(61).1.iter().map(|part| part.project(&[0, 1, 3]).unwrap()).collect();
         let alone = tables::write(store, alone, options, &parts).await.unwrap();

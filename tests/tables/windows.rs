@@ -30,7 +30,7 @@ fn written() -> (Schema, RecordBatch) {
 fn table(cuts: Cuts) -> (Table, RecordBatch, CountingStore) {
     let (schema, batch) = written();
     let (raw, store) = memory();
-    let options = WriteOptions { preset: Preset::Fast, ..cut_by(cuts) };
+    let options = cut_by(cuts).preset(Preset::Fast);
     block_on(tables::write(store, schema, options, std::slice::from_ref(&batch))).unwrap();
     let counting = CountingStore::new(raw);
     let table = block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap();

@@ -194,7 +194,7 @@ fn codecs(path: &Path, preset: Preset) -> (Schema, RecordBatch) {
     let place = batch_schema.index_of("track").unwrap();
     columns[place] = Arc::new(track);
     let rows = RecordBatch::try_new(batch_schema, columns).unwrap();
-    one(path, schema, WriteOptions { preset, ..WriteOptions::default() }, rows)
+    one(path, schema, WriteOptions::default().preset(preset), rows)
 }
 
 /// A type of every kind, with every scalar as such and in tensors.
@@ -330,7 +330,7 @@ fn two_segments(path: &Path) -> (Schema, RecordBatch) {
     let (schema, mut rng) = (tables::sensors(), Rng(20));
     let whole = rows_of(&schema, &mut rng, &[("a", 9), ("b", 14)], Taste::SMALL);
     let parts = [whole.slice(0, 9), whole.slice(9, 6), whole.slice(15, 8), rows_of(&schema, &mut rng, &[("c", 7)], Taste::NOISE)];
-    write(path, &schema, WriteOptions { segment_rows: 15, ..cut_by(tiny_cuts()) }, &parts);
+    write(path, &schema, cut_by(tiny_cuts()).segment_rows(15), &parts);
     (schema, joined(&parts))
 }
 

@@ -14,7 +14,7 @@ use crate::common::tables::{Rng, cut_by, tiny_cuts};
 
 pub(crate) fn options(rng: &mut Rng) -> WriteOptions {
     let segment_rows = if rng.once_in(2) { 4 } else { 1 << 20 };
-    WriteOptions { segment_rows, ..cut_by(tiny_cuts()) }
+    cut_by(tiny_cuts()).segment_rows(segment_rows)
 }
 
 /// Writes rows in one partition, or in two.
@@ -32,7 +32,7 @@ pub(crate) async fn write(writer: &TableWriter, state: &State, rows: &[Row], par
 pub(crate) async fn create(store: Store, state: &State, references: &[&Table], rng: &mut Rng) -> Result<Table> {
     // Seven segments: one append more puts them together.
     let (parts, options) = match rng.once_in(3) {
-        true => (7, WriteOptions { segment_rows: 1, ..options(rng) }),
+        true => (7, options(rng).segment_rows(1)),
         false => (2, options(rng)),
     };
     let writer = TableWriter::create(store, schema_of(state), options).await?;
@@ -55,7 +55,7 @@ pub(crate) async fn perform(base: &Table, change: &Change, state: &State, rng: &
         Change::Overwrite { rows } => {
             let reuse = if rng.once_in(4) { Reuse::None } else { Reuse::default() };
             let schema: Schema = base.schema().clone();
-            let writer = base.overwrite(schema, WriteOptions { reuse, ..options }).await?;
+            let writer = base.overwrite(schema, options.reuse(reuse)).await?;
             let receipts = write(&writer, state, rows, 1).await?;
             writer.commit(receipts).await
         }

@@ -56,7 +56,7 @@ impl Storing {
         let own = table.and_then(|table| table.preset().parse().ok());
         let preset = self.preset.or(own).unwrap_or_default();
         let allow_unpinned = crate::opening::allow_unpinned();
-        WriteOptions { preset, locality: self.locality, allow_unpinned, ..WriteOptions::default() }
+        WriteOptions::default().preset(preset).locality(self.locality).allow_unpinned(allow_unpinned)
     }
 }
 
@@ -146,7 +146,7 @@ impl Writing {
             Target::New => None,
             Target::Append | Target::Overwrite => Some(crate::opening::table(table).await?),
         };
-        Ok(WriteOptions { cuts, reuse: self.reuse, ..self.storing.options(base.as_ref()) })
+        Ok(self.storing.options(base.as_ref()).cuts(cuts).reuse(self.reuse))
     }
 
     /// Checks that no option is set that a session does not support.
