@@ -24,6 +24,10 @@ use crate::{Error, Result, error::counted};
 /// Maximum number of open handles.
 const HANDLES: usize = 256;
 
+/// Bytes of one request to prefetch: the kernel cuts a longer one to the read-ahead of the disk, 128 KiB or more.
+#[cfg(target_os = "linux")]
+const PREFETCH_STEP: u64 = 128 << 10;
+
 /// A directory of objects.
 pub(super) struct LocalFiles {
     root: PathBuf,
@@ -74,6 +78,36 @@ impl LocalFiles {
         }
     }
 
+    /// Whether the first byte of a range is not in the page cache, so that reading it waits for the disk. `false` if unknown.
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_cold(&self, request: &RangeRequest) -> bool {
+        let flags = rustix::io::ReadWriteFlags::NOWAIT;
+        let read = |handle: Arc<Handle>| {
+            rustix::io::preadv2(&handle.file, &mut [io::IoSliceMut::new(&mut [0])], request.range.start, flags)
+        };
+        self.handle(&request.name).is_ok_and(|handle| read(handle) == Err(rustix::io::Errno::AGAIN))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn is_cold(&self, _: &RangeRequest) -> bool {
+        false
+    }
+
+    /// Starts to read a range into the page cache and does not wait for it. Errors are left to the read itself.
+    #[cfg(target_os = "linux")]
+    pub(super) fn prefetch(&self, request: &RangeRequest) {
+        let Ok(handle) = self.handle(&request.name) else { return };
+        let Range { mut start, end } = request.range;
+        while start < end.min(handle.bytes) {
+            let step = (end - start).min(PREFETCH_STEP);
+            let _ = rustix::fs::fadvise(&handle.file, start, step.try_into().ok(), rustix::fs::Advice::WillNeed);
+            start += step;
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn prefetch(&self, _: &RangeRequest) {}
+
     /// Reads a whole object. `accept` checks the size before the read. The handle is not cached.
     pub(super) fn read_whole(&self, name: &str, accept: impl FnOnce(u64) -> Result<()>) -> Result<Bytes> {
         let handle = self.open(name)?;
@@ -123,6 +157,9 @@ impl LocalFiles {
             return Ok(handle);
         }
         let handle = Arc::new(self.open(name)?);
+        // Plans name every byte that they need. The read-ahead of the kernel would read megabytes beyond each random row.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(&handle.file, 0, None, rustix::fs::Advice::Random);
         self.handles().keep(Arc::clone(name), Arc::clone(&handle));
         Ok(handle)
     }

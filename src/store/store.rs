@@ -369,6 +369,18 @@ impl Store {
         self.inner.files.as_ref().map(|files| files.read(request))
     }
 
+    /// Whether reading a range of a local file would wait for the disk; `false` if unknown.
+    pub(crate) fn is_cold_now(&self, request: &RangeRequest) -> bool {
+        self.inner.files.as_ref().is_some_and(|files| files.is_cold(request))
+    }
+
+    /// Starts to read a range of a local file into the page cache and does not wait for it.
+    pub(crate) fn prefetch_now(&self, request: &RangeRequest) {
+        if let Some(files) = self.inner.files.as_ref() {
+            files.prefetch(request);
+        }
+    }
+
     /// Reads one byte range into `parts`, on the calling thread; `None` if the objects are not local files. The parts together
     /// are as long as the range.
     pub(crate) fn read_into_now(&self, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Option<Result<()>> {

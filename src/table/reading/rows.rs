@@ -196,7 +196,7 @@ impl Row {
             .ok_or_else(|| Error::invalid(format!("column `{name}` is {}, not bytes", column.data_type())))
     }
 
-    fn valid(&self, name: &str) -> Result<&ArrayRef> {
+    pub(super) fn valid(&self, name: &str) -> Result<&ArrayRef> {
         let column = self.0.column(name)?;
         if column.is_null(0) { Err(Error::not_found(format!("column `{name}` is null"))) } else { Ok(column) }
     }

@@ -1,0 +1,140 @@
+//! Values of rows as Rust types and as frames, compared with the Arrow columns of the same rows.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Date32Array, Float32Array, Int64Array, LargeStringArray, RecordBatch,
+    TimestampMicrosecondArray, cast::AsArray,
+};
+use tetrys::{Edge, ErrorKind, Schema, Table, TableWriter, WriteOptions, ndarray::Axis};
+
+use crate::common::{
+    self,
+    tables::{block_on, cut_by, joined, memory, tiny_cuts, two_partitions, write},
+};
+
+fn table() -> (Table, RecordBatch) {
+    let (schema, partitions) = two_partitions(common::seed());
+    let table = block_on(write(memory().1, schema, cut_by(tiny_cuts()), &partitions)).unwrap();
+    (table, joined(&partitions))
+}
+
+#[test]
+fn arrays_have_the_elements_of_the_tensors_and_zeros_where_there_are_none() {
+    let (table, written) = table();
+    block_on(async {
+        let loader = table.row_loader();
+        let all: Vec<u64> = (0..table.rows()).collect();
+        let rows = loader.take(&all).await.unwrap();
+        let (poses, counts) = (rows.array::<f64>("camera.pose").unwrap(), rows.array::<u32>("labels.count").unwrap());
+        assert_eq!((poses.shape(), counts.shape()), (&[all.len(), 3, 3][..], &[all.len()][..]));
+        for row in 0..all.len() {
+            let pose = poses.index_axis(Axis(0), row);
+            match rows.tensor::<f64>("camera.pose", row) {
+                Ok(tensor) => assert_eq!(pose.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits(tensor.values())),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::NotFound);
+                    assert!(pose.iter().all(|x| *x == 0.0), "row {row}");
+                }
+            }
+            assert_eq!(counts[row], rows.tensor::<u32>("labels.count", row).map_or(0, |count| count.values()[0]));
+        }
+        let windows = loader.get_windows(&[0, 7, 19], -2..=1).await.unwrap();
+        let poses = windows.array::<f64>("camera.pose").unwrap();
+        assert_eq!(poses.shape(), [3, 4, 3, 3]);
+        for (number, row) in [0_u64, 7, 19].into_iter().enumerate() {
+            let alone = loader.get_rows(row, -2..=1).await.unwrap();
+            let (alone, of_all) = (alone.array::<f64>("camera.pose").unwrap(), poses.index_axis(Axis(0), number));
+            assert_eq!(bits(alone.as_slice().unwrap()), bits(of_all.as_slice().unwrap()));
+        }
+        // Windows of several lengths have no one shape.
+        let short = loader.clone().edge(Edge::Skip).get_windows(&[0, 3], -2..=1).await.unwrap();
+        let error = short.array::<f64>("camera.pose").unwrap_err();
+        assert!(error.to_string().contains("windows of 2 and 4 rows"), "{error}");
+        for (name, error) in [
+            ("lidar.points", rows.array::<f32>("lidar.points").unwrap_err()),
+            ("labels.note", rows.array::<u8>("labels.note").unwrap_err()),
+            ("camera.pose", rows.array::<f32>("camera.pose").unwrap_err()),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+            assert!(error.to_string().starts_with(&format!("column `{name}` is ")), "{error}");
+        }
+        assert_eq!(rows.array::<f32>("nothing").unwrap_err().kind(), ErrorKind::NotFound);
+        assert!(loader.take(&[]).await.unwrap().array::<f64>("camera.pose").unwrap().is_empty());
+        drop(written);
+    });
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn scalars_and_texts_of_a_row_are_those_that_were_written() {
+    let (table, written) = table();
+    block_on(async {
+        let loader = table.row_loader();
+        let names = written.column_by_name("labels.names").unwrap().as_list::<i64>().clone();
+        let counts = written.column_by_name("labels.count").unwrap().clone();
+        for place in 0..table.rows() {
+            let row = loader.get_row(place).await.unwrap();
+            let at = place as usize;
+            match names.is_null(at) {
+                true => assert_eq!(row.texts("labels.names").unwrap_err().kind(), ErrorKind::NotFound),
+                false => {
+                    let texts = names.value(at);
+                    let texts: Vec<Option<&str>> = texts.as_string::<i64>().iter().collect();
+                    assert_eq!(row.texts("labels.names").unwrap(), texts);
+                }
+            }
+            let count = counts.as_primitive::<arrow_array::types::UInt32Type>();
+            match count.is_null(at) {
+                true => assert_eq!(row.scalar::<u32>("labels.count").unwrap_err().kind(), ErrorKind::NotFound),
+                false => assert_eq!(row.scalar::<u32>("labels.count").unwrap(), count.value(at)),
+            }
+            for wrong in [row.scalar::<f32>("labels.count").unwrap_err(), row.bool("labels.count").unwrap_err()] {
+                assert!(matches!(wrong.kind(), ErrorKind::Invalid | ErrorKind::NotFound), "{wrong}");
+            }
+        }
+    });
+}
+
+#[cfg(feature = "frame")]
+#[test]
+fn a_frame_is_written_and_read_back_as_the_same_frame() {
+    let columns: Vec<(&str, &str, ArrayRef)> = vec![
+        ("id", "i64", Arc::new(Int64Array::from(vec![3, 1, 2, 0]))),
+        ("a.flag", "bool", Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]))),
+        ("a.x", "f32", Arc::new(Float32Array::from(vec![Some(1.5), Some(f32::NAN), None, Some(-0.0)]))),
+        ("a.day", "date", Arc::new(Date32Array::from(vec![Some(-1), None, Some(20_000), Some(0)]))),
+        ("b.at", "timestamp[us]", Arc::new(TimestampMicrosecondArray::from(vec![Some(5), None, Some(-7), Some(0)]))),
+        ("b.note", "utf8", Arc::new(LargeStringArray::from(vec![Some("rain"), None, Some(""), Some("ü")]))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns.iter().map(|(name, _, array)| (*name, Arc::clone(array)))).unwrap();
+    let of =
+        |group: &str| columns.iter().filter(|(name, ..)| name.starts_with(group)).map(|(name, ty, _)| (*name, *ty)).collect();
+    let (a, b): (Vec<_>, Vec<_>) = (of("a."), of("b."));
+    let schema = Schema::builder().index("id", "i64").group("a", a).group("b", b).build().unwrap();
+    block_on(async {
+        let by_batch = write(memory().1, schema.clone(), WriteOptions::default(), &[batch]).await.unwrap();
+        let everything = |table: &Table| table.row_loader().columns(["id", "a.*", "b.*"]).unwrap();
+        let all = [0, 1, 2, 3];
+        let frame = everything(&by_batch).take(&all).await.unwrap().to_frame().unwrap();
+        assert_eq!((frame.height(), frame.width()), (4, 6));
+        let writer = TableWriter::create(memory().1, schema, WriteOptions::default()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write_frame(&frame).await.unwrap();
+        let by_frame = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        let read = everything(&by_frame).take(&all).await.unwrap();
+        assert_eq!(read.batch(), everything(&by_batch).take(&all).await.unwrap().batch());
+        assert!(read.to_frame().unwrap().equals_missing(&frame));
+        // Rows that do not exist are null.
+        let window = everything(&by_frame).get_rows(0, -1..=0).await.unwrap().to_frame().unwrap();
+        assert_eq!(window.column("b.note").unwrap().null_count(), 1);
+        // Columns that no frame holds are named.
+        let (sensors, _) = table();
+        let error = sensors.row_loader().take(&[0]).await.unwrap().to_frame().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(error.to_string().contains("column `camera.jpeg` is binary"), "{error}");
+    });
+}
