@@ -1,14 +1,14 @@
 //! Words that help on: the name that was probably meant.
 
 /// The nearest of some names, if any is near enough to have been meant.
-pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
     let named = names.into_iter().map(|name| (likeness(name), name));
     named.filter(|(likeness, _)| *likeness > 0.7).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
 /// Some names, and how many more there are.
-pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 20;
     let names: Vec<&str> = names.into_iter().collect();
     let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");

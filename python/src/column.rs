@@ -537,6 +537,7 @@ fn fit(array: &ArrayRef, found: Option<&ColumnType>, wanted: &ColumnType, in_utc
             Ok(Arc::new(list.map_err(|error| malformed(&error))?))
         }
         ColumnType::Tensor { element, shape } => tensors(array, found, *element, shape, bits, &misfit),
+        _ => Err(misfit()),
     }
 }
 

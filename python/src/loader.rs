@@ -124,10 +124,7 @@ impl RowLoader {
         window: &Bound<'_, PyAny>,
     ) -> PyResult<(Rows, Vec<Rows>, usize)> {
         let (loader, window) = (self.with(columns)?, parse_window(window)?);
-        let most = match &window {
-            Window::Rows(offsets) => offsets.len(),
-            Window::Times(times) => times.len(),
-        };
+        let most = window.len();
         let windows = match positions.len() {
             0..MANY => wait(py, loader.get_windows(&positions, &window))?,
             _ => wait_long(py, async move { loader.get_windows(&positions, &window).await })?,

@@ -47,7 +47,7 @@ impl Options {
     /// Converts the options to those of the library.
     pub(crate) fn write(&self) -> PyResult<WriteOptions> {
         let default = WriteOptions::default();
-        Ok(default
+        Ok(WriteOptions::default()
             .preset(parse_preset(&self.preset)?)
             .write_memory(self.write_memory.unwrap_or(default.write_memory))
             .locality(self.locality.as_deref().map(str::parse).transpose().py()?.unwrap_or(default.locality))

@@ -29,7 +29,6 @@ pub struct TimeOffsets {
 
 /// Which row stands for a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Pick {
     /// The one whose time is nearest.
     #[default]

@@ -20,6 +20,17 @@ pub enum Window {
     Times(TimeOffsets),
 }
 
+impl Window {
+    /// The number of offsets, and so of the rows of a padded window.
+    #[expect(clippy::len_without_is_empty, reason = "a window has an offset")]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Rows(offsets) => offsets.len(),
+            Self::Times(times) => times.len(),
+        }
+    }
+}
+
 impl From<Offsets> for Window {
     fn from(offsets: Offsets) -> Self {
         Self::Rows(offsets)

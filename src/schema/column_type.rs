@@ -9,7 +9,6 @@ use crate::error::{Error, Result, short};
 /// The element of a scalar or a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the types")]
-#[non_exhaustive]
 pub enum Primitive {
     Bool,
     I8,
@@ -96,7 +95,6 @@ impl Primitive {
 /// The unit of a timestamp or duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the units")]
-#[non_exhaustive]
 pub enum TimeUnit {
     Second,
     Millisecond,

@@ -468,7 +468,7 @@ fn a_window_over_shared_blocks_takes_one_range_more() {
         let changed = repainted(&batch, 5, |row| row % 13 == 4);
         let (again, _) =
             write(store(folder.path(), "again"), &schema, wide_cuts(), &[&first], std::slice::from_ref(&changed)).await.unwrap();
-        let camera = |table: &Table| table.row_loader().columns(["camera.*"]).unwrap().coalesce(tetrys::Coalesce::REMOTE);
+        let camera = |table: &Table| table.row_loader().columns(["camera.*"]).unwrap().coalesce(tetrys::table::Coalesce::REMOTE);
         let mut more = 0;
         for row in 0..600 {
             let fresh = camera(&first).explain(row, -9..=9).await.unwrap();

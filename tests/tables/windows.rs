@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, memory, over, rows_of, tiny_cuts};
 use arrow_array::RecordBatch;
-use tetrys::{Edge, Offsets, Preset, Schema, Table, WriteOptions, read::window, store::CountingStore, table::Cuts};
+use tetrys::{Edge, Offsets, Preset, Schema, Table, read::window, store::CountingStore, table::Cuts};
 
 /// Rows of each recording; one of a single row, one shorter than a window.
 const RUNS: [(&str, usize); 5] = [("a", 90), ("b", 1), ("c", 70), ("d", 6), ("e", 43)];
