@@ -553,14 +553,14 @@ def called(progress: Any) -> Any:
 
 
 def tell(untold: Iterable[tuple[str, str]]) -> None:
-    """Warns of tables that do not know that they are needed: URL and why."""
+    """Warns of tables to which no pin was written: URL and reason."""
     for url, why in untold:
         reason = f" ({why})" if why else ""
-        warnings.warn(f"{url} could not be told that it is needed: a garbage collection there may break this table{reason}", stacklevel=3)
+        warnings.warn(f"no pin was written to {url}: a garbage collection there may delete what this table needs{reason}", stacklevel=3)
 
 
 def made(native: _tetrys.Table) -> Table:
-    """A version that was made; warns of the tables that could not be told that it needs them."""
+    """Returns a new version as a table. Warns of the tables to which no pin was written."""
     table = Table._of(native)
     tell((url, "") for url in table.lineage.get("not_pinned", ()))
     return table

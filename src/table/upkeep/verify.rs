@@ -75,7 +75,7 @@ impl Verification {
 
 impl Table {
     /// Reads and checks all objects of this version. For a view these are its own objects and the manifests of its sources. Calls
-    /// `progress` with the number of bytes checked and of all bytes.
+    /// `progress` with the bytes checked so far and the bytes in total.
     ///
     /// # Errors
     /// Damage is not an error: [`Verification::damage`] lists it.
