@@ -134,7 +134,7 @@ impl Edit {
                 )));
             }
             if !(1..=newest).contains(&version) {
-                return Err(Error::invalid(format!("tag `{name}`: version {version}, the table has 1 to {newest}")));
+                return Err(Error::invalid(format!("tag `{name}`: no version {version}, the table has 1 to {newest}")));
             }
             manifest.tags.insert(name.to_owned(), version);
             Ok(())

@@ -90,8 +90,8 @@ impl Sides {
     }
 
     /// Gives all three manifests the same segment boundaries, so that they can be compared segment by segment. The boundaries are
-    /// those of `theirs`, or those of the base where `ours` changed the rows of its segments. `None` where `theirs` did not merge
-    /// segments of the base.
+    /// those of `theirs`, or those of the base if `ours` changed the rows of its segments. Returns `None` if `theirs` did not
+    /// merge segments of the base.
     async fn cut_alike(&self, same: &SameRows) -> Result<Option<[Manifest; 3]>> {
         let (base, ours, theirs) = (self.base.manifest(), self.ours.manifest(), self.theirs.manifest());
         let Some(covers) = covers(&base.segments, &theirs.segments) else { return Ok(None) };
@@ -120,8 +120,8 @@ impl Sides {
         }
     }
 
-    /// Merges the segments of `base` and `ours` as `theirs` did. Where `theirs` merged appended rows into the same segment, these
-    /// rows are added to both.
+    /// Merges the segments of `base` and `ours` as `theirs` did. If `theirs` merged appended rows into the same segment, adds
+    /// these rows to both.
     async fn put_together(&self, covers: &[Range<usize>]) -> Result<(Manifest, Manifest)> {
         let (base, ours, theirs) = (self.base.manifest(), self.ours.manifest(), self.theirs.manifest());
         let (mut before, mut now) = (Vec::new(), Vec::new());
@@ -174,7 +174,7 @@ impl Sides {
     }
 
     /// Splits the merged segments of `theirs` again: into the segments of the base, and one segment for the rows that `theirs`
-    /// appended. `None` where `theirs` changed blocks of the base too.
+    /// appended. Returns `None` if `theirs` changed blocks of the base too.
     async fn taken_apart(&self, covers: &[Range<usize>]) -> Result<Option<Manifest>> {
         let (base, theirs) = (self.base.manifest(), self.theirs.manifest());
         let mut segments: Vec<Segment> = Vec::new();

@@ -326,8 +326,8 @@ impl StoredGroup<'_> {
     }
 }
 
-/// Sets `continues` of each segment: whether its first row continues the last sequence of the segment before. Needed where the
-/// segments come from different writers.
+/// Sets `continues` of each segment: whether its first row continues the last sequence of the segment before. This is needed if
+/// the segments come from different writers.
 ///
 /// # Errors
 /// - `Invalid`: a sequence reappears after it ended.

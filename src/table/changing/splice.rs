@@ -236,7 +236,7 @@ impl Splice<'_> {
                 let stay: Vec<u64> = rows.clone().filter(|row| edits.get(row) != Some(&Row::Deleted)).collect();
                 if !stay.is_empty() {
                     let batch = self.rows_of(segment, number, &stay, edits).await?;
-                    // No old block crosses a sequence, and the new block is ended before the next one starts.
+                    // No old block crosses a sequence, and the new block is ended before the next sequence starts.
                     let starts = vec![false; stay.len()];
                     count += stay.len() as u64;
                     writer.append(&batch, &starts).await?;

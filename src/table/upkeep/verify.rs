@@ -59,8 +59,8 @@ pub struct Damage {
 }
 
 impl Verification {
-    /// Records damage and continues. Any other error, such as missing rights or no answer, says nothing about the stored bytes,
-    /// so it ends the verification.
+    /// Records damage and continues. Returns any other error, such as missing rights or no answer, which says nothing about the
+    /// stored bytes.
     fn note<T>(&mut self, object: &str, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -376,7 +376,7 @@ impl Table {
     }
 }
 
-/// A run of blocks in a chunk, and the hash of each block where it could be read.
+/// A run of blocks in a chunk, and the hash of each block; `None` if the hashes object could not be read.
 type CheckedRun = (LayoutRun, Vec<Option<Hash>>);
 
 /// Hash that identifies a part to check.

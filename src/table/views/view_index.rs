@@ -105,7 +105,7 @@ impl Index {
                     }
                 }
             }
-            let height = usize::try_from(sources[base].table.rows()).map_err(|_| Error::unsupported("rows in a frame"))?;
+            let height = usize::try_from(sources[base].table.rows()).map_err(|_| Error::unsupported("too many rows"))?;
             sources[base].whole = Some(DataFrame::new(height, columns).map_err(|error| refused("with_sources", &error))?);
         }
         Ok(Self { frame: self.frame.clone(), sources: sources.into() })
