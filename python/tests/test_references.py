@@ -1,4 +1,4 @@
-"""Tables that use chunks or rows of others: where references may lead, and owners that cannot be told that they are needed."""
+"""Tables that use chunks or rows of others: where references may lead, and owners to which no pin can be written."""
 
 from __future__ import annotations
 
