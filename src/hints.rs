@@ -1,13 +1,13 @@
-//! Words that help on: the name that was probably meant.
+//! Hints in error messages: the known name that is nearest to an unknown one, and short lists of names.
 
-/// The nearest of some names, if any is near enough to have been meant.
+/// Returns the name that is most similar to `wanted` (Jaro-Winkler, case ignored), if its similarity exceeds 0.7.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
     let named = names.into_iter().map(|name| (likeness(name), name));
     named.filter(|(likeness, _)| *likeness > 0.7).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
-/// Some names, and how many more there are.
+/// Joins the first 20 names with commas, and adds how many more there are.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 20;
     let names: Vec<&str> = names.into_iter().collect();

@@ -85,16 +85,16 @@ def test_an_owner_that_cannot_be_told_is_an_error_unless_that_is_allowed(web: st
     for name, call in calls.items():
         with pytest.raises(tt.Denied, match="`allow_unpinned=True` in Python"):
             call()
-        with pytest.warns(UserWarning, match="could not be pinned"):
+        with pytest.warns(UserWarning, match="no pin was written to"):
             made = call(allow_unpinned=True)
         assert made.lineage["not_pinned"], name
     recipe = {"from": "all", "sources": {"all": owner}, "output": {"view": str(tmp_path / "of-recipe")}}
     with pytest.raises(tt.Denied):
         tt.run(recipe)
-    with pytest.warns(UserWarning, match="could not be pinned"):
+    with pytest.warns(UserWarning, match="no pin was written to"):
         assert tt.run(recipe, allow_unpinned=True)[0]["written"]
     # Later versions inherit the permission, and warn too.
-    with pytest.warns(UserWarning, match="could not be pinned"):
+    with pytest.warns(UserWarning, match="no pin was written to"):
         tt.Table(tmp_path / "made", allow=web).delete([3])
     # An environment variable allows it too.
     monkeypatch.setenv("TETRYS_ALLOW_UNPINNED", "1")

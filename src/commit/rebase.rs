@@ -34,7 +34,7 @@ pub fn rebase(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Man
 /// # Errors
 /// - `Conflict`: both changed the same part differently. The message names the part.
 pub(crate) fn rebase_rows(base: &Manifest, ours: &Manifest, theirs: &Manifest, same: &SameRows) -> Result<Manifest> {
-    let stores = pick("the tables referred to", &base.stores, &ours.stores, &theirs.stores)?.clone();
+    let stores = pick("the referenced tables", &base.stores, &ours.stores, &theirs.stores)?.clone();
     let moved = Moved::of(base, ours, theirs)?;
     let mut rebased = Manifest {
         schema: moved.schema.clone(),

@@ -1,4 +1,4 @@
-//! What a recipe makes: an index, and a view of it.
+//! Runs a recipe: builds the index, and saves it as views.
 
 use std::collections::BTreeMap;
 
@@ -14,54 +14,65 @@ use crate::{
     table::{Index, Table, ViewSize, split_name},
 };
 
-/// A view that a recipe made, or would make.
+/// A view that a recipe has made, or would make in a dry run.
 #[derive(Clone, Debug, Serialize)]
 pub struct MadeView {
-    /// Its URL.
+    /// URL of the view.
     pub view: String,
-    /// The part of the split that it is.
+    /// Name of the part, if the recipe has a split.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// What it has, and what it takes.
+    /// Size of the view.
     #[serde(flatten)]
     pub size: ViewSize,
-    /// Whether it was saved.
+    /// Whether the view was saved; false in a dry run.
     pub written: bool,
-    /// Its version, where it was saved.
+    /// Version of the saved view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// Its UUID, where it was saved.
+    /// UUID of the saved view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// Columns of the frame that its index does not have, being lists of rows: they are read from the tables.
+    /// Columns of the frame that the index of the view leaves out, because they hold lists. Readers get them from the sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// URLs in other stores that its readers have to allow: [`Table::must_allow`].
+    /// URLs in other stores that readers of the view must allow: [`Table::must_allow`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub must_allow: Vec<String>,
-    /// Sources that could not be told that their rows are used.
+    /// Sources to which no pin could be written.
     #[serde(skip)]
     pub unpinned: Vec<Unpinned>,
 }
 
 impl Recipe {
-    /// Saves the views of the recipe, which keep it in their lineage; of a dry run says what they would be, and writes nothing.
-    /// Tables and views are reached as `reached` says.
+    /// Saves the views of the recipe, with the recipe in their lineage. A dry run writes nothing and returns what it would save.
+    /// `reached` has the options of the stores of tables and views.
     ///
     /// # Errors
-    /// `Invalid` without an output; `Exists` where a view is there and is not to be updated; as [`Recipe::execute`] and
-    /// [`Index::save`].
+    /// - `Invalid`: the recipe has no output, or a step is impossible.
+    /// - `NotFound`: a source, a column, or the view to update does not exist.
+    /// - `Exists`: a view exists and `update` is false.
+    /// - `Conflict`: the view to update has a newer version, or a garbage collection deleted a version of a source.
+    /// - `Denied`: no pin can be written to a source.
+    /// - `Corrupt`: stored data of a source is damaged.
+    /// - Errors of the stores.
     pub async fn run(&self, reached: &StoreOptions, dry_run: bool) -> Result<Vec<MadeView>> {
         self.run_allowing(reached, dry_run, false).await
     }
 
-    /// As [`Recipe::run`], also where a table cannot be told that its rows are used, if `allow_unpinned`: see
+    /// Runs the recipe as [`Recipe::run`] does. With `allow_unpinned`, also saves views if no pin can be written to a source, see
     /// [`ViewWriter::allow_unpinned`](crate::table::ViewWriter::allow_unpinned).
     ///
     /// # Errors
-    /// As [`Recipe::run`].
+    /// - `Invalid`: the recipe has no output, or a step is impossible.
+    /// - `NotFound`: a source, a column, or the view to update does not exist.
+    /// - `Exists`: a view exists and `update` is false.
+    /// - `Conflict`: the view to update has a newer version, or a garbage collection deleted a version of a source.
+    /// - `Denied`: no pin can be written to a source, and `allow_unpinned` is false.
+    /// - `Corrupt`: stored data of a source is damaged.
+    /// - Errors of the stores.
     pub async fn run_allowing(&self, reached: &StoreOptions, dry_run: bool, allow_unpinned: bool) -> Result<Vec<MadeView>> {
-        let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output] with a `view`"))?;
+        let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output]; set `view` there to a URL"))?;
         let reached = &self.allowing(reached);
         let mut made = Vec::new();
         for (part, index) in self.execute(reached).await? {
@@ -90,11 +101,14 @@ impl Recipe {
         Ok(made)
     }
 
-    /// The index that the recipe makes: one, or one for each part of its split, with its name. Nothing is saved.
+    /// Returns the index that the recipe makes, or with a split an index for each part, with the name of the part. Saves nothing.
     ///
     /// # Errors
-    /// Those of opening the sources, of [`Index::merge`], [`Index::sql`], [`Index::sample`] and [`Index::split`], naming the source
-    /// or the join.
+    /// The message names the source or the join.
+    /// - `NotFound`: a source or a column does not exist.
+    /// - `Invalid`: a step is impossible, such as a merge by keys of different types, or SQL that polars refuses.
+    /// - `Corrupt`: stored data of a source is damaged.
+    /// - Errors of the stores.
     pub async fn execute(&self, reached: &StoreOptions) -> Result<Vec<(Option<String>, Index)>> {
         let reached = &self.allowing(reached);
         let mut opened: BTreeMap<&str, Index> = BTreeMap::new();
@@ -141,7 +155,8 @@ impl Recipe {
         }
     }
 
-    /// With these options tables may refer to the sources: whoever names them has allowed them.
+    /// Returns the options with the URLs of all sources allowed: tables of the recipe may refer to them, because the recipe names
+    /// them.
     fn allowing(&self, reached: &StoreOptions) -> StoreOptions {
         reached.clone().allow(self.sources.values().map(|source| match source {
             Source::Table(table) | Source::Some { table, .. } => split_name(table).map_or(table.as_str(), |(root, _)| root),
@@ -157,7 +172,8 @@ impl Recipe {
     }
 }
 
-/// The index without lists, which an index of a table cannot hold: they stay where they are, in the tables.
+/// Returns the index without columns of lists, which a stored index cannot hold, and the names of these columns. The lists stay
+/// in the tables.
 fn storable(index: Index) -> Result<(Index, Vec<String>)> {
     let frame = index.frame();
     let is_list = |column: &&Column| matches!(column.dtype(), DataType::List(_));
@@ -174,10 +190,10 @@ fn filtered(index: Index, filters: &Several) -> Result<Index> {
     filters.0.iter().try_fold(index, |index, filter| index.filter_sql(filter).map_err(|error| hinted(&error, &index)))
 }
 
-/// What polars says of an expression, and what was probably meant.
+/// Returns the error of polars about an expression, with the column that was probably meant.
 fn hinted(error: &Error, index: &Index) -> Error {
     let said = error.to_string();
-    // Behind it come the columns, with locators among them, and the plan.
+    // Cut off the list of columns, which has locators, and the query plan.
     let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
     let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
     let near = missing.and_then(|column| nearest(column, index.column_names()));
@@ -188,7 +204,7 @@ fn hinted(error: &Error, index: &Index) -> Error {
     Error::new(error.kind(), format!("{said}\n  hint: {hint}"))
 }
 
-/// The index columns that match any of the patterns.
+/// Keeps the index columns that match any of the patterns.
 fn keep(index: &Index, patterns: &[String]) -> Result<Index> {
     let mut kept: Vec<String> = Vec::new();
     for text in patterns {

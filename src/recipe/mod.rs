@@ -1,5 +1,5 @@
-//! Recipes: which tables are put together, filtered, split and saved, as a TOML file says. The commands of the command line make one
-//! too, so that all views are made one way and tell how. What is made of one: `make.rs`.
+//! Recipes: descriptions, often as TOML files, of how to join, filter, split and save tables as views. The commands of the
+//! command line build recipes too, so every view has one in its lineage. `make.rs` runs a recipe.
 
 mod make;
 
@@ -17,8 +17,8 @@ use crate::{
     read::Pick,
 };
 
-/// How views are made of tables: sources are opened and joined, columns computed, rows filtered, sorted and sampled, columns kept,
-/// parts made and views saved, in this order.
+/// Description of how to make views of tables. The steps run in this order: open and join the sources, compute columns, filter,
+/// sort and sample rows, keep columns, split, and save the views.
 ///
 /// ```
 /// use tetrys::{Recipe, Schema, StoreOptions, Table, WriteOptions};
@@ -47,121 +47,121 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Recipe {
-    /// The tables, under the names by which the others call them.
+    /// Tables, by the names that the other members use.
     pub sources: BTreeMap<String, Source>,
-    /// The source whose rows it starts with.
+    /// Name of the source to start with, the left side of the first join. A recipe has either `from` or `concat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Or several sources, one below the other.
+    /// Names of the sources to start with, whose rows are concatenated in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concat: Vec<String>,
-    /// Whether columns that some of those do not have are null there, and no error.
+    /// Whether `concat` fills columns that a source lacks with nulls. If false, a missing column is an error.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fill: bool,
-    /// What is merged into it, one after the other.
+    /// Sources to merge, one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub join: Vec<Join>,
-    /// More index columns, computed in SQL.
+    /// New index columns: names and SQL expressions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, String>,
-    /// Conditions in SQL, all of which are true of the rows that stay.
+    /// SQL conditions. A row stays if all of them are true.
     #[serde(default, skip_serializing_if = "Several::is_empty")]
     pub filter: Several,
-    /// The index columns that order the rows.
+    /// Index columns by which the rows are sorted.
     #[serde(default, skip_serializing_if = "Several::is_empty")]
     pub sort: Several,
-    /// Whether the greatest come first.
+    /// Whether the order of `sort` is descending.
     #[serde(default, skip_serializing_if = "is_false")]
     pub descending: bool,
-    /// So many rows, drawn at random.
+    /// Number of rows to draw at random; all rows if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<usize>,
-    /// What they are drawn by.
+    /// Seed of the random sample.
     #[serde(default)]
     pub seed: u64,
-    /// The index columns that stay, as patterns; all of them without any.
+    /// Patterns of the index columns to keep; all if empty.
     #[serde(default, skip_serializing_if = "Several::is_empty")]
     pub keep: Several,
-    /// Parts, each a view of its own.
+    /// Split of the rows into parts. Each part becomes a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
-    /// Where the view goes.
+    /// The view to save.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
 }
 
-/// A table, or some rows of it.
+/// A table, or some rows of a table.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum Source {
-    /// Its URL.
+    /// URL of a table, all rows of which are used.
     Table(String),
-    /// Its URL, and conditions in SQL that all of its rows have to meet.
+    /// A table of which only some rows are used.
     Some {
-        /// The URL.
+        /// URL of the table.
         table: String,
-        /// The conditions.
+        /// SQL conditions. A row is used if all of them are true.
         #[serde(default)]
         filter: Several,
     },
 }
 
-/// What is merged, and how.
+/// A merge with another source.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Join {
-    /// The source on the right.
+    /// Name of the source to merge, the right side.
     pub with: String,
-    /// The keys, `left=right` where their names differ; the last one of a join by time is the time.
+    /// Key columns, as `left=right` if their names differ. With `asof`, the last one is the time.
     pub on: Several,
-    /// `inner` (the default), `left` or `asof`.
+    /// Kind of the join: `inner` (the default), `left` or `asof`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub how: Option<String>,
-    /// Of a join by time, which row is taken: `backward` (the default), `forward` or `nearest`.
+    /// With `asof`, the row to pick by its time: `backward` (the default), `forward` or `nearest`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pick: Option<String>,
-    /// Of a join by time, how far away it may be: `50ms`.
+    /// With `asof`, the maximum distance in time, such as `50ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<String>,
-    /// Of a join by time, whether rows without a partner stay.
+    /// Whether left rows without a partner stay, also with `asof`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub keep: bool,
-    /// Of several rows with the same keys the first is taken.
+    /// Whether to take the first of several right rows with equal keys.
     #[serde(default, skip_serializing_if = "is_false")]
     pub first: bool,
-    /// Of several rows with the same keys the last is taken.
+    /// Whether to take the last of several right rows with equal keys.
     #[serde(default, skip_serializing_if = "is_false")]
     pub last: bool,
-    /// Several rows with the same keys become lists.
+    /// Whether to take all of several right rows with equal keys, as lists.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lists: bool,
-    /// What is put behind names that are there on the left too.
+    /// Suffix for right columns whose names exist on the left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffix: Option<String>,
 }
 
-/// Shares by the hash of a key.
+/// A split of rows into parts by the hash of a key.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Split {
-    /// The index columns whose hash decides.
+    /// Index columns that are hashed. Rows with equal values are in one part.
     pub by: Several,
-    /// Another salt makes other parts.
+    /// Salt of the hash. Another salt makes other parts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub salt: String,
-    /// The parts and their shares; they stand in the order train, val, test, then by name.
+    /// Names of the parts and their shares. The parts are in the order train, val, test, then by name.
     pub shares: BTreeMap<String, f64>,
 }
 
-/// Where the view goes.
+/// The view to save.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Output {
-    /// The URL of the view; of parts, each lies below it.
+    /// URL of the view. With a split, each part is saved below it: `VIEW/train`.
     pub view: String,
-    /// Whether it is the next version of a view that is there.
+    /// Whether to save the next version of an existing view.
     #[serde(default, skip_serializing_if = "is_false")]
     pub update: bool,
 }
 
-/// One text, or several.
+/// One string, or a list of strings.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(from = "OneOrMany", into = "Vec<String>")]
 pub struct Several(pub Vec<String>);
@@ -194,7 +194,7 @@ impl Several {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -219,23 +219,25 @@ const SOURCE_WORDS: &[&str] = &["table", "filter"];
 const JOIN_WORDS: &[&str] = &["with", "on", "how", "pick", "tolerance", "keep", "first", "last", "lists", "suffix"];
 const SPLIT_WORDS: &[&str] = &["by", "salt", "shares"];
 const OUTPUT_WORDS: &[&str] = &["view", "update"];
-/// The kinds of joins, and for each its name in an error.
+/// Kinds of joins.
 const HOW: &[&str] = &["inner", "left", "asof"];
 const PICKS: &[&str] = &["backward", "forward", "nearest"];
 
 impl Recipe {
-    /// Reads a recipe from the text of a TOML file.
+    /// Parses the text of a TOML file.
     ///
     /// # Errors
-    /// `Invalid` for what is no TOML; as [`Recipe::from_value`].
+    /// - `Invalid`: the text is not TOML; a word is unknown (the message names the nearest known one); a value has a wrong type;
+    ///   a source is not in `sources`.
     pub fn parse(text: &str) -> Result<Self> {
         Self::from_value(toml::from_str(text).map_err(|error| Error::invalid(format!("recipe: {error}")))?)
     }
 
-    /// The recipe that the same words make as JSON.
+    /// Reads a recipe from JSON with the same words.
     ///
     /// # Errors
-    /// `Invalid` for unknown words, naming the nearest known one, for values of other types, and for sources that are not there.
+    /// - `Invalid`: a word is unknown (the message names the nearest known one); a value has a wrong type; a source is not in
+    ///   `sources`.
     pub fn from_value(value: Value) -> Result<Self> {
         check_words(&value, "the recipe", WORDS)?;
         for (name, source) in members(&value, "sources") {
@@ -245,7 +247,7 @@ impl Recipe {
                 Value::Object(_) => check_words(source, &place, SOURCE_WORDS)?,
                 _ => {
                     return Err(Error::invalid(format!(
-                        "recipe: {place} is {source}, expected a URL or a table of: table, filter"
+                        "recipe: {place} is {source}, expected a URL or a mapping with: table, filter"
                     )));
                 }
             }
@@ -280,14 +282,14 @@ impl Recipe {
         Ok(())
     }
 
-    /// What is kept of it in the lineage of a view.
+    /// Returns the recipe as JSON for the lineage of a view.
     fn lineage(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 }
 
 impl Join {
-    /// How the index on the left and the one on the right become one.
+    /// Returns the settings of the merge.
     fn merge(&self) -> Result<Merge> {
         let how = self.how.as_deref().unwrap_or("inner");
         if !HOW.contains(&how) {
@@ -305,10 +307,10 @@ impl Join {
             };
             merge = merge.as_of_pair(left, right, pick);
         } else if how == "asof" {
-            return Err(Error::invalid("join: `on` is empty: name the keys, and the time as the last of them"));
+            return Err(Error::invalid("join: `on` is empty: name the key columns, and the time column last"));
         }
         match &self.tolerance {
-            Some(_) if how != "asof" => return Err(Error::invalid("join: a tolerance goes with `how = \"asof\"`")),
+            Some(_) if how != "asof" => return Err(Error::invalid("join: `tolerance` needs `how = \"asof\"`")),
             Some(tolerance) => merge = merge.tolerance(tolerance)?,
             None => {}
         }
@@ -320,7 +322,7 @@ impl Join {
             (true, false, false) => merge.first(),
             (false, true, false) => merge.last(),
             (false, false, true) => merge.group_to_list(),
-            _ => return Err(Error::invalid("join: `first`, `last` and `lists`: choose one")),
+            _ => return Err(Error::invalid("join: set only one of `first`, `last` and `lists`")),
         };
         Ok(match &self.suffix {
             Some(suffix) => merge.suffix(suffix),
@@ -330,7 +332,7 @@ impl Join {
 }
 
 impl Split {
-    /// The shares in the order in which they stand: train, val, test, then the others by name. The order decides who is where.
+    /// Returns the shares in the order train, val, test, then by name. The order decides which part a hash falls into.
     fn ordered(&self) -> Vec<(String, f64)> {
         let place = |name: &str| ["train", "val", "test"].iter().position(|known| *known == name).unwrap_or(3);
         let mut shares: Vec<(String, f64)> = self.shares.iter().map(|(name, share)| (name.clone(), *share)).collect();
@@ -345,7 +347,7 @@ fn members<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a String
 
 fn check_words(value: &Value, place: &str, words: &[&str]) -> Result<()> {
     let Some(found) = value.as_object() else {
-        return Err(Error::invalid(format!("recipe: {place} is {value}, expected a table of: {}", words.join(", "))));
+        return Err(Error::invalid(format!("recipe: {place} is {value}, expected a mapping with: {}", words.join(", "))));
     };
     match found.keys().find(|name| !words.contains(&name.as_str())) {
         Some(name) => Err(unknown("word", name, place, words.iter().copied())),

@@ -146,7 +146,7 @@ fn nothing_is_bound_to_a_version_that_is_being_collected() {
         let dying = Store::new(Arc::new(Hooked::new(files, no_deletes)), ObjectPath::default(), moved.url());
         Table::collect_garbage(&dying, keep(1), later(4)).await.unwrap_err();
         let error = user.rebind([moved.url()]).await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("being deleted"), "{error}");
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("is deleting chunk"), "{error}");
         assert_eq!((numbers(user.store()).await, moved.list("pins").await.unwrap()), (vec![1], Vec::new()));
         // Where nothing is marked, it is bound, and stays whole from then on.
         std::fs::remove_dir_all(folder.path().join("moved")).unwrap();
@@ -377,7 +377,7 @@ fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
             writer.commit(receipts).await
         };
         let error = write(&newest).await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("retry then"), "{error}");
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("retry after that"), "{error}");
         newest.edit().set_property("a", 1).commit().await.unwrap();
         // The next collection finishes with what the refused writer wrote again; one an age later takes the marks back.
         for hours in [8, 10] {

@@ -272,7 +272,7 @@ fn some_rows_of_a_group_are_patched_by_key() {
             assert_eq!((&before.index, &before.groups[..2]), (&after.index, &after.groups[..2]));
         }
         let twice = concat_batches(&patch.schema(), [&patch, &patch]).unwrap();
-        assert!(first.patch(&["log", "time"], &twice, options()).await.unwrap_err().to_string().contains("is there twice"));
+        assert!(first.patch(&["log", "time"], &twice, options()).await.unwrap_err().to_string().contains("has the same key"));
         let error = first.patch(&["time"], &patch, options()).await.unwrap_err();
         assert!(error.to_string().contains("have the same key"), "{error}");
     });

@@ -82,7 +82,7 @@ fn some_rows_are_patched_by_key() {
         ("patch drives again.parquet --on log --drop reviewer", 1, "have the same key"),
         ("patch drives again.parquet", 2, "--on"),
         ("patch drives nowhere.parquet --on time", 1, "nowhere.parquet"),
-        ("patch drives frame.parquet --on time,log", 1, "a patch of 2 column groups, expected one"),
+        ("patch drives frame.parquet --on time,log", 1, "the patch has columns of 2 column groups, expected one"),
     ] {
         assert!(tetrys(folder, arguments).fails(code).contains(says), "{arguments}");
     }

@@ -717,14 +717,14 @@ def called(progress: Any) -> Any:
 
 
 def tell(untold: Iterable[tuple[str, str]]) -> None:
-    """Warns about tables that could not be pinned: pairs of URL and reason."""
+    """Warns of tables to which no pin was written: URL and reason."""
     for url, why in untold:
         reason = f" ({why})" if why else ""
-        warnings.warn(f"{url} could not be pinned: a garbage collection there may delete data that this table needs{reason}", stacklevel=3)
+        warnings.warn(f"no pin was written to {url}: a garbage collection there may delete what this table needs{reason}", stacklevel=3)
 
 
 def made(native: _tetrys.Table) -> Table:
-    """Wraps a new version; warns about the tables that it uses and could not pin."""
+    """Returns a new version as a table. Warns of the tables to which no pin was written."""
     table = Table._of(native)
     tell((url, "") for url in table.lineage.get("not_pinned", ()))
     return table

@@ -1,4 +1,4 @@
-//! A version with other values in one column group, or with one group more: no other group is touched, no index rewritten.
+//! Replaces the values of a column group, or adds a column group. Other groups and the index stay as they are.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -27,7 +27,7 @@ pub struct GroupReplacer {
     operation: &'static str,
 }
 
-/// The rows of one column group on their way into the segments of a table.
+/// Cuts the rows of one column group into blocks for the segments of a table.
 #[derive(Debug)]
 pub(in crate::table) struct GroupRows {
     base: Table,
@@ -38,10 +38,10 @@ pub(in crate::table) struct GroupRows {
     group: usize,
     options: WriteOptions,
     sequences: Arc<Sequences>,
-    /// The next row, and the sequence that starts at it or behind it.
+    /// The next row, and the first sequence that starts at this row or later.
     row: u64,
     sequence: usize,
-    /// Whether every write so far came to its end.
+    /// Whether every write so far was completed.
     whole: bool,
     open: Option<GroupsWriter>,
     written: Vec<WrittenGroup>,
@@ -49,12 +49,14 @@ pub(in crate::table) struct GroupRows {
 }
 
 impl Table {
-    /// Starts a version in which the columns of a group have other values. The rows are written in table order
-    /// ([`GroupReplacer::write`]) or found by key ([`GroupReplacer::write_keyed`]). Other copies of its columns, in other
-    /// groups, are not read any more.
+    /// Starts a version with new values in the columns of a group. Write the rows in table order ([`GroupReplacer::write`]) or by
+    /// key ([`GroupReplacer::write_keyed`]). Copies of these columns in other groups are no longer read.
     ///
     /// # Errors
-    /// `NotFound` where there is no such group; as [`Table::append`].
+    /// - `NotFound`: there is no such group.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses, unless [`WriteOptions::allow_unpinned`].
+    /// - Errors of the stores.
     pub async fn replace_group(&self, name: &str, options: WriteOptions) -> Result<GroupReplacer> {
         let group = self.schema().groups().iter().position(|group| group.name == name);
         let group = group.ok_or_else(|| {
@@ -65,7 +67,7 @@ impl Table {
         GroupReplacer::new(self, schema, group, "replace_group", options).await
     }
 
-    /// Starts a version with one more column group; the rows are written as by [`Table::replace_group`].
+    /// Starts a version with one more column group. Write the rows as with [`Table::replace_group`].
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -88,7 +90,10 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// `Invalid` for names that are there and impossible types; as [`Table::append`].
+    /// - `Invalid`: a name exists already, or a type is impossible.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses, unless [`WriteOptions::allow_unpinned`].
+    /// - Errors of the stores.
     pub async fn add_group<N: Into<String>, T: ToString>(
         &self,
         name: &str,
@@ -104,7 +109,8 @@ impl Table {
         self.add_group_of(name, typed.into_iter().map(|(name, ty)| (name, ty, BTreeMap::new())), options).await
     }
 
-    /// As [`Table::add_group`], of columns that have properties. Another preset than the table's is one of them.
+    /// Starts a version as [`Table::add_group`] does, with column properties. If the preset of `options` is not the table's, it
+    /// becomes a property of each column.
     pub(crate) async fn add_group_of(
         &self,
         name: &str,
@@ -131,11 +137,12 @@ impl GroupReplacer {
         Ok(Self { session, rows, operation })
     }
 
-    /// Writes the next rows of the table: the columns of the group, found by name, and no others.
+    /// Writes the next rows of the table, in table order. The batch has the columns of the group, in any order, and no others.
     ///
     /// # Errors
-    /// `Invalid` for more rows than the table has, missing, ill-typed and other columns; errors of the store. After an error
-    /// nothing can be committed.
+    /// Nothing can be committed after an error.
+    /// - `Invalid`: there are more rows than in the table, or a column is missing, unknown or of a wrong type.
+    /// - Errors of the store.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_columns(&[], batch)?;
         self.rows.write(batch).await
@@ -145,7 +152,7 @@ impl GroupReplacer {
         self.check_names(on, batch.schema().fields().iter().map(|field| field.name().as_str()))
     }
 
-    /// That these are names of columns of the group and of the key `on`, and no others.
+    /// Checks that each name is that of a column of the group or of the key `on`.
     pub(crate) fn check_names<'a>(&self, on: &[&str], names: impl Iterator<Item = &'a str>) -> Result<()> {
         let GroupRows { base, schema, group, .. } = &self.rows;
         let group = &schema.groups()[*group];
@@ -154,20 +161,23 @@ impl GroupReplacer {
         base.check_others(&group.name, &others, on)
     }
 
-    /// Writes every row of the table at once: each is found in `batch`, which has the columns of the group and of the key and no
-    /// others, by the values of the index columns `on`. A row that is not there gets nulls.
+    /// Writes all rows of the table at once, matched by key: a row gets the values of the row of `batch` with the same values in
+    /// the index columns `on`, or nulls if there is none. The batch has the columns of the group and of the key, and no others.
     ///
     /// # Errors
-    /// `Invalid` after other rows were written, for keys that the table does not have, or has twice; as
-    /// [`GroupReplacer::write`].
+    /// Nothing can be committed after an error.
+    /// - `Invalid`: other rows were written before, a key does not occur in the table or occurs twice, or a column is missing,
+    ///   unknown or of a wrong type.
+    /// - `Corrupt`: the index is damaged.
+    /// - Errors of the store.
     pub async fn write_keyed(&mut self, on: &[&str], batch: &RecordBatch) -> Result<()> {
         self.check_columns(on, batch)?;
         let GroupRows { base, schema, group, row, .. } = &self.rows;
         if *row > 0 {
-            return Err(Error::invalid(format!("{} written before: give all rows by key in one batch", counted(*row, "row"))));
+            return Err(Error::invalid(format!("{} written before: pass all rows by key in one batch", counted(*row, "row"))));
         }
         let rows = base.aligned(on, batch).await?;
-        // Rows that are not there are nulls, also where the batch has none.
+        // Table rows without a match become null, so the fields must be nullable even if the batch has no nulls.
         let group = schema.groups()[*group].columns.iter().filter_map(|id| schema.column(*id));
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for column in group {
@@ -187,11 +197,13 @@ impl GroupReplacer {
         Ok(())
     }
 
-    /// Makes the version exist.
+    /// Commits the version.
     ///
     /// # Errors
-    /// `Invalid` where rows are missing; `Conflict` where another writer changed the same group or the rows; errors of the
-    /// store.
+    /// - `Invalid`: rows are missing, or an earlier write failed.
+    /// - `Conflict`: another writer changed the same group or the rows.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses, unless [`WriteOptions::allow_unpinned`].
+    /// - Errors of the stores.
     pub async fn commit(self) -> Result<Table> {
         let Self { mut session, rows, operation } = self;
         let (schema, group) = (rows.schema.clone(), rows.group);
@@ -216,22 +228,22 @@ impl GroupReplacer {
 }
 
 impl Table {
-    /// Refuses columns of a new group that are index columns of the table: they are a key that is not named.
+    /// Refuses columns of a new group that have the names of index columns and are not in the key `on`.
     pub(crate) fn check_new_group(&self, group: &str, names: &[&str], on: &[&str]) -> Result<()> {
         let is_key = |name: &&str| self.schema().index().any(|held| held.name == **name);
         self.check_others(group, &names.iter().copied().filter(is_key).collect::<Vec<_>>(), on)
     }
 
-    /// Refuses columns that are neither of the group nor of the key `on`: rows that have keys are not matched by their order, and
-    /// nothing that was given is left out without a word.
+    /// Refuses columns (`others`) that belong neither to the group nor to the key `on`. A batch with index columns and without
+    /// `on` is ambiguous: its rows may be in another order than those of the table. No column is dropped silently.
     fn check_others(&self, group: &str, others: &[&str], on: &[&str]) -> Result<()> {
         let is_key = |name: &&str| self.schema().index().any(|held| held.name == **name);
         let keys: Vec<&str> = others.iter().copied().filter(is_key).collect();
         match (others, keys.as_slice()) {
             ([], _) => Ok(()),
             (_, [_, ..]) if on.is_empty() => Err(Error::invalid(format!(
-                "index columns {} beside those of column group `{group}`: name the key that finds the rows (on), or leave these \
-                 columns out where the rows stand in the order of the table",
+                "index columns {} beside those of column group `{group}`: name the key that identifies the rows (`on`), or leave \
+                 these columns out if the rows are in table order",
                 listed(&keys),
             ))),
             _ => Err(Error::invalid(format!(
@@ -247,7 +259,8 @@ fn listed(names: &[&str]) -> String {
 }
 
 impl GroupRows {
-    /// Rows of group `group` of `schema` for every row of `base`. What is stored already is not stored again.
+    /// Starts the rows of column group number `group` of `schema`, one for every row of `base`. Known blocks are not stored
+    /// again.
     pub(in crate::table) async fn new(
         session: &mut Session,
         base: &Table,
@@ -277,18 +290,18 @@ impl GroupRows {
         })
     }
 
-    /// As [`GroupReplacer::write`].
+    /// Writes the next rows, as [`GroupReplacer::write`] does.
     pub(in crate::table) async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_whole()?;
         if self.row + batch.num_rows() as u64 > self.base.rows() {
             return Err(Error::invalid(format!(
-                "{} behind row {}, the table has {}",
+                "a batch of {} starts at row {}, the table has {} rows",
                 counted(batch.num_rows(), "row"),
                 self.row,
                 self.base.rows()
             )));
         }
-        // An error, or a future that is dropped, leaves rows out.
+        // After an error, or if this future is dropped, rows are missing.
         self.whole = false;
         let mut taken = 0;
         while taken < batch.num_rows() {
@@ -332,10 +345,10 @@ impl GroupRows {
         self.sequences.rows(self.sequence).is_some_and(|rows| rows.start == row)
     }
 
-    /// What was written, one for each segment.
+    /// Returns the written column group of each segment.
     ///
     /// # Errors
-    /// `Invalid` where rows are missing.
+    /// - `Invalid`: rows are missing, or an earlier write failed or was dropped.
     pub(in crate::table) fn finish(self) -> Result<(Vec<WrittenGroup>, Sharing)> {
         self.check_whole()?;
         match self.row == self.base.rows() && self.open.is_none() {

@@ -1,4 +1,5 @@
-//! Versions with the same rows, stored otherwise: fewer and larger segments, or nothing that lies in other tables.
+//! Changes how a version is stored, and keeps its rows: merges segments, gathers scattered blocks, and copies chunks of other
+//! tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +18,26 @@ use crate::{
 };
 
 impl Table {
-    /// A version whose segments have up to `segment_rows` rows (4,194,304 at most): neighbours are put together, payload stays
-    /// where it is. A table that many small appends made opens faster then. Where nothing can be put together, this version.
+    /// Merges neighbouring segments up to `segment_rows` rows (at most 4,194,304) and commits the version. No payload moves. A
+    /// table of many small appends then opens faster. Returns this version if there is nothing to merge.
     ///
     /// # Errors
-    /// `Conflict` where another writer changed rows; `Corrupt`; errors of the store.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses (see [`Table::allow_unpinned`]).
+    /// - `Conflict`: another writer changed rows.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the stores.
     pub async fn compact(&self, segment_rows: u64) -> Result<Self> {
         Ok(self.compacted(segment_rows, None).await?.0)
     }
 
-    /// As [`Table::compact`], and blocks that lie scattered are put side by side in chunks of the table's own, until every window
-    /// of neighbouring rows keeps `bound`: what many versions, patches, small appends or writers without a bound leave. Only the
-    /// blocks concerned are copied, as they are stored where the codecs of a chunk are the same; other tables are still referred
-    /// to for the rest. Says what was moved. Where there is nothing to do, it is this version.
+    /// Merges segments as [`Table::compact`] does, and gathers scattered blocks: copies them side by side into new chunks of this
+    /// table, until every window of neighbouring rows keeps `bound`. Many versions, patches, small appends and writers without a
+    /// bound scatter blocks.
+    ///
+    /// Only the blocks that must move are copied. Pages are copied as stored if the new chunk has the same codecs, and encoded
+    /// again otherwise; blocks of other tables are always decoded and compared with their hashes. Blocks that stay may still lie
+    /// in other tables. Returns the version and the copied blocks. Returns this version if there is nothing to do.
     ///
     /// ```no_run
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -42,11 +50,15 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// `Invalid` for a window of no rows; `Corrupt`, naming block, chunk and owner, where what is copied is not what its hash
-    /// says; else as [`Table::compact`].
+    /// - `Invalid`: the window has no rows.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses (see [`Table::allow_unpinned`]).
+    /// - `Conflict`: another writer changed rows.
+    /// - `Corrupt`: a copied block does not match its hash. The message names block, chunk and owner.
+    /// - Errors of the stores.
     pub async fn compact_runs(&self, segment_rows: u64, bound: Locality) -> Result<(Self, Gathered)> {
         if bound.window == 0 {
-            return Err(Error::invalid("a window of no rows; expected at least 1"));
+            return Err(Error::invalid("the window has 0 rows, expected at least 1"));
         }
         self.compacted(segment_rows, Some(bound)).await
     }
@@ -95,7 +107,7 @@ impl Table {
                 groups.push(match (group, part.as_slice()) {
                     (Some(group), parts) if moved || parts.len() > 1 => {
                         let stored: GroupSegment = self.put_group(group).await?;
-                        // Blocks that moved have the hashes that they had.
+                        // Moving blocks keeps their hashes, so the hashes object may exist already.
                         let is_new = |object: &&ObjectRef| parts.iter().all(|part| part.groups[number].hashes != **object);
                         bytes +=
                             [&stored.layout, &stored.hashes].into_iter().filter(is_new).map(|object| object.bytes).sum::<u64>();
@@ -131,7 +143,8 @@ impl Table {
         Ok((session.publish(manifest).await?, gathered))
     }
 
-    /// A column group of neighbouring segments as one, its scattered blocks in new chunks; and whether there were any.
+    /// Joins a column group of neighbouring segments, with its scattered blocks in new chunks. Returns also whether any block
+    /// moved.
     async fn gathered(&self, part: &[&Segment], number: usize, gatherer: &mut Gatherer) -> Result<(WrittenGroup, bool)> {
         let group = self.joined(part, number).await?;
         let sequences = self.sequences().await?;
@@ -141,7 +154,7 @@ impl Table {
         if again.is_empty() {
             return Ok((group, false));
         }
-        // Only owners that blocks are copied from have to be there.
+        // Open only the owners from which blocks are copied; the others may be out of reach.
         let (mut stores, mut block) = (BTreeMap::new(), 0);
         for run in &group.runs {
             let end = block + run.lengths.len();
@@ -154,17 +167,20 @@ impl Table {
         Ok((gatherer.write(self.store(), &stores, group, &again, starts).await?, true))
     }
 
-    /// A version that needs no other table: the chunks that it uses of others are copied below its own root, whole, and the ties
-    /// are cut. Each is compared with its name. `progress` is told the chunks done, and those in all.
+    /// Commits a version that uses no other table: copies the chunks of other tables that this version uses, as whole objects,
+    /// below its own root. Compares each chunk with the hash in its name. Calls `progress` with the number of chunks copied and
+    /// the number of all. Returns this version if it uses no other table.
     ///
     /// # Errors
-    /// `Unsupported` of a view, which has no rows of its own; `Corrupt` naming chunk and owner where one is missing or damaged;
-    /// `Conflict` where another writer changed the same; errors of the stores.
+    /// - `Unsupported`: the table is a view, which has no rows of its own, or this version needs a later writer.
+    /// - `Corrupt`: a chunk is missing or damaged. The message names chunk and owner.
+    /// - `Conflict`: another writer changed the same part.
+    /// - Errors of the stores.
     pub async fn materialize(&self, mut progress: impl FnMut(u64, u64)) -> Result<Self> {
         if self.view().is_some() {
             return Err(Error::unsupported(format!(
-                "{} version {} is a view: its rows and the sequences of its windows are those of other tables; materialize those, \
-                 or write its rows to a new table",
+                "{} version {} is a view: its rows belong to other tables; materialize those tables, or write its rows to a new \
+                 table",
                 self.url(),
                 self.version()
             )));
@@ -177,7 +193,7 @@ impl Table {
             let layout = self.layout(group).await?;
             chunks.extend(layout.runs().iter().filter(|run| run.owner > 0).map(|run| (run.owner, run.chunk, run.chunk_bytes)));
         }
-        // Rows stay, ties do not: the version keeps none of the owners.
+        // The new version uses no chunk of an owner, so no owner is pinned.
         let session = Session::change(self, false, false).await?;
         let (mut done, mut bytes) = (0, 0);
         for (owner, chunk, size) in &chunks {
@@ -189,7 +205,7 @@ impl Table {
             })?;
             let found = Hash::of(&content);
             if found != chunk.0 {
-                return Err(Error::corrupt(format!("{}: {name}: blake3 {found}", store.url())));
+                return Err(Error::corrupt(format!("{}: {name}: its content has blake3 {found}", store.url())));
             }
             self.store().put_content(&name, content).await?;
             (done, bytes) = (done + 1, bytes + size);

@@ -1,5 +1,5 @@
-//! A version that says other things of the same rows: names, properties, tags, fewer columns. No payload is written, but for
-//! groups that lose some of their columns and keep others.
+//! Edits: versions with the same rows, and other names, properties or tags, or fewer columns. An edit writes no payload, except
+//! for column groups that lose some of their columns and keep others.
 
 use std::collections::BTreeMap;
 
@@ -20,20 +20,20 @@ use crate::{
     write::{WriteOptions, WrittenGroup},
 };
 
-/// Changes that are committed together by [`Edit::commit`].
+/// Changes that [`Edit::commit`] commits together.
 #[derive(Clone, Debug)]
-#[must_use = "nothing is changed before it is committed"]
+#[must_use = "an edit changes nothing until it is committed"]
 pub struct Edit {
     base: Table,
     manifest: Manifest,
-    /// What was done, for people.
+    /// A description of each change, for the lineage.
     done: Vec<String>,
-    /// The first thing that cannot be done.
+    /// The first change that is impossible.
     failed: Option<(crate::ErrorKind, String)>,
 }
 
 impl Table {
-    /// Starts a version with the same rows, of which other things are said.
+    /// Starts a version with the same rows, and other names, properties or tags, or fewer columns.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Edit {
         self
     }
 
-    /// Gives a column another name; what is stored of it stays as it is.
+    /// Renames a column. Its stored values stay as they are.
     pub fn rename_column(self, column: &str, name: &str) -> Self {
         self.change(format!("rename {column} to {name}"), |manifest| {
             manifest.schema = manifest.schema.with_name(column, name)?;
@@ -81,10 +81,11 @@ impl Edit {
         })
     }
 
-    /// Leaves columns out. A column group goes with its last column, and nothing is written. A group that keeps other columns is
-    /// read and **written anew** without these, since its blocks hold all of them: that takes the time and the bytes of what is
-    /// left of this group, in bounded memory (batches of about 16 MiB, and chunks as any writer); other groups are not touched.
-    /// Versions before keep the columns.
+    /// Drops columns. Earlier versions keep them.
+    ///
+    /// A column group disappears with its last column, and nothing is written for it. A group that keeps other columns is read
+    /// and **rewritten**, because its blocks hold all columns: this takes the time to copy the remaining columns, and stores them
+    /// again. Memory is bounded: batches of about 16 MiB, and chunks as in any writer. Other groups are not touched.
     pub fn drop_columns(self, columns: &[&str]) -> Self {
         self.change(format!("drop {}", columns.join(", ")), |manifest| {
             let (schema, kept) = manifest.schema.without(columns)?;
@@ -98,7 +99,7 @@ impl Edit {
         })
     }
 
-    /// Says something of the table.
+    /// Sets a table property.
     pub fn set_property(self, key: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
         self.change(format!("set {key}"), |manifest| {
@@ -107,7 +108,7 @@ impl Edit {
         })
     }
 
-    /// Does not say something of the table any more.
+    /// Removes a table property.
     pub fn remove_property(self, key: &str) -> Self {
         self.change(format!("unset {key}"), |manifest| match manifest.properties.remove(key) {
             Some(_) => Ok(()),
@@ -115,7 +116,7 @@ impl Edit {
         })
     }
 
-    /// Says something of a column, e.g. its unit; `None` takes it back.
+    /// Sets a column property, such as a unit; `None` removes it.
     pub fn set_column_property(self, column: &str, key: &str, value: Option<Value>) -> Self {
         self.change(format!("set {key} of {column}"), |manifest| {
             manifest.schema = manifest.schema.with_property(column, key, value)?;
@@ -123,7 +124,7 @@ impl Edit {
         })
     }
 
-    /// Gives a version a name, by which `URL@NAME` opens it; a name that is there moves.
+    /// Tags a version with a name, so that `URL@NAME` opens it. A tag that exists moves to this version.
     pub fn tag(self, name: &str, version: u64) -> Self {
         let newest = self.base.version();
         self.change(format!("tag {version} as {name}"), |manifest| {
@@ -133,14 +134,14 @@ impl Edit {
                 )));
             }
             if !(1..=newest).contains(&version) {
-                return Err(Error::invalid(format!("tag `{name}`: version {version}, the table has 1 to {newest}")));
+                return Err(Error::invalid(format!("tag `{name}`: no version {version}, the table has 1 to {newest}")));
             }
             manifest.tags.insert(name.to_owned(), version);
             Ok(())
         })
     }
 
-    /// Takes the name of a version back.
+    /// Removes a tag.
     pub fn untag(self, name: &str) -> Self {
         self.change(format!("untag {name}"), |manifest| match manifest.tags.remove(name) {
             Some(_) => Ok(()),
@@ -148,12 +149,15 @@ impl Edit {
         })
     }
 
-    /// Makes the version exist. Only where index columns were renamed or dropped, the index is written anew; only column groups
-    /// that lost some of their columns are.
+    /// Commits the version. The index is rewritten only if index columns were renamed or dropped, and a column group only if it
+    /// lost some of its columns.
     ///
     /// # Errors
-    /// `Invalid`, `NotFound`, `Unsupported` for the first change that cannot be made; `Conflict` where another writer changed
-    /// the same; errors of the store.
+    /// - `Invalid`, `NotFound`, `Unsupported`: a change is impossible. The error is that of the first such change.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses (see [`Table::allow_unpinned`]).
+    /// - `Conflict`: another writer changed the same part.
+    /// - Errors of the stores.
     pub async fn commit(self) -> Result<Table> {
         let Self { base, mut manifest, done, failed } = self;
         if let Some((kind, message)) = failed {
@@ -173,10 +177,10 @@ impl Edit {
     }
 }
 
-/// Logical bytes of the rows that are copied at a time.
+/// Logical bytes of one batch of copied rows.
 const COPIED: u64 = 16 << 20;
 
-/// Writes the groups anew that have fewer columns than in the version before. Gives their bytes.
+/// Rewrites the column groups that lost columns. Returns the bytes of the objects written.
 async fn shrink_groups(session: &mut Session, base: &Table, manifest: &mut Manifest) -> Result<u64> {
     let before = |name: &str| base.schema().groups().iter().position(|group| group.name == name);
     let mut written = Vec::new();
@@ -215,7 +219,7 @@ async fn shrink_groups(session: &mut Session, base: &Table, manifest: &mut Manif
     Ok(bytes)
 }
 
-/// Some columns of a batch by the names that they have in the new schema.
+/// Returns columns of a batch under their names in the new schema.
 fn under_new_names(batch: &RecordBatch, ids: &[ColumnId], before: &Schema, now: &Schema) -> Result<RecordBatch> {
     let columns = ids.iter().map(|id| {
         let found = before
@@ -229,7 +233,7 @@ fn under_new_names(batch: &RecordBatch, ids: &[ColumnId], before: &Schema, now: 
         .map_err(|error| Error::internal(error.to_string()))
 }
 
-/// Writes the index segments anew, with the columns and names that the new schema has. Gives their bytes.
+/// Rewrites the index segments with the columns and names of the new schema. Returns the bytes of the objects written.
 async fn rewrite_index(base: &Table, manifest: &mut Manifest) -> Result<u64> {
     let mut tracker = SequenceTracker::new(&manifest.schema);
     let places: Vec<usize> =

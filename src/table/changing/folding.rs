@@ -1,9 +1,10 @@
-//! Neighbouring segments as one: what compaction does to all of a table, and an append to the small segments at its end.
+//! Merges neighbouring segments into one. Compaction merges segments anywhere in a table; an append merges the small segments at
+//! the end. Merging rewrites index, layouts and hashes, and never payload.
 //!
-//! An append puts the last segments together where at least [`FAN`] of them are not larger than the last one, by order of magnitude. So
-//! a table of n rows that came a few at a time has fewer than [`FAN`] segments of each order of magnitude, and a row is put
-//! into another segment once an order: appends stay short, and what all their manifests take grows with their number and not with
-//! its square. Payload is not touched.
+//! The order of magnitude of a segment is the logarithm of its rows to base [`FAN`], rounded down. An append merges the last
+//! segments if at least [`FAN`] of them have no larger order than the last one. A table of many small appends therefore has fewer
+//! than [`FAN`] segments of each order, and each row moves to another segment at most once per order. Appends stay fast, and the
+//! manifests of n appends together take O(n log n) bytes instead of O(n²).
 
 use crate::{
     commit::{self, SegmentIndex},
@@ -17,15 +18,16 @@ use crate::{
     write::WrittenGroup,
 };
 
-/// So many segments of one order of magnitude become one.
+/// Number of segments of one order of magnitude that are merged into one.
 const FAN: usize = 8;
-/// Bytes of index, layouts and hashes that an append reads for it, at most.
+/// Maximum bytes of index, layouts and hashes that an append reads in order to merge segments.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The segments of this version, the small ones at its end put together. Says where there is nothing to put together.
+/// Merges the small segments at the end of a version. Returns the manifest unchanged if there is nothing to merge.
 ///
 /// # Errors
-/// `Corrupt`; errors of the store.
+/// - `Corrupt`: an index, layout or hashes object is damaged.
+/// - Errors of the store.
 pub(in crate::table) async fn fold_tail(store: &Store, manifest: Manifest) -> Result<Manifest> {
     let Some(start) = small_tail(&manifest.segments) else { return Ok(manifest) };
     let table = Table::of(store.clone(), manifest, Hash::of(b""), Vec::new());
@@ -38,13 +40,13 @@ pub(in crate::table) async fn fold_tail(store: &Store, manifest: Manifest) -> Re
             manifest.segments.push(folded);
             Ok(manifest)
         }
-        // More text than one segment holds: they stay apart.
+        // The segments together have more text than one segment can hold, so they are not merged.
         Err(error) if error.kind() == ErrorKind::Invalid => Ok(manifest),
         Err(error) => Err(error),
     }
 }
 
-/// The first of the segments at the end that are to be one.
+/// Returns the position of the first of the trailing segments to merge; `None` if there is nothing to merge.
 fn small_tail(segments: &[Segment]) -> Option<usize> {
     let order = |rows: u64| rows.max(1).ilog2() / FAN.ilog2();
     let bytes = |segment: &Segment| {
@@ -55,7 +57,7 @@ fn small_tail(segments: &[Segment]) -> Option<usize> {
     let mut last = order(segments.last()?.rows);
     loop {
         let before = segments.iter().rposition(|segment| order(segment.rows) > last).map_or(0, |place| place + 1);
-        // What was found before counts as one segment.
+        // The segments that an earlier round found count as one.
         let many = segments.len() - before - found.map_or(0, |found| segments.len() - found - 1);
         let tail = &segments[before..];
         let rows = tail.iter().map(|segment| segment.rows).sum::<u64>();
@@ -67,10 +69,11 @@ fn small_tail(segments: &[Segment]) -> Option<usize> {
 }
 
 impl Table {
-    /// Neighbouring segments as one, its objects stored: the same rows, and the same blocks where they lie.
+    /// Merges neighbouring segments into one and stores its objects. The new segment has the same rows and names the same blocks.
     pub(in crate::table) async fn as_one(&self, part: &[&Segment]) -> Result<Segment> {
         let first = part.first().copied();
-        // Whether the first row goes on with a sequence is known; sequences before it were looked at when it was written.
+        // The tracker sees these segments only. `continues` is copied from the first one: writers checked it against earlier
+        // rows.
         let mut tracker = SequenceTracker::new(&self.manifest().schema);
         let mut index = SegmentIndex::new(&self.manifest().schema)?;
         for segment in part {
@@ -86,13 +89,13 @@ impl Table {
         Ok(Segment { continues: first.is_some_and(|first| first.continues), ..one })
     }
 
-    /// Stores a column group whose owners have the numbers of this version.
+    /// Stores a column group whose runs use the owner numbers of this version.
     pub(in crate::table) async fn put_group(&self, group: WrittenGroup) -> Result<GroupSegment> {
         let identity = (1..=self.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
         commit::put_group(self.store(), group, &identity).await
     }
 
-    /// A column group of neighbouring segments as one.
+    /// Joins a column group of neighbouring segments.
     pub(in crate::table) async fn joined(&self, part: &[&Segment], number: usize) -> Result<WrittenGroup> {
         let mut joined = WrittenGroup::default();
         for segment in part {

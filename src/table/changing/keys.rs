@@ -1,4 +1,4 @@
-//! Rows by key: which row of a table has which values in some index columns.
+//! Finds rows by key. A key is the values of a row in some index columns.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,29 @@ use crate::{
 };
 
 impl Table {
-    /// For each row of `keys`, the row of the table with the same values in its index columns `on`.
+    /// Returns for each row of `keys` the number of the table's row with the same values in the index columns `on`; `None` if
+    /// there is none.
     ///
     /// # Errors
-    /// `Invalid` for a column that is not an index column, keys of another type, and keys that two rows of the table have;
-    /// `Corrupt`; errors of the store.
+    /// - `Invalid`: `on` is empty or has a name that is not an index column, `keys` lacks a key column or has it with another
+    ///   type, or two rows of the table have the same key.
+    /// - `Corrupt`: the index is damaged.
+    /// - Errors of the store.
     pub async fn rows_by_key(&self, on: &[&str], keys: &RecordBatch) -> Result<Vec<Option<u64>>> {
         let rows = self.keyed(on).await?;
         let keys = keys_of(&self.key_columns(on)?, keys)?;
         Ok(keys.iter().map(|key| rows.get(key).copied()).collect())
     }
 
-    /// For each row of the table, the row of `keys` with the same values in its index columns `on`.
+    /// Returns for each row of the table the number of the row of `keys` with the same values in the index columns `on`; `None`
+    /// if there is none.
     ///
     /// # Errors
-    /// As [`Table::rows_by_key`]; `Invalid` for rows of `keys` that are in the table not at all, or twice in `keys`.
+    /// - `Invalid`: a key of `keys` does not occur in the table or occurs twice in `keys`.
+    /// - The errors of [`Table::rows_by_key`].
     pub(in crate::table) async fn aligned(&self, on: &[&str], keys: &RecordBatch) -> Result<Vec<Option<u64>>> {
         let found = self.rows_by_key(on, keys).await?;
-        let mut rows = vec![None; usize::try_from(self.rows()).map_err(|_| Error::invalid("more rows than memory has bytes"))?];
+        let mut rows = vec![None; usize::try_from(self.rows()).map_err(|_| Error::invalid("too many rows for the memory"))?];
         for (number, row) in found.into_iter().enumerate() {
             let row = row.ok_or_else(|| Error::invalid(format!("row {number}: its key {on:?} is not in the table")))?;
             let place = usize::try_from(row).ok().and_then(|row| rows.get_mut(row));
@@ -45,7 +50,7 @@ impl Table {
 
     fn key_columns(&self, on: &[&str]) -> Result<Vec<Column>> {
         if on.is_empty() {
-            return Err(Error::invalid("a key of no columns"));
+            return Err(Error::invalid("the key has no columns, at least one is needed"));
         }
         let column = |name: &&str| {
             let found = self.schema().index().find(|column| column.name == **name).cloned();
@@ -69,13 +74,13 @@ impl Table {
     }
 }
 
-/// The keys of a batch, its columns found by name.
+/// Returns the key of each row of a batch. Finds the columns by name.
 fn keys_of(columns: &[Column], batch: &RecordBatch) -> Result<Vec<SequenceKey>> {
     let mut fields = Vec::new();
     let mut arrays = Vec::new();
     for column in columns {
         let name = &column.name;
-        let found = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}` among the keys")))?;
+        let found = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("the keys have no column `{name}`")))?;
         let array = index_column(found, &column.ty.arrow())
             .ok_or_else(|| Error::invalid(format!("key `{name}`: expected {}, found {}", column.ty, found.data_type())))?;
         fields.push(Field::new(name, array.data_type().clone(), true));

@@ -1,4 +1,5 @@
-//! Changes of a table: writers and edits prepare a version, a session holds what they share, and one function publishes it.
+//! Changes of a table. Writers and edits prepare a version, `session.rs` holds the state that they share, and `publish.rs`
+//! publishes the version.
 
 pub(in crate::table) mod columns;
 pub(in crate::table) mod compact;

@@ -30,30 +30,38 @@ use crate::{
     },
 };
 
-/// Rebases of one commit, at most.
+/// Maximum number of attempts to rebase and claim in one commit.
 const REBASES: usize = 32;
-/// Versions between the base and the newest one that are searched for marks, at most. Behind more versions, marks are assumed.
+/// Maximum number of versions between the base and the newest one that are searched for marks. If there are more, marks are
+/// assumed.
 const LOOKED_THROUGH: u64 = 64;
 
 impl Session {
-    /// Publishes `ours`, rebased onto what others published since the base version.
+    /// Publishes `ours`, rebased onto the versions that other writers published since the base version.
     ///
     /// # Errors
-    /// `Conflict` where both changed one thing, where an owner collected what is used, and where `ours` needs an object that is
-    /// being deleted; `Denied` where an owner cannot be pinned; else as [`commit::publish`].
+    /// - `Conflict`: another writer changed the same part, or a garbage collection deletes an object that `ours` needs, here or
+    ///   at an owner.
+    /// - `Denied`: no pin can be written to an owner.
+    /// - `OutcomeUnknown`: it is unknown whether the version exists.
+    /// - Errors of the stores.
     pub(in crate::table) async fn publish(mut self, ours: Manifest) -> Result<Table> {
         self.publish_with(&ours, true).await
     }
 
-    /// Publishes `ours` if nobody committed since the base version.
+    /// Publishes `ours` if no other writer committed since the base version.
     ///
     /// # Errors
-    /// `Conflict` where somebody did; else as [`Session::publish`].
+    /// - `Conflict`: another writer committed, or a garbage collection deletes an object that `ours` needs.
+    /// - `Denied`: no pin can be written to an owner.
+    /// - `OutcomeUnknown`: it is unknown whether the version exists.
+    /// - Errors of the stores.
     pub(in crate::table) async fn publish_alone(mut self, ours: Manifest) -> Result<Table> {
         self.publish_with(&ours, false).await
     }
 
-    /// As [`Session::publish`], or without `rebases` as [`Session::publish_alone`]. The caller keeps the session.
+    /// Publishes as [`Session::publish`] does, or without `rebases` as [`Session::publish_alone`] does. The caller keeps the
+    /// session.
     pub(in crate::table) async fn publish_with(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
         let published = self.claim(ours, rebases).await;
         // With an unknown outcome the version may exist, so its pins stay.
@@ -70,7 +78,7 @@ impl Session {
                 Ok(Prepared::Claim(manifest)) => *manifest,
                 Ok(Prepared::Done(table)) => return Ok(table),
                 Err(error) => {
-                    // A garbage collection may have deleted what was read: if there is a newer version, start again from it.
+                    // A garbage collection may have deleted the missing object. If there is a newer version, start again from it.
                     if self.base.is_some() && is_missing(&error) && Look::take(&self.store).await?.newest != look.newest {
                         continue;
                     }
@@ -92,14 +100,14 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::conflict(format!("{}: {REBASES} other writers were quicker; retry", self.store.url())))
+        Err(Error::conflict(format!("{}: other writers won {REBASES} attempts to commit; retry", self.store.url())))
     }
 
     fn allowed(&self) -> Vec<String> {
         self.base.as_ref().map(|base| base.inner.allowed.clone()).unwrap_or_default()
     }
 
-    /// The manifest to claim the next version with.
+    /// Prepares the manifest of the next version.
     async fn prepared(&mut self, look: Look, ours: &Manifest, rebases: bool) -> Result<Prepared> {
         let by_another = |version: u64| {
             let url = self.store.url();
@@ -154,7 +162,7 @@ impl Session {
         self.ready(manifest).await
     }
 
-    /// Pins the owners for this manifest, then checks that they keep what it uses.
+    /// Pins the owners for this manifest, then checks that they keep the objects that it uses.
     async fn ready(&mut self, mut manifest: Manifest) -> Result<Prepared> {
         let borrower = Borrower { table: manifest.table, version: manifest.version, commit_id: manifest.commit_id };
         if self.pinned != Some((borrower.version, borrower.commit_id)) {
@@ -170,10 +178,11 @@ impl Session {
         Ok(Prepared::Claim(Box::new(manifest)))
     }
 
-    /// Puts a pin at every owner.
+    /// Writes a pin to every owner.
     ///
     /// # Errors
-    /// `Denied` where that cannot be done and nobody allowed to go on without; as [`Owners::pin`].
+    /// - `Denied`: an owner cannot be pinned, and the caller did not allow to continue without the pin.
+    /// - The errors of [`Owners::pin`].
     pub(in crate::table) async fn pin(&mut self, borrower: Borrower) -> Result<()> {
         self.unpinned = self.owners.pin(borrower).await?;
         self.pinned = Some((borrower.version, borrower.commit_id));
@@ -182,9 +191,9 @@ impl Session {
             None => Ok(()),
             Some(Unpinned { url, why }) => {
                 let error = Error::denied(format!(
-                    "{url} cannot be told that its chunks or rows are used ({why}): a garbage collection there could delete them; \
-                     make it writable, or accept that with --allow-unpinned (`allow_unpinned=True` in Python, `allow_unpinned` in \
-                     Rust, or TETRYS_ALLOW_UNPINNED=1)"
+                    "no pin was written to {url} ({why}): a garbage collection there may delete chunks or rows that this table \
+                     uses; make it writable, or accept that with --allow-unpinned (`allow_unpinned=True` in Python, \
+                     `allow_unpinned` in Rust, or TETRYS_ALLOW_UNPINNED=1)"
                 ));
                 self.owners.unpin(|_| false).await;
                 Err(error)
@@ -197,7 +206,7 @@ impl Session {
         let (before, theirs) = (base.manifest(), theirs.manifest());
         let place = |error: Error| error.at(format!("{}: version {}", self.store.url(), theirs.version));
         if theirs.table != before.table || !theirs.write_features.is_empty() {
-            return Err(place(Error::conflict("it was written by what this build does not know; reload and retry")));
+            return Err(place(Error::conflict("it needs a later writer, or belongs to another table; reload and retry")));
         }
         let mut rebased = rebasing::rebased(&self.store, before, ours, theirs).await.map_err(|error| match error.kind() {
             ErrorKind::Conflict => place(error),
@@ -215,7 +224,7 @@ impl Session {
     /// Withdraws the condemnations of objects that `manifest` names and `theirs`, the newest version, does not.
     ///
     /// # Errors
-    /// `Conflict` where `manifest` names what is being deleted, or was deleted since the base version was read.
+    /// - `Conflict`: `manifest` names an object that is being deleted, or was deleted since the base version was read.
     async fn spare(&self, manifest: &mut Manifest, base: &Manifest, theirs: &Manifest) -> Result<()> {
         let marked: BTreeSet<String> = theirs.marked().map(|object| object.name()).collect();
         let collected = !marked.is_empty() || self.were_marks(base, theirs).await?;
@@ -233,8 +242,8 @@ impl Session {
         let url = self.store.url();
         if let Some(name) = needed.keys().find(|name| marked.contains(*name)) {
             return Err(Error::conflict(format!(
-                "{url}: {name} is needed again and is being deleted, as version {} says; the next garbage collection finishes that, \
-                 and one an age later takes the mark back: retry then",
+                "{url}: this change needs {name}, and version {} marks it for deletion; a garbage collection deletes it, and one \
+                 that runs its age later removes the mark: retry after that",
                 theirs.version
             )));
         }
@@ -247,7 +256,7 @@ impl Session {
             let look = |name: String| async move {
                 self.store.size(&name).await.map_err(|error| match error.kind() {
                     ErrorKind::NotFound => Error::conflict(format!(
-                        "{url}: {name} was deleted by a garbage collection while this change was on its way; reload and retry"
+                        "{url}: a garbage collection deleted {name}, which this change needs; reload and retry"
                     )),
                     _ => error,
                 })
@@ -269,7 +278,7 @@ impl Session {
         Ok(found.len() < count || found.iter().any(|(table, _)| table.manifest().marked().next().is_some()))
     }
 
-    /// Checks that the pinned versions still exist, and that nothing which `manifest` uses of them is being deleted.
+    /// Checks that the pinned versions still exist, and that no object of them that `manifest` uses is being deleted.
     async fn check_owners(&self, manifest: &Manifest) -> Result<()> {
         let marked = self.owners.marked().await?;
         if marked.iter().all(Vec::is_empty) {
@@ -286,7 +295,7 @@ impl Session {
             if let Some(run) = gone.next() {
                 let url = self.owners.store(run.owner).map_or("another table", |store| store.url());
                 return Err(Error::conflict(format!(
-                    "{url}: chunk {} is being deleted by a garbage collection; refer to a newer version, or write it anew",
+                    "{url}: a garbage collection is deleting chunk {}; refer to a newer version, or leave this reference out",
                     run.chunk
                 )));
             }
@@ -306,7 +315,7 @@ impl Session {
             if objects.iter().any(|named| named.is_missing_layouts || named.objects().any(|(name, _)| marked.contains(name))) {
                 let url = store.url();
                 return Err(Error::conflict(format!(
-                    "{url}: version {version} is being collected; save a view of a newer version"
+                    "{url}: a garbage collection is deleting objects of version {version}; save a view of a newer version"
                 )));
             }
         }

@@ -27,7 +27,9 @@ use crate::{
 /// Rebases `ours` onto `theirs`; both were made from `base`. See [`commit::rebase`].
 ///
 /// # Errors
-/// `Conflict`, naming what both changed; `Corrupt`; errors of the store.
+/// - `Conflict`: both changed the same part differently. The message names the part.
+/// - `Corrupt`: an index, layout or hashes object is damaged.
+/// - Errors of the store.
 pub(in crate::table) async fn rebased(store: &Store, base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
     let sides = Sides::of(store, [base, ours, theirs]);
     let same = sides.same_rows().await?;
@@ -46,7 +48,7 @@ pub(in crate::table) async fn rebased(store: &Store, base: &Manifest, ours: &Man
     Ok(rebased)
 }
 
-/// The three versions.
+/// The three versions as tables, so that their objects can be read.
 struct Sides {
     base: Table,
     ours: Table,
@@ -60,7 +62,7 @@ impl Sides {
         Self { base, ours, theirs }
     }
 
-    /// The index columns that all three have.
+    /// Returns the index columns that all three versions have.
     fn common(&self) -> Vec<ColumnId> {
         let has = |table: &Table, id: ColumnId| table.manifest().schema.index().any(|column| column.id == id);
         let ids = self.base.manifest().schema.index().map(|column| column.id);
@@ -88,8 +90,8 @@ impl Sides {
     }
 
     /// Gives all three manifests the same segment boundaries, so that they can be compared segment by segment. The boundaries are
-    /// those of `theirs`, or those of the base where `ours` changed the rows of its segments. `None` where `theirs` did not merge
-    /// segments of the base.
+    /// those of `theirs`, or those of the base if `ours` changed the rows of its segments. Returns `None` if `theirs` did not
+    /// merge segments of the base.
     async fn cut_alike(&self, same: &SameRows) -> Result<Option<[Manifest; 3]>> {
         let (base, ours, theirs) = (self.base.manifest(), self.ours.manifest(), self.theirs.manifest());
         let Some(covers) = covers(&base.segments, &theirs.segments) else { return Ok(None) };
@@ -118,8 +120,8 @@ impl Sides {
         }
     }
 
-    /// Merges the segments of `base` and `ours` as `theirs` did. Where `theirs` merged appended rows into the same segment, these
-    /// rows are added to both.
+    /// Merges the segments of `base` and `ours` as `theirs` did. If `theirs` merged appended rows into the same segment, adds
+    /// these rows to both.
     async fn put_together(&self, covers: &[Range<usize>]) -> Result<(Manifest, Manifest)> {
         let (base, ours, theirs) = (self.base.manifest(), self.ours.manifest(), self.theirs.manifest());
         let (mut before, mut now) = (Vec::new(), Vec::new());
@@ -172,7 +174,7 @@ impl Sides {
     }
 
     /// Splits the merged segments of `theirs` again: into the segments of the base, and one segment for the rows that `theirs`
-    /// appended. `None` where `theirs` changed blocks of the base too.
+    /// appended. Returns `None` if `theirs` changed blocks of the base too.
     async fn taken_apart(&self, covers: &[Range<usize>]) -> Result<Option<Manifest>> {
         let (base, theirs) = (self.base.manifest(), self.theirs.manifest());
         let mut segments: Vec<Segment> = Vec::new();
@@ -217,8 +219,8 @@ impl Sides {
         table.manifest().schema.groups().iter().position(|group| group.name == name)
     }
 
-    /// The blocks of a column group that `theirs` appended: those of a merged segment after the blocks of the base's segments in
-    /// it. `None` where the merged segment does not begin with exactly the base's blocks.
+    /// Returns the blocks of a column group that `theirs` appended: the blocks of a merged segment after those of the base's
+    /// segments. `None` if the merged segment does not begin with exactly the base's blocks.
     async fn behind(&self, part: &[&Segment], held: usize, whole: &Segment, place: usize) -> Result<Option<WrittenGroup>> {
         let (before, now) = (self.base.joined(part, held).await?, self.theirs.joined(&[whole], place).await?);
         let numbered = |stores: &[ForeignTable], owner: u32| stores.get((owner as usize).wrapping_sub(1)).map(place_of);
@@ -248,7 +250,9 @@ impl Sides {
     /// Checks that each layout uses the same numbers for other tables as the rebased manifest.
     ///
     /// # Errors
-    /// `Conflict` where a layout has blocks of other tables under numbers that have changed.
+    /// - `Conflict`: a layout has blocks of other tables under numbers that have changed.
+    /// - `Corrupt`: a layout is damaged.
+    /// - Errors of the store.
     async fn check_owners(&self, rebased: &Manifest) -> Result<()> {
         let stores: Vec<_> = rebased.stores.iter().map(place_of).collect();
         let sides = [&self.theirs, &self.ours].map(|table| {
@@ -264,7 +268,7 @@ impl Sides {
                 let layout = self.theirs.object("layout", &group.layout).await?;
                 let runs = read_layout(layout, group.columns.len(), segment.rows, u32::MAX as usize)?;
                 if runs.iter().any(|run| run.owner > 0) {
-                    let said = "another writer changed the tables referred to as well; reload and retry";
+                    let said = "another writer changed the referenced tables as well; reload and retry";
                     return Err(Error::conflict(said));
                 }
             }
@@ -319,7 +323,7 @@ fn conflict(group: &str) -> Error {
     Error::conflict(format!("another writer changed column group `{group}` or its rows as well; reload and retry"))
 }
 
-/// Identifies a version of a table, whatever its URL is.
+/// Returns the identity of a version of a table, which does not depend on its URL.
 fn place_of(foreign: &ForeignTable) -> (uuid::Uuid, u64, Hash) {
     (foreign.table, foreign.version, foreign.blake3)
 }
@@ -340,8 +344,8 @@ fn append(joined: &mut WrittenGroup, tail: WrittenGroup) {
     }
 }
 
-/// For each segment of `theirs` the range of base segments that it consists of, judged by row counts. The last one that covers
-/// base segments may have more rows. `None` where a boundary of `theirs` falls inside a base segment.
+/// Returns for each segment of `theirs` the range of base segments that it consists of, judged by row counts. The last one that
+/// covers base segments may have more rows. `None` if a boundary of `theirs` falls inside a base segment.
 fn covers(base: &[Segment], theirs: &[Segment]) -> Option<Vec<Range<usize>>> {
     let mut next = 0;
     let mut covers = Vec::new();

@@ -28,12 +28,12 @@ use crate::{
     write::{Known, KnownBuilder, Reuse, WriteOptions},
 };
 
-/// The key in a lineage that holds the id of the session of several processes that made the version.
+/// Lineage key of the session id, for a version that several processes made together.
 pub(in crate::table) const SESSION: &str = "session";
 
-/// The newest versions of the table whose blocks can be reused; older ones are not read.
+/// Number of newest versions of the table whose blocks can be reused. Older versions are not read.
 const OWN_VERSIONS: usize = 64;
-/// Layouts of known blocks that are read at the same time.
+/// Number of layouts that are read concurrently in search of known blocks.
 const LAYOUTS_AT_ONCE: usize = 4;
 
 /// A change that is not published yet.
@@ -47,10 +47,11 @@ pub(in crate::table) struct Session {
     pub(in crate::table) owners: Owners,
     /// Owners that could not be pinned.
     pub(in crate::table) unpinned: Vec<Unpinned>,
-    /// Whether the change may go on where an owner cannot be pinned.
+    /// Whether the change may continue if an owner cannot be pinned.
     pub(in crate::table) allow_unpinned: bool,
     /// The version and the commit that the pins name.
     pub(in crate::table) pinned: Option<(u64, Uuid)>,
+    /// Blocks that can be reused.
     pub(in crate::table) known: Option<Arc<Known>>,
     /// Whether the commit merges small segments at the end of the table (folding.rs).
     pub(in crate::table) folds: bool,
@@ -80,13 +81,14 @@ impl Session {
     /// uses, so their owners are pinned.
     ///
     /// # Errors
-    /// `Unsupported` for a view, and where the version needs a later writer; `Denied` where an owner cannot be pinned, unless
-    /// `allow_unpinned`; errors of the stores.
+    /// - `Unsupported`: the table is a view, or the version needs a later writer.
+    /// - `Denied`: an owner cannot be pinned, and `allow_unpinned` is false.
+    /// - Errors of the stores.
     pub(in crate::table) async fn change(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
         Self::change_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
     }
 
-    /// As [`Session::change`], with this commit id.
+    /// Starts a change as [`Session::change`] does, with this commit id.
     pub(in crate::table) async fn change_as(
         base: &Table,
         keeps_rows: bool,
@@ -95,7 +97,7 @@ impl Session {
     ) -> Result<Self> {
         if base.manifest().view.is_some() {
             return Err(Error::unsupported(format!(
-                "{} version {} is a view: its rows are those of other tables; change those, or save another version of the view",
+                "{} version {} is a view: its rows belong to other tables; change those, or save another version of the view",
                 base.url(),
                 base.version()
             )));
@@ -103,7 +105,7 @@ impl Session {
         Self::child_as(base, keeps_rows, allow_unpinned, commit_id).await
     }
 
-    /// As [`Session::change`], and views are allowed: for changes that do not touch rows.
+    /// Starts a change as [`Session::change`] does, also of a view, for changes that do not touch rows.
     pub(in crate::table) async fn child_of(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
         Self::child_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
     }
@@ -125,7 +127,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The version that is being made.
+    /// Returns the number of the version that the change makes, before any rebase.
     pub(in crate::table) fn version(&self) -> u64 {
         self.base.as_ref().map_or(1, |base| base.version() + 1)
     }
@@ -138,8 +140,10 @@ impl Session {
     /// are pinned before their layouts are read, so that no block found there can be deleted.
     ///
     /// # Errors
-    /// `Invalid` for a reference that is a copy of this table; `Conflict` where a referenced version is not there any more;
-    /// errors of the stores.
+    /// - `Invalid`: a reference is a copy of this table.
+    /// - `Denied`: an owner cannot be pinned, and `allow_unpinned` is false.
+    /// - `Conflict`: a referenced version no longer exists.
+    /// - Errors of the stores.
     pub(in crate::table) async fn know(&mut self, references: &[Table], options: &WriteOptions) -> Result<()> {
         if options.reuse == Reuse::None {
             return Ok(());
@@ -229,8 +233,8 @@ impl Session {
         table.manifest().table == self.table && table.url() == self.store.url()
     }
 
-    /// Maps the owner numbers of `source` (0 is `source` itself) to the owner numbers of this change. `None` where an owner cannot
-    /// be reached.
+    /// Maps the owner numbers of `source` (0 is `source` itself) to the owner numbers of this change. `None` stands for an owner
+    /// that cannot be reached.
     async fn owners_of(&mut self, source: &Table) -> Result<Vec<Option<u32>>> {
         let manifest = source.manifest();
         let own = match self.is_here(source) {
@@ -248,7 +252,7 @@ impl Session {
         Ok(numbers)
     }
 
-    /// Drops the owners that are not used, except those that the base version names. Gives the number of each kept owner in the
+    /// Drops the owners that are not used, except those that the base version names. Returns the number of each kept owner in the
     /// new manifest.
     pub(in crate::table) async fn settle_owners(
         &mut self,
@@ -263,14 +267,15 @@ impl Session {
         kept.into_iter().zip(1..).collect()
     }
 
-    /// The published version. It may follow the URLs that its base may follow, and those of the change's owners.
+    /// Returns the published version as a table. It may follow the URLs that its base may follow, and those of the change's
+    /// owners.
     pub(in crate::table) fn made(&self, manifest: Manifest, hash: Hash) -> Table {
         let owners = (1..=self.owners.len() as u32).filter_map(|number| self.owners.store(number));
         let base = self.base.iter().flat_map(Table::allowed).cloned();
         Table::of(self.store.clone(), manifest, hash, base.chain(owners.map(|store| store.url().to_owned())).collect())
     }
 
-    /// The manifest of the next version, still with the content of the base.
+    /// Returns the manifest of the next version, still with the content of the base.
     pub(in crate::table) fn child(&self) -> Result<Manifest> {
         let base = self.base.as_ref().ok_or_else(|| Error::internal("a child of no version"))?;
         Ok(Manifest {
@@ -293,7 +298,7 @@ struct StoredGroup<'a> {
     group: &'a GroupSegment,
 }
 
-/// The column groups of a version whose layouts were not seen in other versions.
+/// Returns the column groups of a version whose layouts were not seen in other versions.
 fn new_groups<'a>(
     source: &'a Table,
     numbers: &'a [Option<u32>],
@@ -321,11 +326,13 @@ impl StoredGroup<'_> {
     }
 }
 
-/// Sets `continues` of each segment: whether its first row continues the last sequence of the segment before. Needed where the
-/// segments come from different writers.
+/// Sets `continues` of each segment: whether its first row continues the last sequence of the segment before. This is needed if
+/// the segments come from different writers.
 ///
 /// # Errors
-/// `Invalid` where a sequence comes back.
+/// - `Invalid`: a sequence reappears after it ended.
+/// - `Corrupt`: the index is damaged.
+/// - Errors of the store.
 pub(in crate::table) async fn join_sequences(store: &Store, manifest: &mut Manifest) -> Result<()> {
     let mut tracker = SequenceTracker::new(&manifest.schema);
     let table = Table::of(store.clone(), manifest.clone(), Hash::of(b""), Vec::new());
@@ -336,7 +343,7 @@ pub(in crate::table) async fn join_sequences(store: &Store, manifest: &mut Manif
     Ok(())
 }
 
-/// Feeds the rows of a segment to the tracker; gives whether the first row starts a sequence.
+/// Feeds the rows of a segment to the tracker. Returns whether the first row starts a sequence.
 pub(in crate::table) async fn follow(table: &Table, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
     let manifest = table.manifest();
     let segment: &Segment = &manifest.segments[number];
@@ -349,7 +356,7 @@ pub(in crate::table) async fn follow(table: &Table, number: usize, tracker: &mut
     Ok(first.unwrap_or(true))
 }
 
-/// The lineage of a version: what made it.
+/// Returns the lineage of a version: the writer, the operation, and `more`.
 pub(in crate::table) fn lineage(operation: &str, mut more: BTreeMap<String, Value>) -> Result<Value> {
     more.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
     more.insert("operation".to_owned(), operation.into());

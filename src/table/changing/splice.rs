@@ -1,7 +1,7 @@
-//! A version without some rows, or with other values in some rows of one column group. Blocks without such rows stay where they
-//! are; of those with some, the rows that stay are cut into blocks again, until a block ends where one ended before.
+//! Deletes rows, and patches rows: gives them new values in one column group. Blocks without such rows are kept as they are. From
+//! a block with such rows on, the remaining rows are cut into new blocks, until a new block ends where an old block ended.
 //!
-//! Wide rows have a block each: deleting them writes layouts and nothing else.
+//! Wide rows have a block each, so deleting them writes no chunk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,15 +21,15 @@ use crate::{
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
 };
 
-/// What becomes of a row.
+/// The edit of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Row {
     Deleted,
-    /// Has the values of this row of the patch.
+    /// The row gets the values of this row of the patch.
     Patched(usize),
 }
 
-/// A block of a segment as it was, or one that was written.
+/// A block of the base segment or a new block: the number of its run, and its number within the run.
 #[derive(Clone, Copy, Debug)]
 enum Piece {
     Kept(usize, usize),
@@ -37,8 +37,8 @@ enum Piece {
 }
 
 impl Table {
-    /// A version without these rows. Wide rows, which have a block each, vanish from the layouts; of blocks of several rows the
-    /// others are written anew. The chunks stay as they are.
+    /// Commits a version without these rows. No chunk is changed. The blocks of wide rows, which have a block each, disappear
+    /// from the layouts. Of a block with several rows, the remaining rows are written into new blocks.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -58,8 +58,12 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// `Invalid` for a row outside the table; `Conflict` where another writer changed these rows; `Corrupt`; errors of the
-    /// store.
+    /// - `Invalid`: a row number is not below the number of rows.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses (see [`Table::allow_unpinned`]).
+    /// - `Conflict`: another writer deleted rows or changed a column group.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the stores.
     pub async fn delete(&self, rows: impl IntoIterator<Item = u64>, options: WriteOptions) -> Result<Self> {
         let edits: BTreeMap<u64, Row> = rows.into_iter().map(|row| (row, Row::Deleted)).collect();
         self.check_rows(&edits)?;
@@ -68,12 +72,18 @@ impl Table {
         Splice { base: self, edits, patch: None, groups, options }.commit("delete", said).await
     }
 
-    /// A version in which some rows have other values in columns of one group: `patch` has those columns and the key, index
-    /// columns `on` that find the rows.
+    /// Commits a version in which some rows have new values in columns of one group. `patch` has those columns, and the index
+    /// columns `on`, whose values are the key that identifies each row.
     ///
     /// # Errors
-    /// `Invalid` for keys that the table does not have, or has twice, and columns that are in several groups or none;
-    /// `Conflict` where another writer changed this group; `Corrupt`; errors of the store.
+    /// - `Invalid`: a key does not occur in the table, or occurs twice in the table or in `patch`; the columns belong to several
+    ///   groups or to none; a column has a wrong type.
+    /// - `NotFound`: the table has no such column.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses (see [`Table::allow_unpinned`]).
+    /// - `Conflict`: another writer deleted rows or changed this group.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the stores.
     pub async fn patch(&self, on: &[&str], patch: &RecordBatch, options: WriteOptions) -> Result<Self> {
         let found = self.rows_by_key(on, patch).await?;
         let mut edits = BTreeMap::new();
@@ -81,7 +91,7 @@ impl Table {
             let row =
                 row.ok_or_else(|| Error::invalid(format!("row {number} of the patch: its key {on:?} is not in the table")))?;
             if edits.insert(row, Row::Patched(number)).is_some() {
-                return Err(Error::invalid(format!("row {number} of the patch: its key {on:?} is there twice")));
+                return Err(Error::invalid(format!("row {number} of the patch: an earlier row has the same key {on:?}")));
             }
         }
         let schema = self.schema();
@@ -97,14 +107,14 @@ impl Table {
             let valid: Vec<usize> = valid.map(|(number, _)| number).collect();
             match valid.as_slice() {
                 [one] => groups.extend([*one]),
-                [] => return Err(place(Error::invalid("an index column cannot be patched; write the rows anew"))),
-                _ => return Err(place(Error::invalid("it is in several column groups; replace one of them instead"))),
+                [] => return Err(place(Error::invalid("an index column cannot be patched; overwrite the table instead"))),
+                _ => return Err(place(Error::invalid("several column groups have it; replace one of these groups instead"))),
             }
             columns.push((column.id, canonical_array(&column.ty, array).map_err(place)?));
         }
         let groups: Vec<usize> = groups.into_iter().collect();
         let [group] = groups.as_slice() else {
-            return Err(Error::invalid(format!("a patch of {} column groups, expected one", groups.len())));
+            return Err(Error::invalid(format!("the patch has columns of {} column groups, expected one", groups.len())));
         };
         let said = BTreeMap::from([
             ("group".to_owned(), Value::from(schema.groups()[*group].name.clone())),
@@ -153,7 +163,7 @@ impl Splice<'_> {
                 segments.push(Segment { groups, ..segment.clone() });
                 continue;
             }
-            // The index of the rows that stay; segments behind one that lost rows may begin another sequence than before.
+            // Every index is rebuilt, since deleted rows of one segment can change how the sequences of the next one begin.
             let first_row = segments.last().map_or(0, |last| last.first_row + last.rows);
             let index = self.base.object("index", &segment.index).await?;
             let mut writer = SegmentIndex::new(self.base.schema())?;
@@ -180,7 +190,7 @@ impl Splice<'_> {
         session.publish(manifest).await
     }
 
-    /// A column group of a segment with its edits, and the bytes of new chunks.
+    /// Applies the edits to a column group of a segment. Returns the group, and the bytes of new chunks.
     async fn group(&self, segment: &Segment, number: usize, edits: &BTreeMap<u64, Row>) -> Result<(WrittenGroup, u64)> {
         let base = self.base;
         let group = &base.schema().groups()[number];
@@ -188,7 +198,7 @@ impl Splice<'_> {
         let layout = base.object("layout", &stored.layout).await?;
         let runs = read_layout(layout, group.columns.len(), segment.rows, base.manifest().stores.len())?;
         let hashes = read_hashes(base.object("hashes", &stored.hashes).await?, stored.blocks)?;
-        // Every block: its run, its number there, its rows.
+        // Every block: the number of its run, its number within the run, and its rows.
         let mut blocks: Vec<(usize, usize, std::ops::Range<u64>)> = Vec::new();
         let mut row = 0;
         for (run_number, run) in runs.iter().enumerate() {
@@ -199,7 +209,7 @@ impl Splice<'_> {
         }
         if blocks.len() != hashes.len() {
             return Err(Error::corrupt(format!(
-                "column group `{}`: {} of {}",
+                "column group `{}`: found {} for {}",
                 group.name,
                 counted(hashes.len(), "hash"),
                 counted(blocks.len(), "block")
@@ -208,7 +218,7 @@ impl Splice<'_> {
         let sequences = base.sequences().await?;
         let starts_at =
             |row: u64| sequences.around(segment.first_row + row).is_some_and(|rows| rows.start == segment.first_row + row);
-        // What is written of the rows between kept blocks: (position in `pieces`, rows).
+        // Rows written between kept blocks: (position in `pieces`, number of rows). Edited blocks are new, so no known blocks.
         let mut writer = GroupsWriter::new(base.store().clone(), base.schema(), [number], &self.options_of_base(), None)?;
         let (mut pieces, mut written_rows): (Vec<Option<Piece>>, Vec<(usize, u64)>) = Default::default();
         let mut next = 0;
@@ -220,13 +230,13 @@ impl Splice<'_> {
                 continue;
             }
             let mut count = 0;
-            // To the end of a block that both have: where the next one starts a sequence, every block ends.
+            // Rewrite until an old and a new block end at the same row. All blocks end before the first row of a sequence.
             while let Some((run, block, rows)) = blocks.get(next) {
                 gone.add(&runs[*run], *block);
                 let stay: Vec<u64> = rows.clone().filter(|row| edits.get(row) != Some(&Row::Deleted)).collect();
                 if !stay.is_empty() {
                     let batch = self.rows_of(segment, number, &stay, edits).await?;
-                    // A block never crosses a sequence, and what is open ends before the next one.
+                    // No old block crosses a sequence, and the new block is ended before the next sequence starts.
                     let starts = vec![false; stay.len()];
                     count += stay.len() as u64;
                     writer.append(&batch, &starts).await?;
@@ -252,12 +262,12 @@ impl Splice<'_> {
         Ok((WrittenGroup { columns, ..spliced }, sharing.new_bytes))
     }
 
-    /// Cut as the table is; nothing is looked up, since what is written is known to be new.
+    /// Returns the write options with the cut limits of the table.
     fn options_of_base(&self) -> WriteOptions {
         WriteOptions { cuts: self.base.manifest().cuts, ..self.options.clone() }
     }
 
-    /// Some rows of a group with their edits, in every column of it.
+    /// Reads rows of a column group, in all its columns, and applies the patch to them.
     async fn rows_of(&self, segment: &Segment, number: usize, rows: &[u64], edits: &BTreeMap<u64, Row>) -> Result<RecordBatch> {
         let schema = self.base.schema();
         let ids = &schema.groups()[number].columns;
@@ -289,13 +299,14 @@ impl Splice<'_> {
     }
 }
 
-/// What the blocks that are not kept took.
+/// Rows and stored bytes of the blocks that are not kept.
 #[derive(Debug, Default)]
 struct Gone {
     rows: u64,
     bytes: u64,
-    /// Stored bytes of each page, as far as layouts tell them.
+    /// Stored bytes of the pages of each column, over the blocks whose layout has page lengths.
     pages: Vec<u64>,
+    /// Stored bytes of the other blocks.
     untold: u64,
 }
 
@@ -313,8 +324,8 @@ impl Gone {
         }
     }
 
-    /// What the columns take without them and with what was written. Where layouts do not tell page lengths, and for the
-    /// canonical form, the blocks are taken for average ones.
+    /// Returns the bytes of each column without these blocks and with the written ones. Logical bytes, and stored bytes where the
+    /// layout has no page lengths, are estimated from the average of the column.
     fn out_of(&self, stored: &GroupSegment, written: &[ColumnBytes]) -> Vec<ColumnBytes> {
         let share = |sum: u64, part: u64, whole: u64| (u128::from(sum) * u128::from(part) / u128::from(whole.max(1))) as u64;
         let columns = stored.columns.iter().enumerate().map(|(page, before)| {
@@ -330,7 +341,7 @@ impl Gone {
     }
 }
 
-/// The runs and hashes of kept and written blocks in row order.
+/// Joins the runs and hashes of kept and written blocks in row order.
 fn spliced(
     runs: &[LayoutRun],
     hashes: &BTreeMap<(usize, usize), Hash>,

@@ -1,6 +1,6 @@
-//! Tickets: how other processes take part in a session. One process begins it and hands out its ticket; any number of others
-//! join with it and write partitions; whoever has the receipts commits. A ticket and a receipt are texts; nothing secret is in
-//! them. Who commits twice with one ticket commits once: the second time finds the first.
+//! Tickets, by which several processes share a write session. One process starts the session and hands out its ticket. Any number
+//! of processes join with the ticket and write partitions. A process that has the receipts commits. Tickets and receipts are text
+//! without secrets. If two processes commit with one ticket, there is one version: the second commit finds the first.
 
 use std::sync::atomic::Ordering;
 
@@ -21,7 +21,7 @@ use crate::{
     write::WriteOptions,
 };
 
-/// What another process needs to write partitions of a session, and to commit it.
+/// Description of a write session, by which another process can write partitions and commit.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -48,17 +48,17 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ticket {
     session: Uuid,
-    /// The version that will be, before it has rows.
+    /// Manifest of the planned version, without rows.
     plan: Manifest,
     write_memory: usize,
     segment_rows: u64,
-    /// The version whose rows stay, of a session that adds rows to a table.
+    /// The version that the session appends to; `None` for a new table.
     append_to: Option<u64>,
-    /// Whether to continue if an owner cannot be pinned; chosen by the process that began the session.
+    /// Whether to continue if an owner cannot be pinned; chosen by the process that started the session.
     allow_unpinned: bool,
 }
 
-/// The text of a ticket; the plan is a manifest as it would be stored, with the hash that ends it.
+/// JSON of a ticket. `plan` is the text of a stored manifest, with the hash at its end.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
@@ -73,7 +73,7 @@ struct Record {
 }
 
 impl Ticket {
-    /// The ticket as one line of JSON.
+    /// Returns the ticket as one line of JSON.
     pub fn to_json(&self) -> String {
         let plan = self.plan.to_bytes().map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         let Self { session: tetrys_session, write_memory, segment_rows, append_to, allow_unpinned, .. } = *self;
@@ -81,10 +81,11 @@ impl Ticket {
         serde_json::to_string(&record).unwrap_or_default()
     }
 
-    /// The ticket of such a text.
+    /// Parses the text that [`Ticket::to_json`] returns.
     ///
     /// # Errors
-    /// `Invalid` where it is no ticket, or one that was changed; `Unsupported` for one of a later build.
+    /// - `Invalid`: the text is not a ticket, or was changed.
+    /// - `Unsupported`: the ticket needs a later build.
     pub fn from_json(text: &str) -> Result<Self> {
         let invalid = |why: &dyn std::fmt::Display| Error::invalid(format!("ticket of a session: {why}"));
         let record: Record = serde_json::from_str(text).map_err(|error| invalid(&error))?;
@@ -96,23 +97,23 @@ impl Ticket {
         Ok(Self { session, plan, write_memory, segment_rows, append_to, allow_unpinned })
     }
 
-    /// The session's number.
+    /// Returns the id of the session.
     pub fn session(&self) -> Uuid {
         self.session
     }
 
-    /// The schema that rows must have.
+    /// Returns the schema of the rows.
     pub fn schema(&self) -> &Schema {
         &self.plan.schema
     }
 }
 
 impl TableWriter {
-    /// The ticket by which other processes join this session.
+    /// Returns the ticket with which other processes join this session ([`TableWriter::join`]).
     ///
     /// # Errors
-    /// `Unsupported` for a session that puts other rows in the place of those of a table: it is written by one process. `Invalid`
-    /// where no reader would take the schema.
+    /// - `Unsupported`: the session overwrites a table, which one process must do alone.
+    /// - `Invalid`: readers would refuse the schema.
     pub fn ticket(&self) -> Result<Ticket> {
         if self.rows == Rows::Overwritten {
             return Err(Error::unsupported(
@@ -140,7 +141,7 @@ impl TableWriter {
             write_features: Vec::new(),
             view: None,
         };
-        // What the other side will do with it.
+        // Check that the process that joins can parse the plan.
         let (bytes, _) = plan.to_bytes()?;
         let (plan, _) = Manifest::parse(&bytes, 1).map_err(|error| Error::invalid(error.to_string()))?;
         let WriteOptions { write_memory, segment_rows, .. } = self.options;
@@ -148,13 +149,14 @@ impl TableWriter {
         Ok(Ticket { session: self.id, plan, write_memory, segment_rows, append_to, allow_unpinned })
     }
 
-    /// Takes part in a session that another process began, in the store where it did.
+    /// Joins a session that another process started in the same store.
     ///
-    /// Numbers of partitions are agreed on between the processes: [`TableWriter::partition_at`]. Rows of a session that appends are
-    /// put behind those that are there when it is committed. What joined processes write is not compared with what is stored.
+    /// The processes must agree on the numbers of their partitions, see [`TableWriter::partition_at`]. If the session appends,
+    /// its rows follow those that the table has when the session is committed. A process that joined reuses no stored blocks.
     ///
     /// # Errors
-    /// `Unsupported` for a preset of a later build.
+    /// - `Unsupported`: the session has a preset of a later build.
+    /// - `Invalid`: the cut limits of the ticket are impossible.
     pub fn join(store: Store, ticket: &Ticket) -> Result<Self> {
         let preset = ticket.plan.preset.parse().map_err(|error: Error| Error::unsupported(error.to_string()))?;
         let Ticket { write_memory, segment_rows, allow_unpinned, .. } = *ticket;
@@ -169,8 +171,8 @@ impl TableWriter {
         Ok(writer)
     }
 
-    /// Notes that other processes take part in the session. A session that appends puts its id into the lineage of the version that
-    /// it makes: a rebased commit has another `commit_id`, and every process of the session must find that version.
+    /// Notes that other processes take part in the session. A session that appends puts its id into the lineage of the version
+    /// that it makes: a rebased commit has another `commit_id`, and every process of the session must find that version.
     fn share(&self, append_to: Option<u64>) {
         self.has_ticket.store(true, Ordering::Relaxed);
         if append_to.is_some() {
@@ -178,7 +180,8 @@ impl TableWriter {
         }
     }
 
-    /// Says how many partitions there are: a commit without a receipt for each of them then names the missing one.
+    /// Sets the number of partitions to at least `partitions`. A commit without a receipt for each of them then fails and names
+    /// the missing ones.
     pub fn expect_partitions(&self, partitions: u32) {
         self.partitions.fetch_max(partitions, Ordering::Relaxed);
     }
@@ -190,8 +193,8 @@ fn made_by(manifest: &Manifest, session: Uuid) -> bool {
 }
 
 impl Session {
-    /// The version that this session made behind another one, where it has been committed already: by this commit, or by another
-    /// process of the session.
+    /// Returns the version after `version` that this session has committed already, by this commit or in another process; `None`
+    /// if there is none.
     pub(in crate::table) async fn committed_after(&self, version: u64) -> Result<Option<Table>> {
         for number in commit::versions(&self.store).await?.into_iter().filter(|number| *number > version) {
             match commit::load(&self.store, number).await {
@@ -201,7 +204,7 @@ impl Session {
                     return Ok(Some(self.made(manifest, hash)));
                 }
                 Ok(_) => {}
-                // Collected meanwhile, or of a later build.
+                // A garbage collection deleted the version meanwhile, or a later build made it.
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {}
                 Err(error) => return Err(error),
             }
@@ -209,22 +212,24 @@ impl Session {
         Ok(None)
     }
 
-    /// The same session on the newest version of the table, to which it adds rows of this schema.
+    /// Bases the session on the newest version of the table, to which it appends rows of this schema.
     ///
     /// # Errors
-    /// `Conflict` where the table has other columns or cuts now, or is another one.
+    /// - `Conflict`: the table now has another schema or other cut limits, or is another table.
+    /// - `Denied`: an owner cannot be pinned.
+    /// - Errors of the stores.
     pub(in crate::table) async fn on_newest(self, schema: &Schema, cuts: Cuts) -> Result<Self> {
         let base = Table::open_store(self.store.clone()).await?;
         if base.manifest().table != self.table || base.schema() != schema {
             return Err(Error::conflict(format!(
-                "{} version {}: the table has other columns than when the session began; begin another one",
+                "{} version {}: the table is not the one that the session began with, or its schema changed; start a new session",
                 base.url(),
                 base.version()
             )));
         }
         if base.manifest().cuts != cuts {
             return Err(Error::conflict(format!(
-                "{} version {}: rows are cut in another way than when the session began; begin another one",
+                "{} version {}: the cut limits of the table changed since the session began; start a new session",
                 base.url(),
                 base.version()
             )));
@@ -233,12 +238,12 @@ impl Session {
         Ok(Self { folds: true, shared: self.shared, ..session })
     }
 
-    /// The table that this session made, where it has been committed already: by a process that died before it could say so, by
-    /// one that was told that the outcome is unknown, or by another one with the same ticket.
+    /// Returns the table that this session has created already; `None` if it has not. The commit may have been made by a process
+    /// that died or got `OutcomeUnknown`, or by another process with the same ticket.
     pub(in crate::table) async fn committed(&self) -> Result<Option<Table>> {
         match commit::load(&self.store, 1).await {
             Ok((manifest, hash)) if manifest.commit_id == self.commit_id => Ok(Some(self.made(manifest, hash))),
-            // Another's, whether this build can read it or not: claiming the version will say so.
+            // Another writer's table, whether this build can read it or not. The claim of the version reports the conflict.
             Ok(_) => Ok(None),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Corrupt) => Ok(None),
             Err(error) => Err(error),

@@ -1,4 +1,4 @@
-//! A write session: gives out partitions, takes their receipts, commits once.
+//! A write session: creates partitions, takes their receipts, and commits once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,11 +24,11 @@ use crate::{
     write::{PartitionWriter, Receipt, Sharing, WriteOptions},
 };
 
-/// The session that makes a version of a table out of new rows: the first version ([`Table::create`]), one with more rows
-/// ([`Table::append`]), or one with other rows ([`Table::overwrite`]).
+/// A write session, which makes a version from new rows: the first version of a table ([`Table::create`]), a version with more
+/// rows ([`Table::append`]), or one with other rows ([`Table::overwrite`]).
 ///
-/// Partitions are written anywhere, by anyone, in any order; their numbers order their rows in the table. Nothing is visible
-/// before [`TableWriter::commit`], and a session that stops half-way leaves the table as it was.
+/// Any number of tasks or processes write partitions, in any order. The table holds the partitions in the order of their numbers.
+/// Nothing is visible before [`TableWriter::commit`], and a session that stops before leaves the table as it was.
 #[derive(Debug)]
 pub struct TableWriter {
     pub(in crate::table) session: Session,
@@ -38,15 +38,15 @@ pub struct TableWriter {
     pub(in crate::table) options: WriteOptions,
     pub(in crate::table) partitions: AtomicU32,
     pub(in crate::table) extras: Mutex<Extras>,
-    /// A commit was tried that had all receipts.
+    /// Whether a commit with all receipts was tried.
     pub(in crate::table) ended: AtomicBool,
-    /// Other processes may write partitions: this writer has given a ticket, or joined with one.
+    /// Whether other processes may write partitions: this writer has made a ticket, or joined with one.
     pub(in crate::table) has_ticket: AtomicBool,
-    /// Of a session that another process began on a table that is there: the version that it found.
+    /// The version that the table had when another process started this appending session; `None` in other sessions.
     pub(in crate::table) joined: Option<u64>,
 }
 
-/// What becomes of the rows that are there.
+/// What a session does with the existing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::table) enum Rows {
     Created,
@@ -63,15 +63,18 @@ pub(in crate::table) struct Extras {
 }
 
 impl Table {
-    /// Starts a table at `url`; nothing is visible there before [`TableWriter::commit`].
+    /// Starts a new table at `url`. Nothing is visible there before [`TableWriter::commit`].
     ///
     /// # Errors
-    /// `Exists` where there is a table already; `Invalid` for impossible options and a schema without index columns; errors of the store.
+    /// - `Exists`: there is a table already.
+    /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
+    /// - Errors of the store.
     pub async fn create(url: &str, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         TableWriter::create(Store::open(url)?, schema, options).await
     }
 
-    /// Starts a version with more rows, cut as this table's rows are. Blocks that some earlier version has are not stored again.
+    /// Starts a version with more rows. They follow the rows of the table and are cut with its cut limits. Blocks of this version
+    /// and of earlier ones are not stored again.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -96,38 +99,48 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` where this version needs a later writer; errors of the store.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks this one uses, unless [`WriteOptions::allow_unpinned`].
+    /// - Errors of the stores.
     pub async fn append(&self, options: WriteOptions) -> Result<TableWriter> {
         TableWriter::append(self, options).await
     }
 
-    /// Starts a version with other rows: all that this version has is left behind, but blocks that are the same are not stored
-    /// again. Properties, attachments and tags stay.
+    /// Starts a version that replaces all rows, and the schema. Properties, attachments and tags stay. Blocks of this version and
+    /// of earlier ones are not stored again.
     ///
     /// # Errors
-    /// As [`Table::append`]; `Invalid` for impossible options and a schema without index columns.
+    /// - `Invalid`: the options are impossible, or the schema has no index column.
+    /// - `Unsupported`: the table is a view, or this version needs a later writer.
+    /// - `Denied`: no pin can be written to a table whose chunks an earlier version uses, unless
+    ///   [`WriteOptions::allow_unpinned`].
+    /// - Errors of the stores.
     pub async fn overwrite(&self, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         TableWriter::overwrite(self, schema, options).await
     }
 
-    /// As [`Table::create`], the store being reached as `reached` says.
+    /// Starts a new table as [`Table::create`] does, with options of its store.
     ///
     /// # Errors
-    /// As [`Table::create`]; `Invalid` for store options that cannot be.
+    /// - `Exists`: there is a table already.
+    /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
+    /// - Errors of the store.
     pub async fn create_with(url: &str, reached: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         TableWriter::create(Store::open_with(url, reached)?, schema, options).await
     }
 }
 
 impl TableWriter {
-    /// Starts a table in `store`. The schema has at least one index column.
+    /// Starts a new table in `store`. The schema has at least one index column.
     ///
     /// # Errors
-    /// As [`Table::create`].
+    /// - `Exists`: there is a table already.
+    /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
+    /// - Errors of the store.
     pub async fn create(store: Store, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
         if schema.index().len() == 0 {
-            // An index segment counts its rows by its columns.
+            // Without a column, an index segment could not hold a number of rows.
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
         }
         is_new_name(&store)?;
@@ -146,9 +159,9 @@ impl TableWriter {
         Ok(Self { session, id, rows, schema, options, partitions, extras, ended, has_ticket, joined })
     }
 
-    /// Starts a version with more rows than this one.
+    /// Starts a version of `base` with more rows.
     pub(in crate::table) async fn append(base: &Table, options: WriteOptions) -> Result<Self> {
-        // Rows are cut as the table's rows are, so that they are the same wherever they are written.
+        // With the cut limits of the table, equal rows make equal blocks, so that blocks can be reused.
         let options = WriteOptions { cuts: base.manifest().cuts, ..options };
         let mut session = Session::change(base, true, options.allow_unpinned).await?;
         session.folds = true;
@@ -156,7 +169,7 @@ impl TableWriter {
         Self::of(session, Rows::Appended, base.schema().clone(), options)
     }
 
-    /// Starts a version with other rows than this one.
+    /// Starts a version of `base` with other rows.
     pub(in crate::table) async fn overwrite(base: &Table, schema: Schema, options: WriteOptions) -> Result<Self> {
         if schema.index().len() == 0 {
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
@@ -167,18 +180,23 @@ impl TableWriter {
         Self::of(session, Rows::Overwritten, schema, options)
     }
 
-    /// Lets the table share chunks with others: a block that one of them has, by its logical hash, is neither encoded nor
-    /// stored again, but referred to where it lies. What they say of their blocks is compared before it is believed. Each of
-    /// them learns of it by a pin, unless it cannot be written: see [`TableWriter::unpinned`].
+    /// Lets the table share chunks of other tables. If one of them has a block with the same logical hash, the writer refers to
+    /// that block and neither encodes nor stores it again. Before it reuses a block, the writer compares the block with its hash.
+    /// A pin in each of these tables keeps the chunks from garbage collection; [`TableWriter::unpinned`] lists tables without
+    /// one.
     ///
-    /// The first version of a table has no other blocks to share; later ones share those of the versions before in any case.
+    /// A version shares blocks with earlier versions of the same table also without references.
     ///
     /// # Errors
-    /// `Invalid` after the first partition was given out, and for a table in a store that has no name; `Conflict` where a
-    /// referenced version is not there any more; `Corrupt`; errors of the stores.
+    /// - `Invalid`: a partition was started already, a table is a copy of this one, or other processes cannot open the store of a
+    ///   table by a URL.
+    /// - `Denied`: no pin can be written to one of the tables, unless [`WriteOptions::allow_unpinned`].
+    /// - `Conflict`: a referenced version no longer exists.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the stores.
     pub async fn references<'a>(mut self, tables: impl IntoIterator<Item = &'a Table>) -> Result<Self> {
         if self.partitions.load(Ordering::Relaxed) > 0 {
-            return Err(Error::invalid("references come before the first partition"));
+            return Err(Error::invalid("a partition was started already; add references before the first partition"));
         }
         let tables: Vec<Table> = tables.into_iter().cloned().collect();
         if !tables.is_empty() {
@@ -187,33 +205,36 @@ impl TableWriter {
         Ok(self)
     }
 
-    /// Tables whose chunks may be used and that could not be told: a garbage collection there may take the chunks away.
+    /// Returns the tables whose chunks may be used although no pin could be written there. A garbage collection there may delete
+    /// these chunks.
     pub fn unpinned(&self) -> &[Unpinned] {
         &self.session.unpinned
     }
 
-    /// The schema that rows must have.
+    /// Returns the schema of the rows.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Whether its rows come behind those of a table that is there: their schema is that table's.
+    /// Whether the session appends rows to an existing table, and uses the schema of that table.
     pub fn appends(&self) -> bool {
         self.rows == Rows::Appended
     }
 
-    /// The next partition.
+    /// Starts the next partition.
     ///
     /// # Errors
-    /// `Unavailable` where no temporary file can be made; `Invalid` where all 4,294,967,295 numbers were given out.
+    /// - `Unavailable`: a temporary file cannot be created.
+    /// - `Invalid`: all 4,294,967,295 numbers are used.
     pub fn partition(&self) -> Result<PartitionWriter> {
         self.partition_at(self.reserve())
     }
 
-    /// Partition `number`, for callers that number them: 0 to 4,294,967,294.
+    /// Starts partition `number`, from 0 to 4,294,967,294, for callers that number the partitions themselves.
     ///
     /// # Errors
-    /// As [`TableWriter::partition`].
+    /// - `Unavailable`: a temporary file cannot be created.
+    /// - `Invalid`: the number is too large.
     pub fn partition_at(&self, number: u32) -> Result<PartitionWriter> {
         if number == u32::MAX {
             return Err(Error::invalid(format!("partition {number}: a session has partitions 0 to {}", u32::MAX - 1)));
@@ -223,33 +244,33 @@ impl TableWriter {
         PartitionWriter::new(self.session.store.clone(), self.id, number, Arc::clone(&self.schema), &self.options, known)
     }
 
-    /// The number of the next partition, for somebody else to write: in another process by [`TableWriter::join`] and
-    /// [`TableWriter::partition_at`]. Its receipt is waited for by the commit. Where all numbers were given out, 4,294,967,295,
-    /// which `partition_at` refuses.
+    /// Reserves the number of the next partition, so that another process can write it by [`TableWriter::join`] and
+    /// [`TableWriter::partition_at`]. The commit requires a receipt of it. Returns 4,294,967,295, which `partition_at` refuses,
+    /// if all numbers are used.
     pub fn reserve(&self) -> u32 {
         let next = |number: u32| number.checked_add(1);
         self.partitions.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(u32::MAX)
     }
 
-    /// Says something of the table, kept in its manifest.
+    /// Sets a table property.
     pub fn set_property(&self, key: impl Into<String>, value: impl Into<Value>) {
         self.extras().properties.insert(key.into(), value.into());
     }
 
-    /// Says what the table was made from, kept in its manifest.
+    /// Sets a lineage entry of the version, such as the name of a source file.
     pub fn set_lineage(&self, key: impl Into<String>, value: impl Into<Value>) {
         self.extras().lineage.insert(key.into(), value.into());
     }
 
     pub(in crate::table) fn extras(&self) -> std::sync::MutexGuard<'_, Extras> {
-        // Nothing panics while it is held; a poisoned value would still be whole.
+        // No code panics while it holds the lock; even then the value would be complete.
         self.extras.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Stores a small object beside the rows (a map, a calibration) under `name`.
+    /// Stores a small object, such as a map or a calibration, beside the rows under `name`.
     ///
     /// # Errors
-    /// Errors of the store.
+    /// - Errors of the store.
     pub async fn attach(&self, name: impl Into<String>, content: impl Into<Bytes>) -> Result<()> {
         let content: Bytes = content.into();
         let object = ObjectRef::of(&content);
@@ -258,8 +279,8 @@ impl TableWriter {
         Ok(())
     }
 
-    /// The receipts that finished partitions of this session left in the store, by number: for a commit where some of them were
-    /// lost on their way. A partition that was written twice, with other rows, has two.
+    /// Returns the receipts of finished partitions that the store has, in the order of their numbers. Use them to commit if
+    /// receipts were lost on the way. A partition that was written twice with different rows has two receipts.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -282,12 +303,13 @@ impl TableWriter {
     /// ```
     ///
     /// # Errors
-    /// `Corrupt` for a receipt that cannot be read; errors of the store.
+    /// - `Corrupt`: a receipt cannot be read.
+    /// - Errors of the store.
     pub async fn receipts(&self) -> Result<Vec<Receipt>> {
         self.receipts_beside(&[]).await
     }
 
-    /// The receipts in the store, without those that are given.
+    /// Returns the receipts in the store, without those in `given`.
     async fn receipts_beside(&self, given: &[Receipt]) -> Result<Vec<Receipt>> {
         let given: BTreeSet<String> = given.iter().map(|receipt| Ok(receipt.stored()?.0)).collect::<Result<_>>()?;
         let mut found = Vec::new();
@@ -296,7 +318,7 @@ impl TableWriter {
             if name.ends_with(".receipt") && !given.contains(&name) {
                 let text = store.get_exact(&name, bytes).await?;
                 let receipt: Receipt = serde_json::from_slice(&text)
-                    .map_err(|error| Error::corrupt(format!("{}: {name}: no receipt: {error}", store.url())))?;
+                    .map_err(|error| Error::corrupt(format!("{}: {name}: not a receipt: {error}", store.url())))?;
                 found.push(receipt);
             }
         }
@@ -304,8 +326,8 @@ impl TableWriter {
         Ok(found)
     }
 
-    /// One receipt for each partition, in order. Other processes may have finished partitions that this writer does not know of:
-    /// they left their receipts in the store, and the commit expects those partitions too.
+    /// Returns one receipt for each partition, in order. Other processes may have finished partitions that this writer does not
+    /// know. Their receipts are in the store, and the commit requires those partitions too.
     async fn in_order(&self, given: Vec<Receipt>, abandoned: &BTreeSet<u32>) -> Result<Vec<Receipt>> {
         if self.has_ticket.load(Ordering::Relaxed) {
             for receipt in self.receipts_beside(&given).await? {
@@ -315,21 +337,24 @@ impl TableWriter {
         commit::in_order_without(self.id, self.partitions.load(Ordering::Relaxed), abandoned, given)
     }
 
-    /// Leaves the rows of a partition out: the commit asks for no receipt of it any more.
+    /// Leaves out the rows of a partition. The commit then requires no receipt of it.
     pub fn abandon(&self, partition: u32) {
         self.extras().abandoned.insert(partition);
     }
 
-    /// Makes the version exist with the rows of these receipts, one for every partition that was not abandoned, in any order.
-    /// Where receipts are missing, nothing has happened and the commit can be called again. A partition that another process has
-    /// finished is expected too: its receipt lies in the store ([`TableWriter::receipts`]).
+    /// Commits the version with the rows of these receipts, given in any order. Every partition that was not abandoned needs a
+    /// receipt, also one that another process has finished; the store has its receipt ([`TableWriter::receipts`]). If receipts
+    /// are missing, nothing happens, and `commit` can be called again.
     ///
-    /// Where another writer committed a version since, this one is put on top of it if they changed different things.
+    /// If another writer committed meanwhile, the version is rebased onto that commit, provided that both changed different
+    /// parts.
     ///
     /// # Errors
-    /// `Invalid` for missing or conflicting receipts and broken sequences; `Conflict` where another writer made a table here in
-    /// the meantime, or changed the same; `OutcomeUnknown` where it cannot be told; errors of the store. After another error than
-    /// that of a missing receipt the session is over.
+    /// The session is over after any error but that of a missing receipt.
+    /// - `Invalid`: receipts are missing or contradict each other, or sequences break the rules.
+    /// - `Conflict`: another writer created the table or changed the same part.
+    /// - `OutcomeUnknown`: it is unknown whether the version exists.
+    /// - Errors of the stores.
     pub async fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
         let Self { id, rows, options, .. } = self;
         let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
@@ -339,11 +364,11 @@ impl TableWriter {
             if let Some(table) = session.committed_after(version).await? {
                 return Ok(table);
             }
-            // Receipts are looked at before owners are pinned.
+            // Check the receipts before `on_newest` pins owners.
             let receipts = self.in_order(given, &extras.abandoned).await?;
             let first = session.clone();
             session = session.on_newest(&schema, options.cuts).await?;
-            // Another process may have committed between the look and the opening of the newest version.
+            // Another process may have committed the session before `on_newest` opened the newest version.
             if let Some(table) = first.committed_after(version).await? {
                 return Ok(table);
             }
@@ -352,7 +377,7 @@ impl TableWriter {
             self.in_order(given, &extras.abandoned).await?
         };
         if self.ended.swap(true, Ordering::Relaxed) {
-            return Err(Error::invalid(format!("{}: the session was committed, or its commit failed", session.store.url())));
+            return Err(Error::invalid(format!("{}: the session is over: a commit was tried before", session.store.url())));
         }
         let groups = receipts.iter().flat_map(|receipt| &receipt.parts).flat_map(|parts| &parts.groups);
         let used: Vec<u32> = groups.flat_map(|group| &group.owners).copied().collect();
@@ -368,7 +393,7 @@ impl TableWriter {
         let into = MergeInto { schema: &schema, tracker, first_row, segment_rows: options.segment_rows, owners: &owners };
         let segments = match commit::merge(&session.store, &receipts, into).await {
             Ok(segments) => segments,
-            // A session that was committed has swept its parts.
+            // The parts are missing if another process has committed this session: the commit deletes them.
             Err(error) if *rows == Rows::Created => return session.committed().await?.ok_or(error),
             Err(error) => return Err(error),
         };
@@ -426,7 +451,7 @@ impl TableWriter {
         manifest.properties.extend(extras.properties);
         let store = session.store.clone();
         let table = session.publish(manifest).await?;
-        // The version exists. What the session leaves behind is garbage: failing to sweep it must not fail the commit.
+        // The version exists, so a failure to delete the files of the session must not fail the commit.
         for (name, _) in store.list(&format!("sessions/{id}")).await.unwrap_or_default() {
             let _ = store.delete(&name).await;
         }
@@ -435,9 +460,9 @@ impl TableWriter {
     }
 }
 
-/// That users can open a new table of this name: what stands behind `@` is taken for a version or a tag.
+/// Checks that a new table of this name can be opened later: text after an `@` would be read as a version or tag.
 pub(in crate::table) fn is_new_name(store: &Store) -> Result<()> {
-    // The account of Azure stands behind `@` too.
+    // In `abfs` URLs the account follows an `@`.
     let is_account =
         store.url().split_once("://").is_some_and(|(scheme, rest)| scheme.starts_with("abfs") && !rest.contains('/'));
     match split_name(store.url()) {

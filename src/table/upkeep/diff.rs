@@ -1,6 +1,6 @@
-//! What differs between two tables or versions: rows added, removed and changed, told by index columns and logical block hashes.
-//! No payload is read: a row's blocks are known by their hashes (`format-spec/canonical.md#logical-block-hash`), whatever codec,
-//! chunk or table they are stored in. Where rows share blocks, `diff_rows.rs` reads them when it is asked to.
+//! Compares two tables or versions: finds the rows that were added, removed or changed. Compares index columns and logical block
+//! hashes, and reads no payload. The logical hash of a block (`format-spec/canonical.md#logical-block-hash`) does not depend on
+//! codec, chunk or table. If rows share blocks, `diff_rows.rs` reads these rows on request.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -22,47 +22,47 @@ use crate::{
     table::{lists::Lists, reading::source::NO_ROW, table::Table},
 };
 
-/// What differs between two tables.
+/// Differences between two tables or versions, the first (before) and the second (now).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Diff {
-    /// The columns by which rows are told apart; none where they are by their number.
+    /// Key columns, by which rows of both tables are matched; empty if rows are matched by their numbers.
     pub keys: Vec<String>,
-    /// Rows of the first and of the second table.
+    /// Number of rows of the first and of the second table.
     pub rows: [u64; 2],
-    /// Rows of the second whose key the first does not have.
+    /// Rows of the second table whose key the first one does not have.
     pub added: Vec<u64>,
-    /// Rows of the first whose key the second does not have.
+    /// Rows of the first table whose key the second one does not have.
     pub removed: Vec<u64>,
-    /// Rows of the second whose key the first has, and that differ in the index or in some group; where [`Diff::is_exact`] is
-    /// false, some of them may be the same.
+    /// Rows of the second table whose key the first one has, and that differ in the index or in a column group. If
+    /// [`Diff::is_exact`] is false, some of them may be equal.
     pub changed: Vec<u64>,
-    /// Rows that are the same in both.
+    /// Number of rows with equal keys that do not differ.
     pub unchanged: u64,
-    /// Index columns of both: in how many of the rows with equal keys they differ. Keys are left out.
+    /// Index columns of both tables that are not keys, with the number of rows with equal keys in which they differ.
     pub index: Vec<ColumnDiff>,
-    /// Column groups of both.
+    /// Column groups of both tables.
     pub groups: Vec<GroupDiff>,
-    /// Columns of the second alone, with their types.
+    /// Columns of the second table only, with their types. A column whose type changed is here and in `columns_removed`.
     pub columns_added: Vec<(String, String)>,
-    /// Columns of the first alone, with their types; one whose type changed is here and among the added.
+    /// Columns of the first table only, with their types.
     pub columns_removed: Vec<(String, String)>,
-    /// Columns of both that were not compared, since the groups that they are in have other columns, or other names.
+    /// Columns of both tables that were not compared, because their column groups have different columns or names.
     pub not_compared: Vec<String>,
-    /// Bytes of index, layout and hashes that were looked at.
+    /// Bytes of index, layouts and hashes that were compared.
     pub bytes_read: u64,
-    /// Bytes of payload that were read; none but by [`Table::diff_exact`].
+    /// Bytes of payload that were read; 0 except with [`Table::diff_exact`].
     pub payload_bytes: u64,
 }
 
 impl Diff {
-    /// Whether the changed rows are known to differ, and the others to be the same. Rows that share a block with others are known
-    /// to differ together only: [`Table::diff_exact`] reads them.
+    /// Whether every changed row is known to differ and every column was compared. If rows share a block and the block differs,
+    /// it is unknown which of its rows differ; [`Table::diff_exact`] reads these rows.
     pub fn is_exact(&self) -> bool {
         self.not_compared.is_empty() && self.groups.iter().all(|group| group.exact || group.changed.is_none())
     }
 
-    /// Whether nothing differs, for all that is known.
+    /// Whether no difference was found and every column was compared.
     pub fn is_empty(&self) -> bool {
         let Self { added, removed, changed, columns_added, columns_removed, not_compared, .. } = self;
         added.is_empty()
@@ -74,17 +74,17 @@ impl Diff {
     }
 }
 
-/// How an index column differs.
+/// Differences in an index column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ColumnDiff {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Rows with equal keys in which it differs.
+    /// Number of rows with equal keys in which the column differs.
     pub changed: u64,
 }
 
 impl fmt::Display for Diff {
-    /// A line on rows, and one for each column and group that differs.
+    /// Writes a line about the rows, and a line for each column and group that differs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [before, now] = self.rows;
         let Self { added, removed, changed, unchanged, .. } = self;
@@ -103,61 +103,63 @@ impl fmt::Display for Diff {
                 Some(changed) => {
                     write!(f, "\ncolumn group {}: {}{changed} changed", group.name, if group.exact { "" } else { "at most " })?;
                 }
-                None => write!(f, "\ncolumn group {}: other columns", group.name)?,
+                None => write!(f, "\ncolumn group {}: different columns", group.name)?,
             }
         }
-        for (what, columns) in [("new column", &self.columns_added), ("column gone", &self.columns_removed)] {
+        for (what, columns) in [("new column", &self.columns_added), ("removed column", &self.columns_removed)] {
             for (name, ty) in columns {
                 write!(f, "\n{what} {name}: {ty}")?;
             }
         }
         for name in &self.not_compared {
-            write!(f, "\nnot compared, its column group being another: {name}")?;
+            write!(f, "\nnot compared, because the column groups differ: {name}")?;
         }
         Ok(())
     }
 }
 
-/// How a column group differs.
+/// Differences in a column group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GroupDiff {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// Rows with equal keys whose blocks differ. `None` where the group has other columns in the two tables.
+    /// Number of rows with equal keys whose blocks differ. `None` if the group has different columns in the two tables.
     pub changed: Option<u64>,
-    /// Whether each of these rows differs for sure. Rows that share a block with others are known to differ together only.
+    /// Whether each of these rows is known to differ. It is not if rows share a block.
     pub exact: bool,
 }
 
-/// The name of each column, and a hash for each row.
+/// Name of each column, and a hash for each row.
 type Hashes = Vec<(String, Vec<u64>)>;
 
-/// The rows of a table as they are compared.
+/// The rows of a table, reduced to hashes for the comparison.
 struct Rows {
     keys: Vec<u128>,
-    /// Name, and a hash for each row.
+    /// Index columns that are not keys.
     index: Hashes,
     groups: BTreeMap<String, Prints>,
     bytes: u64,
 }
 
-/// A column group as it is compared.
+/// The rows of a column group, reduced to hashes for the comparison.
 struct Prints {
-    /// Names and types of its columns.
+    /// Names and types of the columns.
     columns: Vec<(String, String)>,
-    /// One for each row: equal where the row's block and its place in it are.
+    /// A hash for each row: equal if the blocks and the places of the rows in their blocks are equal.
     rows: Vec<u64>,
     /// Whether each row has a block of its own.
     alone: Vec<bool>,
-    /// Where its rows can be read; `None` where several stand for one.
+    /// Source from which the rows can be read; `None` if a row stands for a list of rows.
     origin: Option<Origin>,
 }
 
 impl Table {
-    /// What differs between this table and another one, or another version: `new.diff(&old, keys)` says what is new in `new`.
+    /// Compares this table with an earlier version or another table: `new.diff(&old, keys)` returns the changes from `old` to
+    /// `new`.
     ///
-    /// Rows are matched by the columns of `on`; without any by those of `sequence_by` and `order_by`, and in tables without
-    /// these by their numbers. Where several rows have the same key, the first of one is compared with the first of the other.
+    /// Rows are matched by the index columns in `on`. If `on` is empty, they are matched by the `sequence_by` and `order_by`
+    /// columns that both tables have, or else by their numbers. Among rows with equal keys, the first row of one table is
+    /// compared with the first row of the other, and so on. No payload is read.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -169,16 +171,22 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` for a key that is no index column of both, `Invalid` for one of different types; `Corrupt`; errors of the store.
+    /// - `NotFound`: a key is not an index column of both tables.
+    /// - `Invalid`: a key has different types in the two tables.
+    /// - `Corrupt`: an index, layout or hashes object is damaged.
+    /// - Errors of the stores.
     pub async fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
         self.diff_of(before, on.into_iter().map(|key| key.as_ref().to_owned()).collect(), false).await
     }
 
-    /// As [`Table::diff`], exact also where rows share blocks: those that may differ are read from both tables and compared by
-    /// their values. Rows with a block of their own are not read.
+    /// Compares as [`Table::diff`] does, and exactly where rows share blocks: reads the rows that may differ from both tables and
+    /// compares their values. Rows with a block of their own are not read.
     ///
     /// # Errors
-    /// As [`Table::diff`].
+    /// - `NotFound`: a key is not an index column of both tables.
+    /// - `Invalid`: a key has different types in the two tables.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the stores.
     pub async fn diff_exact<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
         self.diff_of(before, on.into_iter().map(|key| key.as_ref().to_owned()).collect(), true).await
     }
@@ -229,12 +237,12 @@ impl Table {
         let index = self.schema().index().map(|column| (column.name.clone(), Vec::with_capacity(rows))).collect();
         let read = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
         let keys = keys.to_vec();
-        // Both tables are hashed at a time, each on a thread.
+        // The two tables are hashed concurrently, each on its own thread.
         let (keys, index) = offload(move |stop| hash_rows(batches, index, &keys, rows, stop)).await?;
         Ok(Rows { keys, index, groups: groups.0, bytes: read })
     }
 
-    /// Every column group by its name, and the bytes that were read. The groups of a view are those of its sources.
+    /// Returns the hashes of each column group by its name, and the bytes read. A view has the groups of its sources.
     async fn prints(&self) -> Result<(BTreeMap<String, Prints>, u64)> {
         if self.view().is_none() {
             return self.own_prints().await;
@@ -285,7 +293,7 @@ impl Table {
         Ok((groups, stored.map(|group| group.layout.bytes + group.hashes.bytes).sum()))
     }
 
-    /// The first 8 bytes of the logical hash of each block of a group.
+    /// Reads the first 8 bytes of the logical hash of each block of a group.
     async fn hashes_of(&self, group: usize) -> Result<Vec<u64>> {
         let read = self
             .manifest()
@@ -304,7 +312,8 @@ impl Rows {
 }
 
 impl Prints {
-    /// Those of a view, whose rows are these of the table; with lists, each row stands for all of its list.
+    /// Returns the hashes of the rows of a view: `at` has the row of this table for each row of the view. With lists, a row
+    /// stands for all rows of its list.
     fn at(self, at: &Arc<[i64]>, lists: Option<&Lists>) -> Self {
         let taken = |row: i64| usize::try_from(row).ok();
         let print = |row: i64| taken(row).and_then(|row| self.rows.get(row)).copied().unwrap_or_default();
@@ -328,7 +337,8 @@ impl Prints {
     }
 }
 
-/// The key of each row, and the hashes of the other columns: `index` has the names of all.
+/// Hashes the index columns, whose names `index` has. Returns the key of each row, and the hashes of the columns that are not
+/// keys.
 fn hash_rows(
     batches: impl Iterator<Item = Result<RecordBatch>>,
     mut index: Hashes,
@@ -358,7 +368,8 @@ fn hash_rows(
     Ok((of_rows, index.into_iter().filter(|(name, _)| !keys.contains(name)).collect()))
 }
 
-/// Appends a hash for each value: equal for equal values of one type. Null is a value; floats go by their bits.
+/// Appends a hash of each value. Equal values of one type have equal hashes. Null counts as a value, and floats are compared by
+/// their bits.
 fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
     const NULL: u64 = 0x6e75_6c6c;
     if let Some(text) = array.as_string_opt::<i64>() {
@@ -378,7 +389,7 @@ fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
     }
 }
 
-/// For each of the new keys the place of the same old one; of several equal ones the first belongs to the first, and so on.
+/// Returns for each new key the position of the equal old key. Among equal keys, the first belongs to the first, and so on.
 fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
     let sorted = |keys: &[u128]| {
         let mut places: Vec<(u128, usize)> = keys.iter().copied().zip(0..).collect();
@@ -396,8 +407,8 @@ fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
     partners
 }
 
-/// Compares rows; the names of keys and columns are filled in by the caller. `same` are rows of groups that are known to be equal,
-/// and the others of these groups to differ; where a group is not in it, the rows that nobody knows of are given beside.
+/// Compares the rows of two tables. The caller fills in the key columns and the added and removed columns. `same` has, for each
+/// group whose values were compared, the rows that are equal. For other groups, returns also the rows that may be equal.
 fn compare(old: &Rows, new: &Rows, same: &BTreeMap<String, BTreeSet<usize>>) -> (Diff, Doubts) {
     let partners = partners(&old.keys, &new.keys);
     let (mut added, mut pairs, mut kept) = (Vec::new(), Vec::with_capacity(new.keys.len()), vec![false; old.keys.len()]);
@@ -472,10 +483,10 @@ fn compare(old: &Rows, new: &Rows, same: &BTreeMap<String, BTreeSet<usize>>) -> 
     (diff, doubts)
 }
 
-/// The name of a column and its type.
+/// Name and type of a column.
 type Typed = (String, String);
 
-/// The columns of the second schema alone, and of the first alone.
+/// Returns the columns that only the new schema has, and those that only the old one has.
 fn columns(old: &Schema, new: &Schema) -> (Vec<Typed>, Vec<Typed>) {
     let typed = |schema: &Schema| -> Vec<Typed> {
         schema.columns().iter().map(|column| (column.name.clone(), column.ty.to_string())).collect()

@@ -1,4 +1,5 @@
-//! Rows that share a block with others, compared by their values: what hashes leave open, two tables' rows settle.
+//! Compares rows of two tables by their values. Logical block hashes do not tell which rows of a shared block differ; these rows
+//! are read.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,28 +14,30 @@ use crate::{
     table::{reading::source::NO_ROW, table::Table},
 };
 
-/// Rows that are read at a time; they share blocks, and so are small.
+/// Number of rows that are read at a time. The rows share blocks, so they are small.
 const BATCH: usize = 1 << 12;
 
-/// A column group of a table; of a view, the rows of that table.
+/// Source of the rows of a column group: a column group of a table.
 #[derive(Clone)]
 pub(in crate::table) struct Origin {
     pub(in crate::table) table: Table,
     pub(in crate::table) group: usize,
+    /// For a view: the row of `table` for each row of the view.
     pub(in crate::table) at: Option<Arc<[i64]>>,
 }
 
-/// For each column group the pairs of rows, before and now, that share blocks with others and may be the same.
+/// For each column group, the pairs of rows (before, now) that may be equal although their blocks differ, since other rows share
+/// these blocks.
 pub(in crate::table) type Doubts = BTreeMap<String, Vec<(usize, usize)>>;
 
-/// Rows of a table that are compared: of the one before, or of the one now.
+/// The rows of one of the two tables that are compared.
 struct Side<'a> {
     origin: &'a Origin,
     rows: Vec<usize>,
 }
 
 impl Side<'_> {
-    /// The row of the table that holds it; none where a view has no row there.
+    /// Returns for each row the row of the source table; `None` where a view has no row of that table.
     fn stored(&self) -> Vec<Option<u64>> {
         let stored = |row: &usize| match &self.origin.at {
             Some(at) => at.get(*row).copied().filter(|row| *row != NO_ROW).and_then(|row| u64::try_from(row).ok()),
@@ -43,7 +46,7 @@ impl Side<'_> {
         self.rows.iter().map(stored).collect()
     }
 
-    /// The columns of the group at rows of the table, and the bytes that reading them takes.
+    /// Reads the columns of the group at rows of the table. Returns also the bytes read.
     async fn read(&self, rows: &[u64]) -> Result<(Vec<ArrayRef>, u64)> {
         let table = &self.origin.table;
         let group = table.schema().groups().get(self.origin.group);
@@ -56,7 +59,7 @@ impl Side<'_> {
     }
 }
 
-/// The rows now that have the values that they had before, group by group, and the bytes of payload that were read.
+/// Returns for each column group the rows of `now` whose values equal those before, and the bytes of payload that were read.
 pub(in crate::table) async fn settled(
     before: &BTreeMap<String, Origin>,
     now: &BTreeMap<String, Origin>,
@@ -72,7 +75,7 @@ pub(in crate::table) async fn settled(
             let there = old.stored().into_iter().zip(new.stored()).zip(pairs);
             let (mut olds, mut news, mut rows) = (Vec::new(), Vec::new(), Vec::new());
             for ((old, new), (_, row)) in there {
-                // A row that one of two views lacks is another one.
+                // A row that only one of two views has counts as different.
                 if let (Some(old), Some(new)) = (old, new) {
                     olds.push(old);
                     news.push(new);

@@ -1,14 +1,15 @@
-//! Garbage collection: what no version needs any more is condemned by a version, marked by another one an age later, and then
-//! deleted. Follows `format-spec/manifest.md#condemned-objects` and `format-spec/pins.md#pin`.
+//! Garbage collection. A version condemns the objects that no kept version needs. A later version, an age after that, marks them
+//! for deletion, and then they are deleted. Follows `format-spec/manifest.md#condemned-objects` and `format-spec/pins.md#pin`.
 //!
 //! ```text
 //! call 1: plan -> publish: condemned
-//! call 2, an age later: plan -> publish: marked -> list pins again -> delete expired manifests, then what is marked
-//! call 3, an age later: plan -> publish: marks taken back
+//! call 2, an age later: plan -> publish: marked -> list pins again -> delete expired manifests, then marked objects
+//! call 3, an age later: plan -> publish: marks removed
 //! ```
-//! Condemnations and marks are commits, so every other commit sees them or is seen by them. A commit that needs a condemned object
-//! withdraws the condemnation; nobody takes a mark back before an age has passed. Whatever a crash left undone, the next call does.
-//! Clocks are the store's. The garbage collection is in `gc/`: `plan.rs` says what is to be done, `pins.rs` who else uses what.
+//! Condemnations and marks are published as commits. So of a collection and any other commit, the later one sees the earlier one.
+//! A commit that needs a condemned object withdraws the condemnation. No one removes a mark before an age has passed. If a call
+//! crashes, the next one finishes its work. All times are times of the store's clock. `gc/plan.rs` makes the plan, and
+//! `gc/pins.rs` finds the versions that other tables use.
 
 mod pins;
 mod plan;
@@ -35,23 +36,25 @@ use crate::{
     },
 };
 
-/// How often another plan is made where another writer was quicker.
+/// Maximum number of plans in one call. Another plan is made if another writer committed first.
 const PLANS: usize = 8;
-/// Objects that are deleted before the ground for it is looked at again.
+/// Number of objects in one batch of deletions. Between batches, an old listing of versions is renewed and the marks are checked.
 const BATCH: usize = 256;
 
-/// Milliseconds since 1970-01-01T00:00Z by the clock of this machine: the `now` of [`Table::plan_garbage`].
+/// Returns the time of this machine in milliseconds since 1970-01-01T00:00Z, for `now` of [`Table::plan_garbage`].
 pub fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 impl Table {
-    /// What [`Table::collect_garbage`] would do; `now` in milliseconds since 1970-01-01T00:00Z.
+    /// Returns what [`Table::collect_garbage`] would do now: a dry run. `now` is in milliseconds since 1970-01-01T00:00Z.
     ///
     /// # Errors
-    /// `NotFound` where there is no table, and nothing of one that was begun; `Unsupported` where the newest version needs a later
-    /// writer; `Corrupt` where what a kept version names cannot be read, as nothing may be deleted then; errors of the store.
+    /// - `NotFound`: there is no table, and no uncommitted first version.
+    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
+    /// - Errors of the store.
     pub async fn plan_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
         match survey(store, settings, now).await? {
             Some(survey) => Ok(survey.plan),
@@ -59,13 +62,17 @@ impl Table {
         }
     }
 
-    /// Condemns what no kept version names, and deletes what was condemned an age ago. The first call frees nothing; one an age
-    /// later does. Versions that other tables use, by their pins, are kept. Where a first version was begun and never committed,
-    /// it deletes what is there, if nothing of it is younger than the age.
+    /// Condemns the objects that no kept version names, and deletes the objects that were condemned at least an age ago. So the
+    /// first call frees no space, and a call an age later does. Versions that other tables have pinned are kept. If a first
+    /// version was started and never committed, the call deletes its objects, provided that all of them are older than the age.
     ///
     /// # Errors
-    /// `Conflict` where other writers committed again and again in the meantime; `Denied` where a table that this one uses cannot
-    /// be told of the version that condemns; as [`Table::plan_garbage`].
+    /// - `NotFound`: there is no table, and no uncommitted first version.
+    /// - `Conflict`: other writers committed again and again meanwhile.
+    /// - `Denied`: no pin can be written to a table that this one uses.
+    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
+    /// - Errors of the stores.
     pub async fn collect_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
         let mut tries = 1;
         loop {
@@ -86,16 +93,16 @@ impl Survey {
             return Ok(self.plan);
         }
         self.publish().await?;
-        // Whoever pinned before now is seen now; whoever pins later sees the marks.
+        // A table that pinned before this moment is found now; a table that pins later sees the marks.
         let mut look = Look::take(store).await?;
         for (version, _) in self.spare_wanted(store, before).await? {
             self.plan.sweep.remove(&manifest_name(version));
         }
-        // Manifests before what they name: nobody finds a version that is not whole.
+        // Delete the manifests before the objects that they name, so that no reader opens an incomplete version.
         let manifests = self.take_sweep(|name| name.starts_with("manifests/"));
         if !manifests.is_empty() {
             delete_all(store, &manifests).await?;
-            // Whoever pinned or tagged a version while its manifest went gets it back.
+            // If a version was pinned or tagged while its manifest was deleted, write the manifest again.
             for (version, bytes) in self.spare_wanted(store, before).await? {
                 let name = manifest_name(version);
                 if manifests.contains(&name) {
@@ -107,7 +114,7 @@ impl Survey {
         let names: Vec<String> = self.plan.delete.keys().cloned().collect();
         for batch in names.chunks(BATCH) {
             if look.is_stale() {
-                // Another collection may have found a mark to be old, and taken it back.
+                // Another collection may have removed a mark because of its age.
                 look = Look::take(store).await?;
                 self.spare_unmarked(store, look).await?;
                 self.spare_wanted(store, before).await?;
@@ -122,7 +129,7 @@ impl Survey {
         Ok(self.plan)
     }
 
-    /// Publishes the version that condemns and marks, if these lists change.
+    /// Publishes the version with the new lists of condemned and marked objects, if the lists change.
     async fn publish(&mut self) -> Result<()> {
         let Some(Lists { condemned, deleting }) = self.plan.lists.clone() else { return Ok(()) };
         let session = Session::child_of(&self.newest, true, false).await?;
@@ -139,12 +146,13 @@ impl Survey {
         Ok(())
     }
 
+    /// Returns the names to sweep for which `wanted` is true.
     fn take_sweep(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         self.plan.sweep.keys().filter(|name| wanted(name)).cloned().collect()
     }
 
-    /// Looks again at the pins and at the tags of the newest version, and keeps what the versions name that are wanted now. Gives
-    /// those that the plan gave up, with the bytes of their manifests.
+    /// Reads the pins and the tags of the newest version again, and removes from the plan the objects of versions that are now
+    /// pinned or tagged. Returns those of them that had expired, with the bytes of their manifests.
     async fn spare_wanted(&mut self, store: &Store, before: i64) -> Result<Vec<(u64, Bytes)>> {
         let (mut wanted, dead) = pins::pins(store, &self.newest, before).await?;
         self.plan.sweep.retain(|name, _| !name.starts_with("pins/") || dead.contains_key(name));
@@ -164,9 +172,9 @@ impl Survey {
         Ok(wanted.into_iter().map(|(table, bytes)| (table.version(), bytes)).collect())
     }
 
-    /// Keeps what the newest version does not mark.
+    /// Removes from the plan the objects that the newest version does not mark.
     async fn spare_unmarked(&mut self, store: &Store, look: Look) -> Result<()> {
-        let newest = look.newest.ok_or_else(|| Error::not_found(format!("{}: no table there any more", store.url())))?;
+        let newest = look.newest.ok_or_else(|| Error::not_found(format!("{}: the table no longer exists", store.url())))?;
         let (manifest, _) = commit::load(store, newest).await?;
         let marked: BTreeSet<String> = manifest.deleting.iter().flatten().map(Condemned::name).collect();
         self.plan.delete.retain(|name, _| marked.contains(name));
@@ -174,17 +182,17 @@ impl Survey {
     }
 }
 
-/// Deletes what writers left that never committed a first version: receipts and parts before what they name, so that whoever
-/// commits meanwhile fails instead of naming what is gone.
+/// Deletes the objects of writers that never committed a first version. Receipts and parts go before the objects that they name,
+/// so that a concurrent commit fails and never names a deleted object.
 async fn collect_abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     let mut plan = abandoned(store, before).await?;
     let (parts, rest): (Vec<String>, Vec<String>) = plan.sweep.keys().cloned().partition(|name| name.starts_with("sessions/"));
     delete_all(store, &parts).await?;
     if !rest.is_empty() {
-        // Somebody who goes on has written something since.
+        // A writer that is still active has written something since.
         let nobody = commit::newest_version(store).await?.is_none() && abandoned(store, before).await?.waiting == 0;
         if !nobody {
-            return Err(Error::conflict(format!("{}: somebody writes a first version just now; retry later", store.url())));
+            return Err(Error::conflict(format!("{}: another writer is writing the first version; retry later", store.url())));
         }
         delete_all(store, &rest).await?;
     }

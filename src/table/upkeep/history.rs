@@ -1,4 +1,4 @@
-//! The versions of a table: when each was made, by what, and what it added.
+//! Lists the versions of a table: when and by which operation each was made, and the bytes that it added.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,36 @@ use crate::{
     table::{objects::open_versions, table::Table},
 };
 
-/// One version of a table; what `tetrys versions` prints.
+/// Description of one version of a table, as `tetrys versions` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VersionInfo {
-    /// Its number.
+    /// Number of the version.
     pub version: u64,
-    /// The version that it was made from; the first has none.
+    /// Number of the version that it was made from; `None` for the first version.
     pub parent: Option<u64>,
-    /// When its manifest was written, by the store's clock: milliseconds since 1970-01-01T00:00Z. `None` where the store does not
-    /// tell.
+    /// Time when the manifest was written, by the store's clock, in milliseconds since 1970-01-01T00:00Z. `None` if the store
+    /// does not report it.
     pub written_ms: Option<i64>,
-    /// What made it: `create`, `append`, `delete`, ..
+    /// Operation that made the version: `create`, `append`, `delete`, ..
     pub operation: Option<String>,
-    /// Its tags, as the newest version says.
+    /// Tags of the version, according to the newest version.
     pub tags: Vec<String>,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its sequences.
+    /// Number of sequences.
     pub sequences: u64,
-    /// Bytes that were stored for it.
+    /// Bytes of the objects that were written for the version.
     pub bytes_added: Option<u64>,
-    /// The preset that it was written with.
+    /// Preset of the version.
     pub preset: String,
-    /// What wrote it.
+    /// Program that wrote the version, such as `tetrys 0.1.0`.
     pub writer: Option<String>,
-    /// The BLAKE3 of its manifest.
+    /// BLAKE3 of the manifest.
     pub manifest_blake3: String,
 }
 
 impl Table {
-    /// The versions of the table in `store` that are there, newest first. Reads manifests and nothing else.
+    /// Returns the existing versions of the table in `store`, newest first. Reads manifests only.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -53,17 +53,19 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// `Corrupt`, `Unsupported` for a manifest that cannot be read; errors of the store.
+    /// - `Corrupt`, `Unsupported`: this build cannot read a manifest.
+    /// - Errors of the store.
     pub async fn versions(store: &Store) -> Result<Vec<VersionInfo>> {
         let written = commit::manifests(store).await?.into_iter().map(|(version, listed)| (version, Some(listed.modified_ms)));
         Self::versions_among(store, written.collect()).await
     }
 
-    /// The versions of this table that are there, newest first. Where the store does not list what it has, as a web server does
-    /// not, those up to this one: at most 1,000 of them.
+    /// Returns the existing versions of this table, newest first. If the store cannot list its objects, such as a web server,
+    /// returns the versions up to this one, at most about 1,000.
     ///
     /// # Errors
-    /// As [`Table::versions`].
+    /// - `Corrupt`, `Unsupported`: this build cannot read a manifest.
+    /// - Errors of the store.
     pub async fn history(&self) -> Result<Vec<VersionInfo>> {
         const MOST: u64 = 1000;
         match self.store().lists() {
@@ -79,7 +81,7 @@ impl Table {
         }
     }
 
-    /// Versions and when they were written.
+    /// Opens the versions in `written`, a map from their numbers to the times when they were written.
     async fn versions_among(store: &Store, written: BTreeMap<u64, Option<i64>>) -> Result<Vec<VersionInfo>> {
         let opened = open_versions(store, written.keys().rev().copied()).await?;
         let tables: Vec<(Option<i64>, Self)> =

@@ -1,4 +1,4 @@
-//! What a table is, in numbers.
+//! Statistics of a version: rows, bytes, column groups and codecs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,24 +7,24 @@ use serde_json::Value;
 
 use crate::{error::Result, id::ChunkId, table::table::Table};
 
-/// What `tetrys info` prints.
+/// Statistics of a version, as `tetrys info` prints them.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableInfo {
-    /// Where it lies.
+    /// URL of the table.
     pub url: String,
-    /// The table, the same in all versions.
+    /// UUID of the table, the same in all versions.
     pub uuid: String,
-    /// This version.
+    /// Number of the version.
     pub version: u64,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Sequences.
+    /// Number of sequences.
     pub sequences: u64,
-    /// The preset it was written with.
+    /// Preset of the version.
     pub preset: String,
-    /// What is said of the table.
+    /// Properties of the table.
     pub properties: BTreeMap<String, Value>,
-    /// The tags, and the version that each names.
+    /// Tags, and the version that each names.
     pub tags: BTreeMap<String, u64>,
     /// Stored bytes of the index.
     pub index_bytes: u64,
@@ -32,7 +32,7 @@ pub struct TableInfo {
     pub layout_bytes: u64,
     /// Stored bytes of the logical block hashes.
     pub hashes_bytes: u64,
-    /// Chunks, each once.
+    /// Number of different chunks.
     pub chunks: u64,
     /// Bytes of the table's own chunks.
     pub own_chunk_bytes: u64,
@@ -42,58 +42,59 @@ pub struct TableInfo {
     pub own_bytes: u64,
     /// Stored bytes of the blocks that lie in other tables.
     pub referenced_bytes: u64,
-    /// Stored bytes of the blocks in own chunks that the version before has too; 0 where that is not there.
+    /// Stored bytes of the blocks in own chunks that the parent version uses too; 0 if the parent version no longer exists.
     pub shared_bytes: u64,
-    /// The column groups.
+    /// Column groups.
     pub column_groups: Vec<GroupInfo>,
-    /// The tables whose chunks this one points at.
+    /// URLs of the other tables that the version uses.
     pub references: Vec<String>,
-    /// Of a view: the tables whose rows it has.
+    /// Sources of a view: the tables whose rows it has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceInfo>,
 }
 
-/// A table whose rows a view has.
+/// A source of a view: a table whose rows the view has.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceInfo {
-    /// Where it may lie, best first.
+    /// URLs where the table may be found, in the order in which they are tried.
     pub urls: Vec<String>,
-    /// The table.
+    /// UUID of the table.
     pub uuid: String,
-    /// The version of it.
+    /// Version of the table.
     pub version: u64,
-    /// Its rows.
+    /// Number of rows of that version.
     pub rows: u64,
-    /// The number of the source that it was merged into, none of one whose rows windows follow.
+    /// Number of the source into which this one was merged; `None` for a base source, whose rows windows follow.
     pub merged_into: Option<usize>,
-    /// The columns read from it, and their types.
+    /// Columns that the view reads from the source, with their types.
     pub columns: Vec<(String, String)>,
-    /// Stored bytes of its join map.
+    /// Stored bytes of the join map and of the lists of the source.
     pub join_bytes: u64,
 }
 
-/// One column group.
+/// Statistics of one column group.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupInfo {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// Its columns and their types.
+    /// Columns and their types.
     pub columns: Vec<(String, String)>,
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u64,
     /// Stored bytes of the blocks.
     pub bytes: u64,
     /// Bytes of the canonical form.
     pub logical_bytes: u64,
-    /// Codec chains in use, per column, most used first.
+    /// Codec chains of each column, the one with the most rows first.
     pub codecs: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// What the table is, in numbers. Loads the layouts.
+    /// Returns statistics of this version. Reads the layouts of this version and of its parent.
     ///
     /// # Errors
-    /// As [`Table::layout`].
+    /// - `Corrupt`: a layout of this version is damaged.
+    /// - Errors of the store.
     pub async fn info(&self) -> Result<TableInfo> {
         let manifest = self.manifest();
         let mut chunks = BTreeMap::new();
@@ -177,7 +178,7 @@ impl Table {
         infos.collect()
     }
 
-    /// The own chunks of the version before, as far as it is there.
+    /// Returns the own chunks of the parent version, as far as its layouts can be read.
     async fn blocks_before(&self) -> BTreeSet<ChunkId> {
         let mut chunks = BTreeSet::new();
         let Some(parent) = &self.manifest().parent else { return chunks };

@@ -1,4 +1,4 @@
-//! What an operator asks of a table: its history, its size, whether it is whole, what has changed, and garbage collection.
+//! Operations on a table: history, statistics, storage use, verification, comparison of versions, and garbage collection.
 
 pub(in crate::table) mod diff;
 pub(in crate::table) mod diff_rows;

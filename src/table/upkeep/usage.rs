@@ -1,4 +1,4 @@
-//! Who uses what: the objects that versions name, and how many bytes each version shares with others.
+//! Storage use: the objects that each version names, and the bytes that it shares with other versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,47 +15,49 @@ use crate::{
     },
 };
 
-/// What `tetrys du` prints.
+/// Storage use of a table, as `tetrys du` prints it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Usage {
-    /// Where the table lies.
+    /// URL of the table.
     pub url: String,
-    /// Bytes of everything below its root.
+    /// Bytes of all objects below the root of the table.
     pub stored_bytes: u64,
-    /// Bytes of what no version names: left by writers that did not commit, or of versions that are gone.
+    /// Bytes of objects that no version names: writers that did not commit left them, or their versions were deleted.
     pub unnamed_bytes: u64,
-    /// Versions of other tables that use chunks of this one.
+    /// Number of pins, by which versions of other tables keep chunks or rows of this one.
     pub pins: u64,
-    /// Each version, newest first.
+    /// Versions, newest first.
     pub versions: Vec<VersionUsage>,
 }
 
-/// One version.
+/// Storage use of one version.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionUsage {
-    /// Its number.
+    /// Number of the version.
     pub version: u64,
-    /// What made it: `create`, `append`, `delete`, ..
+    /// Operation that made the version: `create`, `append`, `delete`, ..
     pub operation: String,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Bytes of the table's own objects that it names.
+    /// Bytes of the table's own objects that the version names, with its manifest.
     pub own_bytes: u64,
-    /// Those among them that no other version names: what deleting it would free.
+    /// The part of `own_bytes` that no other version names, which deleting the version would free.
     pub alone_bytes: u64,
-    /// Those among them that other versions name too.
+    /// The part of `own_bytes` that other versions name too.
     pub shared_bytes: u64,
-    /// Bytes of its blocks that lie in other tables.
+    /// Bytes of the version's blocks in other tables.
     pub referenced_bytes: u64,
-    /// Bytes of own objects that no version before it names.
+    /// The part of `own_bytes` that no earlier version names.
     pub added_bytes: u64,
 }
 
 impl Table {
-    /// The table's own objects that this version names, and their sizes: with every one of them there it can be read.
+    /// Returns the names and sizes in bytes of the table's own objects that this version names. A reader of the version needs
+    /// them all, the manifest, and for some tables objects of other tables.
     ///
     /// # Errors
-    /// As [`Table::layout`].
+    /// - `Corrupt`: a layout is damaged.
+    /// - Errors of the store.
     pub async fn objects(&self) -> Result<BTreeMap<String, u64>> {
         let named = named(std::slice::from_ref(self)).await?;
         if named.iter().any(|named| named.is_missing_layouts) {
@@ -66,10 +68,11 @@ impl Table {
         Ok(named.iter().flat_map(Named::objects).map(|(name, bytes)| (name.clone(), bytes)).collect())
     }
 
-    /// What the table takes, version by version. Reads each layout that some version names, once.
+    /// Returns the storage that the table uses, version by version. Reads all manifests, and each layout once.
     ///
     /// # Errors
-    /// `Corrupt`, `Unsupported` for a manifest or a layout that cannot be read; errors of the store.
+    /// - `Corrupt`, `Unsupported`: this build cannot read a manifest or a layout.
+    /// - Errors of the store.
     pub async fn usage(store: &Store) -> Result<Usage> {
         let (listed, begun) = try_join(store.list_all(""), store.list_unfinished(&[""])).await?;
         let sizes: BTreeMap<&str, u64> = listed.iter().chain(&begun).map(|listed| (listed.name.as_str(), listed.bytes)).collect();

@@ -1,5 +1,5 @@
-//! Deep verification: every object of a version, every byte of it, against the hashes that name it and against each other; and,
-//! when asked to, of all versions and of the tables behind a view. What was not looked at is said.
+//! Deep verification: reads every object of a version, and compares it with the hash that names it and with the other objects. On
+//! request, verifies all versions, and the sources of a view. Lists also the parts that were not checked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,43 +23,44 @@ use crate::{
     table::table::Table,
 };
 
-/// What a verification found.
+/// Result of a verification.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Verification {
-    /// Objects read, manifests included.
+    /// Number of objects read, with manifests.
     pub objects: u64,
-    /// Chunks among them.
+    /// Number of chunks among them.
     pub chunks: u64,
-    /// Blocks decoded and compared with their logical hashes.
+    /// Number of blocks that were decoded and compared with their logical hashes.
     pub blocks: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub bytes: u64,
-    /// Everything that is not as it was written; empty for a sound table.
+    /// Damage found; empty if the table is intact.
     pub damage: Vec<Damage>,
-    /// What was not looked at: other versions, and the rows of the tables behind a view.
+    /// Parts that were not checked: other versions, and the rows of the sources of a view.
     pub not_checked: Vec<String>,
 }
 
-/// How far a verification goes beyond one version.
+/// Parts that a verification checks beyond one version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReach {
-    /// Every version that is there. What several versions have is read once.
+    /// Whether all existing versions are checked. Objects that several versions share are read once.
     pub all_versions: bool,
-    /// Of a view, the versions of the tables behind it.
+    /// Whether the sources of a view are checked: the table versions whose rows it has.
     pub sources: bool,
 }
 
-/// Something that is not as it was written.
+/// One damaged object.
 #[derive(Clone, Debug, Serialize)]
 pub struct Damage {
-    /// The object.
+    /// Name of the object.
     pub object: String,
-    /// The place in it, the expected and the found.
+    /// The place in the object, the expected and the found value.
     pub problem: String,
 }
 
 impl Verification {
-    /// Damage is noted; an error that says nothing about the stored bytes (no answer, no rights) ends the verification.
+    /// Records damage and continues. Returns any other error, such as missing rights or no answer, which says nothing about the
+    /// stored bytes.
     fn note<T>(&mut self, object: &str, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -73,17 +74,18 @@ impl Verification {
 }
 
 impl Table {
-    /// Reads and checks everything this version consists of; `progress` is told (bytes done, bytes in all). Of a view these are
-    /// its own objects, and the manifests of the tables behind it.
+    /// Reads and checks all objects of this version. For a view these are its own objects and the manifests of its sources. Calls
+    /// `progress` with the bytes checked so far and the bytes in total.
     ///
     /// # Errors
-    /// Errors of the store that say nothing about the bytes; damage is not an error but listed.
+    /// Damage is not an error: [`Verification::damage`] lists it.
+    /// - Errors of the store, if they say nothing about the stored bytes.
     pub async fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<Verification> {
         self.verify_more(VerifyReach::default(), progress).await
     }
 
-    /// As [`Table::verify`], and other versions or the tables behind a view too. Damage there is listed with its version, or
-    /// with its table.
+    /// Verifies as [`Table::verify`] does, and also other versions or the sources of a view. Damage there is listed with its
+    /// version or its table.
     ///
     /// ```no_run
     /// # async fn example(view: tetrys::Table) -> tetrys::Result<()> {
@@ -94,9 +96,11 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// As [`Table::verify`]; of all versions, those of a store that does not list its objects.
+    /// Damage is not an error: [`Verification::damage`] lists it.
+    /// - Errors of the store, if they say nothing about the stored bytes.
+    /// - With `all_versions`: the store cannot list its objects.
     pub async fn verify_more(&self, reach: VerifyReach, progress: impl FnMut(u64, u64)) -> Result<Verification> {
-        // What is asked about is the store, so what was read before and what is kept near do not count.
+        // Verify the stored objects themselves, not cached copies.
         let this = if self.store().is_cached() { self.uncached() } else { self.clone() };
         let mut found = Verification::default();
         let mut seen = Seen::default();
@@ -119,12 +123,12 @@ impl Table {
                 }
             }
             Err(error) if reach.all_versions => return Err(error),
-            Err(_) => found.not_checked.push("other versions, which this store does not list".to_owned()),
+            Err(_) => found.not_checked.push("other versions: the store cannot list its objects".to_owned()),
         }
         let mut place = 0;
         while let Some((_, table)) = tables.get(place).cloned() {
             place += 1;
-            // Sources that cannot be opened are noted below.
+            // `verify_view` reports sources that cannot be opened.
             for source in table.sources().await.iter().flat_map(|sources| sources.iter()) {
                 let prefix = format!("{} version {}: ", source.url(), source.version());
                 match reach.sources {
@@ -158,7 +162,7 @@ impl Table {
         Ok(found)
     }
 
-    /// The parts of this version that its manifest names, and the bytes of each.
+    /// Returns the parts of this version that its manifest names, and the bytes of each.
     fn parts(&self) -> impl Iterator<Item = (Part, u64)> {
         let manifest = self.manifest();
         let object = |folder: &str, object: &ObjectRef| (self.part(&object.name_in(folder)), object.bytes);
@@ -172,12 +176,13 @@ impl Table {
         index.chain(attachments).chain(joins).chain(groups)
     }
 
-    /// A hash that identifies an object of this table.
+    /// Returns a hash that identifies an object of this table.
     fn part(&self, name: &str) -> Part {
         Hash::of(format!("{}/{name}", self.url()).as_bytes())
     }
 
-    /// A hash that identifies all stored bytes of a column group in a segment, and how they are read.
+    /// Returns a hash that identifies the stored bytes of a column group in a segment, and the types and owners by which they are
+    /// read.
     fn group_part(&self, number: usize, rows: u64, group: &GroupSegment) -> Part {
         let stores = &self.manifest().stores;
         let (url, types) = (self.url(), self.types_of(number));
@@ -219,7 +224,7 @@ impl Table {
             }
             work.add(segment.index.bytes);
         }
-        // An index that is damaged has been noted, and would be again.
+        // Damage of an index object is recorded already; the sequences would only report it again.
         if found.damage.len() == before {
             let sequences = self.verify_sequences().await;
             found.note("index", sequences)?;
@@ -243,11 +248,12 @@ impl Table {
         Ok(())
     }
 
-    /// Join maps, and the sources as far as their manifests: each is a table that can be verified by itself.
+    /// Checks the join maps of a view and the manifests of its sources. The sources are tables that can be verified by
+    /// themselves.
     async fn verify_view(&self, found: &mut Verification, seen: &mut Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         let before = found.damage.len();
-        // Collected: a future that holds this iterator could not be sent to another thread.
+        // Collected into a vector, because a future that holds this iterator would not be `Send`.
         let joins: Vec<_> = sources.iter().flat_map(ViewSource::maps).collect();
         for object in joins {
             let name = object.name_in("joins");
@@ -269,7 +275,7 @@ impl Table {
         Ok(())
     }
 
-    /// Windows believe the recorded sequences; here they are compared with the values that make them.
+    /// Compares the recorded sequences, which windows rely on, with the values of the `sequence_by` columns.
     async fn verify_sequences(&self) -> Result<()> {
         let sequences = self.sequences().await?;
         let mut tracker = SequenceTracker::new(self.schema());
@@ -280,7 +286,7 @@ impl Table {
                 let (start, recorded) = (row + start as u64, sequences.rows(number));
                 if recorded.as_ref().map(|rows| rows.start) != Some(start) {
                     return Err(Error::corrupt(format!(
-                        "sequence {number} starts at row {start}, recorded are its rows {recorded:?}"
+                        "sequence {number} starts at row {start}, the recorded rows are {recorded:?}"
                     )));
                 }
                 number += 1;
@@ -288,12 +294,12 @@ impl Table {
             row += batch.num_rows() as u64;
         }
         if number != sequences.len() {
-            return Err(Error::corrupt(format!("{}, recorded are {}", counted(number, "sequence"), sequences.len())));
+            return Err(Error::corrupt(format!("found {}, {} are recorded", counted(number, "sequence"), sequences.len())));
         }
         Ok(())
     }
 
-    /// Checks what is stored of a column group, but for segments that another version had and that were checked there.
+    /// Checks the stored objects of a column group, except for segments that were checked in another version.
     async fn verify_group(
         &self,
         number: usize,
@@ -303,7 +309,7 @@ impl Table {
     ) -> Result<()> {
         let types = self.types_of(number);
         let place = format!("layout of column group `{}`", self.schema().groups()[number].name);
-        // A chunk may serve several runs: it is read once.
+        // Several runs may lie in one chunk, which is read once.
         let mut chunks: BTreeMap<(u32, ChunkId), Vec<CheckedRun>> = BTreeMap::new();
         for segment in &self.manifest().segments {
             let stored = &segment.groups[number];
@@ -341,7 +347,7 @@ impl Table {
         Ok(())
     }
 
-    /// Checks a chunk against these runs, if there are any.
+    /// Reads a chunk and checks it against these runs, if there are any.
     async fn verify_runs(
         &self,
         store: &Store,
@@ -357,7 +363,7 @@ impl Table {
             let hash = if store.is_local() { chunk.0 } else { Hash::of(&bytes) };
             match hash == chunk.0 {
                 true => Ok(bytes),
-                false => Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}"))),
+                false => Err(Error::corrupt(format!("found blake3 {hash}, its name has {chunk}"))),
             }
         };
         let bytes = store.twice_where_damaged(read).await;
@@ -370,24 +376,24 @@ impl Table {
     }
 }
 
-/// A run of blocks in a chunk, and the hash of each block where it could be read.
+/// A run of blocks in a chunk, and the hash of each block; `None` if the hashes object could not be read.
 type CheckedRun = (LayoutRun, Vec<Option<Hash>>);
 
-/// A hash that identifies a part that is checked.
+/// Hash that identifies a part to check.
 type Part = Hash;
 
-/// A hash that identifies a run and its hashes. The owner of the chunk is left out: it does not change the bytes.
+/// Returns a hash that identifies a run and its hashes. It does not depend on the owner number, which does not change the bytes.
 fn run_part(url: &str, types: &[ColumnType], (run, hashes): &CheckedRun) -> Part {
     let run = LayoutRun { owner: 0, ..run.clone() };
     Hash::of(format!("{url} {types:?} {run:?} {hashes:?}").as_bytes())
 }
 
-/// Bytes to be read for a column group of a segment.
+/// Returns the bytes to read for a column group of a segment.
 fn bytes_of(group: &GroupSegment) -> u64 {
     group.layout.bytes.saturating_add(group.hashes.bytes).saturating_add(group.stored_bytes)
 }
 
-/// The progress of a verification, in bytes as the manifests count them.
+/// Progress of a verification, in bytes as the manifests count them.
 struct Work<F> {
     done: u64,
     total: u64,
@@ -401,8 +407,8 @@ impl<F: FnMut(u64, u64)> Work<F> {
     }
 }
 
-/// The parts that were checked before; versions of a table share most parts. `Seen` remembers at most [`Seen::MOST`] parts, which take
-/// a few tens of MiB. A part that it does not remember is checked again.
+/// The parts that were checked already; versions of a table share most parts. `Seen` remembers at most [`Seen::MOST`] parts,
+/// which take a few tens of MiB. A part that it does not remember is checked again.
 #[derive(Default)]
 struct Seen(BTreeSet<Part>);
 
@@ -417,7 +423,7 @@ impl Seen {
     }
 }
 
-/// `1..=4, 7` for rising numbers.
+/// Formats ascending numbers as ranges: `1..=4, 7`.
 fn ranges(numbers: &[u64]) -> String {
     let mut parts: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
@@ -438,21 +444,21 @@ fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result
     if found == rows { Ok(()) } else { Err(Error::corrupt(format!("{}, the manifest says {rows}", counted(found, "row")))) }
 }
 
-/// Checks a whole chunk against the runs that point into it; gives the number of blocks checked.
+/// Checks a whole chunk against the runs that point into it. Returns the number of blocks checked.
 fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<CheckedRun>) -> Result<u64> {
     let hash = Hash::of(bytes);
     if hash != chunk.0 {
-        return Err(Error::corrupt(format!("blake3 {hash}, its name says {chunk}")));
+        return Err(Error::corrupt(format!("found blake3 {hash}, its name has {chunk}")));
     }
     let header = ChunkHeader::parse(bytes)?;
     let directory = ChunkDirectory::parse(bytes, &header)?;
     if !header.columns.iter().map(|(ty, _)| ty).eq(types) {
-        return Err(Error::corrupt("chunk header: its column types are not those of the column group"));
+        return Err(Error::corrupt("chunk header: the column types differ from those of the column group"));
     }
     let mut checked = 0;
     for (run, hashes) in runs {
         if header.seed != run.seed || !header.columns.iter().map(|(_, chain)| chain).eq(run.chains.iter()) {
-            return Err(Error::corrupt("chunk header: seed or codec chains are not those of the layout"));
+            return Err(Error::corrupt("chunk header: the seed or the codec chains differ from those of the layout"));
         }
         for (number, hash) in hashes.into_iter().enumerate() {
             let ordinal = run.first_block as usize + number;
@@ -472,7 +478,7 @@ fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<C
     Ok(checked)
 }
 
-/// Where the layout says the pages lie, they lie.
+/// Checks that the pages of a block lie where the layout says, if the layout has page lengths.
 fn verify_page_lengths(header: &ChunkHeader, run: &LayoutRun, number: usize, block: &Bytes) -> Result<()> {
     if run.pages.is_none() {
         return Ok(());

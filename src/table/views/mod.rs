@@ -1,4 +1,4 @@
-//! Saved views: how a merge or a selection is stored, opened again, and bound to tables that have moved.
+//! Views: saves a merge or a selection as a table without payload, opens it, and binds it to sources that have moved.
 
 pub(in crate::table) mod rebind;
 #[cfg(feature = "frame")]

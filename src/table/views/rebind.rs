@@ -1,5 +1,5 @@
-//! Tables that moved: a table that uses chunks or rows of others is told where they are now. What is taken is the very version, by
-//! the hash of its manifest; another one is refused. Follows `format-spec/views.md#sources`.
+//! Binds a table to new URLs of the tables whose chunks or rows it uses. Accepts only the exact version, which the hash of its
+//! manifest identifies. Follows `format-spec/views.md#sources`.
 
 use crate::{
     commit,
@@ -9,12 +9,12 @@ use crate::{
     table::{changing::session::Session, table::Table},
 };
 
-/// More places than anybody keeps a table at (`format-spec/manifest.md#limits`).
+/// Maximum number of URLs of one referenced table (`format-spec/manifest.md#limits`).
 const MAX_URLS: usize = 16;
 
 impl Table {
-    /// The next version of this table, which finds tables that it uses at these URLs from now on: first there, then where they
-    /// were before. No chunk and no index is written.
+    /// Commits a version that looks for the tables that it uses at these URLs first, and then at the URLs known before. Writes no
+    /// chunk and no index.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -26,17 +26,25 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` for a URL with none of the versions that this table uses, naming what is there and what is wanted; `Invalid`
-    /// where it uses no other table; `Conflict` where it has a newer version, or a table was collected meanwhile; `Denied` where a
-    /// table cannot be told that it is used (see [`Table::allow_unpinned`]); errors of the stores.
+    /// - `NotFound`: a URL has none of the versions that this table uses. The message names the expected and the found versions.
+    /// - `Invalid`: this table uses no other table.
+    /// - `Unsupported`: this version needs a later writer.
+    /// - `Conflict`: this table has a newer version, or a garbage collection deleted a version that it uses.
+    /// - `Denied`: no pin can be written to a table that this one uses (see [`Table::allow_unpinned`]).
+    /// - Errors of the stores.
     pub async fn rebind<U: AsRef<str>>(&self, urls: impl IntoIterator<Item = U>) -> Result<Self> {
         self.rebind_with(urls, &StoreOptions::from_env()).await
     }
 
-    /// As [`Table::rebind`], the stores at these URLs being reached as `options` say.
+    /// Binds the table as [`Table::rebind`] does, with options for the stores at these URLs.
     ///
     /// # Errors
-    /// As [`Table::rebind`]; `Invalid` for options that cannot be.
+    /// - `NotFound`: a URL has none of the versions that this table uses. The message names the expected and the found versions.
+    /// - `Invalid`: this table uses no other table, or the store options are impossible.
+    /// - `Unsupported`: this version needs a later writer.
+    /// - `Conflict`: this table has a newer version, or a garbage collection deleted a version that it uses.
+    /// - `Denied`: no pin can be written to a table that this one uses (see [`Table::allow_unpinned`]).
+    /// - Errors of the stores.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -74,7 +82,7 @@ impl Table {
         let mut session = Session::create(self.store().clone());
         session.allow_unpinned = self.inner.allow_unpinned;
         (session.base, session.table) = (Some(self.clone()), before.table);
-        // The others are told of the new version too, where they can be reached.
+        // Pin the other tables for the new version too, if they can be reached.
         for ((foreign, place), old) in stores.iter().zip(found_in).zip(&before.stores) {
             let store = match place {
                 Some(store) => Ok(store),
@@ -86,11 +94,14 @@ impl Table {
         session.publish_alone(manifest).await
     }
 
-    /// This view over sources that are open already, wherever they lie: for stores that no URL opens, or that are elsewhere this
-    /// one time. Sources that are not given are found as before.
+    /// Returns this view with sources that are open already. Use it for stores that no URL opens, or for sources that are in
+    /// another place only this time; nothing is written. The other sources are found by their URLs.
     ///
     /// # Errors
-    /// `NotFound` for a table version that is none of its sources; as [`Table::sources`].
+    /// - `NotFound`: a given table version is not a source of the view, or a source is at none of its URLs.
+    /// - `Denied`: a URL of a source is not [allowed](Table::allow).
+    /// - `Corrupt`: a source differs from the description in the view.
+    /// - Errors of the stores.
     pub async fn bind<'a>(&self, tables: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
         let stores = &self.manifest().stores;
         let mut given: Vec<Option<Self>> = vec![None; stores.len()];
@@ -113,7 +124,7 @@ impl Table {
     }
 }
 
-/// Whether the very version lies in this store.
+/// Whether this store has exactly the version that `foreign` describes.
 async fn is_at(store: &Store, foreign: &ForeignTable) -> Result<bool> {
     match commit::hash_of(store, foreign.version).await {
         Ok(hash) => Ok(hash == foreign.blake3),
@@ -122,7 +133,7 @@ async fn is_at(store: &Store, foreign: &ForeignTable) -> Result<bool> {
     }
 }
 
-/// What is wanted, and what is there.
+/// Describes the expected versions and the table found in `store`, for an error message.
 async fn wanted(store: &Store, stores: &[ForeignTable]) -> String {
     let wanted: Vec<String> =
         stores.iter().map(|foreign| format!("version {} of table {}", foreign.version, foreign.table)).collect();

@@ -1,5 +1,5 @@
-//! Saving an index as a view: a table of its own, with the index columns of the frame, join maps and no payload.
-//! Follows `format-spec/views.md#members`.
+//! Saves an index as a view: a table with the index columns of the frame, with join maps and without payload. Follows
+//! `format-spec/views.md#members`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Saves an index as a view; made by [`Index::view_writer`].
+/// Saves an index as a view. [`Index::view_writer`] creates it.
 #[derive(Clone, Debug)]
 pub struct ViewWriter {
     index: Index,
@@ -38,46 +38,46 @@ pub struct ViewWriter {
 /// A view that was saved.
 #[derive(Clone, Debug)]
 pub struct SavedView {
-    /// The view, open.
+    /// The view as a table.
     pub table: Table,
-    /// Sources that could not be told that their rows are used, being read-only as a rule: whoever expires versions there does
-    /// not know of this view.
+    /// Sources without a pin, most often because they are read-only. A garbage collection there may delete versions that this
+    /// view needs.
     pub unpinned: Vec<Unpinned>,
 }
 
-/// What a view would be.
+/// Size of a view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ViewSize {
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its index columns.
+    /// Index columns.
     pub columns: Vec<String>,
-    /// Bytes of its index.
+    /// Bytes of the index.
     pub index_bytes: u64,
-    /// Bytes of its join maps.
+    /// Bytes of the join maps and lists.
     pub join_bytes: u64,
-    /// Bytes of payload that it would copy: always 0.
+    /// Bytes of payload that the view copies: always 0.
     pub payload_bytes: u64,
-    /// The table versions that its rows come from.
+    /// Table versions that the rows come from, as `URL@VERSION`.
     pub sources: Vec<String>,
 }
 
-/// What is stored of a view before its manifest.
+/// The objects of a view that are stored before its manifest.
 struct Stored {
     schema: Schema,
     segments: Vec<Segment>,
     sources: Vec<ViewSource>,
 }
 
-/// Rows that become Arrow at a time.
+/// Number of rows of one Arrow batch of the index.
 const BATCH_ROWS: usize = 1 << 16;
 
 impl Index {
-    /// Saves the index as a view: a table that has these rows, in this order, and copies no payload. Merges, filters, sorts,
-    /// samples and splits are all kept this way; columns computed by [`Index::with_columns`] are kept as index columns.
+    /// Saves the index as a new view at `url`: a table that has these rows in this order, and copies no payload. Save merges,
+    /// filters, sorts, samples and splits this way. Columns computed by [`Index::with_columns`] become index columns.
     ///
-    /// The view is opened, read and merged like every table. It is bound to the versions of the tables behind it, which are told
-    /// that they are needed.
+    /// A view is opened, read and merged like any table. It names exact versions of its sources. A pin in each source keeps that
+    /// version from garbage collection.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -94,19 +94,23 @@ impl Index {
     /// ```
     ///
     /// # Errors
-    /// `Exists` where there is a table already; `Denied` where a table behind it cannot be told that its rows are used (see
-    /// [`ViewWriter::allow_unpinned`]); `Invalid` for a column that an index cannot hold, and for an index without
-    /// columns; `Conflict` where a source was collected in the meantime; errors of the stores.
+    /// - `Exists`: there is a table already.
+    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
+    /// - `Invalid`: the index has no columns, a column of a type that an index cannot hold, or a column with the name of a group
+    ///   column.
+    /// - `Conflict`: a garbage collection deleted a version of a source.
+    /// - Errors of the stores.
     pub async fn save(&self, url: &str) -> Result<SavedView> {
         self.view_writer().save(url).await
     }
 
-    /// As [`Index::save`], with more to say: properties, lineage, or a view that gets a new version.
+    /// Returns a writer that saves the index as [`Index::save`] does, with properties and lineage, or as the next version of a
+    /// view.
     pub fn view_writer(&self) -> ViewWriter {
         ViewWriter { index: self.clone(), properties: BTreeMap::new(), lineage: BTreeMap::new(), allow_unpinned: false }
     }
 
-    /// The stored column that a column of the frame is, where one of the sources has it under this name.
+    /// Returns the stored column behind a column of the frame; `None` if no source has an index column of this name.
     pub(in crate::table) fn stored_column(&self, name: &str) -> Option<&Column> {
         let named = |source: &IndexSource| source.index.iter().find(|(held, _)| held == name).map(|(_, id)| *id);
         self.sources.iter().find_map(|source| source.table.manifest().schema.column(named(source)?))
@@ -114,22 +118,22 @@ impl Index {
 }
 
 impl ViewWriter {
-    /// Says something of the view, kept in its manifest.
+    /// Sets a property of the view.
     #[must_use]
     pub fn property(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.properties.insert(key.into(), value.into());
         self
     }
 
-    /// Says what the view was made from, kept in its manifest.
+    /// Sets a lineage entry of the view, such as the recipe that made it.
     #[must_use]
     pub fn lineage(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.lineage.insert(key.into(), value.into());
         self
     }
 
-    /// Saves the view although a table behind it cannot be told that its rows are used, being read-only as a rule: a garbage
-    /// collection there may then delete them. Without this, that is an error.
+    /// Sets whether to save the view even if no pin can be written to a source, most often because it is read-only. A garbage
+    /// collection there may then delete rows that the view needs. By default, `save` returns `Denied` in this case.
     #[must_use]
     pub fn allow_unpinned(mut self, allowed: bool) -> Self {
         self.allow_unpinned = allowed;
@@ -139,7 +143,12 @@ impl ViewWriter {
     /// Saves a new view at `url`.
     ///
     /// # Errors
-    /// As [`Index::save`].
+    /// - `Exists`: there is a table already.
+    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
+    /// - `Invalid`: the index has no columns, a column of a type that an index cannot hold, or a column with the name of a group
+    ///   column.
+    /// - `Conflict`: a garbage collection deleted a version of a source.
+    /// - Errors of the stores.
     pub async fn save(self, url: &str) -> Result<SavedView> {
         self.save_in(Store::open(url)?).await
     }
@@ -147,22 +156,32 @@ impl ViewWriter {
     /// Saves a new view in `store`.
     ///
     /// # Errors
-    /// As [`Index::save`].
+    /// - `Exists`: there is a table already.
+    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
+    /// - `Invalid`: the index has no columns, a column of a type that an index cannot hold, or a column with the name of a group
+    ///   column.
+    /// - `Conflict`: a garbage collection deleted a version of a source.
+    /// - Errors of the stores.
     pub async fn save_in(self, store: Store) -> Result<SavedView> {
         is_new_name(&store)?;
         match commit::newest_version(&store).await? {
             Some(version) => Err(Error::exists(format!(
-                "{}: a table is there already, at version {version}; save it as the next version of that view (an update) if that is meant",
+                "{}: a table is there already, at version {version}; to save the next version of that view, save with `update`",
                 store.url()
             ))),
             None => self.publish(store, None).await,
         }
     }
 
-    /// Saves the next version of a view. Its properties and attachments stay where no new ones are given.
+    /// Saves the next version of a view. Its tags and attachments stay, and so do properties that get no new value.
     ///
     /// # Errors
-    /// `Invalid` where it is no view; `Conflict` where it has a newer version; as [`Index::save`].
+    /// - `Invalid`: the table is not a view; the index has no columns, a column of a type that an index cannot hold, or a column
+    ///   with the name of a group column.
+    /// - `Unsupported`: the version needs a later writer.
+    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
+    /// - `Conflict`: the view has a newer version, or a garbage collection deleted a version of a source.
+    /// - Errors of the stores.
     pub async fn save_over(self, view: &Table) -> Result<SavedView> {
         view.next_version_may_be_written()?;
         if view.view().is_none() {
@@ -171,10 +190,11 @@ impl ViewWriter {
         self.publish(view.store().clone(), Some(view)).await
     }
 
-    /// What [`ViewWriter::save`] would store, without storing it.
+    /// Returns the size of the view that [`ViewWriter::save`] would store. Stores nothing.
     ///
     /// # Errors
-    /// As [`Index::save`].
+    /// - `Invalid`: the index has no columns, a column of a type that an index cannot hold, or a column with the name of a group
+    ///   column.
     pub async fn size(&self) -> Result<ViewSize> {
         let stored = self.store(&Store::open("memory://")?, None).await?;
         let joins = stored.sources.iter().flat_map(ViewSource::maps);
@@ -200,7 +220,7 @@ impl ViewWriter {
             session.owners.add(table.store(), table.manifest().table, table.version(), table.manifest_hash())
         });
         let numbers = numbers.collect::<Result<Vec<u32>>>()?;
-        // A view without columns to look at, or with one that cannot be stored, is refused before anybody is told.
+        // Store the index first: it fails for columns that cannot be stored, before any pin is written.
         let stored = self.store(&store, before).await?;
         let sources = stored.sources.into_iter().zip(&numbers).map(|(source, store)| ViewSource { store: *store, ..source });
         let mut lineage = self.lineage.clone();
@@ -228,18 +248,18 @@ impl ViewWriter {
             view: Some(View { sources: sources.collect() }),
         };
         let saved = session.publish_with(&manifest, false).await?;
-        // Whoever put these tables together has allowed them.
+        // The caller opened these tables, so their URLs are allowed.
         let tables = || self.index.sources.iter().map(|source| &source.table);
         let allowed = tables().flat_map(Table::allowed).cloned().chain(tables().map(|table| table.url().to_owned()));
         let allowed: BTreeSet<String> = allowed.collect();
         let saved = Table::of(store, saved.manifest().clone(), saved.manifest_hash(), allowed.into_iter().collect());
-        // They are open already, and so need not be found by their URLs.
+        // The sources are open already, so they need not be opened by their URLs.
         let tables = self.index.sources.iter().map(|source| source.table.clone()).collect();
         saved.inner.sources.set(tables);
         Ok(SavedView { table: saved, unpinned: session.unpinned })
     }
 
-    /// Stores index segments and join maps. The numbers of the sources among `stores` are not known yet.
+    /// Stores index segments and join maps. Returns sources whose `store` is 0; the caller sets their numbers.
     async fn store(&self, store: &Store, before: Option<&Table>) -> Result<Stored> {
         let Index { frame, sources } = &self.index;
         let (schema, rows) = self.schema(before)?;
@@ -285,7 +305,7 @@ impl ViewWriter {
         Ok(Stored { schema, segments, sources: described })
     }
 
-    /// The index columns of the view, and the row columns among them. A column that the view had before keeps its id.
+    /// Returns the schema of the view, and the ids of its row columns. A column that the view had before keeps its id.
     fn schema(&self, before: Option<&Table>) -> Result<(Schema, Vec<ColumnId>)> {
         let held = before.map(|table| table.manifest().schema.columns()).unwrap_or_default();
         let mut next = held.iter().map(|column| column.id.0 + 1).max().unwrap_or(0);
@@ -299,7 +319,8 @@ impl ViewWriter {
             let name = column.name().to_string();
             let (mut ty, mut properties) = (column_type(column)?, BTreeMap::new());
             if let Some(stored) = self.index.stored_column(&name) {
-                // A zone that frames do not know is kept, where they show what they show for it. Seconds are milliseconds there.
+                // Keep the stored time zone if the frame shows the replacement for it, since polars does not know every zone.
+                // Polars has no seconds: a column of seconds is one of milliseconds in the frame.
                 match (&ty, &stored.ty) {
                     (ColumnType::Timestamp(unit, shown), ColumnType::Timestamp(stored, zone))
                         if (unit == stored || (*stored, *unit) == (TimeUnit::Second, TimeUnit::Millisecond))
@@ -318,7 +339,7 @@ impl ViewWriter {
         }
         unique_names(&self.index)?;
         if columns.is_empty() {
-            return Err(Error::invalid("a view without index columns: keep one at least"));
+            return Err(Error::invalid("a view without index columns: keep at least one"));
         }
         let mut rows = Vec::new();
         for number in 0..self.index.sources.len() {
@@ -326,7 +347,7 @@ impl ViewWriter {
             while columns.iter().any(|column| column.name == name) {
                 name.insert(0, '_');
             }
-            // Always a new id: so the ids of a view only rise, and none is used again.
+            // Row columns always get new ids, so that no id of a view is ever used again.
             let id = fresh();
             columns.push(Column { id, name, ty: ColumnType::Scalar(Primitive::I64), properties: BTreeMap::new() });
             rows.push(id);
@@ -336,13 +357,13 @@ impl ViewWriter {
     }
 }
 
-/// No name is that of an index column and of a group column.
+/// Checks that no name is that of an index column and of a group column.
 pub(in crate::table) fn unique_names(index: &Index) -> Result<()> {
     let grouped = index.sources.iter().flat_map(|source| source.columns.iter().map(move |(name, _)| (source, name)));
     match grouped.into_iter().find(|(_, name)| index.frame.column(name).is_ok()) {
         Some((source, name)) => Err(Error::invalid(format!(
-            "column `{name}` is an index column of the frame and a group column of {}: give the index column another name \
-             in the frame, or leave it out of it",
+            "column `{name}` is an index column of the frame and a group column of {}: rename the index column in the frame, or \
+             drop it",
             source.table.url()
         ))),
         None => Ok(()),

@@ -1,5 +1,5 @@
-//! Views: tables whose rows are rows of others. Opening one takes its manifest, and then at once its index, its join maps and
-//! the manifests of its sources. Follows `format-spec/views.md#sources`.
+//! Reads views: tables whose rows are rows of other tables, their sources. Opening a view reads its manifest, and then
+//! concurrently its index, its join maps and the manifests of its sources. Follows `format-spec/views.md#sources`.
 
 use std::sync::Arc;
 
@@ -24,11 +24,12 @@ use crate::{
     },
 };
 
-/// The partners and the lists of a source.
+/// The join map and the lists of a source, both optional. The join map has, for each row of the base source, the row of this
+/// source.
 pub(in crate::table) type JoinMaps = (Option<Arc<[i64]>>, Option<Arc<Lists>>);
 
 impl Table {
-    /// The member `view` of the manifest; `None` for a table with rows of its own.
+    /// Returns the member `view` of the manifest; `None` for a table with rows of its own.
     #[cfg(feature = "unstable")]
     pub fn view(&self) -> Option<&View> {
         self.manifest().view.as_ref()
@@ -39,18 +40,20 @@ impl Table {
         self.manifest().view.as_ref()
     }
 
-    /// Of a view, the table versions whose rows it has, in the order in which they were put together, opened on first use; none
-    /// of any other table.
+    /// Returns the sources of a view, in the order in which they were combined: the table versions whose rows it has. Opens them
+    /// on first use. Returns no tables if this table is not a view.
     ///
     /// # Errors
-    /// `NotFound` where a source is not at any of its URLs, or there in another state; `Denied` for a URL that is not
-    /// [allowed](Table::allow); `Corrupt` where it is not what the view says; errors of the store.
+    /// - `NotFound`: a source is at none of its URLs, or the version there has another manifest.
+    /// - `Denied`: a URL of a source is not [allowed](Table::allow).
+    /// - `Corrupt`: a source differs from the description in the view.
+    /// - Errors of the stores.
     pub async fn sources(&self) -> Result<Arc<[Self]>> {
         let table = self.clone();
         self.inner.sources.get_or_load(|| async move { table.open_sources(&[]).await }.boxed()).await
     }
 
-    /// The tables of the sources; those of some of the manifest's `stores` are given.
+    /// Opens the tables of the sources. `given` has tables that are open already, by their position in the manifest's `stores`.
     pub(in crate::table) async fn open_sources(&self, given: &[Option<Self>]) -> Result<Arc<[Self]>> {
         let Some(view) = self.view() else { return Ok(Arc::new([])) };
         let mut opened = Vec::new();
@@ -65,7 +68,7 @@ impl Table {
         view.sources.iter().map(of).collect()
     }
 
-    /// The table of one of the manifest's `stores`, if it is one of the sources.
+    /// Opens the table of one of the manifest's `stores`. Returns `None` if no source uses it.
     async fn open_source(&self, view: &View, number: usize, given: Option<Self>) -> Result<Option<Self>> {
         let foreign = &self.manifest().stores[number];
         let sources: Vec<&ViewSource> = view.sources.iter().filter(|source| source.store as usize == number + 1).collect();
@@ -79,7 +82,7 @@ impl Table {
         }
         let (store, bytes) = self.open_foreign(foreign).await.map_err(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::Denied => {
-                let said = format!("{error}; if the table lies elsewhere, `rebind` tells the view where");
+                let said = format!("{error}; if the table has moved, give the view its new URL with `rebind`");
                 Error::new(error.kind(), said).with_source(error)
             }
             _ => error,
@@ -95,7 +98,7 @@ impl Table {
         Ok(Some(Self::of(store, manifest, hash, self.inner.allowed.clone())))
     }
 
-    /// Of a view, the rows of its sources, loaded on first use.
+    /// Returns the source rows of each row of the view. Reads them on first use.
     pub(in crate::table) async fn view_rows(&self) -> Result<Arc<ViewRows>> {
         let table = self.clone();
         let load = || {
@@ -116,7 +119,7 @@ impl Table {
         }
     }
 
-    /// The join maps and the lists of the sources.
+    /// Reads the join maps and the lists of the sources.
     pub(in crate::table) async fn join_maps(&self) -> Result<Vec<JoinMaps>> {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         let rows = |number: usize| sources.get(number).map_or(0, |source| source.rows);
@@ -137,7 +140,7 @@ impl Table {
         try_join_all(found).await
     }
 
-    /// The row columns of the index segments, beside join maps and lists.
+    /// Decodes the row columns from the index segments, checks them, and returns them with the join maps and lists.
     pub(in crate::table) fn view_rows_of(&self, objects: &[Bytes], maps: Vec<JoinMaps>) -> Result<ViewRows> {
         let (partners, lists): (Vec<_>, Vec<_>) = maps.into_iter().unzip();
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
@@ -157,12 +160,12 @@ impl Table {
                     let column = sorted.binary_search(place).ok().and_then(|column| batch.columns().get(column));
                     let values = column.and_then(|column| column.as_primitive_opt::<Int64Type>());
                     let values = values.filter(|values| values.null_count() == 0);
-                    let values = values.ok_or_else(|| Error::corrupt("index: a row column that is null"))?.values();
+                    let values = values.ok_or_else(|| Error::corrupt("index: a row column has a null"))?.values();
                     let wrong = values.iter().position(|row| !(NO_ROW..source.rows.cast_signed()).contains(row));
                     if let Some(wrong) = wrong {
                         let row = values.get(wrong).copied().unwrap_or_default();
                         return Err(Error::corrupt(format!(
-                            "index: view row {}: row {row} of {} of a source",
+                            "index: view row {}: found row {row} of a source that has {} rows",
                             first + wrong,
                             source.rows
                         )));
@@ -186,13 +189,13 @@ impl Table {
         Ok(ViewRows { at: at.into_iter().map(Arc::from).collect(), partners, lists })
     }
 
-    /// As [`Table::loader_sources`], its type hidden: it would be a part of that of every read.
+    /// Returns the future of [`Table::loader_sources`] in a box, so that its type is not part of the future of every read.
     pub(in crate::table) fn bound_sources(&self) -> BoxFuture<'static, Result<Arc<[Source]>>> {
         let view = self.clone();
         Box::pin(async move { view.loader_sources().await })
     }
 
-    /// Of a view, what a loader reads from.
+    /// Returns the sources that a loader reads from: the sources of a view, or else this table itself.
     async fn loader_sources(&self) -> Result<Arc<[Source]>> {
         let Some(view) = self.view() else { return Ok([Source::of_table(self, None)].into()) };
         let (tables, rows) = try_join(self.sources(), self.view_rows()).await?;

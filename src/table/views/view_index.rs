@@ -1,4 +1,4 @@
-//! The index of a view: a frame whose locators are those of its sources, and their join maps. What was saved comes back as it was.
+//! Loads the index of a view: a frame with the locators of its sources, and their join maps. It equals the index that was saved.
 
 use bytes::Bytes;
 use futures::future::try_join3;
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Table {
-    /// The index of a view: the locators in its frame are those of its sources.
+    /// Loads the index of a view. The locators in its frame are those of the sources.
     pub(in crate::table) async fn index_of_view(&self, columns: Option<Vec<usize>>) -> Result<Index> {
         let columns = columns.unwrap_or_else(|| seen_columns(self.manifest()));
         let (objects, maps, tables) = try_join3(self.index_objects(), self.join_maps(), self.sources()).await?;
@@ -27,7 +27,7 @@ impl Table {
         offload_large(work, move |_| table.view_index(&objects, maps, &tables, &columns)).await
     }
 
-    /// The index of a view from its objects, its join maps and the tables of its sources.
+    /// Builds the index of a view from its objects, its join maps and the tables of its sources.
     fn view_index(&self, objects: &[Bytes], maps: Vec<JoinMaps>, tables: &[Self], columns: &[usize]) -> Result<Index> {
         let view = self.view().ok_or_else(|| Error::internal("the index of a view that is none"))?;
         let rows = self.view_rows_of(objects, maps)?;
@@ -41,7 +41,7 @@ impl Table {
             let tag = tag.ok_or_else(|| Error::invalid("more tables in one index than there are tags"))?;
             let at = &rows.at[number];
             frame = with_locators(&frame, tag, at.iter().copied())?;
-            // With all rows of its one base, in their order, the view is what a merge goes on from.
+            // If the view has all rows of its only base source in their order, its frame can be merged further.
             let every = view.sources.iter().all(|source| source.base == 0)
                 && source.base == number
                 && at.len() as u64 == source.rows
@@ -62,11 +62,12 @@ impl Table {
 }
 
 impl Index {
-    /// The same index, which may be merged again: one with all rows of its tables always may, that of a view with some of them
-    /// once the indexes of those tables are loaded, which this does.
+    /// Loads the indexes of the sources, so that the index of a view can be merged again. The index of a view with only some rows
+    /// of its sources needs this; an index with all rows of its tables does not.
     ///
-    /// A merge goes through all rows of the left table, so that windows find partners of rows that a filter took out. The keys of
-    /// those rows come from the tables; columns that were computed before the view was saved are known for its own rows alone.
+    /// A merge matches all rows of the left table, so that windows find the partners of rows that a filter removed. The keys of
+    /// these rows come from the sources. Columns that were computed before the view was saved exist only for the rows of the
+    /// view.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -78,7 +79,8 @@ impl Index {
     /// ```
     ///
     /// # Errors
-    /// As [`Table::index`].
+    /// - `Corrupt`: an index object of a source is damaged.
+    /// - Errors of the stores.
     pub async fn with_sources(&self) -> Result<Self> {
         let mut sources = self.sources.to_vec();
         for base in 0..sources.len() {
@@ -103,7 +105,7 @@ impl Index {
                     }
                 }
             }
-            let height = usize::try_from(sources[base].table.rows()).map_err(|_| Error::unsupported("rows in a frame"))?;
+            let height = usize::try_from(sources[base].table.rows()).map_err(|_| Error::unsupported("too many rows"))?;
             sources[base].whole = Some(DataFrame::new(height, columns).map_err(|error| refused("with_sources", &error))?);
         }
         Ok(Self { frame: self.frame.clone(), sources: sources.into() })

@@ -1,4 +1,5 @@
-//! Pins: which versions other tables use, and which pins nobody stands behind. Follows `format-spec/pins.md#pin`.
+//! Reads the pins of a table: finds the versions that other tables use, and the dead pins, whose versions do not exist. Follows
+//! `format-spec/pins.md#pin`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,12 @@ use crate::{
     table::{objects::together, table::Table},
 };
 
-/// The versions that other tables use, and the pins behind which no version stands any more, with their bytes.
+/// Returns the versions that other tables use, and the dead pins with their sizes in bytes. A pin that was written after `before`
+/// (in milliseconds since 1970) is never dead.
 ///
 /// # Errors
-/// `Corrupt` for a pin that cannot be read, since it keeps everything; errors of the store.
+/// - `Corrupt`: a pin cannot be read. It may keep any version, so nothing may be deleted.
+/// - Errors of the store.
 pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(BTreeSet<u64>, BTreeMap<String, u64>)> {
     let look = |listed: Listed| async move {
         let content = match store.get(&listed.name, MAX_PIN).await {
@@ -25,7 +28,7 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
         if pin.owner.table != newest.manifest().table {
             return Ok(None);
         }
-        // Of a commit that is on its way, nothing is known yet.
+        // The version behind a young pin may not be committed yet.
         let is_dead = listed.modified_ms <= before && is_gone(store, &pin).await;
         Ok(Some((listed, pin.owner.version, is_dead)))
     };
@@ -40,7 +43,8 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
     Ok((versions, dead))
 }
 
-/// Whether the pinning version is known not to exist: its commit failed, or it was deleted. What cannot be reached exists.
+/// Whether the pinning version is known not to exist: its commit failed, or it was deleted. A version in a table that cannot be
+/// reached counts as existing.
 async fn is_gone(store: &Store, pin: &Pin) -> bool {
     for url in pin.urls.iter().filter(|url| !url.contains("://")) {
         let Ok(other) = store.neighbour(url).and_then(|url| store.open_other(&url)) else { continue };

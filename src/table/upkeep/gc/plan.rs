@@ -1,4 +1,4 @@
-//! The plan of a garbage collection: the versions that it keeps, the objects that they name, and the fate of all other objects.
+//! The plan of a garbage collection: the versions that it keeps, and the objects that it condemns, marks and deletes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,15 +21,15 @@ use crate::{
     },
 };
 
-/// The settings of a garbage collection: what it keeps.
+/// Settings of a garbage collection.
 #[derive(Clone, Copy, Debug)]
 pub struct GcSettings {
-    /// So many versions, newest first, and every one that has a tag or is pinned; 0 keeps all. Versions that a garbage collection
-    /// made do not count.
+    /// Number of newest versions to keep; 0 keeps all. Versions that have a tag or a pin are kept in any case. Versions that a
+    /// garbage collection made do not count.
     pub keep_versions: usize,
-    /// The collection leaves younger objects and younger condemnations alone: commits in progress need the objects, and readers of
-    /// old versions have not seen the condemnations. Use at least an hour beside writers and readers, and 0 only if nobody else uses
-    /// the table.
+    /// Minimum age of objects to condemn, and of condemnations to carry out. A commit in progress may need a younger object, and
+    /// a reader of an old version may not have seen a younger condemnation. Use at least an hour while others use the table, and
+    /// 0 only if nobody else does. The default is 7 days.
     pub age: Duration,
 }
 
@@ -42,21 +42,22 @@ impl Default for GcSettings {
 /// The work of a garbage collection, planned or done.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GcPlan {
-    /// The newest version when it was made; 0 where no version was ever committed.
+    /// Newest version when the plan was made; 0 if no version was ever committed.
     pub version: u64,
-    /// Versions that are given up, newest first.
+    /// Versions that are not kept, newest first.
     pub expired: Vec<u64>,
-    /// Versions that are kept because other tables use their chunks.
+    /// Versions that are kept only because other tables use them.
     pub pinned: Vec<u64>,
-    /// Objects that nothing kept names, to be condemned: names and bytes.
+    /// Objects to condemn, because no kept version names them: names and bytes.
     pub condemn: BTreeMap<String, u64>,
-    /// Objects condemned long enough ago, to be marked and deleted: names and bytes.
+    /// Objects to mark and delete, because they were condemned long enough ago: names and bytes.
     pub delete: BTreeMap<String, u64>,
-    /// Manifests of expired versions, leftovers of writers, and pins that nobody stands behind: to be deleted with those.
+    /// Other objects to delete: manifests of expired versions, files that killed writers left behind, and dead pins, whose
+    /// versions do not exist: names and bytes.
     pub sweep: BTreeMap<String, u64>,
-    /// Condemned objects and others that are too young.
+    /// Number of unneeded objects that are younger than the age, or whose condemnation is.
     pub waiting: u64,
-    /// Whether it was done.
+    /// Whether the plan was carried out.
     pub done: bool,
     /// The lists of condemned and marked objects for the next version. `None` if they equal those of the newest version.
     #[serde(skip)]
@@ -71,23 +72,23 @@ pub(super) struct Lists {
 }
 
 impl GcPlan {
-    /// Whether nothing is to be done.
+    /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.condemn.is_empty() && self.delete.is_empty() && self.sweep.is_empty() && self.lists.is_none()
     }
 }
 
-/// The latest time, in milliseconds since 1970, at which an object was written that is old enough to be collected.
+/// Returns the time, in milliseconds since 1970, at or before which an object must have been written to be old enough.
 pub(super) fn before(settings: GcSettings, now: i64) -> i64 {
     now.saturating_sub(i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The folders of what versions name.
+/// The folders of the objects that versions name.
 const FOLDERS: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
-/// The folders in which a killed writer may leave a file that it began.
+/// The folders in which a killed writer may leave an unfinished file.
 const WRITTEN: [&str; 9] = ["attachments", "chunks", "hashes", "index", "joins", "layout", "manifests", "pins", "sessions"];
 
-/// A plan, and what it stands on.
+/// A plan, with the tables from which it was made.
 pub(super) struct Survey {
     pub(super) plan: GcPlan,
     pub(super) newest: Table,
@@ -95,7 +96,7 @@ pub(super) struct Survey {
     pub(super) expired: Vec<(Table, Bytes)>,
 }
 
-/// A version that is there.
+/// An existing version.
 struct Version {
     table: Table,
     bytes: Bytes,
@@ -103,7 +104,7 @@ struct Version {
     is_kept: bool,
 }
 
-/// Looks at everything; `None` where there is no version.
+/// Reads all manifests, layouts, pins and listings, and makes the plan. Returns `None` if there is no version.
 pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Result<Option<Survey>> {
     let before = before(settings, now);
     let Some((mut versions, newest)) = versions(store).await? else { return Ok(None) };
@@ -117,7 +118,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
     let mut needed: BTreeSet<&str> = BTreeSet::new();
     for (version, names) in versions.iter().zip(&names).filter(|(version, _)| version.is_kept) {
         if names.is_missing_layouts {
-            // Says which one, unless somebody else has collected the version just now.
+            // Fails and names the missing layout, unless another collection has deleted the version just now.
             version.table.objects().await?;
         }
         needed.extend(names.objects().map(|(name, _)| name.as_str()));
@@ -130,7 +131,8 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
     let unneeded = |name: &str| present.contains(name) && !needed.contains(name);
     let old_enough = condemned_since.iter().filter(|(name, since)| **since <= before && unneeded(name));
     let mut marks: BTreeSet<&str> = old_enough.map(|(name, _)| name.as_str()).collect();
-    // A version goes when its successor is old, and nothing waits that it alone has. What a version names that stays is not deleted.
+    // The manifest of an expired version is deleted once the next version is old enough, and each object that only expired
+    // versions name can be deleted now. As long as the manifest stays, no object that it names is deleted.
     let successors: Vec<i64> = versions.iter().skip(1).map(|version| version.written).collect();
     let expired: Vec<(&Version, &Named, i64)> = (versions.iter().zip(&names).zip(successors))
         .filter(|((version, _), _)| !version.is_kept)
@@ -159,7 +161,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
     for Listed { name, bytes, modified_ms, .. } in &listed {
         let Some(object) = condemned_of(name, *bytes).filter(|_| unneeded(name)) else { continue };
         if marked_since.contains_key(name) {
-            // Its mark stays on the list: a crash left the object, or a writer wrote it again in vain.
+            // A crash left the marked object, or a writer wrote it again although its commit was bound to fail. Keep the mark.
             if !held.contains(name.as_str()) {
                 plan.delete.insert(name.clone(), *bytes);
             }
@@ -176,7 +178,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
             plan.waiting += 1;
         }
     }
-    // A mark stays for an age: who deletes what it marks has come to an end then.
+    // A mark stays for an age, so that every collection which still deletes by this mark has ended before it is removed.
     for object in manifest.deleting.iter().flatten() {
         let name = object.name();
         let is_over = marked_since.get(&name).is_some_and(|since| *since <= before) && !unneeded(&name);
@@ -195,10 +197,11 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
     Ok(Some(Survey { plan, newest, expired }))
 }
 
-/// The objects of a writer that never committed a first version, if none of them is younger than the age.
+/// Plans the deletion of the objects of writers that never committed a first version, if all of them are old enough.
 ///
 /// # Errors
-/// `NotFound` where there is nothing.
+/// - `NotFound`: there are no objects.
+/// - Errors of the store.
 pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     let mut all = listed(store, &FOLDERS).await?;
     all.retain(|listed| condemned_of(&listed.name, listed.bytes).is_some());
@@ -215,14 +218,14 @@ pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     Ok(plan)
 }
 
-/// The versions that are there, oldest first, and the newest.
+/// Returns the existing versions, oldest first, and the newest one as a table.
 async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
     let listed = commit::manifests(store).await?.into_iter();
     let written: BTreeMap<u64, i64> = listed.map(|(version, listed)| (version, listed.modified_ms)).collect();
     let Some(newest) = written.keys().next_back() else { return Ok(None) };
     let opened = open_versions(store, written.keys().copied()).await?;
     let Some((table, _)) = opened.last().filter(|(table, _)| table.version() == *newest) else {
-        return Err(Error::conflict(format!("{}: version {newest} is gone again; retry", store.url())));
+        return Err(Error::conflict(format!("{}: version {newest} was listed and cannot be found; retry", store.url())));
     };
     let newest = table.clone();
     let versions = opened.into_iter().map(|(table, bytes)| {
@@ -232,7 +235,7 @@ async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
     Ok(Some((versions.collect(), newest)))
 }
 
-/// Says of each version whether it is kept; gives those that are kept for other tables alone.
+/// Sets `is_kept` of each version. Returns the versions that are kept only because of pins.
 fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeSet<u64>) -> Vec<u64> {
     let keep = if keep == 0 { usize::MAX } else { keep };
     let tags: BTreeSet<u64> = newest.manifest().tags.values().copied().collect();
@@ -255,7 +258,8 @@ fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeS
     kept
 }
 
-/// Whether a garbage collection made a version: it changes nothing of the one before but what it gives up.
+/// Whether a garbage collection made the version `now`: it differs from the version before in its condemned and marked objects
+/// only.
 fn only_gives_up(before: &Manifest, now: &Manifest) -> bool {
     let says = |manifest: &Manifest| (manifest.condemned.clone(), manifest.deleting.clone());
     let is_said = now.lineage.get("operation").is_some_and(|operation| operation == "gc");
@@ -271,7 +275,8 @@ fn only_gives_up(before: &Manifest, now: &Manifest) -> bool {
     (is_said || says(before) != says(now)) && neutral == *before
 }
 
-/// Since when names have been on a list of every version: when the oldest of these was written.
+/// Returns the names that are on a list of the newest version, with the time since when they have been there: the time when the
+/// oldest version of the unbroken series was written.
 fn since(versions: &[Version], list: impl Fn(&Manifest) -> BTreeSet<String>) -> BTreeMap<String, i64> {
     let mut since = BTreeMap::new();
     let mut still: Option<BTreeSet<String>> = None;
@@ -294,7 +299,7 @@ async fn listed(store: &Store, folders: &[&str]) -> Result<Vec<Listed>> {
     Ok(together(lists).await?.into_iter().flatten().collect())
 }
 
-/// Sessions in which nothing was written lately, and files that were begun long ago.
+/// Returns the objects of sessions in which nothing was written since `before`, and unfinished files that are at least as old.
 async fn leftovers(store: &Store, before: i64) -> Result<Vec<(String, u64)>> {
     let session = |name: &str| name.split('/').nth(1).unwrap_or_default().to_owned();
     let (listed, begun) = futures::future::try_join(store.list_all("sessions"), store.list_unfinished(&WRITTEN)).await?;
@@ -310,6 +315,6 @@ fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {
     let hash = rest.rsplit('/').next()?.trim_end_matches(".parquet");
     let blake3: Hash = hash.parse().ok()?;
     let condemned = Condemned { folder: folder.to_owned(), object: ObjectRef { blake3, bytes } };
-    // A file that only looks like an object of ours is nobody's to delete.
+    // Do not delete a file whose name only resembles that of an object.
     (condemned.name() == name).then_some(condemned)
 }
