@@ -27,6 +27,7 @@ pub const LIMITS: &[(&str, &str)] = &[
 ];
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests may panic")]
 mod tests {
     use super::*;
     use crate::format::{Locator, MAX_SEGMENT_ROWS};
