@@ -21,8 +21,9 @@ impl RowLoader {
     /// # Errors
     /// An item of the stream may be an error:
     /// - `Invalid`: `batch_rows` is 0; the stream then has no other item.
-    /// - `Corrupt`: stored bytes fail their checks, or a chunk is missing.
-    /// - `Denied`, `NotFound`: another table, whose chunks or rows are needed, must not be or cannot be opened.
+    /// - `Corrupt`: stored bytes fail their checks, or an object is missing.
+    /// - `Conflict`: a garbage collection has deleted the version of a table.
+    /// - `Denied`, `NotFound`: another table, whose chunks or rows are needed, is not allowed or cannot be found.
     /// - Any error of the stores.
     pub fn scan(&self, batch_rows: usize) -> impl Stream<Item = Result<Rows>> + use<> {
         let batch = batch_rows as u64;
@@ -74,8 +75,9 @@ impl RowLoader {
     /// # Errors
     /// An item of the stream may be an error. The error belongs to one row, and the stream continues with the next row.
     /// - `Invalid`: a position is outside the loader, or `ahead` is 0; for 0 the stream has no other item.
-    /// - `Corrupt`: stored bytes fail their checks, or a chunk is missing.
-    /// - `Denied`, `NotFound`: another table, whose chunks or rows are needed, must not be or cannot be opened.
+    /// - `Corrupt`: stored bytes fail their checks, or an object is missing.
+    /// - `Conflict`: a garbage collection has deleted the version of a table.
+    /// - `Denied`, `NotFound`: another table, whose chunks or rows are needed, is not allowed or cannot be found.
     /// - Any error of the stores.
     pub fn rows<I>(&self, positions: I, ahead: usize) -> impl Stream<Item = Result<Row>> + Unpin + use<I>
     where
