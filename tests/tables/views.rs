@@ -661,9 +661,9 @@ fn splits_are_by_key_and_stable_under_appends() {
     for (keys, shares, said) in [
         (vec!["lg"], vec![("a", 1.0)], "no column `lg`; there are: log"),
         (vec![], vec![("a", 1.0)], "no key to split by"),
-        (vec!["log"], vec![("a", 0.9), ("b", 0.2)], "add up to 1 at most"),
-        (vec!["log"], vec![("a", -0.1)], "expected positive ones"),
-        (vec!["log"], vec![], "expected positive ones"),
+        (vec!["log"], vec![("a", 0.9), ("b", 0.2)], "add up to at most 1"),
+        (vec!["log"], vec![("a", -0.1)], "expected positive shares"),
+        (vec!["log"], vec![], "expected positive shares"),
     ] {
         let error = a.split(keys, shares, "").unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
