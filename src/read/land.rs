@@ -106,7 +106,7 @@ impl Landing {
         }
         let runs = group.runs(layout)?;
         let chunks: BTreeMap<_, _> = runs.values().map(|run| ((run.owner, run.chunk), run.chunk_bytes)).collect();
-        // Only damaged layouts have blocks that overlap. Their lengths are no bound for the memory that the result needs.
+        // Blocks that overlap may claim more bytes than their chunks hold. No memory is allocated for such claims here.
         if stored > chunks.values().sum() {
             return Ok(None);
         }
