@@ -81,7 +81,7 @@ impl Index {
     /// frame row. The key values are those of the frame.
     ///
     /// # Errors
-    /// - `NotFound`: neither the frame nor the base has a key column.
+    /// - `NotFound`: a key column is in neither the frame nor the base.
     /// - `Invalid`: a base row is in the frame twice with different partners, or the frame has changed keys and only some rows.
     fn both_partners(
         &self,
