@@ -1,4 +1,4 @@
-//! The Arrow crates whose types Tetrys takes and returns, in the versions that it is built with.
+//! Re-exports the Arrow crates whose types are part of the API of Tetrys, in the versions with which Tetrys is built.
 //!
 //! ```
 //! use tetrys::arrow::{array::Int64Array, schema::DataType};

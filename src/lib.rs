@@ -1,8 +1,8 @@
-//! Tetrys: an immutable, versioned table engine for machine-learning data whose rows are wide.
+//! Tetrys: a columnar engine for immutable, versioned tables of machine-learning data with wide rows.
 //!
-//! A [`Table`] is one version of a table in a directory or an object store. Its index columns are a polars frame, the [`Index`]. Its
-//! other columns lie in column groups; a [`RowLoader`] reads single rows, and windows of neighbouring rows, with one byte range for
-//! each column group.
+//! A [`Table`] is one version of a table in a directory or an object store. Its index columns are loaded into a polars frame, the
+//! [`Index`]. All other columns are stored in column groups. A [`RowLoader`] reads single rows, and windows of neighbouring rows,
+//! with one byte range for each column group.
 //!
 //! ```
 //! # #[cfg(feature = "frame")] {
@@ -29,19 +29,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | module | what you find there |
+//! | module | content |
 //! |---|---|
-//! | [`table`] | what the methods of a table take and return: write options, differences, history, usage, garbage collection, layouts |
+//! | [`table`] | arguments and results of table methods: write options, diffs, history, usage, garbage collection, layouts |
 //! | [`schema`] | columns, types, column groups, column patterns |
-//! | [`blocking`] | the same calls without `async` |
+//! | [`blocking`] | the same methods without `async` |
 //! | [`store`] | directories, S3, Google Cloud Storage, Azure, HTTP; the local cache |
-//! | [`ingest`] | Parquet, Arrow, CSV, JSON and Level 5 data in and out |
+//! | [`ingest`] | import and export of Parquet, Arrow, CSV, JSON and Level 5 data |
 //! | `recipe` | merges and views described in a TOML file |
-//! | [`error`] | one error type: its kind says what to do next |
-//! | [`arrow`], [`polars`], [`ndarray`], [`half`], [`object_store`] | the crates whose types these calls use |
+//! | [`error`] | the error type, whose kind says what to do next |
+//! | [`arrow`], [`polars`], [`ndarray`], [`half`], [`object_store`] | crates whose types are part of this API |
 //!
-//! The feature `unstable` makes the internal modules public (`codec`, `commit`, `format`, ..), for tests and fuzz targets. They change
-//! without notice.
+//! The feature `unstable` makes the internal modules (`codec`, `commit`, `format`, ..) public for tests and fuzz targets.
+//! Internal modules change without notice.
 #![cfg_attr(
     not(feature = "unstable"),
     allow(dead_code, unreachable_pub, unused_imports, reason = "public with the feature `unstable`")
@@ -115,7 +115,7 @@ pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableWriter, Tensor,
 pub use table::{Index, SavedView, ViewWriter};
 pub use write::{PartitionWriter, Receipt, WriteOptions};
 
-/// The Rust code of the README, which is compiled with the doctests.
+/// The README, whose Rust code is compiled and run as a doctest.
 #[cfg(all(doctest, feature = "frame"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

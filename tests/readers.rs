@@ -1,6 +1,6 @@
-//! Readers side by side: they share what is on its way, whatever becomes of the one that asked first; long reads and writes leave the
-//! executor to others and end when they are dropped; rows come one by one and are planned together; what earlier reads left in memory
-//! is bounded by what reads need. And what reading calls say to senseless arguments.
+//! Concurrent readers: they share requests in flight, even if the reader that sent the requests is dropped or never polled. Long
+//! reads and writes do not block the executor, and end when they are dropped. Rows come one by one and are planned together. The
+//! memory that reads keep is bounded by what reads need. Invalid arguments of reading calls are errors.
 
 #![allow(
     clippy::await_holding_lock,
@@ -38,14 +38,14 @@ use tokio::{runtime::Builder, task::LocalSet, time::timeout};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Memory and processors are those of the whole process: who measures them is alone.
+/// Memory and processor time are measured for the whole process, so a test that measures them runs alone.
 static ALONE: RwLock<()> = RwLock::new(());
 
 fn beside_others() -> RwLockReadGuard<'static, ()> {
     ALONE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A table in memory, of which every request takes this long and is counted, and its rows.
+/// Writes a table in memory. Returns the table over a store that counts requests and delays each of them, and the rows.
 async fn far(wait: Duration) -> (Table, RecordBatch, CountingStore, Arc<dyn object_store::ObjectStore>) {
     let (schema, partitions) = two_partitions(5);
     let (raw, store) = memory();
@@ -56,7 +56,7 @@ async fn far(wait: Duration) -> (Table, RecordBatch, CountingStore, Arc<dyn obje
     let slow = LatencyStore::new(raw.clone(), Latency { per_request: wait, bytes_per_second: None });
     let counting = CountingStore::new(slow);
     let table = Table::open_store(over(Arc::new(counting.clone()))).await.unwrap();
-    // The layouts.
+    // The first read loads the layouts.
     table.row_loader().get_rows(0, 0..=0).await.unwrap();
     counting.reset();
     let all = arrow_select::concat::concat_batches(&partitions[0].schema(), &partitions).unwrap();
@@ -79,18 +79,18 @@ async fn readers_at_the_same_time_ask_for_each_range_once() {
     for (row, position) in rows.iter().zip(&positions) {
         assert_rows(row.as_rows(), &written, &[Some(*position)]);
     }
-    // Blocks of one row are not kept: one read after the other asks for them again, and reads at the same time do not.
+    // Blocks of one row are not cached: sequential reads request them again, but concurrent reads share the requests.
     let places = |gets: &[tetrys::store::Get]| gets.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
     assert!(together.len() <= sequence.len() && together.len() < positions.len() / 2, "{} requests", together.len());
     assert_eq!(together.len(), places(&together).len(), "a range was asked for twice");
     assert_eq!(places(&together), places(&sequence));
 
-    // Nothing is kept, and what is on its way is shared all the same.
+    // Requests in flight are shared even without a cache.
     let unkept = loader().keep(0);
     try_join_all(positions.iter().map(|_| unkept.get_row(3))).await.unwrap();
     assert_eq!(counting.reset().gets.len(), table.schema().groups().len());
 
-    // Windows that overlap: each byte travels once.
+    // Overlapping windows request each byte once.
     let windows = loader();
     try_join_all((0..table.rows()).map(|row| windows.get_rows(row, -3..=3))).await.unwrap();
     let mut bytes: BTreeMap<String, Vec<bool>> = BTreeMap::new();
@@ -117,13 +117,13 @@ async fn a_read_comes_to_its_end_where_the_one_that_asked_before_is_dropped_or_n
         assert_rows(row.as_rows(), &written, &[Some(1)]);
         assert_eq!(counting.reset().gets.len(), table.schema().groups().len());
         drop(first);
-        // What was given up is on its way no more.
+        // The cancelled requests are no longer in flight.
         loader.get_row(1).await.unwrap();
         assert_eq!(counting.reset().gets.len(), table.schema().groups().len());
     }
 }
 
-/// Layouts, sequences and index columns are loaded by the first read that needs them.
+/// The first read that needs a layout, the sequences or an index column loads it.
 #[tokio::test]
 async fn a_read_of_a_cold_table_ends_though_the_one_that_began_to_load_it_is_never_polled_again() {
     let _others = beside_others();
@@ -137,7 +137,7 @@ async fn a_read_of_a_cold_table_ends_though_the_one_that_began_to_load_it_is_nev
             vec![Box::pin(windows.get_rows(3, -1..=1)), Box::pin(rows.take(&[1]))];
         for _ in 0..polls {
             for first in &mut asleep {
-                // One that is done must not be polled again; the others are left where they are.
+                // A finished future must not be polled again; the others stay as they are.
                 if !matches!(futures::poll!(first.as_mut()), std::task::Poll::Pending) {
                     *first = Box::pin(std::future::pending());
                 }
@@ -155,7 +155,7 @@ async fn a_read_of_a_cold_table_ends_though_the_one_that_began_to_load_it_is_nev
     }
 }
 
-/// A loader of all columns, those of the index too.
+/// Returns a loader of all columns, including those of the index.
 fn seen(table: &Table) -> tetrys::RowLoader {
     table.row_loader().columns(["*", "time"]).unwrap()
 }
@@ -185,7 +185,7 @@ async fn an_error_is_that_of_the_read_that_asked_and_no_other() {
     }
 }
 
-/// Reads that begin, wait, end and are dropped in any order give the rows that were written.
+/// Reads that start, wait, end and are dropped in random order return the rows that were written.
 #[test]
 fn reads_in_any_order_give_what_was_written_whatever_is_dropped() {
     let _others = beside_others();
@@ -249,7 +249,7 @@ fn reads_in_any_order_give_what_was_written_whatever_is_dropped() {
                     _ => {}
                 }
             }
-            // Some are never polled again while others end.
+            // Some reads are never polled again while others end.
             let asleep = reads.split_off(reads.len() / 2);
             for read in reads.drain(..) {
                 check(timeout(Duration::from_secs(60), read).await.expect("it waits for nobody"));
@@ -278,7 +278,7 @@ async fn rows_come_one_by_one_in_order_and_are_planned_together() {
         let found: Vec<_> = rows.iter().map(|row| row.as_rows().table_rows()[0].unwrap()).collect();
         assert_eq!(found, positions, "{ahead} ahead");
     }
-    // No more positions are taken than are read ahead.
+    // The stream takes no more positions than it prefetches.
     let drawn = Arc::new(AtomicU64::new(0));
     let drawing = Arc::clone(&drawn);
     let endless = (0..).map(move |number: u64| {
@@ -291,7 +291,7 @@ async fn rows_come_one_by_one_in_order_and_are_planned_together() {
         let drawn = drawn.load(Ordering::SeqCst);
         assert!(drawn <= used + 20, "{drawn} positions taken for {used} rows");
     }
-    // An error is that of one row. A damaged chunk: rows whose blocks lie there fail, the others come.
+    // An error belongs to one row. If a chunk is damaged, only the rows with blocks in the damaged part fail.
     let objects = common::tables::objects(&over(raw.clone())).await;
     let (name, bytes) = objects.iter().find(|(name, _)| name.starts_with("chunks/")).unwrap();
     let mut damaged = bytes.clone();
@@ -385,7 +385,7 @@ fn senseless_arguments_are_errors_or_nothing_and_never_a_panic() {
         for group in [3, usize::MAX] {
             invalid(table.layout(group).await.map(|_| 0), "a group that is none");
         }
-        // Settings without bounds read all the same.
+        // Extreme settings do not change the result.
         let wild = Coalesce { max_gap: u64::MAX, max_bridged: u64::MAX, max_range: u64::MAX };
         let none = Coalesce { max_gap: 0, max_bridged: 0, max_range: 0 };
         for (coalesce, keep) in [(wild, usize::MAX), (none, 0), (wild, 1), (none, usize::MAX)] {
@@ -412,7 +412,7 @@ fn senseless_arguments_are_errors_or_nothing_and_never_a_panic() {
     assert_eq!(found, [Some(Some(3)), None, Some(Some(0))]);
 }
 
-/// A local table of `rows` rows in blocks of several rows, and the folder that it is in.
+/// Writes a local table of `rows` rows in blocks of several rows. Returns its folder and the table.
 fn local(rows: i64, bytes: usize, preset: Preset) -> (tempfile::TempDir, Table) {
     let folder = tempfile::tempdir().unwrap();
     let url = folder.path().join("t").display().to_string();
@@ -427,7 +427,7 @@ fn sizes() -> Schema {
     schema.group("blob", [("blob", "binary"), ("count", "i64")]).group("label", [("label", "utf8")]).build().unwrap()
 }
 
-/// Rows of so many random bytes.
+/// Returns rows with blobs of `bytes` random bytes.
 fn sized(rows: i64, bytes: usize) -> RecordBatch {
     let mut rng = Rng(7);
     let numbers = || Int64Array::from_iter_values(0..rows);
@@ -441,7 +441,7 @@ fn sized(rows: i64, bytes: usize) -> RecordBatch {
     .unwrap()
 }
 
-/// How long `work` takes, and the longest time for which another task of its executor did not get its turn.
+/// Returns how long `work` takes, and the longest time for which another task of the executor had to wait.
 async fn standstill<T>(work: impl Future<Output = T>) -> (T, Duration, Duration) {
     let start = Instant::now();
     let (mut last, mut longest) = (start, Duration::ZERO);
@@ -458,8 +458,8 @@ async fn standstill<T>(work: impl Future<Output = T>) -> (T, Duration, Duration)
     (done, start.elapsed(), longest.max(last.elapsed()))
 }
 
-/// Whether work of this length left the executor to others: the longest standstill is a small part of it. Other processes may take
-/// the processors away now and then.
+/// Asserts that work of this duration did not block the executor: the longest wait of another task is at most a third of it. The
+/// margin allows for other processes on the same processors.
 fn assert_leaves(what: &str, took: Duration, longest: Duration) {
     println!("{what}: {took:?}, the executor stood still for {longest:?} at most");
     assert!(took > Duration::from_millis(60), "{what}: too short to tell: {took:?}");
@@ -486,11 +486,11 @@ fn a_long_local_read_leaves_the_executor_to_others_and_ends_when_it_is_dropped()
     let start = Instant::now();
     let given_up = runtime.block_on(async { timeout(Duration::from_millis(1), loader.take(&all)).await });
     assert!(given_up.is_err() && start.elapsed() < took / 2, "{:?} for a time limit of 1 ms", start.elapsed());
-    // A runtime that ends waits for the work that it has begun.
+    // Dropping the runtime waits for the blocking work that has begun.
     drop(runtime);
     assert!(start.elapsed() < took * 2 / 3, "the read went on for {:?} of {took:?}", start.elapsed());
 
-    // Other executors: none, a LocalSet, a thread of many.
+    // Other executors: none, a `LocalSet`, and one thread of a multi-threaded runtime.
     let few = &all[..40_000];
     let turns = AtomicU64::new(0);
     let others = async {
@@ -573,7 +573,7 @@ fn a_long_write_leaves_the_executor_to_others_and_ends_when_it_is_dropped() {
     assert!(start.elapsed() < took / 2, "the write went on for {:?} of {took:?}", start.elapsed());
 }
 
-/// Counts the turns of another task of the executor until `work` ends.
+/// Counts how often another task of the executor runs until `work` ends.
 async fn turns_during<T>(work: impl Future<Output = T>) -> (T, u64) {
     let turns = AtomicU64::new(0);
     let others = async {
@@ -589,7 +589,8 @@ async fn turns_during<T>(work: impl Future<Output = T>) -> (T, u64) {
     (done, turns.load(Ordering::Relaxed))
 }
 
-/// Objects in memory are there at once: without work off the executor, a call takes as many turns as it has steps.
+/// The least number of times that another task must run. Objects in memory are available at once, so without offloading, another
+/// task runs only once for each step of a call.
 const TURNS: u64 = 200;
 
 #[test]
@@ -613,7 +614,7 @@ fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others()
         let all: Vec<u64> = (0..50_000).map(|row| row * 7_919 % table.rows()).collect();
         let (cost, turns) = turns_during(loader.explain_take(&all)).await;
         assert!(cost.unwrap().ranges > 0 && turns > TURNS, "explain_take: {turns} turns of others");
-        // Its longest step is a small part of it.
+        // The longest wait is a small part of the call.
         let (_, took, longest) = standstill(loader.explain_take(&all)).await;
         assert_leaves("explain_take", took, longest);
 
@@ -648,7 +649,7 @@ fn taking_a_large_parquet_file_in_leaves_the_executor_to_others() {
         let (table, took, longest) = standstill(ingest(&frame, memory().1, &settings, |_| {})).await;
         assert_eq!(table.unwrap().rows(), 150_000);
         println!("ingest: {took:?}, the executor stood still for {longest:?} at most");
-        // Where partitions begin is found in one pass through all rows.
+        // One pass through all rows finds the starts of the partitions.
         assert!(longest < took / 6, "the executor stood still for {longest:?} of {took:?}");
     });
 }

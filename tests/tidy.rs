@@ -1,5 +1,5 @@
-//! The habits of this repository as tests: floors, citations, file headers, sizes, links. Reads the tree as text, depends on
-//! nothing beyond the standard library, and says which file and what to do.
+//! The conventions of this repository as tests: floors, citations, file headers, sizes and links. The tests read the tree as
+//! text, depend only on the standard library, and say which file is wrong and what to do.
 
 #[path = "tidy/cycles.rs"]
 mod cycles;
@@ -11,7 +11,7 @@ use std::{
     process::Command,
 };
 
-/// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module uses lower floors and itself.
+/// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module may use itself and lower floors.
 const FLOORS: &[&[&str]] = &[
     &["error"],
     &["ahead", "arrow", "flight", "hints", "id", "offload", "once", "panics", "threads"],
@@ -24,22 +24,22 @@ const FLOORS: &[&[&str]] = &[
     &["ingest", "blocking", "recipe"],
 ];
 
-/// Modules that use another of their own floor, `(user, used)`; each stands in `ARCHITECTURE.md` as "`user` uses `used`".
+/// Modules that use another module of their own floor, `(user, used)`. `ARCHITECTURE.md` lists each as "`user` uses `used`".
 const SIDEWAYS: &[(&str, &str)] = &[("commit", "write"), ("index", "read"), ("once", "flight")];
 
-/// The modules that may name polars.
+/// The modules that may use polars.
 const POLARS: &[&str] = &["index", "recipe", "table"];
 
-/// Files that still use each other in a circle. Taking a circle apart takes its line away; no line is added.
+/// Files that still depend on each other in a cycle. Remove the line of a cycle that was resolved; never add a line.
 const CIRCLES: &[&str] = &[
     "src: read/assemble.rs read/decode.rs read/execute.rs read/flights.rs read/kept.rs read/land.rs read/plan.rs",
     "python/src: index.rs table.rs",
 ];
 
-/// Lines of the longest file under `src/`.
+/// The most lines of a file under `src/`.
 const MAX_LINES: usize = 700;
 
-/// Characters of the longest line of prose in a page. Rows of tables and fenced code may be longer.
+/// The most characters of a line of prose in a page. Rows of tables and fenced code may be longer.
 const MAX_WIDTH: usize = 160;
 
 /// Pages whose lines are not wrapped yet.
@@ -203,7 +203,7 @@ fn no_line_of_a_page_is_longer_than_a_screen() {
 
 #[test]
 fn no_file_names_a_path_of_the_machine_it_was_written_on() {
-    // In two parts, so that this file does not name them either.
+    // Each path is written in two parts, so that this file does not contain it.
     let paths = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
     let mut complaints = Vec::new();
     for file in tracked() {
@@ -280,7 +280,7 @@ fn the_checks_see_what_they_should_see() {
 
 // ---------------------------------------------------------------------------------------------------------------- helpers
 
-/// The string literals of a file, but for those of attributes.
+/// Returns the string literals of a file, without those of attributes.
 fn texts_of(code: &str) -> Vec<String> {
     let lines: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("#[")).collect();
     let code = lines.join("\n").replace("'\"'", "");
@@ -298,7 +298,7 @@ fn texts_of(code: &str) -> Vec<String> {
     texts
 }
 
-/// Whether a text has a name such as `Merge::first`.
+/// Whether a text contains a Rust path such as `Merge::first`.
 fn names_rust(text: &str) -> bool {
     text.match_indices("::").any(|(at, _)| {
         let word: String = text[..at].chars().rev().take_while(|c| c.is_ascii_alphanumeric()).collect();
@@ -306,12 +306,12 @@ fn names_rust(text: &str) -> bool {
     })
 }
 
-/// Things that messages count.
+/// Nouns that messages count.
 const COUNTED: &str = "batches bits blocks bytes chains characters chunks columns digits dimensions elements entries files groups \
     hashes items keys lists names objects pages partitions parts patterns pieces places ranges receipts rows runs segments \
     sequences slots tables values versions";
 
-/// Whether a text has a number that may be 1 before the name of several things: `{len} bytes`. Constants are never 1.
+/// Whether a text has a number, which may be 1, before a plural noun: `{len} bytes`. Constants are never 1.
 fn counts_by_hand(text: &str) -> bool {
     text.match_indices('}').any(|(at, _)| {
         let name: String = text[..at].chars().rev().take_while(|c| *c != '{').collect();
@@ -339,7 +339,7 @@ fn has_extension(file: &Path, extensions: &[&str]) -> bool {
     file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| extensions.contains(&extension))
 }
 
-/// Every file that is, or is about to be, part of the repository; relative to its root.
+/// Returns all files that are in the repository or about to be added, relative to its root.
 fn tracked() -> Vec<PathBuf> {
     let listed =
         Command::new("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root()).output();
@@ -347,7 +347,7 @@ fn tracked() -> Vec<PathBuf> {
         Ok(listed) if listed.status.success() => {
             String::from_utf8_lossy(&listed.stdout).split_terminator('\0').map(PathBuf::from).collect()
         }
-        // An unpacked archive has no git: everything there is.
+        // An unpacked archive has no git data, so all its files count.
         _ => walk(Path::new("")),
     };
     files.into_iter().filter(|file| root().join(file).is_file()).collect()
@@ -373,7 +373,7 @@ fn sources(folder: &str) -> Vec<PathBuf> {
     walk(Path::new(folder)).into_iter().filter(|file| has_extension(file, &["rs"])).collect()
 }
 
-/// The module right below the crate that a file of `src/` belongs to; none for `lib.rs`, which names them all.
+/// Returns the module below the crate root that a file of `src/` belongs to; `None` for `lib.rs`, which names all modules.
 fn module_of(file: &Path) -> Option<String> {
     let first = file.strip_prefix("src").ok()?.components().next()?.as_os_str().to_str()?;
     Some(first.trim_end_matches(".rs").to_owned()).filter(|module| module != "lib")
@@ -383,7 +383,7 @@ fn floor(module: &str) -> Option<usize> {
     FLOORS.iter().position(|modules| modules.contains(&module))
 }
 
-/// The text without line comments (a `//` behind a colon is part of a URL).
+/// Returns the text without line comments. A `//` after a colon is part of a URL.
 fn code_of(text: &str) -> String {
     let cut = |line: &str| {
         let comment = line.match_indices("//").map(|(at, _)| at).find(|at| !line[..*at].ends_with(':'));
@@ -392,7 +392,7 @@ fn code_of(text: &str) -> String {
     text.lines().map(cut).collect()
 }
 
-/// The modules of the crate that some code names, by `crate::` or by enough `super::`.
+/// Returns the modules of the crate that some code names, by `crate::` or by enough `super::`.
 fn used_modules(file: &Path, code: &str) -> BTreeSet<String> {
     let compact: String = code.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut used = BTreeSet::new();
@@ -408,14 +408,14 @@ fn used_modules(file: &Path, code: &str) -> BTreeSet<String> {
     used
 }
 
-/// The names that `lib.rs` gives out again, and the module each comes from.
+/// Returns the names that `lib.rs` re-exports, and the module of each.
 fn re_exports(code: &str) -> BTreeMap<String, String> {
     let statements = code.split(';').filter_map(|statement| statement.trim().strip_prefix("pub use "));
     let paths = statements.filter_map(|path| path.split_once("::"));
     paths.flat_map(|(module, names)| first_names(names.trim()).into_iter().map(|name| (name, module.to_owned()))).collect()
 }
 
-/// The first name of a path, or of each path in braces.
+/// Returns the first name of a path, or of each path in braces.
 fn first_names(path: &str) -> Vec<String> {
     let name = |text: &str| text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let Some(list) = path.strip_prefix('{') else { return vec![name(path)] };
@@ -438,7 +438,7 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-/// The lines of a Markdown text that stand outside fenced code.
+/// Returns the lines of a Markdown text outside fenced code.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
@@ -448,7 +448,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The anchors of the headings of a Markdown text, as GitHub makes them.
+/// Returns the anchors of the headings of a Markdown text, as GitHub makes them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut seen = BTreeMap::<String, usize>::new();
     let headings =
@@ -465,7 +465,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The targets of the links of a Markdown text that lead to files beside it.
+/// Returns the targets of the links of a Markdown text that lead to other files.
 fn links(text: &str) -> Vec<String> {
     let mut targets = Vec::new();
     for line in prose(text) {

@@ -1,4 +1,5 @@
-//! Decoded blocks to the rows asked for: consecutive rows of a block are one slice, and slices are gathered as blocks come.
+//! Assembles the requested rows from decoded blocks. Consecutive rows of a block form one slice; slices are copied as soon as
+//! their blocks are decoded.
 
 use std::sync::Arc;
 
@@ -10,17 +11,18 @@ use crate::{
     schema::ColumnType,
 };
 
-/// The columns of one group, as far as its blocks have come.
+/// The wanted columns of one group, built from the blocks that are decoded so far.
 pub(super) struct Assembly {
     types: Vec<ColumnType>,
     slices: Vec<Slice>,
-    /// The first slice that has not been gathered.
+    /// The first slice that is not yet gathered.
     next: usize,
-    /// The wanted pages of the blocks that came and are needed, as many for each block as there are types.
+    /// The wanted pages of every block, `types.len()` places for each block. A place is empty until its block is decoded, and
+    /// again once no slice needs the block.
     pages: Vec<Option<Page>>,
-    /// How many slices need each block.
+    /// Number of slices that still need each block.
     uses: Vec<usize>,
-    /// A column each; none before the first rows are gathered.
+    /// One gatherer for each column; empty until the first rows are gathered.
     columns: Vec<Gather>,
     rows: usize,
     rows_left: usize,
@@ -50,7 +52,7 @@ impl Slice {
 }
 
 impl Assembly {
-    /// The wanted columns of a group have these types.
+    /// Creates an assembly; `types` are the types of the wanted columns.
     pub(super) fn new(plan: &GroupPlan, types: Vec<ColumnType>) -> Self {
         let slices = slices(plan);
         let mut uses = vec![0; plan.blocks.len()];
@@ -64,14 +66,14 @@ impl Assembly {
         Self { types, slices, next: 0, pages, uses, columns: Vec::new(), rows, rows_left: rows, is_expecting: false }
     }
 
-    /// The blocks in the order in which their rows come out.
+    /// Returns each needed block once, in the order of the first result row that needs it.
     pub(super) fn order(&self) -> Vec<usize> {
         let mut seen = vec![false; self.uses.len()];
         let mut first = |block: &usize| seen.get_mut(*block).is_some_and(|seen| !std::mem::replace(seen, true));
         self.slices.iter().filter_map(|slice| slice.block()).filter(|block| first(block)).collect()
     }
 
-    /// Takes the wanted pages of a block.
+    /// Adds the wanted pages of a decoded block.
     pub(super) fn add(&mut self, block: usize, pages: impl IntoIterator<Item = Page>) -> Result<()> {
         let places =
             places(&mut self.pages, self.types.len(), block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
@@ -79,7 +81,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Gathers what can be: up to the first row whose block has not come.
+    /// Gathers rows until the first row whose block is not decoded yet.
     pub(super) fn gather(&mut self) -> Result<()> {
         if self.columns.is_empty() {
             self.columns = self.types.iter().map(|ty| Gather::new(&ty.arrow(), self.rows)).collect::<Result<_>>()?;
@@ -106,7 +108,7 @@ impl Assembly {
             }
             self.rows_left -= slice.len();
             self.next += 1;
-            // The first values say how long the others will be, about.
+            // The first values give an estimate of the length of the other values.
             if slice.block().is_some() && !std::mem::replace(&mut self.is_expecting, true) {
                 self.columns.iter_mut().for_each(|column| column.expect(self.rows_left));
             }
@@ -114,13 +116,14 @@ impl Assembly {
         Ok(())
     }
 
-    /// The wanted columns, once every block came.
+    /// Returns the wanted columns. Every needed block must have been added.
     ///
-    /// A result that is exactly one block is that block's pages, without copying; any other one is copied, so that a few rows never
-    /// keep a large buffer alive.
+    /// If the result is exactly one block, the pages of that block become the result without a copy. Any other result is copied,
+    /// so that a few rows never keep a large buffer alive.
     ///
     /// # Errors
-    /// `Unsupported` where the rows do not fit one Arrow array.
+    /// - `Unsupported`: the rows do not fit in one Arrow array.
+    /// - `Internal`: a needed block was not added.
     pub(super) fn finish(mut self) -> Result<Vec<ArrayRef>> {
         if let [Slice::Rows { block, start: 0, len }] = self.slices.as_slice()
             && let Some(pages) = places(&mut self.pages, self.types.len(), *block)
@@ -134,18 +137,18 @@ impl Assembly {
         }
         self.gather()?;
         if self.rows_left > 0 {
-            return Err(Error::internal(format!("{} of {} without their blocks", self.rows_left, counted(self.rows, "row"))));
+            return Err(Error::internal(format!("{} of {}: the blocks are missing", self.rows_left, counted(self.rows, "row"))));
         }
         self.columns.into_iter().map(Gather::finish).collect()
     }
 }
 
-/// Where the pages of a block are put.
+/// Returns the places of the pages of a block.
 fn places(pages: &mut [Option<Page>], columns: usize, block: usize) -> Option<&mut [Option<Page>]> {
     pages.get_mut(block * columns..(block + 1) * columns)
 }
 
-/// The rows of a plan as they come out.
+/// Returns the rows of a plan as slices, in the order of the result.
 pub(super) fn slices(plan: &GroupPlan) -> Vec<Slice> {
     let mut slices: Vec<Slice> = Vec::new();
     for row in &plan.rows {

@@ -1,4 +1,5 @@
-//! Which column groups to read for some columns: a column may live in several groups, the cheapest set of groups wins.
+//! Chooses the column groups to read for a set of columns. A column may be stored in several groups; the cheapest set of groups
+//! wins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,24 +8,28 @@ use crate::{
     schema::ColumnId,
 };
 
-/// A column group as the choice sees it.
+/// A column group and its cost, the input of [`cover`].
 #[derive(Clone, Debug)]
 pub struct GroupCost {
-    /// The columns it holds.
+    /// The columns that the group holds.
     pub columns: Vec<ColumnId>,
-    /// The cost of reading one row of it, e.g. stored bytes a row plus the bytes that one request is worth.
+    /// The cost of reading one row of the group, e.g. stored bytes of a row plus the cost of one request, expressed in bytes.
     pub cost: u64,
 }
 
-/// Up to this many groups with a choice every combination is tried; beyond, the best ratio is taken again and again.
+/// The most candidate groups for which every combination is tried. With more candidates, the choice is greedy: it takes the group
+/// with the lowest cost for each column that is still missing, until no column is missing.
 const EXACT: usize = 12;
 
-/// The cheapest set of groups that holds all `columns`, ascending. Equal costs: the one with the smaller numbers.
+/// Returns the cheapest set of groups that holds all `columns`, as ascending indexes into `groups`.
+///
+/// Of sets with the same cost, the set with the smaller indexes wins. The choice is greedy, and may not be the cheapest, if more
+/// than 12 groups compete.
 ///
 /// # Errors
-/// `Internal` for a column in no group.
+/// - `Internal`: a column is in no group.
 pub fn cover(columns: &[ColumnId], groups: &[GroupCost]) -> Result<Vec<usize>> {
-    // One pass over the groups: tables may have 100,000 columns.
+    // A single pass over the groups, because a table may have 100,000 columns.
     let mut holders: BTreeMap<ColumnId, Vec<usize>> = columns.iter().map(|column| (*column, Vec::new())).collect();
     for (number, group) in groups.iter().enumerate() {
         for column in &group.columns {
@@ -53,7 +58,8 @@ pub fn cover(columns: &[ColumnId], groups: &[GroupCost]) -> Result<Vec<usize>> {
 }
 
 fn exact(open: &[Vec<usize>], candidates: &[usize], cost: impl Fn(usize) -> u64) -> Vec<usize> {
-    // Columns with the same holders are one question, and each is a mask over the candidates.
+    // The holders of a column become a bit mask over the candidates. Columns with the same holders give the same mask, checked
+    // once.
     let place = |number: &usize| candidates.binary_search(number).map_or(0, |place| 1_u32 << place);
     let questions: BTreeSet<u32> = open.iter().map(|holders| holders.iter().map(place).sum()).collect();
     let sets = (0_u32..1 << candidates.len()).filter(|bits| questions.iter().all(|holders| bits & holders != 0));
@@ -67,7 +73,8 @@ fn exact(open: &[Vec<usize>], candidates: &[usize], cost: impl Fn(usize) -> u64)
 }
 
 fn greedy(mut open: Vec<Vec<usize>>, candidates: &[usize], cost: impl Fn(usize) -> u64) -> Vec<usize> {
-    // How many open columns each group holds; a column is counted off once, when a group that holds it is taken.
+    // `gains` counts the open columns of each group. A column leaves all counts when the first group that holds the column is
+    // chosen.
     let mut gains: BTreeMap<usize, u64> = candidates.iter().map(|number| (*number, 0)).collect();
     open.iter().flatten().for_each(|number| *gains.entry(*number).or_default() += 1);
     let mut chosen = Vec::new();

@@ -1,4 +1,4 @@
-//! Stored blocks to Arrow arrays: every directory and every wanted page is verified before it is decoded.
+//! Decodes stored blocks to Arrow arrays. Every directory and every wanted page is verified before it is used.
 
 use std::{ops::Range, sync::Arc};
 
@@ -15,22 +15,24 @@ use crate::{
     schema::ColumnType,
 };
 
-/// The rows of a block of one column, decoded.
+/// A decoded page: the rows of one column in one block.
 pub type Page = Arc<ArrayData>;
 
-/// The facts about a group that decoding its blocks needs.
+/// The part of the schema of a group that is needed to decode its blocks.
 #[derive(Debug)]
 pub(super) struct GroupTypes {
-    /// Every column of the group, in page order.
+    /// The types of all columns of the group, in page order.
     pub(super) types: Vec<ColumnType>,
-    /// The name of the group, for errors.
+    /// The name of the group, for error messages.
     pub(super) name: String,
 }
 
-/// The wanted pages of one block as arrays; `ranges` are the ranges that hold it among others, by number and sorted.
+/// Decodes the wanted pages of one block. `ranges` contains at least the ranges that hold the block, sorted by their number in
+/// the plan.
 ///
 /// # Errors
-/// `Corrupt`, naming the block, its chunk and range.
+/// - `Corrupt`: stored bytes fail their checks; the message names the block, its chunk and its byte range.
+/// - `Internal`: a range of the block is missing from `ranges`.
 pub(super) fn decode_block(
     group: &GroupPlan,
     types: &GroupTypes,
@@ -46,7 +48,7 @@ pub(super) fn decode_block(
             .zip(pages)
             .map(|(page, stretch)| decode_one(types, chains, block, *page, bytes_of(stretch, ranges)?))
             .collect(),
-        BlockBytes::Kept => Err(Error::internal("a kept block that is to be decoded")),
+        BlockBytes::Kept => Err(Error::internal("a cached block must not be decoded again")),
     };
     decoded.map_err(|error| {
         let first = block.bytes.stretches().first();
@@ -59,7 +61,7 @@ pub(super) fn decode_block(
     })
 }
 
-/// An error of a block, with where it lies.
+/// Adds the column group, the block, its chunk and its byte range to an error.
 pub(super) fn at_block(types: &GroupTypes, block: &BlockRead, place: Option<(ChunkId, Range<u64>)>, error: Error) -> Error {
     let place = place.map_or(String::new(), |(chunk, range)| format!(" of chunk {chunk} at {}..{}", range.start, range.end));
     error.at(format!("column group `{}`: block {}{place}", types.name, block.ordinal))
@@ -67,9 +69,9 @@ pub(super) fn at_block(types: &GroupTypes, block: &BlockRead, place: Option<(Chu
 
 fn bytes_of(stretch: &Stretch, ranges: &[(usize, Bytes)]) -> Result<Bytes> {
     let place = ranges.binary_search_by_key(&stretch.range, |(number, _)| *number).ok();
-    let (_, range) = place.and_then(|place| ranges.get(place)).ok_or_else(|| Error::internal("a range that was not fetched"))?;
+    let (_, range) = place.and_then(|place| ranges.get(place)).ok_or_else(|| Error::internal("a range was not fetched"))?;
     let bytes = range.get(stretch.within.clone()).map(|bytes| range.slice_ref(bytes));
-    bytes.ok_or_else(|| Error::internal("a block outside its range"))
+    bytes.ok_or_else(|| Error::internal("a block lies outside its range"))
 }
 
 fn whole(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<Page>> {
@@ -87,10 +89,10 @@ fn decode_one(types: &GroupTypes, chains: &[Chain], block: &BlockRead, page: usi
 }
 
 impl GroupTypes {
-    /// The place, type and chain that a page of a block must have.
+    /// Returns the place, type and codec chain that a page of a block must have.
     pub(super) fn place<'a>(&'a self, block: &BlockRead, page: usize, chain: Option<&'a Chain>) -> Result<PagePlace<'a>> {
         let (ty, chain) = self.types.get(page).zip(chain).ok_or_else(|| Error::internal(format!("no column {page}")))?;
-        let number = u16::try_from(page).map_err(|_| Error::internal("over 65,534 pages"))?;
+        let number = u16::try_from(page).map_err(|_| Error::internal("more than 65,534 pages"))?;
         Ok(PagePlace { seed: block.seed, ordinal: block.ordinal, page: number, rows: block.rows, ty, chain })
     }
 }

@@ -1,4 +1,4 @@
-//! Executes a plan: fetches its ranges, decodes every block once, assembles the columns.
+//! Executes a read plan: fetches its ranges, decodes every block once, and assembles the columns.
 
 use std::{
     cmp::Reverse,
@@ -28,32 +28,36 @@ use crate::{
     threads::{others_for, share, share_in_order},
 };
 
-/// Work of a read, in stored bytes to decode, that is done on the calling thread at most: 1 MiB takes about a millisecond.
-/// Larger reads are done off the executor.
+/// The most work that a read does on the calling thread, in stored bytes to decode: 1 MiB takes about a millisecond. Larger reads
+/// run off the executor.
 const HERE: u64 = 1 << 20;
-/// Plain bytes that are copied, or decoded bytes that come out, in the time in which one stored byte is decoded.
+/// Number of bytes that are copied (plain pages) or produced (encoded pages) in the time that decoding one stored byte takes.
 const BYTES_AS_ONE: u64 = 4;
-/// Work of putting one value into its place, in stored bytes to decode.
+/// Cost of placing one value in the result, in stored bytes to decode.
 const VALUE: u64 = 32;
 /// Several threads decode a group of more stored bytes than this.
 const PARALLEL_ABOVE: u64 = 1 << 20;
-/// Several threads copy a group of plain values of more bytes than this. Below, moving bytes between the caches of two cores costs
-/// more time than the second core saves.
+/// Several threads copy a group of plain pages of more bytes than this. For fewer bytes, moving them between the caches of two
+/// cores costs more time than the second core saves.
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
-/// A thread reads, checks and copies so many stored bytes of a group at a time, so that they stay in its cache.
+/// Stored bytes of a group that a thread reads, verifies and copies at a time, so that they stay in the cache of its core.
 const PIECE: u64 = 256 << 10;
 /// Ranges of a plan that are probed before the disk is asked for all of them: a probe takes 0.3 us, a warm range 1 us and more.
 const PROBES: usize = 8;
-/// Stored bytes of a piece, where several threads share a group: enough to be worth waking a thread.
+/// Stored bytes of a piece if several threads share a group: enough work to be worth waking a thread.
 const SHARED_PIECE: u64 = 512 << 10;
 
-/// Reads what the plan says; `layouts[g]` belongs to `plan.groups[g]`, `stores` holds that of each owner the plan names. Gives
-/// each wanted column with its rows; blocks of which only some rows were wanted are kept in `kept`.
+/// Executes a read plan and returns each wanted column with its rows.
 ///
-/// Work of about a millisecond or less is done here, longer work off the executor. Dropping the future ends that work soon.
+/// `layouts[g]` belongs to `plan.groups[g]`. `stores` has the store of every owner that the plan names. Blocks of which only some
+/// rows were wanted are added to the cache `kept`.
+///
+/// Decoding work of about a millisecond or less runs on the calling thread; longer work runs off the executor. Dropping the
+/// future stops that work soon.
 ///
 /// # Errors
-/// `Corrupt` where stored bytes are not what was written or not there; errors of the store.
+/// - `Corrupt`: stored bytes fail their checks, or a chunk that the layout names does not exist.
+/// - Any error of the stores.
 pub async fn execute(
     stores: &BTreeMap<u32, Store>,
     schema: &Schema,
@@ -67,7 +71,8 @@ pub async fn execute(
         let bytes: u64 =
             plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
         prefetch(stores, &plan);
-        // Files are read piece by piece, by those who decode the pieces. Everything else is asked for at once.
+        // The threads that decode a large local read also read its files, piece by piece. A small local read fetches all ranges
+        // first.
         let from = match bytes > PIECE {
             true => Origin::Files(stores.clone()),
             false => Origin::Fetched(fetch(stores, &plan).await?),
@@ -79,7 +84,7 @@ pub async fn execute(
         let fetched = boarded.arrive().await?;
         let mut plan = ReadPlan { groups: std::mem::take(&mut boarded.plan.groups) };
         if boarded.joins() {
-            // Another read that waited for the same blocks may have decoded them.
+            // Another read that waited for the same blocks may have decoded and cached them.
             for group in &mut plan.groups {
                 group.look_again(kept, |_| true);
             }
@@ -87,7 +92,7 @@ pub async fn execute(
         reading(plan, Origin::Fetched(fetched)).read().await
     };
     match read.await {
-        // A read that waited in vain for another one, or got bytes through it that fail their checks, reads for itself.
+        // If a request of another read failed, or gave bytes that fail their checks, this read sends its own requests.
         Err(error) if boarded.joins() && (boarded.others_failed() || error.kind() == ErrorKind::Corrupt) => {
             drop(boarded);
             let fetched = fetch(stores, &plan).await?;
@@ -97,13 +102,13 @@ pub async fn execute(
     }
 }
 
-/// Names and types of a group of a plan, from the schema.
+/// The schema of one group of a plan.
 #[derive(Clone)]
 struct Described {
     types: Arc<GroupTypes>,
     /// The wanted columns.
     ids: Vec<ColumnId>,
-    /// The pages of these.
+    /// The page numbers of the wanted columns, in the same order.
     pages: Vec<usize>,
 }
 
@@ -123,7 +128,7 @@ impl Described {
     }
 }
 
-/// A plan, and all that is needed to decode and assemble it.
+/// A plan with everything that is needed to decode and assemble its columns.
 struct Reading {
     groups: Vec<Described>,
     layouts: Vec<Arc<Layout>>,
@@ -132,11 +137,11 @@ struct Reading {
     from: Origin,
 }
 
-/// Where the ranges of a plan come from.
+/// The source of the ranges of a plan.
 enum Origin {
-    /// All of them, in the order of the plan.
+    /// The bytes of all ranges, in the order of the plan.
     Fetched(Vec<Bytes>),
-    /// To be read from local files.
+    /// The local stores from which the ranges are still to be read.
     Files(BTreeMap<u32, Store>),
 }
 
@@ -148,7 +153,7 @@ impl Reading {
         }
     }
 
-    /// How much there is to do, in stored bytes to decode.
+    /// Estimates the work of decoding and assembling, in stored bytes to decode.
     fn work(&self) -> Result<u64> {
         let mut work = 0_u64;
         for (group, layout) in self.plan.groups.iter().zip(&self.layouts) {
@@ -168,7 +173,7 @@ impl Reading {
             Origin::Fetched(fetched) => (None, fetched.into_iter()),
             Origin::Files(stores) => (Some(stores), Vec::new().into_iter()),
         };
-        // The columns of each group: those that were read to where they stay, then the others.
+        // The columns of each group: first those read directly into the result, then the others.
         let mut columns: Vec<Vec<(ColumnId, ArrayRef)>> = Vec::with_capacity(plan.groups.len());
         let mut reads = Vec::new();
         for ((mut group, described), layout) in plan.groups.into_iter().zip(&groups).zip(&layouts) {
@@ -209,14 +214,14 @@ impl Reading {
     }
 }
 
-/// Reads groups that lie in files and are few bytes each, those of most bytes first; threads share them.
+/// Reads small groups from local files, the largest group first. The threads share the groups.
 fn read_together<T: Send>(mut reads: Vec<(usize, T, GroupRead)>) -> Result<Vec<(usize, T, Vec<ArrayRef>)>> {
     reads.sort_by_key(|(.., read)| Reverse(read.group.stored()));
     let bytes = reads.iter().map(|(.., read)| read.group.stored()).sum();
     share(reads, others_for(bytes), |(group, ids, read)| Ok((group, ids, read.read_here()?)))
 }
 
-/// Whether the values of all wanted pages are stored as they are.
+/// Whether all wanted pages are plain: their values are stored without any codec.
 fn is_plain(group: &GroupPlan, layout: &Layout) -> Result<bool> {
     let runs = group.runs(layout)?;
     let plain = |run: &&LayoutRun| group.pages.iter().all(|page| run.chains.get(*page).is_some_and(Chain::is_plain));
@@ -242,7 +247,7 @@ fn prefetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) {
     }
 }
 
-/// The ranges of all groups, in their order.
+/// Fetches the ranges of all groups and returns their bytes in the order of the plan.
 async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Bytes>> {
     let mut requests: BTreeMap<u32, Vec<RangeRequest>> = BTreeMap::new();
     for range in plan.groups.iter().flat_map(|group| &group.ranges) {
@@ -254,14 +259,15 @@ async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Byt
     let mut fetched: BTreeMap<u32, std::vec::IntoIter<Bytes>> = try_join_all(reads).await?.into_iter().collect();
     let mut next = |range: &RangeRead| fetched.get_mut(&range.owner).and_then(Iterator::next);
     let ranges = plan.groups.iter().flat_map(|group| &group.ranges);
-    ranges.map(|range| next(range).ok_or_else(|| Error::internal("a range without an answer"))).collect()
+    ranges.map(|range| next(range).ok_or_else(|| Error::internal("the store returned too few ranges"))).collect()
 }
 
 pub(super) fn store_of(stores: &BTreeMap<u32, Store>, owner: u32) -> Result<&Store> {
     stores.get(&owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))
 }
 
-/// An object that the layout names is missing: a garbage collection deleted it, or it was lost.
+/// Turns `NotFound` into `Corrupt`: the layout names the object, so a garbage collection deleted the object or the object was
+/// lost.
 pub(super) fn lost(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),
@@ -269,7 +275,7 @@ pub(super) fn lost(error: Error) -> Error {
     }
 }
 
-/// One group of a plan, and where its bytes come from.
+/// One group of a plan and the source of its bytes.
 struct GroupRead {
     group: GroupPlan,
     types: Arc<GroupTypes>,
@@ -279,14 +285,15 @@ struct GroupRead {
     stop: Stop,
 }
 
+/// The source of the ranges of a group.
 enum Ranges {
-    /// All of them, in the order of the plan.
+    /// The bytes of all ranges, in the order of the plan.
     Fetched(Vec<Bytes>),
-    /// To be read from local files.
+    /// The local stores from which the ranges are still to be read.
     Files(BTreeMap<u32, Store>),
 }
 
-/// Blocks that are decoded together, and the ranges they lie in.
+/// Blocks that are decoded together, and the ranges that hold them.
 #[derive(Default)]
 struct Piece {
     blocks: Vec<usize>,
@@ -294,8 +301,8 @@ struct Piece {
 }
 
 impl GroupRead {
-    /// The assembly of the wanted columns, with the blocks that were kept; and the other blocks, in the order in which their
-    /// rows come out.
+    /// Creates the assembly and adds the cached blocks to it. Returns the assembly and the blocks that are still to be decoded,
+    /// in the order in which the result needs them.
     fn start(&mut self) -> Result<(Assembly, Vec<usize>)> {
         let wanted = self
             .group
@@ -316,7 +323,7 @@ impl GroupRead {
         Ok((assembly, order))
     }
 
-    /// Decodes every block once and assembles the wanted columns, on this thread.
+    /// Decodes every block once and assembles the wanted columns on the calling thread.
     fn read_here(mut self) -> Result<Vec<ArrayRef>> {
         let (mut assembly, order) = self.start()?;
         let pieces = self.pieces(&order, PIECE);
@@ -332,7 +339,7 @@ impl GroupRead {
         assembly.finish()
     }
 
-    /// Decodes every block once and assembles the wanted columns; threads share what is much.
+    /// Decodes every block once and assembles the wanted columns. Threads share a large group.
     fn read(mut self) -> Result<Vec<ArrayRef>> {
         let stored = self.group.stored();
         if stored <= PARALLEL_ABOVE || (stored <= PARALLEL_PLAIN_ABOVE && is_plain(&self.group, &self.layout)?) {
@@ -350,8 +357,10 @@ impl GroupRead {
         assembly.finish()
     }
 
-    /// The blocks in this order, cut into pieces of so many stored bytes. Files: a range is in one piece, and so are all blocks
-    /// that lie in it.
+    /// Cuts the blocks, in the order of `order`, into pieces of about `piece_bytes` stored bytes.
+    ///
+    /// With [`Ranges::Files`], a range belongs to exactly one piece, together with all blocks that lie in the range. So each
+    /// range is read once.
     fn pieces(&self, order: &[usize], piece_bytes: u64) -> Vec<Piece> {
         let stretches = |block: usize| self.group.blocks.get(block).map_or(&[][..], |block| block.bytes.stretches());
         let bytes = |block: usize| self.group.blocks.get(block).map_or(0, |block| block.bytes.stored());
@@ -396,7 +405,7 @@ impl GroupRead {
         pieces
     }
 
-    /// The wanted columns of each block of a piece.
+    /// Decodes the wanted pages of each block of a piece, and adds the blocks marked `keep` to the cache.
     fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<Page>)>> {
         let ranges = piece.ranges.iter().map(|range| Ok((*range, self.range(*range)?))).collect::<Result<Vec<_>>>()?;
         let decode = |block: &usize| {

@@ -1,5 +1,8 @@
-//! Ranges on their way from remote stores, shared by all reads of one loader: a read whose bytes another read has asked for waits
-//! for that answer and sends no request of its own ([`crate::flight::Flight`]). Errors are not shared: a read that waited in vain reads alone.
+//! Shares requests in flight to remote stores among all reads of one loader.
+//!
+//! If another read has already requested the bytes that a read needs, the read waits for that response and sends no request of
+//! its own ([`crate::flight::Flight`]). Errors are not shared: if the request of the other read fails, the waiting read sends its
+//! own.
 
 use std::{
     collections::BTreeMap,
@@ -23,18 +26,18 @@ use crate::{
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 
-/// Requests of one read on their way at a time.
+/// The most requests of one read in flight at a time.
 const CONCURRENT: usize = 64;
 
-/// The bytes of some ranges on their way. The read that began the flight takes its error.
+/// A fetch of one or more ranges in flight. Its error belongs to the read that began the fetch.
 type Flight = flight::Flight<Arc<[Bytes]>>;
 type WeakFlight = flight::WeakFlight<Arc<[Bytes]>>;
 
-/// The ranges on their way.
+/// The ranges in flight.
 #[derive(Default)]
 pub(super) struct Flights(Mutex<BTreeMap<Place, Entry>>);
 
-/// Where a range begins.
+/// The start of a range: table, owner, chunk and first byte.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     source: usize,
@@ -43,56 +46,64 @@ struct Place {
     start: u64,
 }
 
-/// A range on its way.
+/// A range in flight.
 struct Entry {
     end: u64,
     lane: Lane,
     flight: WeakFlight,
-    /// Its number among the ranges of the flight.
+    /// The index of the range within its flight.
     number: usize,
 }
 
-/// A range on its way that has wanted bytes.
+/// A range in flight that contains wanted bytes.
 struct Hit {
     place: Place,
     flight: Flight,
     number: usize,
 }
 
-/// A read on its way.
+/// A read whose ranges are in flight.
 pub(super) struct Boarded<'a> {
     flights: &'a Flights,
-    /// The plan; its ranges are those that are fetched, and the parts of what others fetch.
+    /// The plan. Each of its ranges is fetched by this read, or is part of a range that another read fetches.
     pub(super) plan: ReadPlan,
-    /// Where each range of the plan comes from.
+    /// The origin of each range of the plan.
     origins: Vec<Origin>,
-    /// The flights of this read, and behind them those of others.
+    /// The flights of this read, followed by the flights of other reads.
     waits: Vec<Flight>,
+    /// Number of flights of this read.
     own: usize,
-    /// Whether a flight of others failed.
+    /// Whether a flight of another read failed.
     others_failed: AtomicBool,
-    /// How many of them are polled at a time.
+    /// Number of flights that are polled at a time.
     at_once: usize,
+    /// The entries of [`Flights`] that this read added or joined.
     places: Vec<Place>,
 }
 
-/// A range of a flight (its number in [`Boarded::waits`], and that of the range), and the first byte of it in the chunk.
+/// The range in flight that holds a range of the plan.
 struct Origin {
+    /// The index of the flight in [`Boarded::waits`].
     wait: usize,
+    /// The index of the range within the flight.
     number: usize,
+    /// The first byte of the range in flight, as an offset in the chunk.
     start: u64,
 }
 
 impl Flights {
-    /// Looks who fetches bytes of the plan already, and begins to fetch the others. Blocks that were kept since the plan was made
-    /// are not fetched either.
+    /// Joins the flights of other reads that already fetch bytes of the plan, and registers flights for all other bytes. Blocks
+    /// that were cached after the plan was made are not fetched.
+    ///
+    /// # Errors
+    /// - `Internal`: the plan names an owner without a store, or a range has no flight.
     pub(super) fn board(&self, stores: &BTreeMap<u32, Store>, mut plan: ReadPlan, kept: &Kept) -> Result<Boarded<'_>> {
         let lane = lane();
         let mut held = patiently(&self.0);
         let mut joined = Vec::with_capacity(plan.groups.len());
         for group in &mut plan.groups {
             let hits = held.as_ref().map(|held| find(held, lane, kept.source, group)).unwrap_or_default();
-            // Flights end after their blocks were kept. So what is not on its way now and was before is kept by now.
+            // A flight is removed after its blocks are cached. So a block whose flight has just been removed is in the cache.
             let is_hit = |block: usize| hits.range((block, 0)..(block + 1, 0)).next().is_some();
             let found = group.look_again(kept, |block| !is_hit(block));
             joined.push(if found || !hits.is_empty() {
@@ -130,26 +141,27 @@ impl Flights {
                 waits.push(flight);
             }
         }
-        let origins = origins.into_iter().collect::<Option<_>>().ok_or_else(|| Error::internal("a range that nobody fetches"))?;
+        let origins = origins.into_iter().collect::<Option<_>>().ok_or_else(|| Error::internal("a range has no flight"))?;
         Ok(Boarded { flights: self, plan, origins, waits, own, others_failed: AtomicBool::new(false), at_once, places })
     }
 }
 
 impl Boarded<'_> {
-    /// Whether it waits for what others fetch.
+    /// Whether this read waits for flights of other reads.
     pub(super) fn joins(&self) -> bool {
         self.waits.len() > self.own
     }
 
-    /// Whether what others fetch did not come.
+    /// Whether a flight of another read failed.
     pub(super) fn others_failed(&self) -> bool {
         self.others_failed.load(Ordering::Relaxed)
     }
 
-    /// The bytes of each range of the plan, in order.
+    /// Waits for all flights and returns the bytes of each range of the plan, in order.
     ///
     /// # Errors
-    /// Of the stores; any where others failed.
+    /// - Any error of the stores, from a flight of this read.
+    /// - `Unavailable`: a flight of another read failed; [`Boarded::others_failed`] is true then.
     pub(super) async fn arrive(&self) -> Result<Vec<Bytes>> {
         let mut waits = stream::iter(self.waits.clone()).buffered(self.at_once);
         let mut answers: Vec<Arc<[Bytes]>> = Vec::with_capacity(self.waits.len());
@@ -158,7 +170,7 @@ impl Boarded<'_> {
             answers.push(answer.map_err(|failed| {
                 self.others_failed.fetch_or(!is_own, Ordering::Relaxed);
                 let error = if is_own { failed.take() } else { None };
-                error.unwrap_or_else(|| Error::unavailable("a read that this one waited for failed"))
+                error.unwrap_or_else(|| Error::unavailable("the request of another read, which this read waited for, failed"))
             })?);
         }
         drop(waits);
@@ -167,10 +179,10 @@ impl Boarded<'_> {
             let answer = answers.get(origin.wait)?.get(origin.number)?;
             let place = |at: u64| usize::try_from(at.checked_sub(origin.start)?).ok();
             let part = answer.get(place(range.range.start)?..place(range.range.end)?)?;
-            // A few bytes never keep a large answer alive.
+            // A copy, so that a few bytes do not keep a large response alive.
             Some(if part.len() < answer.len() / 2 { Bytes::copy_from_slice(part) } else { answer.slice_ref(part) })
         });
-        bytes.collect::<Option<_>>().ok_or_else(|| Error::internal("a range without its bytes"))
+        bytes.collect::<Option<_>>().ok_or_else(|| Error::internal("a response does not hold the bytes of its range"))
     }
 }
 
@@ -186,7 +198,7 @@ impl Drop for Boarded<'_> {
     }
 }
 
-/// The stretches of a group that are on their way, by block and by number in the block.
+/// Finds the stretches of a group that are in flight. The keys are the block and the index of the stretch within the block.
 fn find(held: &BTreeMap<Place, Entry>, lane: Lane, source: usize, group: &GroupPlan) -> BTreeMap<(usize, usize), Hit> {
     let mut hits = BTreeMap::new();
     if held.is_empty() {
@@ -197,7 +209,7 @@ fn find(held: &BTreeMap<Place, Entry>, lane: Lane, source: usize, group: &GroupP
             let Some((range, bytes)) = group.bytes_of(stretch) else { continue };
             let place = |start| Place { source, owner: range.owner, chunk: range.chunk, start };
             let Some((place, entry)) = held.range(place(0)..=place(bytes.start)).next_back() else { continue };
-            // Who wants little does not wait for much.
+            // A read of few bytes does not wait for a much longer range.
             let flying = entry.end - place.start;
             let soon = flying <= SPLIT_ABOVE || flying / 2 <= bytes.end - bytes.start;
             if entry.lane == lane
@@ -212,7 +224,8 @@ fn find(held: &BTreeMap<Place, Entry>, lane: Lane, source: usize, group: &GroupP
     hits
 }
 
-/// Takes what others fetch out of the ranges of a group. For each of its new ranges: who fetches it, if somebody does.
+/// Rebuilds the ranges of a group around the ranges that other reads fetch. Returns for each new range the flight that holds it,
+/// or `None` if this read must fetch the range.
 fn regroup(group: &mut GroupPlan, mut hits: BTreeMap<(usize, usize), Hit>) -> Vec<Option<Hit>> {
     let mut ranges: Vec<RangeRead> = Vec::new();
     let mut origins: Vec<Option<Hit>> = Vec::new();
@@ -257,8 +270,10 @@ fn regroup(group: &mut GroupPlan, mut hits: BTreeMap<(usize, usize), Hit>) -> Ve
     origins
 }
 
-/// Ranges of a plan that are asked for together, with their numbers there, and how many of such batches are on their way at a time.
-/// Few bytes are one batch for each owner. Of many bytes each range is a batch: who waits for one does not wait for all.
+/// Groups ranges into batches that are fetched together. Returns the batches and how many of them may be in flight at a time.
+///
+/// A small read has one batch for each owner. In a large read each range is a batch of its own, so that another read that joins
+/// one range does not wait for all ranges. The numbers beside the ranges are their indexes in the plan.
 fn batches(ranges: Vec<(usize, &RangeRead)>) -> (Vec<Vec<(usize, &RangeRead)>>, usize) {
     let bytes = |range: &RangeRead| range.range.end - range.range.start;
     if ranges.len() <= CONCURRENT && ranges.iter().map(|(_, range)| bytes(range)).sum::<u64>() <= SPLIT_ABOVE {
@@ -270,7 +285,7 @@ fn batches(ranges: Vec<(usize, &RangeRead)>) -> (Vec<Vec<(usize, &RangeRead)>>, 
     (ranges.into_iter().map(|range| vec![range]).collect(), (CONCURRENT / most).max(1))
 }
 
-/// Begins to fetch ranges of one owner, once somebody polls.
+/// Creates the flight that fetches ranges of one owner. The requests start when the flight is first polled.
 fn fetch(stores: &BTreeMap<u32, Store>, ranges: &[(usize, &RangeRead)]) -> Result<Flight> {
     let store = store_of(stores, ranges.first().map_or(0, |(_, range)| range.owner))?.clone();
     let requests: Vec<_> = ranges.iter().map(|(_, range)| range.request()).collect();

@@ -1,5 +1,5 @@
-//! Rows of many blocks, appended one after another to what becomes one Arrow array: a block can be let go of as soon as its
-//! rows are here, so that neither all blocks nor all they were read from are held beside the result.
+//! Appends rows of many blocks to one growing Arrow array. A block can be freed as soon as its rows are appended, so a read never
+//! holds all blocks, or all fetched bytes, in addition to the result.
 
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{BooleanBufferBuilder, Buffer, MutableBuffer, NullBufferBuilder};
@@ -11,7 +11,7 @@ use crate::{
     store::Lent,
 };
 
-/// The rows so far of one column, or of one part of a nested column.
+/// The rows appended so far to one column, or to one part of a nested column.
 pub(super) struct Gather {
     ty: DataType,
     rows: usize,
@@ -19,7 +19,7 @@ pub(super) struct Gather {
     values: Values,
 }
 
-/// The values as Arrow lays them out, for the types that columns have: 64-bit offsets everywhere.
+/// The values in Arrow's layout, for the types that columns can have. All offsets have 64 bits.
 enum Values {
     Bits(BooleanBufferBuilder),
     Fixed { width: usize, bytes: Stream },
@@ -29,15 +29,16 @@ enum Values {
     Struct(Vec<Gather>),
 }
 
-/// The value stream of a column: the bytes below all of its structure.
+/// The value stream of a column: the bytes of its innermost values.
 enum Stream {
+    /// Values are copied into this buffer.
     Here(Lent),
-    /// They lie one after another already.
+    /// This buffer already holds all values, one after another.
     There(Buffer),
 }
 
 impl Stream {
-    /// Values that are there already are not copied.
+    /// Copies values into an own buffer; does nothing if the buffer already holds all values.
     fn append(&mut self, values: &[u8]) {
         if let Self::Here(bytes) = self {
             bytes.extend_from_slice(values);
@@ -73,17 +74,19 @@ impl Stream {
 }
 
 impl Gather {
-    /// Room for `rows` rows of an Arrow type that a column has.
+    /// Creates an empty gatherer with room for `rows` rows. The type must be the Arrow type of a column.
     pub(super) fn new(ty: &DataType, rows: usize) -> Result<Self> {
         Self::with_stream(ty, rows, &|bytes| Stream::Here(Lent::with_capacity(bytes)))
     }
 
-    /// As [`Gather::new`], in memory of its own and no more of it than the rows take, if they are appended at once.
+    /// Creates a gatherer like [`Gather::new`] whose memory does not come from the pool of reused buffers. The memory is no
+    /// larger than the rows need if they are appended in one call.
     pub(super) fn apart(ty: &DataType, rows: usize) -> Result<Self> {
         Self::with_stream(ty, rows, &|bytes| Stream::Here(Lent::from(Vec::with_capacity(bytes))))
     }
 
-    /// As [`Gather::new`], for rows whose values are in `values` already: what is appended are their lengths and which are null.
+    /// Creates a gatherer like [`Gather::new`] for rows whose values `values` already holds. Appending adds only lengths and
+    /// validity.
     pub(super) fn around(ty: &DataType, rows: usize, values: &Buffer) -> Result<Self> {
         Self::with_stream(ty, rows, &|_| Stream::There(values.clone()))
     }
@@ -100,7 +103,7 @@ impl Gather {
                 let items = Self::with_stream(item.data_type(), rows.saturating_mul(size), stream)?;
                 Values::FixedList { size, items: Box::new(items) }
             }
-            // A tensor of varying shape: its elements, and its shape beside the value stream.
+            // A tensor of varying shape: field 0 has the elements; the other fields have the shape, which `stream` does not hold.
             DataType::Struct(fields) => Values::Struct(
                 fields
                     .iter()
@@ -123,7 +126,7 @@ impl Gather {
     pub(super) fn append(&mut self, array: &ArrayData, start: usize, rows: usize) -> Result<()> {
         let outside =
             || Error::internal(format!("rows {start}..{} of {} of type {}", start + rows, array.len(), array.data_type()));
-        // Pages of a column have its type: comparing types takes longer than copying a small row.
+        // Only debug builds compare the types: the comparison takes longer than copying a small row.
         debug_assert_eq!(*array.data_type(), self.ty);
         if start + rows > array.len() {
             return Err(outside());
@@ -166,7 +169,7 @@ impl Gather {
         self.append_blank(rows);
     }
 
-    /// Values below a null: zero, or empty.
+    /// Appends the values below null rows: zeros, or empty values.
     fn append_blank(&mut self, rows: usize) {
         self.rows += rows;
         let blank = |part: &mut Self, rows: usize| {
@@ -182,7 +185,7 @@ impl Gather {
         }
     }
 
-    /// Makes room for so many rows more, if they are as long as those so far and a little longer.
+    /// Reserves room for `rows` more rows, on the assumption that they are about 3% longer than the rows so far.
     pub(super) fn expect(&mut self, rows: usize) {
         let Some(so_far) = std::num::NonZero::new(self.rows) else { return };
         let more = |held: usize| held.saturating_mul(rows) / so_far;
@@ -209,14 +212,18 @@ impl Gather {
         }
     }
 
-    /// All rows as one array.
+    /// Returns all rows as one array.
     ///
     /// # Errors
-    /// `Unsupported` where they do not fit one.
+    /// - `Unsupported`: the rows do not fit in one Arrow array.
     pub(super) fn finish(self) -> Result<ArrayRef> {
         self.data().map(make_array)
     }
 
+    /// Returns all rows as the data of one array.
+    ///
+    /// # Errors
+    /// - `Unsupported`: the rows do not fit in one Arrow array.
     pub(super) fn data(mut self) -> Result<ArrayData> {
         let data = ArrayData::builder(self.ty.clone()).len(self.rows).nulls(self.valid.finish()).align_buffers(true);
         let data = match self.values {
@@ -230,12 +237,12 @@ impl Gather {
             }
         };
         data.build().map_err(|error| {
-            Error::unsupported(format!("{} of type {} in one array: {error}", counted(self.rows, "row"), self.ty))
+            Error::unsupported(format!("{} of type {} do not fit in one array: {error}", counted(self.rows, "row"), self.ty))
         })
     }
 }
 
-/// Offsets of Arrow: 0, and where each value ends.
+/// An Arrow offset buffer: 0, then the end of each value.
 struct Ends(MutableBuffer);
 
 impl Ends {
@@ -245,7 +252,8 @@ impl Ends {
         Self(ends)
     }
 
-    /// Appends the ends of values `start..start + rows` among `offsets`; gives what lies between them.
+    /// Appends the ends of values `start..start + rows` of `offsets`, shifted to follow the last end; returns the range that
+    /// these values cover.
     fn append(&mut self, offsets: &[i64], start: usize, rows: usize) -> Option<std::ops::Range<usize>> {
         let offsets = offsets.get(start..=start + rows)?;
         let (first, last) = (*offsets.first()?, *offsets.last()?);

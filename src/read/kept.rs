@@ -1,7 +1,9 @@
-//! Decoded blocks, kept for the next read. Small rows share a block, and who reads some of them soon reads others: rows drawn
-//! at random, windows that overlap, the end of one batch and the start of the next. So a block of which a read gave some rows
-//! and not all is kept, up to a bound; one that came out whole is not, or a scan would drive out everything else. What is
-//! evicted is the map's decision (`quick_cache`).
+//! The cache of decoded blocks.
+//!
+//! Small rows share a block, and a later read often needs other rows of the same block: random rows, overlapping windows, the end
+//! of one batch and the start of the next. So a block is cached if a read returned some of its rows but not all. A block that was
+//! read whole is not cached, because a scan would evict everything else. The cache has a bound in bytes; `quick_cache` chooses
+//! the pages to evict.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -10,19 +12,19 @@ use quick_cache::{Weighter, unsync::Cache};
 use super::{decode::Page, flights::Flights, gather::Gather, layout::BlockPlace};
 use crate::{error::Result, flight::patiently};
 
-/// Bytes that a page takes beside its values, about.
+/// Approximate bytes that a cached page takes in addition to its arrays.
 const BESIDE: usize = 256;
-/// Expected bytes of a page; only the initial size of the map depends on it.
+/// Expected bytes of a page; determines only the initial capacity of the cache.
 const USUAL: usize = 16 << 10;
 
-/// The state that all readers of a loader share: decoded pages of blocks, up to a bound in bytes, and the ranges on their way.
+/// The state that all reads of a loader share: the cache of decoded pages, bounded in bytes, and the ranges in flight.
 pub struct KeptBlocks {
     bytes: usize,
     pages: Mutex<Option<Cache<PageKey, Page, Weight>>>,
     flights: Flights,
 }
 
-/// A page of a block: of which table of a loader, of which of its column groups, which block, which page.
+/// The cache key of a page: the table's number in the loader, the column group, the block and the page number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct PageKey {
     source: usize,
@@ -41,12 +43,12 @@ impl Weighter<PageKey, Page> for Weight {
 }
 
 impl KeptBlocks {
-    /// Room for so many bytes; with 0 nothing is kept.
+    /// Creates a cache of at most `bytes` bytes. With 0, nothing is cached.
     pub fn new(bytes: usize) -> Self {
         Self { bytes, pages: Mutex::default(), flights: Flights::default() }
     }
 
-    /// The ranges on their way.
+    /// Returns the ranges in flight.
     pub(super) fn flights(&self) -> &Flights {
         &self.flights
     }
@@ -62,27 +64,28 @@ impl std::fmt::Debug for KeptBlocks {
     }
 }
 
-/// The kept pages of one table of a loader.
+/// The cached pages of one table of a loader.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// Of all of its tables.
+    /// The cache, shared by all tables of the loader.
     pub blocks: Arc<KeptBlocks>,
-    /// The number of the table.
+    /// The number of the table in the loader.
     pub source: usize,
 }
 
 impl Kept {
-    /// Nothing is kept.
+    /// Creates a cache that keeps nothing.
     pub fn nothing() -> Self {
         Self { blocks: Arc::new(KeptBlocks::new(0)), source: 0 }
     }
 
-    /// Whether anything may be kept.
+    /// Whether the cache may keep anything.
     pub(super) fn keeps(&self) -> bool {
         self.blocks.bytes > 0
     }
 
-    /// For each block whether all of its wanted pages are kept, and those of all such blocks, one after another.
+    /// Looks up the wanted pages of each block. Returns for each block whether all of its wanted pages are cached, and the pages
+    /// of the blocks for which that is true, one block after another.
     pub(super) fn find(&self, group: usize, blocks: &[BlockPlace], pages: &[usize]) -> (Vec<bool>, Vec<Page>) {
         let held = if self.keeps() { self.blocks.pages() } else { None };
         let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return (vec![false; blocks.len()], Vec::new()) };
@@ -97,8 +100,11 @@ impl Kept {
         (all.collect(), found)
     }
 
-    /// Keeps copies of these pages of blocks, for what they were decoded to may be part of much more; of blocks that would take
-    /// over a quarter of the room, nothing.
+    /// Adds copies of the pages of some blocks to the cache. The pages are copied because a decoded page may be a slice of a much
+    /// larger buffer. A block that takes more than a quarter of the cache is not added.
+    ///
+    /// # Errors
+    /// - `Unsupported`: a copy of a page does not fit in one Arrow array.
     pub(super) fn add(&self, group: usize, pages: &[usize], blocks: &[(BlockPlace, &[Page])]) -> Result<()> {
         let bytes = |decoded: &[Page]| decoded.iter().map(|page| page.get_array_memory_size()).sum::<usize>();
         let small = blocks.iter().filter(|(_, decoded)| bytes(decoded) <= self.blocks.bytes / 4);

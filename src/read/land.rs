@@ -1,6 +1,7 @@
-//! Long values that are stored plain in local files, read to where they stay: the bytes of a column's result are one buffer,
-//! each page's values are read to their place in it and verified there, and nothing is copied. What stands before the values
-//! of each page is read first, a few bytes, and says how long they are.
+//! Zero-copy reads of long plain values from local files.
+//!
+//! The result of a column is one buffer. The values of each page are read directly into their place in that buffer and verified
+//! there. The head of each page is read first: a few bytes that give the length of the values.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -26,29 +27,31 @@ use crate::{
     threads::{others_for, share},
 };
 
-/// Stored bytes from which a page is read by itself, on average: another read costs less than copying them.
+/// The lowest average of stored bytes of a page for zero-copy reads. For such pages another file read costs less than a copy.
 const LONG: u64 = 32 << 10;
-/// Bytes that are read first of a page, to parse its head; a page of one row has no more before its values.
+/// Bytes of a page that are read first to parse its head. The head of a page of one row is never longer.
 const HEAD: usize = 64;
-/// Most bytes behind the values of a page: less than 8 bytes of padding, and the checksum.
+/// The most bytes behind the values of a page: less than 8 bytes of padding, and the checksum.
 const AFTER: usize = 16;
 
-/// The columns of one group that are read to where they stay.
+/// The columns of one group that are read directly into the result.
 pub(super) struct Landing {
     stores: BTreeMap<u32, Store>,
     layout: Arc<Layout>,
     types: Arc<GroupTypes>,
     blocks: Vec<BlockRead>,
-    /// The object of the chunk of each run.
+    /// The name of the chunk object of each run.
     objects: BTreeMap<usize, Arc<str>>,
     slices: Vec<Slice>,
     rows: usize,
     columns: Vec<Column>,
 }
 
-/// A wanted column: its page in a block, and where the pages of all blocks lie in their chunks.
+/// A wanted column.
 struct Column {
+    /// The number of its page in each block.
     page: usize,
+    /// The byte range of its page in the chunk, for each block.
     places: Vec<Range<u64>>,
 }
 
@@ -59,12 +62,14 @@ struct Head {
     after: usize,
 }
 
-/// Values that are to be read to their places in the result: the first is read, the others are copied from it at once.
+/// The values of one page and their places in the result.
 struct Job<'a> {
     column: &'a Column,
     block: usize,
     head: &'a Head,
+    /// The values are read to this place.
     values: &'a mut [u8],
+    /// The values are copied to these places, if the result contains the block several times.
     copies: Vec<&'a mut [u8]>,
 }
 
@@ -75,8 +80,12 @@ impl Job<'_> {
 }
 
 impl Landing {
-    /// Takes from a group the columns that can be read this way, and leaves the others. Those are columns of which every block
-    /// comes out whole, long and plain, and of whose pages the places are known.
+    /// Removes from a group the columns that can be read directly into the result, and returns them; `None` if there are none.
+    ///
+    /// A column qualifies if every block appears whole in the result and its pages are long, plain and of known byte range.
+    ///
+    /// # Errors
+    /// - `Internal`: the plan names a block that the layout does not have.
     pub(super) fn take_from(
         group: &mut GroupPlan,
         types: &Arc<GroupTypes>,
@@ -97,7 +106,7 @@ impl Landing {
         }
         let runs = group.runs(layout)?;
         let chunks: BTreeMap<_, _> = runs.values().map(|run| ((run.owner, run.chunk), run.chunk_bytes)).collect();
-        // Pages that lie over each other: their lengths say nothing of how much there is.
+        // Blocks that overlap may claim more bytes than their chunks hold. No memory is allocated for such claims here.
         if stored > chunks.values().sum() {
             return Ok(None);
         }
@@ -129,7 +138,12 @@ impl Landing {
         Ok(Some(Self { stores: stores.clone(), layout, types, blocks, objects, slices, rows, columns }))
     }
 
-    /// Each column with the number of its page.
+    /// Reads the columns and returns each of them with its page number.
+    ///
+    /// # Errors
+    /// - `Corrupt`: stored bytes fail their checks, or a chunk does not exist.
+    /// - `Internal`: the caller no longer waits for the result.
+    /// - Any error of the stores.
     pub(super) fn read(&self, stop: &Stop) -> Result<Vec<(usize, ArrayRef)>> {
         let mut results = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
@@ -145,7 +159,7 @@ impl Landing {
         results.into_iter().map(|landed| landed.finish()).collect()
     }
 
-    /// Reads and verifies, shared by threads where it is much.
+    /// Reads and verifies the values of all pages. Threads share large reads.
     fn read_values(&self, jobs: Vec<Job<'_>>, stop: &Stop) -> Result<()> {
         let bytes = jobs.iter().map(Job::bytes).sum();
         share(jobs, others_for(bytes), |job| stop.check().and_then(|()| self.read_one(job))).map(drop)
@@ -166,7 +180,7 @@ impl Landing {
         read().map_err(|error| self.blame(column, block, error))
     }
 
-    /// Reads what stands before the values of a page.
+    /// Reads and parses the bytes before the values of a page.
     fn head(&self, column: &Column, block: usize) -> Result<Head> {
         let at = self.at(column, block)?;
         let read = || {
@@ -174,7 +188,8 @@ impl Landing {
             self.read_at(block, at.start..at.start + bytes.len() as u64, [&mut bytes, &mut []])?;
             let len = PageHead::len(&bytes)?;
             if at.start.saturating_add(len as u64) > at.end {
-                return Err(Error::corrupt(format!("page of {}: {len} before its values", counted(at.end - at.start, "byte"))));
+                let page = counted(at.end - at.start, "byte");
+                return Err(Error::corrupt(format!("page of {page}: its head takes {}", counted(len, "byte"))));
             }
             let first = bytes.len().min(len);
             bytes.resize(len, 0);
@@ -186,7 +201,7 @@ impl Landing {
                 )?;
             }
             let parsed = PageHead::parse(&bytes, &self.place(column, block)?)?;
-            // Before memory is taken for what it claims.
+            // This check comes before memory is allocated for the claimed length of the values.
             let after = at.end.checked_sub(at.start.saturating_add(parsed.values.end as u64));
             let after = after.and_then(|bytes| usize::try_from(bytes).ok()).filter(|after| *after <= AFTER);
             let (page, end) = (at.end - at.start, parsed.values.end);
@@ -202,7 +217,7 @@ impl Landing {
         let object = self.objects.get(&number).ok_or_else(|| Error::internal(format!("no run {number}")))?;
         let request = RangeRequest::new(Arc::clone(object), run.chunk_bytes, range);
         let read = store_of(&self.stores, run.owner)?.read_into_now(&request, parts);
-        read.ok_or_else(|| Error::internal("a store that is not local"))?.map_err(lost)
+        read.ok_or_else(|| Error::internal("the store is not local"))?.map_err(lost)
     }
 
     fn block(&self, block: usize) -> Result<&BlockRead> {
@@ -223,6 +238,7 @@ impl Landing {
         self.types.place(read, column.page, chain)
     }
 
+    /// Adds the column group, the block, its chunk and the byte range of the page to an error.
     fn blame(&self, column: &Column, block: usize, error: Error) -> Error {
         let place = self.at(column, block).and_then(|at| Ok((self.run(block)?.chunk, at)));
         match self.block(block) {
@@ -232,13 +248,13 @@ impl Landing {
     }
 }
 
-/// A column on its way.
+/// A column whose values are being read.
 struct Landed<'a> {
     landing: &'a Landing,
     column: &'a Column,
     ty: &'a ColumnType,
     heads: Vec<Head>,
-    /// Where the values of each slice lie.
+    /// The byte range in `values` of the values of each slice.
     places: Vec<Range<usize>>,
     values: Lent,
 }
@@ -260,9 +276,10 @@ impl<'a> Landed<'a> {
         Ok(Self { landing, column, ty, values: Lent::of_len(end), heads, places })
     }
 
-    /// The values of each block, and zeros below nulls: every byte of them is written by somebody.
+    /// Fills the values below null rows with zeros, and returns one job for each block. Together they write every byte of
+    /// `values`.
     fn jobs(&mut self) -> Result<Vec<Job<'_>>> {
-        let unknown = || Error::internal("values without a place");
+        let unknown = || Error::internal("values have no place in the result");
         let mut rest = self.values.as_mut_slice();
         let mut job_of: Vec<Option<usize>> = vec![None; self.heads.len()];
         let mut jobs: Vec<Job<'_>> = Vec::with_capacity(self.heads.len());
@@ -285,7 +302,7 @@ impl<'a> Landed<'a> {
         Ok(jobs)
     }
 
-    /// The rows, once their values were read.
+    /// Returns the page number and the rows. All jobs must be done.
     fn finish(self) -> Result<(usize, ArrayRef)> {
         let values = Bytes::from_owner(self.values);
         let mut rows = Gather::around(&self.ty.arrow(), self.landing.rows, &Buffer::from(values.clone()))?;
@@ -304,7 +321,8 @@ impl<'a> Landed<'a> {
     }
 }
 
-/// Where a page lies in its chunk, if that is known: the layout says it, or it is the only one of its block.
+/// Returns the byte range of a page in its chunk. The range is known if the layout stores page lengths, or if the block has one
+/// page.
 fn page_place(layout: &Layout, place: BlockPlace, page: usize) -> Result<Option<Range<u64>>> {
     let run = layout.run(place)?;
     if let Some(said) = run.page_range(place.block, page) {
@@ -315,7 +333,7 @@ fn page_place(layout: &Layout, place: BlockPlace, page: usize) -> Result<Option<
     Ok((run.chains.len() == 1 && first < block.end).then_some(first..block.end))
 }
 
-/// Whether Arrow packs the values of a column as bits, and stored ones are bytes.
+/// Whether the values are booleans: Arrow packs them as bits, but a page stores them as bytes.
 fn has_bits(ty: &ColumnType) -> bool {
     match ty {
         ColumnType::List(item) => has_bits(item),
@@ -324,7 +342,7 @@ fn has_bits(ty: &ColumnType) -> bool {
     }
 }
 
-/// Bytes of values below a null row: none where rows differ in length.
+/// Returns the number of value bytes below a null row: 0 if rows differ in length.
 fn null_bytes(ty: &ColumnType) -> usize {
     let elements = ty.fixed_elements().and_then(|elements| usize::try_from(elements).ok()).unwrap_or(0);
     elements.saturating_mul(ty.element_width())

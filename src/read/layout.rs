@@ -1,6 +1,6 @@
-//! The block map of one column group in memory: resolves a row to a block, a block to a byte range.
+//! The layout of one column group in memory: resolves a row to a block, and a block to a byte range.
 //!
-//! Lengths stay bit-packed as they are stored (`format-spec/segment.md#layout`); offsets are prefix sums with checkpoints.
+//! Lengths stay bit-packed as they are stored (`format-spec/segment.md#layout`). Offsets are prefix sums with checkpoints.
 
 use std::ops::Range;
 
@@ -15,30 +15,30 @@ pub struct Layout {
     runs: Vec<LayoutRun>,
     /// First table row of each run, and the number of rows behind the last.
     starts: Vec<u64>,
-    /// See [`Layout::expansion`]; 0 where nobody said.
+    /// See [`Layout::expansion`]; 0 if unknown.
     expansion: u64,
 }
 
-/// A block: its run and its number there. Orders as blocks do in the table.
+/// A block: its run and its number in the run. The order of places is the order of the blocks in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockPlace {
-    /// The run's number in the layout.
+    /// The number of the run in the layout.
     pub run: usize,
-    /// The block's number in the run.
+    /// The number of the block in the run.
     pub block: usize,
 }
 
-/// Where a row lies.
+/// A row: its block and its number in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowPlace {
-    /// Its block.
+    /// The block that holds the row.
     pub block: BlockPlace,
-    /// Its number within the block.
+    /// The number of the row in the block.
     pub row: usize,
 }
 
 impl Layout {
-    /// The layout of these runs, in table order.
+    /// Creates a layout from runs in table order.
     pub fn new(runs: Vec<LayoutRun>) -> Self {
         let mut starts = vec![0];
         let mut end = 0;
@@ -49,31 +49,31 @@ impl Layout {
         Self { runs, starts, expansion: 0 }
     }
 
-    /// The same of a group whose values take so many bytes decoded.
+    /// Sets the decoded size of all values of the group, in bytes. [`Layout::expansion`] follows from it.
     pub fn with_logical_bytes(mut self, bytes: u64) -> Self {
         self.expansion = bytes / self.runs.iter().map(LayoutRun::stored_bytes).fold(1, u64::saturating_add);
         self
     }
 
-    /// How many bytes a stored byte decodes to, about; at least 1.
+    /// Returns the approximate number of decoded bytes for each stored byte; at least 1.
     pub fn expansion(&self) -> u64 {
         self.expansion.max(1)
     }
 
-    /// Its runs.
+    /// Returns the runs, in table order.
     pub fn runs(&self) -> &[LayoutRun] {
         &self.runs
     }
 
-    /// Rows covered.
+    /// Returns the number of rows of the layout.
     pub fn rows(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Where a table row lies.
+    /// Returns the place of a table row.
     ///
     /// # Errors
-    /// `Invalid` for a row outside the table.
+    /// - `Invalid`: the row is outside the table.
     pub fn locate(&self, row: u64) -> Result<RowPlace> {
         let outside = || Error::invalid(format!("row {row} is outside 0..{}", self.rows()));
         let number = self.starts.partition_point(|start| *start <= row).checked_sub(1).ok_or_else(outside)?;
@@ -83,32 +83,35 @@ impl Layout {
         Ok(RowPlace { block: BlockPlace { run: number, block }, row: within })
     }
 
-    /// The run of a block.
+    /// Returns the run of a block.
     ///
     /// # Errors
-    /// `Internal` for a block that this layout did not give out.
+    /// - `Internal`: the layout has no such block.
     pub fn run(&self, place: BlockPlace) -> Result<&LayoutRun> {
         let run = self.runs.get(place.run).filter(|run| place.block < run.lengths.len());
         run.ok_or_else(|| Error::internal(format!("no block {place:?} in the layout")))
     }
 
-    /// The table row at which a block starts.
+    /// Returns the first table row of a block.
+    ///
+    /// # Errors
+    /// - `Internal`: the layout has no such block.
     pub fn first_row(&self, place: BlockPlace) -> Result<u64> {
         let within = self.run(place)?.block_rows.sum_of_first(place.block);
         Ok(self.starts.get(place.run).copied().unwrap_or(0) + within)
     }
 
-    /// Where a block lies in its chunk.
+    /// Returns the byte range of a block in its chunk.
     ///
     /// # Errors
-    /// As [`Layout::run`].
+    /// - `Internal`: the layout has no such block.
     pub fn byte_range(&self, place: BlockPlace) -> Result<Range<u64>> {
         let run = self.run(place)?;
         let start = run.first_offset + 8 * run.lengths.sum_of_first(place.block);
         Ok(start..start + 8 * u64::from(run.lengths.get(place.block)))
     }
 
-    /// Bytes it takes in memory.
+    /// Returns the bytes that the layout takes in memory.
     pub fn memory_bytes(&self) -> usize {
         let runs = self.runs.iter().map(|run| size_of::<LayoutRun>() + run.heap_bytes());
         runs.sum::<usize>() + self.starts.len() * size_of::<u64>()

@@ -1,7 +1,7 @@
-//! Locators to rows: plan -> fetch -> verify -> decode -> assemble. Knows no polars.
+//! Reads rows in five steps: plan, fetch, verify, decode, assemble. Does not depend on polars.
 //!
-//! [`plan`] is pure: rows, columns and layouts in, byte ranges out. [`execute`] moves the bytes, verifies and decodes every block
-//! once, and assembles Arrow columns.
+//! [`plan`] is a pure function: it turns rows, columns and layouts into byte ranges. [`execute`] fetches the ranges, verifies and
+//! decodes every block once, and assembles Arrow columns.
 #![deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 mod assemble;

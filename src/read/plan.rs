@@ -1,4 +1,4 @@
-//! The read plan: a pure value. Rows x columns in, byte ranges out; another part fetches them.
+//! Plans reads: turns rows and columns into byte ranges. Planning is pure; `execute` fetches the ranges.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,101 +19,103 @@ use crate::{
     store::{RangeRequest, SPLIT_ABOVE, range_parts},
 };
 
-/// When two ranges of one chunk become one request: the gap between them is read and thrown away where that costs less than
-/// another request.
+/// The rule for coalescing ranges of one chunk. The gap between two ranges is read and discarded if that costs less than another
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coalesce {
-    /// Gaps of up to this many bytes are bridged.
+    /// The longest gap between two ranges that are coalesced, in bytes.
     pub max_gap: u64,
-    /// No bridge makes a range longer than this.
+    /// The longest range that coalescing over a gap may produce, in bytes.
     pub max_bridged: u64,
-    /// Blocks that touch are one range up to this; a longer block is one all the same.
+    /// The longest range that coalescing of adjacent blocks may produce, in bytes. A single longer block is one range.
     pub max_range: u64,
 }
 
 impl Coalesce {
-    /// Bytes in memory: nothing is bridged.
+    /// For bytes in memory: only adjacent blocks are coalesced.
     pub const MEMORY: Self = Self { max_gap: 0, max_bridged: 0, max_range: u64::MAX };
-    /// A local disk: a positioned read costs about as much as copying 16 KiB.
+    /// For a local disk: a positioned read costs about as much as copying 16 KiB.
     pub const LOCAL: Self = Self { max_gap: 16 << 10, max_bridged: 1 << 20, max_range: u64::MAX };
-    /// An object store: 30 ms at 90 MB/s are 2.7 MB; a third of that keeps waste low when many streams share a link.
+    /// For an object store: in the 30 ms of a request, a link of 90 MB/s transfers 2.7 MB. The gap is about a third of that,
+    /// which keeps waste low if many streams share a link.
     pub const REMOTE: Self = Self { max_gap: 1 << 20, max_bridged: 12 << 20, max_range: u64::MAX };
 }
 
 /// One column group to be read.
 #[derive(Clone, Debug)]
 pub struct GroupRequest<'a> {
-    /// Its number in the schema.
+    /// The number of the group in the schema.
     pub group: usize,
-    /// The numbers of the wanted pages in its blocks.
+    /// The numbers of the wanted pages in each block of the group.
     pub pages: Vec<usize>,
-    /// Its block map.
+    /// The layout of the group.
     pub layout: &'a Layout,
-    /// Where decoded blocks of it may be kept.
+    /// The cache of decoded blocks.
     pub kept: &'a Kept,
 }
 
-/// The reads that some rows need.
+/// The reads that a request for rows needs.
 #[derive(Clone, Debug)]
 pub struct ReadPlan {
-    /// One for each column group.
+    /// One plan for each column group.
     pub groups: Vec<GroupPlan>,
 }
 
 /// The reads of one column group.
 #[derive(Clone, Debug)]
 pub struct GroupPlan {
-    /// Its number in the schema.
+    /// The number of the group in the schema.
     pub group: usize,
-    /// The numbers of the wanted pages.
+    /// The numbers of the wanted pages in each block.
     pub pages: Vec<usize>,
     /// Every block that holds a wanted row, once, in table order.
     pub blocks: Vec<BlockRead>,
     /// The ranges that hold the blocks, in the order of the blocks.
     pub ranges: Vec<RangeRead>,
-    /// The wanted pages of the blocks that were kept, one block after another, each in the order of `pages`.
+    /// The wanted pages of the blocks found in the cache: one block after another, each in the order of `pages`.
     pub kept: Vec<Page>,
-    /// For each row that comes out: its block (a number in `blocks`) and its row there.
+    /// For each row of the result: the index of its block in `blocks`, and the number of the row in the block. `None` is a
+    /// missing row.
     pub rows: Vec<Option<(usize, usize)>>,
 }
 
 /// A block to be read.
 #[derive(Clone, Debug)]
 pub struct BlockRead {
-    /// Where the layout has it.
+    /// The place of the block in the layout.
     pub place: BlockPlace,
-    /// Its number within its chunk.
+    /// The number of the block within its chunk.
     pub ordinal: u32,
-    /// Its rows.
+    /// Number of rows of the block.
     pub rows: u32,
-    /// Seeds its checksums.
+    /// The seed of the block's checksums.
     pub seed: ChunkSeed,
     /// The part of the block that is read.
     pub bytes: BlockBytes,
-    /// Whether it is kept once it is decoded: some of its rows are wanted, and not all.
+    /// Whether the decoded block is added to the cache: some of its rows are wanted, but not all.
     pub keep: bool,
 }
 
 /// The bytes of a block that are read.
 #[derive(Clone, Debug)]
 pub enum BlockBytes {
-    /// All of it.
+    /// The whole block.
     Block(Stretch),
-    /// Its wanted pages, in the order of [`GroupPlan::pages`], where the layout says where they lie.
+    /// Only the wanted pages, in the order of [`GroupPlan::pages`]. The layout must store page lengths.
     Pages(Vec<Stretch>),
-    /// Nothing: its wanted pages were kept, and are in [`GroupPlan::kept`].
+    /// Nothing: the wanted pages were found in the cache and are in [`GroupPlan::kept`].
     Kept,
 }
 
 impl RangeRead {
-    /// The request for it.
+    /// Returns the request for the range.
     pub(super) fn request(&self) -> RangeRequest {
         RangeRequest::new(self.chunk.object_name(), self.chunk_bytes, self.range.clone())
     }
 }
 
 impl BlockBytes {
-    /// The number of these bytes.
+    /// Returns the number of stored bytes that are read.
     pub fn stored(&self) -> u64 {
         self.stretches().iter().map(|stretch| stretch.within.len() as u64).sum()
     }
@@ -126,7 +128,7 @@ impl BlockBytes {
         }
     }
 
-    /// Its stretches.
+    /// Returns the byte stretches that are read, in the order in which they are decoded.
     pub fn stretches(&self) -> &[Stretch] {
         match self {
             Self::Block(stretch) => std::slice::from_ref(stretch),
@@ -139,29 +141,29 @@ impl BlockBytes {
 /// Consecutive bytes of a fetched range.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// The range that holds them (a number in `ranges`).
+    /// The index of the range in [`GroupPlan::ranges`].
     pub range: usize,
-    /// Where they lie in that range.
+    /// The bytes within that range.
     pub within: Range<usize>,
 }
 
 /// A range of a chunk to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeRead {
-    /// Whose chunk it is: 0 the table's own, k the k-th of the manifest's `stores`.
+    /// The owner of the chunk: 0 is the table itself, k is the k-th of the manifest's `stores`.
     pub owner: u32,
     /// The chunk.
     pub chunk: ChunkId,
-    /// Its size.
+    /// The size of the chunk in bytes.
     pub chunk_bytes: u64,
-    /// The bytes of it.
+    /// The byte range within the chunk.
     pub range: Range<u64>,
 }
 
-/// Plans the read of `rows` (table rows; `None` = a missing row) from each group.
+/// Plans the read of `rows` from each group. The rows are table rows; `None` is a missing row.
 ///
 /// # Errors
-/// `Invalid` for a row outside the table.
+/// - `Invalid`: a row is outside the table.
 pub fn plan(groups: &[GroupRequest<'_>], rows: &[Option<u64>], coalesce: Coalesce) -> Result<ReadPlan> {
     let groups = groups.iter().map(|group| plan_group(group, rows, coalesce)).collect::<Result<Vec<_>>>()?;
     Ok(ReadPlan { groups })
@@ -207,25 +209,26 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
 }
 
 impl GroupPlan {
-    /// The runs that its blocks are of, by their numbers.
+    /// Returns the runs of the blocks, by their numbers in the layout.
     pub(super) fn runs<'a>(&self, layout: &'a Layout) -> Result<BTreeMap<usize, &'a LayoutRun>> {
         let blocks = self.blocks.chunk_by(|block, next| block.place.run == next.place.run).filter_map(<[_]>::first);
         blocks.map(|block| Ok((block.place.run, layout.run(block.place)?))).collect()
     }
 
-    /// Stored bytes of its blocks that are read.
+    /// Returns the number of stored bytes that are read, without the gaps between stretches.
     pub(super) fn stored(&self) -> u64 {
         self.blocks.iter().map(|block| block.bytes.stored()).sum()
     }
 
-    /// The range that holds a stretch, and the bytes of the chunk that the stretch is.
+    /// Returns the range that holds a stretch, and the byte range of the stretch in the chunk.
     pub(super) fn bytes_of(&self, stretch: &Stretch) -> Option<(&RangeRead, Range<u64>)> {
         let range = self.ranges.get(stretch.range)?;
         let at = |within: usize| range.range.start + within as u64;
         Some((range, at(stretch.within.start)..at(stretch.within.end)))
     }
 
-    /// Takes blocks that were kept since the plan was made, among those (by their numbers) that are `wanted`; whether there was any.
+    /// Looks in the cache for blocks that were added after the plan was made, and takes them from there. Only blocks for whose
+    /// number `wanted` is true are looked up. Returns whether any was found.
     pub(super) fn look_again(&mut self, kept: &Kept, wanted: impl Fn(usize) -> bool) -> bool {
         let open =
             |(number, block): &(usize, &BlockRead)| block.rows > 1 && !matches!(block.bytes, BlockBytes::Kept) && wanted(*number);
@@ -253,10 +256,13 @@ impl GroupPlan {
         true
     }
 
-    /// Leaves some of the wanted pages to be read, by their places in [`GroupPlan::pages`]; each with where it lies in the chunk
-    /// of each block, which must be known where others are taken away.
+    /// Restricts the plan to some of its wanted pages: `left` has their indexes in [`GroupPlan::pages`], and for each page its
+    /// byte range in the chunk for every block. The ranges are needed if whole blocks were to be read.
+    ///
+    /// # Errors
+    /// - `Internal`: the byte range of a page is needed and not known.
     pub(super) fn leave(&mut self, left: &[(usize, Option<Vec<Range<u64>>>)]) -> Result<()> {
-        let unknown = || Error::internal("a page whose place is not known");
+        let unknown = || Error::internal("the byte range of a page is not known");
         for (number, block) in self.blocks.iter_mut().enumerate() {
             let stretch = |(position, places): &(usize, Option<Vec<Range<u64>>>)| match &block.bytes {
                 BlockBytes::Pages(stretches) => stretches.get(*position).cloned(),
@@ -275,7 +281,7 @@ impl GroupPlan {
         Ok(())
     }
 
-    /// The same reads in ranges of at most so many bytes; one longer stretch is a range all the same.
+    /// Cuts the ranges into ranges of at most `most` bytes. A single longer stretch stays one range.
     pub(super) fn in_short_ranges(mut self, most: u64) -> Self {
         let mut short: Vec<RangeRead> = Vec::new();
         let mut newest: Vec<Option<usize>> = vec![None; self.ranges.len()];
@@ -301,15 +307,18 @@ impl GroupPlan {
     }
 }
 
-/// The ranges of a plan, joined as they come.
+/// The ranges of a plan, coalesced as they are added.
 struct Ranges {
     ranges: Vec<RangeRead>,
     coalesce: Coalesce,
 }
 
 impl Ranges {
-    /// Adds bytes of a run's chunk, to the last range of that chunk if they are near its end. That need not be the last of all:
-    /// where a table shares chunks, new blocks lie in one chunk and those around them in another.
+    /// Adds a byte range of a run's chunk. The bytes are coalesced with the last range of the same chunk if [`Coalesce`] allows
+    /// it.
+    ///
+    /// That range need not be the last range of the plan: in a table that shares chunks, new blocks lie in one chunk and the
+    /// blocks around them in another.
     fn add(&mut self, run: &LayoutRun, bytes: Range<u64>) -> Stretch {
         let Coalesce { max_gap, max_bridged, max_range } = self.coalesce;
         let near = self.ranges.iter().enumerate().rev().take(LOOK_BACK);
@@ -338,47 +347,47 @@ impl Ranges {
     }
 }
 
-/// Ranges that are looked at for one of the same chunk: a window over shared blocks meets few chunks.
+/// Number of the latest ranges that are searched for a range of the same chunk. A window over shared blocks touches few chunks.
 const LOOK_BACK: usize = 8;
 
 /// The cost of a plan: the requests and bytes that a counting store sees when the plan is executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Explain {
-    /// One for each column group read.
+    /// The cost of each column group that is read.
     pub groups: Vec<ExplainGroup>,
-    /// Ranges, before long ones are split.
+    /// Number of byte ranges, before long ranges are split.
     pub ranges: usize,
-    /// Requests to the store.
+    /// Number of requests to the store.
     pub requests: usize,
-    /// Bytes asked for.
+    /// Number of requested bytes, including gaps that are read and discarded.
     pub bytes: u64,
-    /// Bytes of the blocks, or of the pages where those are read alone, that hold what is wanted.
+    /// Number of bytes of the needed blocks, or of the needed pages if pages are read alone.
     pub payload_bytes: u64,
-    /// Requests that wait for one another.
+    /// Number of dependent requests: each waits for the response of the one before.
     pub hops: usize,
 }
 
-/// The part of one column group.
+/// The cost of one column group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExplainGroup {
-    /// Its name.
+    /// The name of the group.
     pub name: String,
-    /// The columns read from it.
+    /// The columns that are read from the group.
     pub columns: Vec<String>,
-    /// Blocks read and decoded.
+    /// Number of blocks that are read and decoded.
     pub blocks: usize,
-    /// Ranges of it.
+    /// Number of byte ranges, before long ranges are split.
     pub ranges: usize,
-    /// Requests to the store.
+    /// Number of requests to the store.
     pub requests: usize,
-    /// Bytes asked for.
+    /// Number of requested bytes, including gaps that are read and discarded.
     pub bytes: u64,
-    /// Bytes of its blocks, or of their pages where those are read alone.
+    /// Number of bytes of the needed blocks, or of the needed pages if pages are read alone.
     pub payload_bytes: u64,
 }
 
 impl Explain {
-    /// Both together, read at the same time.
+    /// Adds the cost of another plan that is executed at the same time: counts add up, and the larger number of hops counts.
     pub fn and(mut self, other: Self) -> Self {
         self.groups.extend(other.groups);
         Self {
@@ -393,7 +402,7 @@ impl Explain {
 }
 
 impl ReadPlan {
-    /// The cost of the plan; `name` gives the names of a group and of its wanted columns.
+    /// Returns the cost of the plan; `name` returns the names of a group and of its wanted columns.
     pub fn explain(&self, name: impl Fn(&GroupPlan) -> (String, Vec<String>)) -> Explain {
         let mut total = Explain::default();
         for group in &self.groups {

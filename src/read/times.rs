@@ -1,16 +1,20 @@
-//! Windows in time: the rows nearest to given times around a row, inside its sequence.
+//! Time windows: the rows nearest to given times around a row, within its sequence.
 
 use std::{ops::Range, str::FromStr};
 
 use crate::error::{Error, Result};
 
-/// Time offsets of a window, 0 being the time of the row itself: for each the row of the same sequence that is nearest to it,
-/// or the last before or the first after it, within a tolerance.
+/// Time offsets of a window, relative to the time of a row.
 ///
-/// Offsets are text with a unit, `-500ms` (`ns us ms s min h`), or numbers in units of the column. Of rows that are equally near,
-/// the earlier one is taken. Without a tolerance a row is taken within half the distance from its offset to the nearest other one
-/// (0, the row itself, being one always): offsets of a second never give a row that is half a second off, and none gives the row
-/// itself in place of one that is not there. [`TimeOffsets::within`] takes rows that are further away.
+/// Each offset selects one row of the same sequence: the row nearest to the target time, the last row before it, or the first row
+/// after it ([`Pick`]). Of two rows that are equally near, the earlier one is selected.
+///
+/// An offset is text with a unit, e.g. `-500ms` (`ns us ms s min h`), or a plain number in units of the column.
+///
+/// The selected row must lie within a tolerance of the target time; otherwise the row is missing. [`TimeOffsets::within`] sets
+/// the tolerance. The default tolerance of an offset is half the distance to the nearest other offset; 0 always counts as another
+/// offset. So with offsets of whole seconds no selected row is more than half a second off, and the row itself never takes the
+/// place of a missing row.
 ///
 /// ```
 /// use tetrys::TimeOffsets;
@@ -27,19 +31,19 @@ pub struct TimeOffsets {
     tolerance: Option<Delta>,
 }
 
-/// Which row stands for a time.
+/// The rule that selects the row for a target time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pick {
-    /// The one whose time is nearest.
+    /// The row whose time is nearest.
     #[default]
     Nearest,
-    /// The last one that is not later.
+    /// The last row that is not later.
     Before,
-    /// The first one that is not earlier.
+    /// The first row that is not earlier.
     After,
 }
 
-/// A span of time: text with a unit, `-500ms` (`ns us ms s min h`), or a number in units of a column.
+/// A span of time, parsed from text with a unit, e.g. `-500ms` (`ns us ms s min h`), or from a plain number in units of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan(Delta);
 
@@ -52,10 +56,10 @@ impl FromStr for TimeSpan {
 }
 
 impl TimeSpan {
-    /// In units of a column, rounded down; `nanoseconds_per_tick` is none for plain numbers.
+    /// Converts the span to units of a column, rounded down. `nanoseconds_per_tick` is `None` for a column of plain numbers.
     ///
     /// # Errors
-    /// `Invalid` for a span with a unit over a column without one.
+    /// - `Invalid`: the span has a unit, but the column has none.
     pub fn ticks(self, nanoseconds_per_tick: Option<i64>, column: &str) -> Result<i128> {
         match (self.0, nanoseconds_per_tick) {
             (Delta::Ticks(ticks), _) => Ok(ticks),
@@ -73,14 +77,15 @@ enum Delta {
     Ticks(i128),
 }
 
-/// A window has at most this many rows.
+/// The most rows of a window.
 const MAX_WINDOW: usize = 1 << 24;
 
 impl TimeOffsets {
-    /// Offsets around the value of an index column (an integer, timestamp, duration or date), in this order.
+    /// Creates offsets relative to the value of an index column: an integer, timestamp, duration or date. The rows of the window
+    /// have the order of the offsets.
     ///
     /// # Errors
-    /// `Invalid` for none, too many, or one that is no span of time.
+    /// - `Invalid`: there are no offsets, more than 16,777,216, or one of them is not a span of time.
     pub fn new<D: AsRef<str>>(column: impl Into<String>, deltas: impl IntoIterator<Item = D>) -> Result<Self> {
         let deltas = deltas.into_iter().map(|delta| delta.as_ref().parse()).collect::<Result<Vec<Delta>>>()?;
         if deltas.is_empty() || deltas.len() > MAX_WINDOW {
@@ -89,24 +94,24 @@ impl TimeOffsets {
         Ok(Self { column: column.into(), deltas, pick: Pick::Nearest, tolerance: None })
     }
 
-    /// Takes the nearest row, if it is at most `tolerance` away.
+    /// Selects the nearest row, if its distance from the target time is at most `tolerance`.
     ///
     /// # Errors
-    /// `Invalid` for a tolerance that is no span of time, or negative.
+    /// - `Invalid`: the tolerance is not a span of time, or negative.
     pub fn nearest(self, tolerance: impl AsRef<str>) -> Result<Self> {
         self.pick(Pick::Nearest).within(tolerance)
     }
 
-    /// Which row stands for a time.
+    /// Sets the rule that selects the row for a target time.
     pub fn pick(mut self, pick: Pick) -> Self {
         self.pick = pick;
         self
     }
 
-    /// Takes no row that is further away than this.
+    /// Sets the tolerance: the largest distance of a selected row from its target time.
     ///
     /// # Errors
-    /// As [`TimeOffsets::nearest`].
+    /// - `Invalid`: the tolerance is not a span of time, or negative.
     pub fn within(mut self, tolerance: impl AsRef<str>) -> Result<Self> {
         let parsed: Delta = tolerance.as_ref().parse()?;
         let (Delta::Nanoseconds(size) | Delta::Ticks(size)) = parsed;
@@ -117,21 +122,22 @@ impl TimeOffsets {
         Ok(self)
     }
 
-    /// The index column that has the times.
+    /// Returns the name of the index column that has the times.
     pub fn column(&self) -> &str {
         &self.column
     }
 
-    /// How many there are; never 0.
+    /// Returns the number of offsets; never 0.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.deltas.len()
     }
 
-    /// The row for each offset around `row` of the sequence `rows`; `None` where there is none.
+    /// Returns the row that each offset from `row` selects in `sequence`, the rows of its sequence. `None` means that no row lies
+    /// within the tolerance, or that `row` has no time.
     ///
     /// # Errors
-    /// `Invalid` for spans with a unit over a column without one.
+    /// - `Invalid`: a span has a unit, but the column has none.
     pub fn rows(&self, times: &Times, sequence: Range<u64>, row: u64) -> Result<Vec<Option<u64>>> {
         let tolerance =
             self.tolerance.map(|tolerance| TimeSpan(tolerance).ticks(times.nanoseconds_per_tick, &self.column)).transpose()?;
@@ -148,7 +154,7 @@ impl TimeOffsets {
                 match (tolerance, nearest_others.get(place)) {
                     (Some(tolerance), _) => target.distance(time) <= tolerance,
                     (None, Some(Some(other))) => 2 * target.nanoseconds(time, per_tick) <= *other,
-                    // The one offset 0: the row itself.
+                    // 0 is the only offset, so there is no other offset to measure against.
                     (None, _) => true,
                 }
             }))
@@ -156,7 +162,8 @@ impl TimeOffsets {
         found.collect()
     }
 
-    /// How far each offset is from the nearest other one, 0 being one always; in nanoseconds, or ticks of a column without a unit.
+    /// Returns the distance of each offset from the nearest other offset, where 0 always counts as an offset. The unit is
+    /// nanoseconds, or ticks if the column has no unit.
     fn nearest_others(&self, per_tick: Option<i128>) -> Result<Vec<Option<i128>>> {
         let at = |delta: &Delta| match (*delta, per_tick) {
             (Delta::Ticks(ticks), per_tick) => Ok(ticks * per_tick.unwrap_or(1)),
@@ -211,17 +218,18 @@ impl FromStr for Delta {
         let places = 10_i128.pow(u32::try_from(part.len()).map_err(|_| malformed())?);
         let part = part.parse::<i128>().map_err(|_| malformed())? * scale;
         if part % places != 0 {
-            return Err(Error::invalid(format!("time offset `{text}`: finer than a nanosecond")));
+            return Err(Error::invalid(format!("time offset `{text}`: expected a whole number of nanoseconds")));
         }
         let size = whole * scale + part / places;
         Ok(Self::Nanoseconds(if negative { -size } else { size }))
     }
 }
 
-/// A time that need not be a whole number of the column's ticks: `ticks` and a part of one, in nanoseconds.
+/// A target time, which need not be a whole number of ticks of the column: `scaled / per_tick` ticks.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     scaled: i128,
+    /// Nanoseconds of a tick, or 1 if `scaled` is in ticks.
     per_tick: i128,
 }
 
@@ -235,15 +243,15 @@ impl Target {
         }
     }
 
-    /// How far a time is away, in ticks, rounded up.
+    /// Returns the distance of a time in ticks, rounded up.
     fn distance(self, time: i64) -> i128 {
         let distance = (i128::from(time) * self.per_tick - self.scaled).abs();
         (distance + self.per_tick - 1) / self.per_tick
     }
 
-    /// How far a time is away, in nanoseconds, or in ticks of a column without a unit.
+    /// Returns the distance of a time in nanoseconds, or in ticks if the column has no unit.
     fn nanoseconds(self, time: i64, per_tick: Option<i128>) -> i128 {
-        // Scaled already, or in ticks.
+        // The gap of a target in ticks is in ticks; any other gap is in nanoseconds already.
         self.gap(time) * if self.per_tick == 1 { per_tick.unwrap_or(1) } else { 1 }
     }
 
@@ -260,19 +268,20 @@ fn no_unit(column: &str) -> Error {
     Error::invalid(format!("index column `{column}` has no unit of time: give offsets as plain numbers of its units"))
 }
 
-/// The values of an index column that has times, row by row.
+/// The values of an index column that has times, one for each row.
 #[derive(Clone, Debug)]
 pub struct Times {
     values: Vec<i64>,
-    /// `None`: all are there.
+    /// Which values are not null; `None` if no value is null.
     valid: Option<Vec<bool>>,
     nanoseconds_per_tick: Option<i64>,
-    /// Whether times never fall within a sequence (nulls come first).
+    /// Whether the times of each sequence are ascending, nulls first.
     sorted: bool,
 }
 
 impl Times {
-    /// Of these values; `nanoseconds_per_tick` is none for plain integers, `sorted` says that times never fall within a sequence.
+    /// Creates the times of these values. `nanoseconds_per_tick` is `None` for plain integers. `sorted` states that the times of
+    /// each sequence are ascending, nulls first.
     pub fn new(values: impl IntoIterator<Item = Option<i64>>, nanoseconds_per_tick: Option<i64>, sorted: bool) -> Self {
         let values = values.into_iter();
         let mut times = Self { values: Vec::with_capacity(values.size_hint().0), valid: None, nanoseconds_per_tick, sorted };
@@ -294,7 +303,7 @@ impl Times {
         self.values.get(row).copied().filter(|_| there)
     }
 
-    /// The row of `rows` that stands for a time, at most `tolerance` ticks away.
+    /// Returns the row of `rows` that `pick` selects for a time, if it is at most `tolerance` ticks away.
     pub fn nearest(&self, rows: Range<u64>, time: i64, pick: Pick, tolerance: Option<i128>) -> Option<u64> {
         let target = Target { scaled: time.into(), per_tick: 1 };
         let found = self.find(rows, target, pick)?;
@@ -306,12 +315,12 @@ impl Times {
         if !self.sorted {
             return self.find_unsorted(sequence, target, pick);
         }
-        // The first row that is not earlier; nulls come before all others.
+        // The first row that is not earlier than the target. Nulls come before all other rows.
         let first = first_where(sequence.clone(), |row| self.get(row).is_some_and(|time| target.compare(time).is_ge()));
         let there = |row: u64| Some(row).filter(|row| sequence.contains(row) && self.get(*row).is_some());
         let after = there(first);
         let before = || match after.and_then(|row| self.get(row)) {
-            // Of several rows at exactly this time the last one.
+            // Several rows may have exactly this time; the last of them is selected.
             Some(time) if target.compare(time).is_eq() => {
                 there(first_where(first..sequence.end, |row| self.get(row).is_none_or(|next| next > time)) - 1)
             }
@@ -325,7 +334,7 @@ impl Times {
                 let gap = |row: u64| self.get(row).map_or(i128::MAX, |time| target.gap(time));
                 match (earlier, after) {
                     (Some(earlier), Some(after)) if gap(after) < gap(earlier) => Some(after),
-                    // Of several rows at the same time the first one.
+                    // Several rows may have the same time; the first of them is selected.
                     (Some(earlier), _) => {
                         let time = self.get(earlier)?;
                         there(first_where(sequence.clone(), |row| self.get(row).is_some_and(|other| other >= time)))
@@ -347,7 +356,7 @@ impl Times {
     }
 }
 
-/// The first row for which `there` is true, where it stays true from then on; the end if there is none.
+/// Returns the first row for which `there` is true, or the end of `rows`. `there` must stay true for all later rows.
 fn first_where(rows: Range<u64>, there: impl Fn(u64) -> bool) -> u64 {
     let (mut start, mut end) = (rows.start, rows.end);
     while start < end {
@@ -382,7 +391,7 @@ mod tests {
             assert_eq!(window("-100ms,0s,+100ms,1s", Pick::After, Some("110ms")), [Some(3), Some(3), Some(6), None]);
             assert_eq!(window("-100ms,0s,+100ms,1s", Pick::After, None), [None, Some(3), None, None]);
             assert_eq!(window("-100ms,-165ms,5s", Pick::Nearest, Some("20ms")), [Some(2), None, None]);
-            // 45 is as far from 0 as from 90: the earlier.
+            // 45 is as far from 0 as from 90: the earlier row is selected.
             assert_eq!(window("-165ms", Pick::Nearest, Some("45ms")), [Some(1)]);
             assert_eq!(window("-165ms", Pick::Nearest, Some("44.999999ms")), [None]);
             assert_eq!(window("-1h", Pick::Before, None), [None]);
@@ -398,17 +407,17 @@ mod tests {
         for sorted in [true, false] {
             for pick in [Pick::Nearest, Pick::Before, Pick::After] {
                 let window = |text| window(&times, sorted, text, pick, None);
-                // The row itself stands for no other time, however far its neighbours are.
+                // The row itself is never selected for another offset, however far its neighbours are.
                 assert_eq!(window("-10s,0s,10s"), [None, Some(3), None], "{pick:?}");
                 assert_eq!(window("0s"), [Some(3)], "{pick:?}");
                 assert_eq!(window("0"), [Some(3)], "{pick:?}");
             }
             let window = |text| window(&times, sorted, text, Pick::Nearest, None);
-            // 120 ms are 60 on either side: 90 is 0 away from 90, 300 is 30 from 330.
+            // The default tolerance is 60 ms. The targets are 90 and 330 ms; the rows at 90 and 300 ms are 0 and 30 ms away.
             assert_eq!(window("-120ms,+120ms"), [Some(2), Some(4)]);
             assert_eq!(window("-40ms,-80ms"), [None, None]);
             assert_eq!(window("-140ms,-160ms"), [None, None]);
-            // Plain numbers are ticks of the column, milliseconds here.
+            // Plain numbers are ticks of the column; a tick is a millisecond here.
             assert_eq!(window("-140,140ms"), [Some(2), Some(4)]);
         }
     }

@@ -1,4 +1,4 @@
-//! Windows: the rows at given offsets around a row, inside its sequence.
+//! Windows: the rows at given offsets from a row, within its sequence.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -8,15 +8,15 @@ use crate::{
     format::PackedLengths,
 };
 
-/// Which rows stand around a row: by their number, or by their time.
+/// The rows of a window around a row, given by row offsets or by time offsets.
 ///
-/// Made from ranges, lists and [`Offsets`] of rows, and from [`TimeOffsets`].
+/// A window is created from ranges and lists of row offsets, from [`Offsets`] and from [`TimeOffsets`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Window {
-    /// Rows at these offsets.
+    /// Rows at these row offsets.
     Rows(Offsets),
-    /// Rows at these times.
+    /// Rows at these time offsets.
     Times(TimeOffsets),
 }
 
@@ -93,11 +93,11 @@ impl<const N: usize> TryFrom<[i64; N]> for Window {
     }
 }
 
-/// The rule for windows that reach beyond the end of their sequence.
+/// The rule for missing rows of a window: rows outside the sequence, or time offsets without a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Edge {
-    /// Missing rows are null and false in the mask.
+    /// Missing rows are null, and false in the mask.
     #[default]
     Pad,
     /// Missing rows are left out.
@@ -106,7 +106,7 @@ pub enum Edge {
     Error,
 }
 
-/// Row offsets of a window, 0 being the row itself; each below 2^31 in size.
+/// Row offsets of a window; 0 is the row itself. The absolute value of each offset is below 2^31.
 ///
 /// ```
 /// use tetrys::Offsets;
@@ -119,14 +119,14 @@ pub enum Edge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offsets(Vec<i64>);
 
-/// A window has at most this many rows.
+/// The most rows of a window.
 const MAX_WINDOW: u64 = 1 << 24;
 
 impl Offsets {
-    /// Offsets in this order; they may repeat.
+    /// Creates offsets in the given order. Offsets may repeat.
     ///
     /// # Errors
-    /// `Invalid` for none, too many, or one past 2^31.
+    /// - `Invalid`: there are no offsets, more than 16,777,216, or the absolute value of one is 2^31 or more.
     pub fn new(offsets: impl Into<Vec<i64>>) -> Result<Self> {
         let offsets = offsets.into();
         if offsets.is_empty() || offsets.len() as u64 > MAX_WINDOW {
@@ -138,10 +138,10 @@ impl Offsets {
         }
     }
 
-    /// Every `stride`-th of them, beginning with the first.
+    /// Keeps every `stride`-th offset, beginning with the first.
     ///
     /// # Errors
-    /// `Invalid` for a stride of 0.
+    /// - `Invalid`: the stride is 0.
     pub fn step_by(self, stride: usize) -> Result<Self> {
         match stride {
             0 => Err(Error::invalid("stride 0: expected 1 or more")),
@@ -149,12 +149,12 @@ impl Offsets {
         }
     }
 
-    /// The offsets.
+    /// Returns the offsets in order.
     pub fn as_slice(&self) -> &[i64] {
         &self.0
     }
 
-    /// How many there are; never 0.
+    /// Returns the number of offsets; never 0.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -178,7 +178,7 @@ impl TryFrom<Range<i64>> for Offsets {
 
     fn try_from(range: Range<i64>) -> Result<Self> {
         if range.is_empty() {
-            return Err(Error::invalid(format!("offsets {range:?}: none")));
+            return Err(Error::invalid(format!("offsets {range:?}: expected at least one offset")));
         }
         Self::try_from(range.start..=range.end - 1)
     }
@@ -221,15 +221,16 @@ impl std::str::FromStr for Offsets {
     }
 }
 
-/// Where the sequences of a table start.
+/// The sequences of a table, given by their first rows.
 #[derive(Clone, Debug, Default)]
 pub struct Sequences {
-    /// First row of each, and the number of rows behind the last.
+    /// The first row of each sequence, then the number of rows of the table.
     starts: Vec<u64>,
 }
 
 impl Sequences {
-    /// From the run lengths of each segment; `true` where the first run continues the segment before.
+    /// Creates the sequences from the run lengths of each segment. The flag of a segment says whether its first run continues the
+    /// last sequence of the segment before.
     pub fn new<'a>(segments: impl IntoIterator<Item = (bool, &'a PackedLengths)>) -> Self {
         let mut starts: Vec<u64> = Vec::new();
         let mut row = 0;
@@ -245,32 +246,32 @@ impl Sequences {
         Self { starts }
     }
 
-    /// How many sequences.
+    /// Returns the number of sequences.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there is none.
+    /// Whether there are no sequences.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows of sequence `number`.
+    /// Returns the rows of sequence `number`; `None` if there is no such sequence.
     pub fn rows(&self, number: usize) -> Option<Range<u64>> {
         Some(*self.starts.get(number)?..*self.starts.get(number + 1)?)
     }
 
-    /// The rows of the sequence that holds `row`.
+    /// Returns the rows of the sequence that holds `row`; `None` if the row is outside the table.
     pub fn around(&self, row: u64) -> Option<Range<u64>> {
         let number = self.starts.partition_point(|start| *start <= row).checked_sub(1)?;
         self.rows(number)
     }
 }
 
-/// The table rows of the window around `row`; `None` for rows outside its sequence (see [`Edge`]).
+/// Returns the table rows of the window around `row`. Under [`Edge::Pad`], a row outside the sequence is `None`.
 ///
 /// # Errors
-/// `Invalid` for a row outside the table, or a missing row under [`Edge::Error`].
+/// - `Invalid`: `row` is outside the table, or a row is missing under [`Edge::Error`].
 pub fn window(sequences: &Sequences, row: u64, offsets: &Offsets, edge: Edge) -> Result<Vec<Option<u64>>> {
     let sequence = sequences
         .around(row)
@@ -295,10 +296,10 @@ pub fn window(sequences: &Sequences, row: u64, offsets: &Offsets, edge: Edge) ->
 }
 
 impl Edge {
-    /// Applies the rule to the missing rows of a window in time around `row`.
+    /// Applies the rule to the missing rows of a time window around `row`.
     ///
     /// # Errors
-    /// `Invalid` for a missing row under [`Edge::Error`].
+    /// - `Invalid`: a row is missing under [`Edge::Error`].
     pub fn apply(self, rows: Vec<Option<u64>>, row: u64, sequence: Range<u64>) -> Result<Vec<Option<u64>>> {
         match self {
             Self::Pad => Ok(rows),

@@ -1,4 +1,5 @@
-//! Rows of a table that belong to one row of another: they are read as lists. Follows `format-spec/views.md#lists`.
+//! Lists of rows: several rows of a source that belong to one row of its base are read as one list. Follows
+//! `format-spec/views.md#lists`.
 
 use std::sync::Arc;
 
@@ -8,15 +9,15 @@ use arrow_schema::Field;
 
 use crate::error::{Error, Result};
 
-/// Rows of a table that belong together, found by the first of them.
+/// The lists of a table. The first row of a list identifies the list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Lists {
-    /// First row of the list and row, rising.
+    /// A pair for each row in a list: the first row of the list, and the row. The pairs are ascending.
     members: Vec<(u64, u64)>,
 }
 
 impl Lists {
-    /// The lists of a table in which row r is in that of `firsts[r]`.
+    /// Creates the lists of a table: row r is in the list that begins with row `firsts[r]`, or in no list.
     pub(super) fn new(firsts: &[Option<u64>]) -> Self {
         let rows = firsts.iter().zip(0_u64..).filter_map(|(first, row)| first.map(|first| (first, row)));
         let mut members: Vec<(u64, u64)> = rows.collect();
@@ -24,25 +25,26 @@ impl Lists {
         Self { members }
     }
 
-    /// The rows of the list that begins with `first`, rising.
+    /// Returns the rows of the list that begins with `first`, in ascending order.
     pub(super) fn rows(&self, first: u64) -> impl ExactSizeIterator<Item = u64> {
         let start = self.members.partition_point(|(other, _)| *other < first);
         let end = self.members.partition_point(|(other, _)| *other <= first);
         self.members.get(start..end).unwrap_or_default().iter().map(|(_, row)| *row)
     }
 
-    /// The first of these rows that begins no list; −1 stands for no row.
+    /// Returns the first of `rows` that is not the first row of a list. A row of −1 means that there is no row, and is skipped.
     pub(super) fn first_stranger(&self, rows: &[i64]) -> Option<i64> {
         let begins = |row: u64| self.members.binary_search(&(row, row)).is_ok();
         rows.iter().copied().find(|row| u64::try_from(*row).is_ok_and(|row| !begins(row)))
     }
 
-    /// The rows of the lists that these rows begin, one list behind the other.
+    /// Returns the rows of the lists that begin with `firsts`, one list after another.
     pub(super) fn rows_of(&self, firsts: &[Option<u64>]) -> Vec<Option<u64>> {
         firsts.iter().flatten().flat_map(|first| self.rows(*first)).map(Some).collect()
     }
 
-    /// The values of [`Lists::rows_of`] as one list for each of these rows, null where there is none.
+    /// Cuts `values`, the values at the rows of [`Lists::rows_of`], into one list for each of `firsts`. The list is null if there
+    /// is no row.
     pub(super) fn arrays(&self, firsts: &[Option<u64>], values: ArrayRef) -> Result<ArrayRef> {
         let lengths = firsts.iter().map(|first| first.map_or(0, |first| self.rows(first).len()));
         let nulls: NullBuffer = firsts.iter().map(Option::is_some).collect();
@@ -51,7 +53,7 @@ impl Lists {
         Ok(Arc::new(lists.map_err(|error| Error::internal(format!("lists of rows: {error}")))?))
     }
 
-    /// The first row of the list of each of `rows` rows.
+    /// Returns for each row of a table of `rows` rows the first row of its list, or `None` if the row is in no list.
     #[cfg(feature = "frame")]
     pub(super) fn firsts(&self, rows: u64) -> Vec<Option<u64>> {
         let mut firsts = vec![None; usize::try_from(rows).unwrap_or_default()];

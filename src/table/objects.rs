@@ -1,8 +1,8 @@
-//! Which objects versions name. The layouts of a version say which chunks it uses; each layout object is read once, however many
-//! versions name it, and many are read at a time.
+//! Finds the objects that versions name. The layouts of a version name its chunks. Each layout object is read once, even if
+//! several versions name it, and many layouts are read concurrently.
 //!
-//! Layouts that are not there any more are said to be missing, and are no error: a version that garbage collection gives up may
-//! still be listed. What a version names although its layouts are gone is nobody's to rely on.
+//! A missing layout is reported and is not an error: the listing may still contain a version that a garbage collection is
+//! removing. The objects found for such a version are incomplete.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,46 +21,47 @@ use crate::{
     store::Store,
 };
 
-/// Requests on their way at a time.
+/// The most requests in flight at a time.
 const AT_ONCE: usize = 64;
 
-/// The own objects that one version names.
+/// The objects of the table itself that one version names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Named {
-    /// Everything but chunks: names and sizes.
+    /// Names and sizes of all objects that are not chunks.
     small: BTreeMap<String, u64>,
-    /// The chunks of each of its layouts.
+    /// The chunks of each layout of the version.
     layouts: Vec<Arc<Chunks>>,
-    /// Whether a layout of it is not there.
+    /// Whether a layout object is missing.
     pub(super) is_missing_layouts: bool,
 }
 
-/// What a layout names.
+/// The chunks that one layout names.
 #[derive(Debug, Default)]
 struct Chunks {
-    /// Chunks of the table itself: names and sizes.
+    /// Names and sizes of the chunks of the table itself.
     own: Vec<(String, u64)>,
-    /// Bytes of blocks in other tables.
+    /// Stored bytes of the blocks in chunks of other tables.
     referenced_bytes: u64,
 }
 
 impl Named {
-    /// Names and sizes; a chunk of several layouts comes several times.
+    /// Returns the names and sizes of all objects. A chunk that several layouts name occurs several times.
     pub(super) fn objects(&self) -> impl Iterator<Item = (&String, u64)> {
         let chunks = self.layouts.iter().flat_map(|layout| &layout.own);
         self.small.iter().chain(chunks.map(|(name, bytes)| (name, bytes))).map(|(name, bytes)| (name, *bytes))
     }
 
-    /// Bytes of its blocks that lie in other tables.
+    /// Returns the stored bytes of the blocks that lie in chunks of other tables.
     pub(super) fn referenced_bytes(&self) -> u64 {
         self.layouts.iter().map(|layout| layout.referenced_bytes).sum()
     }
 }
 
-/// What each of these versions names.
+/// Returns the objects that each of these versions names.
 ///
 /// # Errors
-/// `Corrupt` for a layout that is there and cannot be read; errors of the store.
+/// - `Corrupt`: a layout object exists but is damaged.
+/// - Any error of the store.
 pub(super) async fn named(tables: &[Table]) -> Result<Vec<Named>> {
     let mut wanted: BTreeMap<LayoutKey, Table> = BTreeMap::new();
     for table in tables {
@@ -90,7 +91,12 @@ pub(super) async fn named(tables: &[Table]) -> Result<Vec<Named>> {
     Ok(named.collect())
 }
 
-/// What `manifest` names and `before` does not, and what comes with it: chunks of layouts that `before` does not have.
+/// Returns the names and sizes of the objects that `manifest` names and `before` does not. Chunks are included if their layout is
+/// not one of `before`.
+///
+/// # Errors
+/// - `Corrupt`: a layout object is missing or damaged.
+/// - Any error of the store.
 pub(super) async fn new_objects(store: &Store, manifest: &Manifest, before: &Manifest) -> Result<BTreeMap<String, u64>> {
     let held: BTreeSet<String> = small(before).map(|(name, _)| name).collect();
     let mut new: BTreeMap<String, u64> = small(manifest).filter(|(name, _)| !held.contains(name)).collect();
@@ -103,7 +109,7 @@ pub(super) async fn new_objects(store: &Store, manifest: &Manifest, before: &Man
     Ok(new)
 }
 
-/// A layout object, and how it is read.
+/// A layout object and the numbers that are needed to parse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct LayoutKey {
     blake3: Hash,
@@ -132,7 +138,7 @@ fn layouts(manifest: &Manifest) -> impl Iterator<Item = LayoutKey> {
     })
 }
 
-/// Everything but chunks.
+/// Returns the names and sizes of all objects that are not chunks.
 fn small(manifest: &Manifest) -> impl Iterator<Item = (String, u64)> {
     let of = |folder: &'static str| move |object: &ObjectRef| (object.name_in(folder), object.bytes);
     let groups = || manifest.segments.iter().flat_map(|segment| &segment.groups);
@@ -160,7 +166,12 @@ async fn chunks(table: &Table, key: LayoutKey) -> Result<Chunks> {
     Ok(chunks)
 }
 
-/// The versions of these numbers, with the bytes of their manifests; those that are gone are left out.
+/// Opens the versions with these numbers, and returns them with the bytes of their manifests. Versions that no longer exist are
+/// left out.
+///
+/// # Errors
+/// - `Corrupt`, `Unsupported`: this build cannot read a manifest.
+/// - Any error of the store.
 pub(super) async fn open_versions(store: &Store, numbers: impl IntoIterator<Item = u64>) -> Result<Vec<(Table, Bytes)>> {
     let open = |version: u64| async move {
         match commit::load_sealed(store, version).await {
@@ -173,12 +184,12 @@ pub(super) async fn open_versions(store: &Store, numbers: impl IntoIterator<Item
     Ok(together(opened).await?.into_iter().flatten().collect())
 }
 
-/// The results of these, in order; many run at a time, and the first failure ends all.
+/// Runs many futures concurrently and returns their results in order. The first error ends all of them.
 pub(super) async fn together<T>(work: Vec<impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
     stream::iter(work).buffered(AT_ONCE).try_collect().await
 }
 
-/// Whether the error says that an object is not there.
+/// Whether an error, or the cause of the error, is `NotFound`.
 pub(super) fn is_missing(error: &Error) -> bool {
     let cause = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
     error.kind() == ErrorKind::NotFound || cause.is_some_and(is_missing)

@@ -1,4 +1,5 @@
-//! The schema of a version as readers see it, and the rows of a view: of a view, the columns of its tables beside its own index.
+//! The schema of a version as readers see it. The schema of a view has the columns of its source tables in addition to its own
+//! index columns.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,19 +9,19 @@ use crate::{
     schema::{Column, ColumnGroup, ColumnId, Schema},
 };
 
-/// The rows of the sources that a view refers to. Each list has one entry for each source.
+/// The source rows to which a view refers. Each field has one entry for each source.
 #[derive(Debug)]
 pub(super) struct ViewRows {
-    /// The row for each row of the view.
+    /// The source row for each row of the view; -1 means that there is none.
     pub(super) at: Vec<Arc<[i64]>>,
-    /// The row for each row of the base; none of a base.
+    /// The source row for each row of the base; -1 means that there is none. `None` for a base.
     pub(super) partners: Vec<Option<Arc<[i64]>>>,
-    /// The rows that are lists together.
+    /// The lists of the source, if its rows are read as lists.
     pub(super) lists: Vec<Option<Arc<Lists>>>,
 }
 
-/// The schema that the user of a table sees. Of a view: its index without the row columns, and a column group for each source,
-/// named after where it lies.
+/// Returns the schema that the user of a table sees. A view shows its index columns without the row columns, and one column group
+/// for each source. The name of the group comes from the URL of the source.
 pub(super) fn seen_schema(manifest: &Manifest) -> Schema {
     let Some(view) = &manifest.view else { return manifest.schema.clone() };
     let rows = |id: ColumnId| view.sources.iter().any(|source| source.row == id);
@@ -38,7 +39,7 @@ pub(super) fn seen_schema(manifest: &Manifest) -> Schema {
                 columns.push(Column { id, name, ty: source.type_of(column), properties: BTreeMap::new() });
                 id
             });
-            // A column of the index that has the same name is the one that is seen.
+            // An index column of the same name hides the group column.
             if !index.contains(&id) {
                 members.push(id);
             }
@@ -53,12 +54,12 @@ pub(super) fn seen_schema(manifest: &Manifest) -> Schema {
             groups.push(ColumnGroup { name, columns: members, masked: Vec::new() });
         }
     }
-    // Over some limit of a schema, the index alone is shown.
+    // If the result exceeds a limit of schemas, only the stored schema, the index, is shown.
     let stored = || manifest.schema.clone();
     Schema::from_parts(columns, groups, index, Vec::new(), Vec::new()).unwrap_or_else(|_| stored())
 }
 
-/// The places of the index columns that a user of the view sees: all but the row columns.
+/// Returns the places of the index columns that the user of a table sees: all index columns except the row columns of a view.
 pub(super) fn seen_columns(manifest: &Manifest) -> Vec<usize> {
     let rows = |id| manifest.view.as_ref().is_some_and(|view| view.sources.iter().any(|source| source.row == id));
     let places = manifest.schema.index().enumerate().filter(|(_, column)| !rows(column.id));

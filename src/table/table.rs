@@ -1,4 +1,4 @@
-//! One version of a table, open for reading.
+//! A table version, opened for reading.
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
@@ -27,10 +27,10 @@ use crate::{
     store::{Place, Store, StoreOptions, how_to_allow},
 };
 
-/// Objects that are read at a time: each is held whole until the last one is there.
+/// The most metadata objects that are read at a time. Every object stays in memory until the last one has arrived.
 const OBJECTS_AT_ONCE: usize = 16;
 
-/// One version of a table. Cheap to clone; immutable, so everything read of it stays true.
+/// One version of a table. A version is immutable, and the handle is cheap to clone.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -61,25 +61,26 @@ pub(super) struct Inner {
     schema: Schema,
     hash: Hash,
     layouts: Vec<Once<Arc<Layout>>>,
-    /// Errors of layouts that were loaded ahead. The next reader of the layout gets them.
+    /// Errors of prefetched layouts that are damaged, by column group. The next reader of the layout gets the error.
     damaged_ahead: Mutex<BTreeMap<usize, Error>>,
     sequences: Once<Arc<Sequences>>,
-    /// One for each index column that windows in time asked for.
+    /// The times of each index column that a time window has used.
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
-    /// One for each index column that rows were read with.
+    /// The values of each index column that a row loader has read.
     pub(super) index_values: Mutex<BTreeMap<ColumnId, Arc<Once<ArrayRef>>>>,
-    /// One for each of the manifest's `stores`.
+    /// The store of each entry of the manifest's `stores`.
     foreign: Vec<Once<Store>>,
-    /// Where absolute URLs of other tables may lead, beside what the options of the store allow.
+    /// URLs below which absolute references to other tables are followed, in addition to those of the store's options.
     pub(super) allowed: Vec<String>,
-    /// Whether versions may be made of it although a table that they use cannot be told so.
+    /// Whether new versions may be written although no pin can be left at a table whose chunks they use.
     pub(super) allow_unpinned: bool,
-    /// Of a view: the tables of its sources, and the rows of them.
+    /// The tables of the sources of a view.
     pub(super) sources: Once<Arc<[Table]>>,
+    /// The rows of the sources of a view.
     pub(super) view: Once<Arc<ViewRows>>,
 }
 
-/// Bytes of the longest URL that is followed.
+/// The longest URL that is followed, in bytes.
 const MAX_URL: usize = 4096;
 
 impl std::fmt::Debug for Table {
@@ -89,19 +90,28 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// Opens the newest version of the table at `url` (a path or any URL of [`Store::open_with`]), or the one that `url@VERSION`
-    /// or `url@TAG` names.
+    /// Opens a version of the table at `url`, a path or any URL that [`Store::open_with`] accepts. `url@VERSION` opens that
+    /// version, `url@TAG` opens the version with that tag, and `url` alone opens the newest version.
     ///
     /// # Errors
-    /// `NotFound` where there is no table, no such version or no such tag; `Corrupt`; errors of the store.
+    /// - `NotFound`: there is no table, no such version or no such tag.
+    /// - `Corrupt`: the manifest is damaged.
+    /// - `Unsupported`: the version needs a feature that this build does not know, or the store cannot list its objects and `url`
+    ///   names no version.
+    /// - Any error of the store.
     pub async fn open(url: &str) -> Result<Self> {
         Self::open_with(url, &StoreOptions::from_env()).await
     }
 
-    /// As [`Table::open`], the store being reached as `options` say.
+    /// Opens a version of the table at `url` like [`Table::open`], with these options of the store.
     ///
     /// # Errors
-    /// As [`Table::open`]; `Invalid` for options that cannot be.
+    /// - `Invalid`: an option is malformed, or the options contradict each other.
+    /// - `NotFound`: there is no table, no such version or no such tag.
+    /// - `Corrupt`: the manifest is damaged.
+    /// - `Unsupported`: the version needs a feature that this build does not know, or the store cannot list its objects and `url`
+    ///   names no version.
+    /// - Any error of the store.
     ///
     /// ```no_run
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -115,7 +125,7 @@ impl Table {
         match split_name(url) {
             Some((root, name)) => match name.parse() {
                 Ok(version) => Self::open_version(store(root)?, version).await,
-                // A folder may be called `labels@v7`: it is one if there is a table.
+                // A folder may have the name `labels@v7`. If the folder holds a table, the text after `@` is not a tag.
                 Err(_) => match Self::open_store(store(url)?).await {
                     Err(error) if error.kind() == ErrorKind::NotFound => Self::open_tag(store(root)?, name).await,
                     opened => opened,
@@ -125,10 +135,13 @@ impl Table {
         }
     }
 
-    /// Opens the version of the table in `store` that has this tag in the newest one.
+    /// Opens the version of the table in `store` that has this tag. The newest version lists the tags.
     ///
     /// # Errors
-    /// `NotFound` for a tag that is not there, naming those that are; as [`Table::open`].
+    /// - `NotFound`: there is no table or no such tag; the message lists the tags.
+    /// - `Corrupt`: a manifest is damaged.
+    /// - `Unsupported`: the version needs a feature that this build does not know, or the store cannot list its objects.
+    /// - Any error of the store.
     pub async fn open_tag(store: Store, tag: &str) -> Result<Self> {
         let newest = Self::open_store(store.clone()).await?;
         match newest.manifest().tags.get(tag) {
@@ -144,7 +157,10 @@ impl Table {
     /// Opens the newest version of the table in `store`.
     ///
     /// # Errors
-    /// As [`Table::open`].
+    /// - `NotFound`: there is no table.
+    /// - `Corrupt`: the manifest is damaged.
+    /// - `Unsupported`: the version needs a feature that this build does not know, or the store cannot list its objects.
+    /// - Any error of the store.
     pub async fn open_store(store: Store) -> Result<Self> {
         let newest = commit::load_newest(&store).await.map_err(|error| match error.kind() {
             ErrorKind::Unsupported if !store.lists() => Error::unsupported(format!("{error}; name the version, as in URL@7")),
@@ -159,7 +175,10 @@ impl Table {
     /// Opens one version of the table in `store`.
     ///
     /// # Errors
-    /// As [`Table::open`].
+    /// - `NotFound`: there is no such version.
+    /// - `Corrupt`: the manifest is damaged.
+    /// - `Unsupported`: the version needs a feature that this build does not know.
+    /// - Any error of the store.
     pub async fn open_version(store: Store, version: u64) -> Result<Self> {
         let (manifest, hash) = commit::load(&store, version).await?;
         Ok(Self::of(store, manifest, hash, Vec::new()))
@@ -188,11 +207,14 @@ impl Table {
         }
     }
 
-    /// The same version, which may also follow references to absolute URLs at or below one of `urls`: `s3://bucket/team`
-    /// allows `s3://bucket/team/sensors`, and neither `s3://bucket/teams` nor `s3://bucket/team/../other`. What was allowed
-    /// before stays so. [`StoreOptions::allow`] says it for all tables that are opened with the options.
+    /// Returns the same version, which also follows references to absolute URLs at or below one of `urls`.
     ///
-    /// Relative references, into neighbours of this table, are followed always; nothing else that a stored byte names is.
+    /// `s3://bucket/team` allows `s3://bucket/team/sensors`, but not `s3://bucket/teams` or `s3://bucket/team/../other`. URLs
+    /// that were allowed before stay allowed. [`StoreOptions::allow`] allows URLs for all tables that are opened with the
+    /// options.
+    ///
+    /// Relative references, which lead to neighbours of this table, are always followed. All other URLs in a table are followed
+    /// only if they are allowed.
     pub fn allow<P: Into<String>>(&self, urls: impl IntoIterator<Item = P>) -> Self {
         let (store, manifest) = (self.inner.store.clone(), self.inner.manifest.clone());
         let mut allowed: Vec<String> = self.inner.allowed.iter().cloned().chain(urls.into_iter().map(Into::into)).collect();
@@ -201,13 +223,14 @@ impl Table {
         Self::of(store, manifest, self.inner.hash, allowed).unpinned_if(self.inner.allow_unpinned)
     }
 
-    /// The URLs that this handle was [allowed](Table::allow), beside those of its store's options.
+    /// Returns the URLs that [`Table::allow`] allowed for this handle, without those of the store's options.
     pub fn allowed(&self) -> &[String] {
         &self.inner.allowed
     }
 
-    /// The URLs in other stores that a reader of this version has to [allow](StoreOptions::allow): those by which it refers to
-    /// tables that are no neighbours of it, and of a view those of the tables behind it, as far as they can be opened.
+    /// Returns the absolute URLs that a reader of this version has to [allow](StoreOptions::allow): the URLs by which the version
+    /// refers to tables that are not its neighbours. For a view, the result includes the URLs that its source tables need, if
+    /// these tables can be opened.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -224,17 +247,20 @@ impl Table {
             if !seen.insert((table.manifest().table, table.version())) {
                 continue;
             }
-            // The first URL is where the table was last known to lie.
+            // The first URL is the last known location of the table.
             let first = table.manifest().stores.iter().filter_map(|foreign| foreign.urls.first());
             found.extend(first.filter(|url| url.contains("://")).cloned());
-            // Of a table that cannot be opened it is not known where it leads.
+            // The references of a table that cannot be opened are unknown.
             tables.extend(table.sources().await.iter().flat_map(|sources| sources.iter().cloned()));
         }
         found.into_iter().collect()
     }
 
-    /// The same version, of which others may be made although a table whose chunks they use cannot be told so: it is read-only, or
-    /// out of reach. A garbage collection there may delete the chunks later. Without this, such a change is an error.
+    /// Returns the same version, with permission to write new versions that leave no pin at a table whose chunks they use. A pin
+    /// cannot be left if that table is read-only or cannot be reached.
+    ///
+    /// Without a pin, a garbage collection of that table may delete the chunks later. Without this permission, such a change is
+    /// an error.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -255,10 +281,12 @@ impl Table {
         self
     }
 
-    /// The store that holds the chunks of an owner: 0 is this table, k the k-th of the manifest's `stores`.
+    /// Returns the store that holds the chunks of an owner: 0 is this table, k is the k-th of the manifest's `stores`.
     ///
     /// # Errors
-    /// `Denied` where no URL of it may be followed; errors of opening it.
+    /// - `Denied`: a URL of the owner is not allowed, and no other URL leads to the table.
+    /// - `NotFound`: no URL leads to the version with the expected manifest hash.
+    /// - Any error of the store.
     pub(super) async fn store_of(&self, owner: u32) -> Result<Store> {
         let Some(number) = (owner as usize).checked_sub(1) else { return Ok(self.inner.store.clone()) };
         let cell = self.inner.foreign.get(number).ok_or_else(|| Error::internal(format!("no store {owner}")))?;
@@ -268,7 +296,13 @@ impl Table {
         cell.get_or_load(open).await
     }
 
-    /// The first of its URLs that may be followed and has the very manifest; with the bytes of that.
+    /// Opens a referenced table at the first URL that is allowed and has the manifest with the expected hash. Returns the store
+    /// and the bytes of the manifest.
+    ///
+    /// # Errors
+    /// - `Denied`: a URL is not allowed, and no other URL leads to the table.
+    /// - `NotFound`: no URL leads to the version with the expected manifest hash.
+    /// - Any error of the store.
     pub(super) async fn open_foreign(&self, foreign: &ForeignTable) -> Result<(Store, Bytes)> {
         let place = || format!("{}: referenced table {} version {}", self.url(), foreign.table, foreign.version);
         let mut refused: Vec<Error> = Vec::new();
@@ -288,24 +322,24 @@ impl Table {
             };
             match opened.await {
                 Ok(found) => return Ok(found),
-                // What is wrong with a stored URL is no mistake of the caller.
+                // A malformed stored URL is not an invalid argument of the caller.
                 Err(error) if error.kind() == ErrorKind::Invalid => refused.push(Error::denied(error.to_string())),
                 Err(error) => refused.push(error),
             }
         }
-        // What the caller can change comes first: a URL to allow, before one where there is nothing.
+        // The caller can act on a URL that is not allowed, so that error is reported before any other.
         let place_of =
             refused.iter().position(|error| error.kind() == ErrorKind::Denied).unwrap_or(refused.len().saturating_sub(1));
         let first = if refused.is_empty() { Error::not_found("no URL") } else { refused.swap_remove(place_of) };
         Err(first.at(place()))
     }
 
-    /// The URL that is opened for a stored one: a neighbour, or what lies below one of those that are allowed.
+    /// Resolves a stored URL to the URL that is opened: a neighbour of this table, or an absolute URL that is allowed.
     fn followed(&self, stored: &str) -> Result<String> {
         if !stored.contains("://") {
-            // Not shown whole: it may be long.
+            // The message has a short form of the URL, because the URL may be long.
             if stored.len() > MAX_URL || stored.contains('%') && Place::of(&format!("file:///{stored}")).is_err() {
-                return Err(Error::denied(format!("{}: a URL with masked separators, or over {MAX_URL} bytes", short(stored))));
+                return Err(Error::denied(format!("{}: the URL has encoded separators or over {MAX_URL} bytes", short(stored))));
             }
             return self.inner.store.neighbour(stored);
         }
@@ -317,7 +351,7 @@ impl Table {
         Err(Error::denied(format!("{stored} is in another store and not allowed; {}", how_to_allow(stored))))
     }
 
-    /// The stores that a plan reads from, by owner.
+    /// Returns the stores that a plan reads from, by owner.
     pub(super) async fn stores_of(&self, plan: &ReadPlan) -> Result<BTreeMap<u32, Store>> {
         let mut stores = BTreeMap::new();
         for range in plan.groups.iter().flat_map(|group| &group.ranges) {
@@ -328,22 +362,22 @@ impl Table {
         Ok(stores)
     }
 
-    /// Where the table lies.
+    /// Returns the URL of the table's root.
     pub fn url(&self) -> &str {
         self.inner.store.url()
     }
 
-    /// The store of its objects.
+    /// Returns the store that holds the objects of the table.
     pub fn store(&self) -> &Store {
         &self.inner.store
     }
 
-    /// This version's number.
+    /// Returns the number of this version.
     pub fn version(&self) -> u64 {
         self.inner.manifest.version
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     #[cfg(feature = "unstable")]
     pub fn manifest(&self) -> &Manifest {
         &self.inner.manifest
@@ -354,27 +388,31 @@ impl Table {
         &self.inner.manifest
     }
 
-    /// The BLAKE3 that ends the manifest.
+    /// Returns the BLAKE3 at the end of the manifest.
     pub fn manifest_hash(&self) -> Hash {
         self.inner.hash
     }
 
-    /// Columns and groups. Those of a view are its index and, for each table behind it, a group with the columns that are read
-    /// from there; the manifest has what is stored.
+    /// Returns the columns and column groups of the version, as a reader sees them.
+    ///
+    /// A view shows its index columns, and one group for each source table with the columns that are read from there. The
+    /// manifest has the schema that is stored.
     pub fn schema(&self) -> &Schema {
         &self.inner.schema
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.inner.manifest.rows()
     }
 
-    /// The layout of a column group, loaded on first use.
+    /// Returns the layout of a column group, given by its number in the schema. The layout is loaded on first use.
     ///
     /// # Errors
-    /// `Invalid` for a number that no column group has; `Corrupt` where a layout object is not what the manifest says; errors of
-    /// the store.
+    /// - `Invalid`: there is no column group with this number.
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: a layout object is missing or differs from what the manifest says.
+    /// - Any error of the store.
     pub async fn layout(&self, group: usize) -> Result<Arc<Layout>> {
         let groups = self.inner.layouts.len();
         let outside = || Error::invalid(format!("column group {group} is outside 0..{groups}"));
@@ -402,10 +440,12 @@ impl Table {
         cell.get_or_load(load).await
     }
 
-    /// The runs of a column group in one segment, as its layout has them.
+    /// Reads the layout of a column group in one segment, and returns its runs.
     ///
     /// # Errors
-    /// As [`Table::layout`].
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: the layout object is missing or differs from what the manifest says.
+    /// - Any error of the store.
     pub(super) async fn segment_layout(&self, segment: &Segment, group: usize) -> Result<Vec<LayoutRun>> {
         let stored = segment.groups[group].clone();
         let bytes = self.object("layout", &stored.layout).await?;
@@ -434,10 +474,12 @@ impl Table {
         .await
     }
 
-    /// Where the sequences start, loaded on first use.
+    /// Returns the sequences of the table, loaded on first use.
     ///
     /// # Errors
-    /// As [`Table::layout`].
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
+    /// - Any error of the store.
     pub async fn sequences(&self) -> Result<Arc<Sequences>> {
         let table = self.clone();
         let load = || async move { table.decode_sequences(table.index_objects().await?).await }.boxed();
@@ -449,7 +491,7 @@ impl Table {
         offload_large(self.index_work(&objects, 1), move |_| table.sequences_of(&objects)).await
     }
 
-    /// Bytes of work that decoding so many index columns is, about.
+    /// Estimates the work of decoding a number of index columns, in bytes.
     pub(super) fn index_work(&self, objects: &[Bytes], columns: usize) -> usize {
         let rows = usize::try_from(self.rows()).unwrap_or(usize::MAX);
         objects.iter().map(Bytes::len).sum::<usize>().max(rows.saturating_mul(8).saturating_mul(columns))
@@ -468,27 +510,27 @@ impl Table {
         Ok(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(&runs))))
     }
 
-    /// The index segments, verified.
+    /// Reads and verifies the index objects of all segments, in order.
     pub(super) async fn index_objects(&self) -> Result<Vec<Bytes>> {
         self.objects_of("index", self.inner.manifest.segments.iter().map(|segment| segment.index.clone())).await
     }
 
-    /// Several objects side by side, in order.
+    /// Reads several objects concurrently and returns them in order.
     async fn objects_of(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
         let reads: Vec<_> = objects.map(|object| async move { self.object(folder, &object).await }).collect();
         stream::iter(reads).buffered(OBJECTS_AT_ONCE).try_collect().await
     }
 
-    /// The sequences where they are loaded.
+    /// Returns the sequences if they are loaded.
     pub(super) fn sequences_now(&self) -> Option<Arc<Sequences>> {
         self.inner.sequences.get().map(Arc::clone)
     }
 
-    /// Loads the layouts of these groups beside something else that is waited for. The error of a damaged one is kept for
-    /// whoever needs it next; what fails otherwise is asked for again where it is needed.
+    /// Prefetches the layouts of these groups while the caller waits for something else. The error of a damaged layout is stored
+    /// for its next reader. A layout that fails for another reason is loaded again when it is needed.
     pub(super) async fn layouts_ahead(&self, groups: impl IntoIterator<Item = usize>) {
         let load = |group: usize| async move {
-            // Somebody may have put the object right since.
+            // The object may have been repaired since the stored error occurred.
             self.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
             if let Err(error) = self.layout(group).await
                 && error.kind() == ErrorKind::Corrupt
@@ -499,8 +541,8 @@ impl Table {
         futures::future::join_all(groups.into_iter().map(load).collect::<Vec<_>>()).await;
     }
 
-    /// The groups whose layouts are worth loading beside the index, before it is known what will be read: all, where the store
-    /// is far and they are together not larger than it is, or a few MiB.
+    /// Returns the groups whose layouts are prefetched together with the index, before the wanted columns are known: all groups,
+    /// if the store is remote and the layouts are few and small. Small means no larger than the index, or at most 4 MiB.
     #[cfg(feature = "frame")]
     fn small_layouts(&self) -> std::ops::Range<usize> {
         const FEW_BYTES: u64 = 4 << 20;
@@ -514,10 +556,13 @@ impl Table {
         if far && small { 0..self.schema().groups().len() } else { 0..0 }
     }
 
-    /// The index columns of every row in table order, as Arrow batches, without a frame.
+    /// Returns the index columns of all rows in table order, as Arrow batches, without polars.
     ///
     /// # Errors
-    /// As [`Table::layout`].
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: an index object is missing or differs from what the manifest says. Batches of the iterator may be `Corrupt`
+    ///   too.
+    /// - Any error of the store.
     pub async fn index_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let (mut batches, seen) = (Vec::new(), seen_columns(self.manifest()));
         for (bytes, segment) in self.index_objects().await?.into_iter().zip(&self.inner.manifest.segments) {
@@ -526,7 +571,7 @@ impl Table {
         Ok(batches.into_iter().flatten())
     }
 
-    /// The index segments for the frame; the sequences are read from them on the way.
+    /// Reads the index objects for a frame, and decodes the sequences from the same objects.
     #[cfg(feature = "frame")]
     pub(super) async fn index_objects_and_sequences(&self) -> Result<Vec<Bytes>> {
         let (objects, ()) = futures::future::join(self.index_objects(), self.layouts_ahead(self.small_layouts())).await;
@@ -536,7 +581,10 @@ impl Table {
         Ok(objects)
     }
 
-    /// That this build knows all that a writer of the next version has to.
+    /// Checks that this build may write the next version.
+    ///
+    /// # Errors
+    /// - `Unsupported`: the version has a write feature that this build does not know.
     pub(super) fn next_version_may_be_written(&self) -> Result<()> {
         match self.manifest().write_features.first() {
             Some(feature) => Err(Error::unsupported(format!(
@@ -548,14 +596,19 @@ impl Table {
         }
     }
 
-    /// An object that the manifest names, its size and hash checked before anything is made of it.
+    /// Reads an object that the manifest names, and verifies its size and hash.
+    ///
+    /// # Errors
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: the object is missing, or has another size or hash than the manifest says.
+    /// - Any error of the store.
     pub(super) async fn object(&self, folder: &str, object: &ObjectRef) -> Result<Bytes> {
         let name = object.name_in(folder);
         let checked = |store: Store| {
             let name = name.clone();
             async move {
                 let bytes = store.get_exact(&name, object.bytes).await?;
-                // Hashing is some four times as fast as decoding.
+                // Hashing is about four times as fast as decoding, so it counts as a quarter of the bytes.
                 let hashed = bytes.clone();
                 let found = offload_large(bytes.len() / 4, move |_| Ok(Hash::of(&hashed))).await?;
                 match found == object.blake3 {
@@ -573,7 +626,7 @@ impl Table {
                 trial.keep().await;
                 Ok(bytes)
             }
-            // Of the cache, or of the way here, and not of the store: once more, from there.
+            // The damage may have occurred in the cache or during the transfer. A second read goes to the store itself.
             Err(error) if error.kind() == ErrorKind::Corrupt && (trial.reject().await || !store.is_local()) => {
                 checked(store.clone()).await
             }
@@ -585,7 +638,8 @@ impl Table {
         }
     }
 
-    /// What it means that an object of this version is not there: the version was collected since it was opened, or damaged.
+    /// Returns the error for a missing object of this version: `Conflict` if a garbage collection has deleted the version since
+    /// it was opened, `Corrupt` otherwise.
     pub(super) async fn missing(&self, name: &str, error: Error) -> Error {
         let (url, version) = (self.url(), self.version());
         let gone = self.inner.store.size(&manifest_name(version)).await;
@@ -598,17 +652,20 @@ impl Table {
         .with_source(error)
     }
 
-    /// The content of an attachment.
+    /// Returns the content of an attachment.
     ///
     /// # Errors
-    /// `NotFound` for a name that is not attached; as [`Table::layout`].
+    /// - `NotFound`: the version has no attachment of this name.
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: the attachment is missing or differs from what the manifest says.
+    /// - Any error of the store.
     pub async fn attachment(&self, name: &str) -> Result<Bytes> {
         let object = self.inner.manifest.attachments.get(name);
         self.object("attachments", object.ok_or_else(|| Error::not_found(format!("no attachment `{name}`")))?).await
     }
 }
 
-/// `url@7` as root and version, `url@gold` as root and tag.
+/// Splits `url@7` into root and version, and `url@gold` into root and tag; `None` if the URL names neither.
 pub(crate) fn split_name(url: &str) -> Option<(&str, &str)> {
     let (root, name) = url.rsplit_once('@')?;
     let is_version = !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit()) && name.parse::<u64>().is_ok();

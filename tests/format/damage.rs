@@ -1,5 +1,6 @@
-//! Damage is found: every byte of every object of a small table flipped, every object cut at every length, grown and swapped.
-//! What is opened, verified and read afterwards gives an error or the rows that were written; never a panic, never other rows.
+//! Damage is detected: every byte of every object of a small table is flipped, and every object is cut at every length, extended
+//! and swapped. Opening, verifying and reading then give an error or the rows that were written; never a panic, and never other
+//! rows.
 
 use crate::common;
 use std::{
@@ -16,7 +17,7 @@ use futures::{FutureExt, StreamExt};
 use object_store::memory::InMemory;
 use tetrys::{Error, ErrorKind, Store, Table, store::Put};
 
-/// A table, its objects and its rows, and what chooses among them.
+/// A sound table: its objects, its rows, and a random generator.
 struct Sound {
     rng: Rng,
     objects: Vec<(String, Vec<u8>)>,
@@ -41,7 +42,7 @@ impl Sound {
         self.objects.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// A store of its own with the same objects.
+    /// Returns a new store with the same objects.
     async fn copy(&self) -> (std::sync::Arc<InMemory>, Store) {
         let (raw, store) = memory();
         for (name, bytes) in &self.objects {
@@ -51,16 +52,17 @@ impl Sound {
     }
 }
 
-/// What a look at a damaged table found.
+/// The result of opening and verifying a damaged table.
 #[derive(Debug)]
 enum Found {
-    /// Opening failed.
+    /// The table cannot be opened.
     AtOpening(Error),
-    /// It opens, and this is what is wrong with it.
+    /// The table can be opened, and verification reports this damage.
     Damage(Vec<String>),
 }
 
-/// Opens and verifies; reads what depends on the object `name` (all rows, or all of the index), which must fail or be right.
+/// Opens and verifies the table, and reads everything that depends on the object `name` (all rows, or the whole index). The reads
+/// must fail or be correct.
 async fn look(store: &Store, name: &str, written: &RecordBatch) -> Found {
     let table = match Table::open_store(store.clone()).await {
         Ok(table) => table,
@@ -96,7 +98,8 @@ fn is_about_bytes(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::NotFound)
 }
 
-/// Puts each version of each object in its place, looks, and puts the sound one back. `cases` are (object, what, bytes).
+/// Replaces an object by each damaged version, looks at the table, and restores the object. `cases` are (object, description,
+/// bytes).
 fn each_is_found(sound: &Sound, cases: impl Iterator<Item = (usize, String, Vec<u8>)> + Send) -> usize {
     let (cases, count) = (Mutex::new(cases), AtomicUsize::new(0));
     let work = || {
@@ -128,7 +131,7 @@ fn each_is_found(sound: &Sound, cases: impl Iterator<Item = (usize, String, Vec<
 fn every_flipped_byte_of_every_object_is_found() {
     let sound = sound();
     let mut rng = sound.rng.clone();
-    // In the long suites each bit by itself, else all bits of a byte, or one.
+    // A full run flips each bit alone. Otherwise a random choice flips all bits of the byte, or one bit.
     let masks = if common::full() { (0..8).map(|bit| 1 << bit).collect::<Vec<u8>>() } else { vec![0xff] };
     let places = sound.objects.iter().enumerate().flat_map(|(object, (_, bytes))| (0..bytes.len()).map(move |at| (object, at)));
     let cases = places.flat_map(|(object, at)| masks.iter().map(move |mask| (object, at, *mask))).map(|(object, at, mask)| {
@@ -147,7 +150,7 @@ fn every_object_cut_at_any_length_is_found() {
     let sound = sound();
     let mut rng = sound.rng.clone();
     let places = sound.objects.iter().enumerate().flat_map(|(object, (_, bytes))| (0..bytes.len()).map(move |len| (object, len)));
-    // The first and the last lengths of each object always; of the others one in sixteen, except in the long suites.
+    // The first and last lengths of each object are always tried, and one in sixteen of the others; all of them in a full run.
     let chosen = places.filter(|(object, len)| {
         let from_end = sound.objects[*object].1.len() - len;
         common::full() || *len < 4 || from_end < 4 || rng.once_in(16)
@@ -203,7 +206,7 @@ fn damage_in_the_files_of_a_directory_is_found_likewise() {
                 bytes[at] ^= 1 << rng.below(8)
             };
             std::fs::write(folder.path().join(name), &bytes).unwrap();
-            // Opened anew: handles of open files are kept.
+            // The store is opened again, because a store keeps handles of open files.
             let store = Store::open(folder.path().to_str().unwrap()).unwrap();
             match block_on(look(&store, name, &sound.written)) {
                 Found::AtOpening(error) => assert!(is_about_bytes(&error), "{name}: {error}"),

@@ -1,4 +1,4 @@
-//! What columns say for writers: a preset of their own, and that they have no nulls. Both are properties, and hold in every
+//! Column properties for writers: a preset of its own, and the promise that a column has no nulls. Both properties hold in every
 //! later version.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ fn schema() -> SchemaBuilder {
     Schema::builder().index("log", "utf8").index("time", "i64").group("a", [("a.near", "f32"), ("a.far", "f32")])
 }
 
-/// Smooth numbers, which each preset stores another way.
+/// Returns smooth numbers, which each preset encodes differently.
 fn rows(count: i64, null_at: Option<(&str, usize)>) -> RecordBatch {
     let is_null = |name: &str, row: i64| null_at == Some((name, row as usize));
     let mut rng = Rng(7);
@@ -36,7 +36,7 @@ fn table(schema: Schema, preset: Preset) -> Table {
     block_on(write(memory().1, schema, options, &[rows(4000, None)])).unwrap()
 }
 
-/// The chains of `a.near` and `a.far`.
+/// Returns the codec chains of `a.near` and `a.far`.
 fn chains(table: &Table) -> [Vec<String>; 2] {
     let layout = block_on(table.layout(0)).unwrap();
     let of = |column: usize| layout.runs().iter().map(|run| run.chains[column].to_string()).collect();
@@ -51,7 +51,7 @@ fn a_column_has_the_codecs_of_its_own_preset_and_the_others_those_of_the_table()
     let own = table(schema().preset("a.near", Preset::Fast).build().unwrap(), Preset::Compact);
     assert_eq!(chains(&own), [fast[0].clone(), compact[1].clone()]);
     assert_eq!(own.manifest().preset, "compact");
-    // So do rows of later versions, by whatever writer; the property goes with the schema.
+    // The property is part of the schema, so it also holds for rows of later versions by any writer.
     let longer = block_on(async {
         let reopened = Table::open_store(own.store().clone()).await.unwrap();
         let writer = reopened.append(WriteOptions::default().preset(Preset::Compact)).await.unwrap();
@@ -81,14 +81,14 @@ fn a_null_in_a_column_declared_without_is_refused_by_column_and_row() {
         assert_eq!(error.kind(), ErrorKind::Invalid);
         let said = format!("column `{column}`: row 6 of the batch is null");
         assert!(error.to_string().contains(&said) && error.to_string().contains("partition 0, rows from 0"), "{error}");
-        // The others may be null.
+        // Other columns may have nulls.
         let table = written(rows(10, Some(("a.near", 6)))).unwrap();
         block_on(async {
             let mut writer = table.replace_group("a", WriteOptions::default()).await.unwrap();
             let batch = rows(10, Some(("a.far", 3))).project(&[2, 3]).unwrap();
             let replaced = writer.write(&batch).await;
             assert_eq!(replaced.is_err(), column == "a.far", "{replaced:?}");
-            // A patch too; and what is said can be taken back.
+            // A patch is refused as well. The property can be removed again.
             let patch = rows(4, Some(("a.far", 2))).project(&[1, 3]).unwrap();
             let patched = table.patch(&["time"], &patch, WriteOptions::default()).await;
             assert_eq!(patched.is_err(), column == "a.far", "{patched:?}");

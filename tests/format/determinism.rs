@@ -1,5 +1,5 @@
-//! Same rows and same settings give the same bytes: whatever the number of workers, the slicing of batches, the Arrow form of
-//! the input, the writer's memory. And a row inserted or deleted disturbs its neighbours, not everything behind it.
+//! The same rows and settings give the same bytes, whatever the number of workers, the slicing of batches, the Arrow form of the
+//! input, or the memory of the writer. An inserted or deleted row changes the blocks around it, and not all blocks after it.
 
 use crate::common;
 use std::{collections::BTreeSet, sync::Arc};
@@ -20,13 +20,13 @@ use tetrys::{
     table::Cuts,
 };
 
-/// Everything that is stored except the manifest, whose table, commit and session are drawn anew each time.
+/// Returns all stored objects except the manifest, which has random ids of table, commit and session.
 async fn stored(store: &Store) -> Vec<(String, Vec<u8>)> {
     let all = objects(store).await.into_iter();
     all.filter(|(name, _)| !name.starts_with("manifests/")).collect()
 }
 
-/// Writes the batches as one partition and gives what is stored.
+/// Writes the batches as one partition and returns the stored objects.
 fn stored_of(schema: &Schema, options: &WriteOptions, batches: impl IntoIterator<Item = RecordBatch>) -> Vec<(String, Vec<u8>)> {
     block_on(async {
         let (_, store) = memory();
@@ -44,7 +44,7 @@ fn sliced(batch: &RecordBatch, rows: usize) -> Vec<RecordBatch> {
     (0..batch.num_rows()).step_by(rows).map(|start| batch.slice(start, rows.min(batch.num_rows() - start))).collect()
 }
 
-/// The same rows behind others, as arrays with offsets.
+/// Returns the same rows as arrays with offsets.
 fn with_offsets(batch: &RecordBatch) -> RecordBatch {
     let around = concat_batches(&batch.schema(), [&batch.slice(2, 3), batch, &batch.slice(0, 1)]).unwrap();
     around.slice(3, batch.num_rows())
@@ -56,7 +56,7 @@ fn each_column(batch: &RecordBatch, form: impl Fn(&ArrayRef) -> ArrayRef) -> Rec
     RecordBatch::try_from_iter(columns.map(|(field, column)| (field.name(), form(column))).collect::<Vec<_>>()).unwrap()
 }
 
-/// Text, bytes and lists with 32-bit offsets.
+/// Converts text, bytes and lists to 32-bit offsets.
 fn narrow(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::LargeUtf8 => Arc::new(StringArray::from_iter(array.as_string::<i64>())),
@@ -72,7 +72,7 @@ fn narrow(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Tensors as lists: `[?,4]` as a list of lists of 4, `[3,3]` as lists of 3 within lists of 3.
+/// Converts tensors to lists: `[?,4]` to a list of lists of 4, and `[3,3]` to lists of 3 within lists of 3.
 fn as_lists(array: &ArrayRef) -> ArrayRef {
     let in_lists_of = |size: i32, items: &ArrayRef| -> ArrayRef {
         let field = Arc::new(Field::new("item", items.data_type().clone(), true));
@@ -95,7 +95,7 @@ fn as_lists(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Null slots emptied of the values that they may hide.
+/// Clears the values below nulls.
 fn hiding_nothing(array: &ArrayRef) -> ArrayRef {
     let places: UInt64Array = (0..array.len()).map(|row| array.is_valid(row).then_some(row as u64)).collect();
     take(array, &places, None).unwrap()
@@ -226,7 +226,7 @@ fn any_number_of_workers_ingests_the_same_bytes() {
     println!("{} objects the same for 1, 2 and 7 workers", alone.0.len());
 }
 
-/// The logical hashes of all blocks of all groups.
+/// Returns the logical hashes of all blocks of all groups, and the names of the chunks.
 fn block_hashes(schema: &Schema, options: &WriteOptions, batch: RecordBatch) -> (BTreeSet<Hash>, BTreeSet<String>) {
     block_on(async {
         let (_, store) = memory();
@@ -255,7 +255,7 @@ fn a_row_inserted_or_deleted_leaves_most_blocks_and_chunks_as_they_were() {
     for _ in 0..trials {
         let at = 1 + rng.below(rows as u64 - 1) as usize;
         let without = concat_batches(&all.schema(), [&all.slice(0, at), &all.slice(at + 1, rows - at)]).unwrap();
-        // Read one way a row was deleted, read the other way it was inserted.
+        // In one direction a row was deleted; in the other direction it was inserted.
         let (after, chunks_after) = block_hashes(&schema, &options, without);
         let share = after.intersection(&before).count() as f64 / after.len() as f64;
         assert!(share > 0.5, "row {at}: {share} of {} blocks kept", after.len());

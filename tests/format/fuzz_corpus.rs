@@ -1,5 +1,5 @@
-//! The corpus of the fuzz targets, replayed without a fuzzer: the same functions over the committed files, whole, cut and with
-//! bytes changed. What a fuzzer once found lies there too, so that it stays found.
+//! Replays the corpus of the fuzz targets without a fuzzer: the same functions run on the committed files, whole, cut, and with
+//! changed bytes. Inputs that a fuzzer found are part of the corpus.
 
 use crate::common;
 use crate::targets;
@@ -84,7 +84,7 @@ const EXTREMES: [u64; 8] = [0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32
 
 // -------------------------------------------------------------------------------------------------------------------- seeds
 
-/// Writes the seeds anew: `cargo test --test format fuzz_corpus -- --ignored`. Files that a fuzzer added stay.
+/// Writes the seeds again: `cargo test --test format fuzz_corpus -- --ignored`. Files that a fuzzer added stay.
 #[test]
 #[ignore = "writes into fuzz/corpus"]
 fn the_seeds_are_made_of_real_objects() {
@@ -115,7 +115,7 @@ fn stored(schema: Schema, options: WriteOptions, partitions: &[RecordBatch]) -> 
     store
 }
 
-/// A group for each type.
+/// Returns a schema with one group for each type.
 fn every_type(types: &[&str]) -> Schema {
     let builder = Schema::builder().index("log", "utf8").index("time", "i64");
     let builder = (0..)
@@ -169,7 +169,8 @@ fn manifests() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The manifest with stores, with condemned objects, with masked copies, with objects that are being deleted, each announced as it must be.
+/// Returns four manifests with the required features: with stores, with condemned objects, with masked copies, and with objects
+/// that are being deleted.
 fn with_others(manifest: &str) -> [String; 4] {
     let digits = "ab".repeat(32);
     let table = "00000000-0000-0000-0000-000000000007";
@@ -178,7 +179,7 @@ fn with_others(manifest: &str) -> [String; 4] {
     let announced = |list: &str, feature: &str, text: &str| {
         text.replace(&format!("\"{list}_features\":[]"), &format!("\"{list}_features\":[\"{feature}\"]"))
     };
-    // The first group again, and its first column masked there.
+    // The first group with its first column masked, and another group with that column.
     let group = r#"{"name":"camera","columns":[3,4]}"#;
     let masked = r#"{"name":"camera","columns":[3,4],"masked":[3]},{"name":"again","columns":[3]}"#;
     let stored = manifest.split_once("\"groups\":[{\"layout\"").map(|(_, rest)| rest.split_once("]},").map(|(group, _)| group));
@@ -226,7 +227,7 @@ fn indexes(rng: &mut Rng) -> Vec<Vec<u8>> {
 
 type Seeds = Vec<Vec<u8>>;
 
-/// Layouts, hashes and chunks of small tables.
+/// Returns layouts, hashes and chunks of small tables.
 fn objects(rng: &mut Rng) -> (Seeds, Seeds, Seeds) {
     let (mut layouts, mut hashes, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
     let mut take = |store: &Store, rows: u32, columns: &dyn Fn(usize) -> u8, some: usize| {
@@ -273,7 +274,7 @@ fn objects(rng: &mut Rng) -> (Seeds, Seeds, Seeds) {
     (layouts, hashes, chunks)
 }
 
-/// As a layout of larger blocks would have them: all pages but the last as short as can be, or one unit longer.
+/// Returns page lengths as a layout of larger blocks has them: all pages but the last have the minimum length, or one unit more.
 fn page_lengths(run: &LayoutRun, columns: usize) -> Option<PageLengths> {
     let directory = directory_len(columns) as u32 / 8;
     let blocks = (0..).zip(run.lengths.iter()).map(|(block, length): (u32, u32)| {
@@ -284,7 +285,7 @@ fn page_lengths(run: &LayoutRun, columns: usize) -> Option<PageLengths> {
     PageLengths::of(&blocks.collect::<Option<Vec<_>>>()?)
 }
 
-/// Blocks of the chunks, each by itself under several chains, and their pages as structure and values.
+/// Returns blocks of the chunks, each under several chains, and their pages as structure and values.
 fn blocks(chunks: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for (number, chunk) in chunks.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Small whole tables, each written once by the build of its day: they stay readable for ever, by the library and by the reference
-//! reader, and nothing may rewrite one. [`TABLES`] lists them; `tests/golden/v1` holds each as a directory with its table and
-//! `expected.json`, what was written.
+//! Golden tables: small whole tables, each written once by the build of its time. The library and the reference reader must be
+//! able to read them for ever, and nothing may rewrite them. [`TABLES`] lists the tables; `tests/golden/v1` holds a directory for
+//! each of them, with the table and the expected rows in `expected.json`.
 
 mod build;
 
@@ -26,7 +26,7 @@ fn stored() -> PathBuf {
     common::root().join("tests/golden/v1")
 }
 
-/// The names of the tables in a folder.
+/// Returns the names of the tables in a folder.
 fn names(folder: &Path) -> BTreeSet<String> {
     sums::files(folder).iter().filter_map(|file| file.split_once('/')).map(|(name, _)| name.to_owned()).collect()
 }
@@ -35,7 +35,7 @@ fn expected(folder: &Path, name: &str) -> Value {
     serde_json::from_slice(&fs::read(folder.join(name).join("expected.json")).unwrap()).unwrap()
 }
 
-/// Reads every table of a folder with the library and holds it against what was written.
+/// Reads every table of a folder with the library and compares it with its `expected.json`.
 fn read_all(folder: &Path) {
     for name in names(folder) {
         let path = folder.join(&name).join("table");
@@ -49,7 +49,7 @@ fn read_all(folder: &Path) {
     }
 }
 
-/// The runs of blocks of all tables of a folder.
+/// Returns the runs of blocks of all tables of a folder.
 fn runs(folder: &Path) -> Vec<LayoutRun> {
     let mut found = Vec::new();
     for name in names(folder) {
@@ -65,14 +65,14 @@ fn runs(folder: &Path) -> Vec<LayoutRun> {
     found
 }
 
-/// The codec ids of a chain.
+/// Returns the codec ids of a chain.
 fn codecs(chain: &Chain) -> Vec<u8> {
     let mut bytes = Vec::new();
     chain.write(&mut bytes);
     bytes[1..].iter().copied().step_by(2).collect()
 }
 
-/// What the list of tables promises of a folder that holds them all.
+/// Checks that a folder with all tables contains everything that the list of tables promises.
 fn check_promises(folder: &Path) {
     assert_eq!(names(folder), TABLES.iter().map(|table| table.name.to_owned()).collect());
     let runs = runs(folder);
@@ -128,7 +128,7 @@ fn the_reference_reader_reads_the_golden_tables() {
     }
 }
 
-/// Builds the tables that are not there: what is there stays as it is for ever.
+/// Builds the tables that do not exist yet. Existing tables are never changed.
 ///
 /// ```sh
 /// cargo test -p tetrys --no-default-features --test format golden -- --ignored build_the_golden_tables
@@ -140,7 +140,7 @@ fn build_the_golden_tables() {
     build::tables(made.path());
     read_all(made.path());
     check_promises(made.path());
-    // A table is written as a whole or not at all: its objects are named by their content, which may be another by now.
+    // A table is added whole or not at all. Its objects are named by their content, and another build may write other bytes.
     let there = names(&stored());
     for name in there {
         fs::remove_dir_all(made.path().join(name)).unwrap();

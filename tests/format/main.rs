@@ -1,4 +1,4 @@
-//! The bytes: what is written is read back, by the library and by a reader that knows the format pages alone.
+//! The stored bytes: the library, and a reader that knows only the format pages, read back what was written.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,6 @@
-//! What must hold for every table, beside the rows of `roundtrip.rs`: floats keep their bits under every preset, a thousand
-//! columns come back, any name that is allowed is only a name, and neither threads nor slices nor empty batches show in the bytes.
+//! Properties that hold for every table, in addition to those of `roundtrip.rs`: floats keep their bits under every preset, a
+//! thousand columns are read back, any allowed name is only a name, and the bytes do not depend on threads, slices or empty
+//! batches.
 
 use crate::common;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use tetrys::{
 
 const PRESETS: [Preset; 3] = [Preset::Fast, Preset::Balanced, Preset::Compact];
 
-/// Runs a property over so many cases of the seed that all randomized tests share.
+/// Runs a property over `cases` cases, drawn from the seed of all randomized tests.
 #[track_caller]
 fn holds<S: Strategy>(few: usize, strategy: S, property: impl Fn(S::Value)) {
     let seed = common::seed();
@@ -36,7 +37,7 @@ fn holds<S: Strategy>(few: usize, strategy: S, property: impl Fn(S::Value)) {
     result.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Every row by scan, some by row.
+/// Reads every row by scan and some rows one by one, and verifies the table.
 async fn comes_back(table: &Table, written: &RecordBatch) {
     let loader = table.row_loader();
     let mut seen = 0;
@@ -56,8 +57,8 @@ async fn comes_back(table: &Table, written: &RecordBatch) {
 
 // ------------------------------------------------------------------------------------------------------------------- floats
 
-/// Both zeros, both infinities, the smallest and greatest numbers, quiet and signalling NaNs with payloads, as bits of a float
-/// of so many bits of exponent and mantissa.
+/// Returns both zeros, both infinities, the smallest and greatest numbers, and quiet and signalling NaNs with payloads, as bits
+/// of a float with `exponent` and `mantissa` bits.
 fn special_bits(exponent: u32, mantissa: u32) -> Vec<u64> {
     let (sign, inf, one) = (1_u64 << (exponent + mantissa), ((1_u64 << exponent) - 1) << mantissa, 1_u64);
     let plain = [
@@ -108,7 +109,7 @@ fn nans_infinities_and_zeros_keep_their_bits_in_every_place() {
                     let table = tables::write(memory().1, schema.clone(), options, std::slice::from_ref(&written)).await.unwrap();
                     comes_back(&table, &written).await;
                     let read = table.row_loader().take(&(0..rows as u64).collect::<Vec<_>>()).await.unwrap();
-                    // Not by equality of floats, in whatever way a library may define it: by the bytes.
+                    // The bytes are compared, because equality of floats depends on the library.
                     assert_eq!(buffers(read.batch().column_by_name("scalar").unwrap()), buffers(&floats(rows, every)), "{name}");
                     let items = read.batch().column_by_name("tensor").unwrap().as_fixed_size_list().values().clone();
                     assert_eq!(buffers(&items), buffers(&floats(4 * rows, every)), "{name}");
@@ -153,7 +154,7 @@ fn a_thousand_columns_come_back_whole_and_one_by_one() {
     }
 }
 
-/// Names that are a path, a pattern, a URL, JSON, or nothing to see; from one byte to the longest.
+/// Returns names that are a path, a pattern, a URL, JSON, or invisible; from one byte to the longest name.
 fn names() -> Vec<String> {
     let odd = [
         " ",
@@ -206,7 +207,8 @@ fn names() -> Vec<String> {
 #[test]
 fn any_name_is_only_a_name() {
     let names = names();
-    // The same names for columns of groups, for groups, and (marked, since a column is there once) for index columns.
+    // The same names are used for columns of groups, for groups, and with a suffix for index columns, because a column name is
+    // unique.
     let mut builder = Schema::builder().index("log", "utf8").index("time", "i64");
     for name in names.iter().filter(|name| name.len() < 1024) {
         builder = builder.index(format!("{name}i"), "i64");
@@ -245,12 +247,12 @@ fn any_name_is_only_a_name() {
 
 // ---------------------------------------------------------------------------------------------------------- threads and slices
 
-/// Everything that is stored except the manifest, whose table, commit and session are drawn anew each time.
+/// Returns all stored objects except the manifest, which has random ids of table, commit and session.
 async fn stored(store: &Store) -> Vec<(String, Vec<u8>)> {
     objects(store).await.into_iter().filter(|(name, _)| !name.starts_with("manifests/")).collect()
 }
 
-/// Writes the partitions on a runtime of so many threads, all at once, in slices, with empty batches between.
+/// Writes all partitions concurrently on a runtime of `threads` threads, in slices, with empty batches between them.
 fn written_by(threads: usize, slice: usize, schema: &Schema, options: &WriteOptions, partitions: &[RecordBatch]) -> Store {
     let (_, store) = memory();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
@@ -298,7 +300,7 @@ fn threads_slices_and_empty_batches_do_not_show_in_the_bytes() {
             assert!(stored(&one).await == stored(&many).await, "{threads} threads, slices of {slice}: other bytes");
             let (table, written) = (Table::open_store(many).await.unwrap(), joined(&batches));
             comes_back(&table, &written).await;
-            // Readers beside each other.
+            // Concurrent readers.
             let mut jobs = tokio::task::JoinSet::new();
             for reader in 0..threads as u64 {
                 let (table, written) = (table.clone(), written.clone());
@@ -315,7 +317,7 @@ fn threads_slices_and_empty_batches_do_not_show_in_the_bytes() {
 
 // ------------------------------------------------------------------------------------------------------------------- codecs
 
-/// Steps that keep the number of bytes, and at the end perhaps one that does not.
+/// Returns chains of steps that keep the number of bytes, optionally followed by a step that does not.
 fn chains() -> impl Strategy<Value = Chain> {
     use NumberType::{F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     let width = || proptest::sample::select(vec![1, 2, 4, 8_u8]);
@@ -351,7 +353,7 @@ fn any_chain_gives_any_values_back() {
         let stored = chain.encode(&values).unwrap();
         assert_eq!(chain.decode(stored.clone().into(), values.len()).unwrap(), values, "{chain}");
         if !values.is_empty() && !chain.is_plain() {
-            // Fewer or more than were written never come back.
+            // A wrong number of values is always an error.
             for len in [values.len() - 1, values.len() + 1] {
                 let other = chain.decode(stored.clone().into(), len);
                 assert!(other.is_err(), "{chain}: {len} of {}", values.len());
@@ -395,7 +397,7 @@ fn every_type_comes_back_under_every_preset_with_and_without_nulls() {
     let tastes = [Taste { nulls: 0, ..Taste::SMALL }, Taste::NOISE, Taste { nulls: 1, ..Taste::SMALL }];
     for (number, preset) in PRESETS.into_iter().enumerate() {
         for (other, taste) in tastes.into_iter().enumerate() {
-            // Each preset meets each taste in the long suites; in the others each is met once.
+            // In a full run, each preset is tested with each taste; otherwise each of them is tested once.
             if number != other && !common::full() {
                 continue;
             }

@@ -1,6 +1,6 @@
-//! The format from the outside: a reader in plain Python, written from `format-spec/README.md` and the pages it names and
-//! sharing no code with the library, reads what the library writes, value by value; finds every flipped byte; and judges broken
-//! bytes as the library does. The tests are skipped where there is no python3.
+//! The format from the outside: a reader in plain Python, written from `format-spec/README.md` and the pages it names, shares no
+//! code with the library. It reads every value that the library writes, finds every flipped byte, and judges damaged bytes like
+//! the library. The tests are skipped without python3.
 
 use crate::common;
 use crate::common::plain;
@@ -20,7 +20,7 @@ use tetrys::{
 
 const PRESETS: [Preset; 3] = [Preset::Fast, Preset::Balanced, Preset::Compact];
 
-/// The text of a type of every kind; tensors of rank 0 and of extent 0, lists of everything.
+/// Returns the names of types of every kind: tensors of rank 0 and of extent 0, and lists of everything.
 fn type_texts() -> Vec<String> {
     let shapes = ["", "[]", "[0]", "[3]", "[2,3]", "[?]", "[?,4]", "[2,?,?]", "[?,0]"];
     let tensors = Primitive::ALL.iter().flat_map(|element| shapes.iter().map(move |shape| format!("{}{shape}", element.name())));
@@ -55,7 +55,7 @@ fn parsed(text: &str) -> ColumnType {
     text.parse().unwrap()
 }
 
-/// A schema with an index column of every type that may be one, and every type in groups.
+/// Returns a schema with an index column of every type that an index may have, and every type in groups.
 fn every_type() -> Schema {
     let all = type_texts();
     let indexable = all.iter().filter(|ty| parsed(ty).is_indexable());
@@ -69,7 +69,7 @@ fn every_type() -> Schema {
         .unwrap()
 }
 
-/// Up to six columns of random types in up to three groups, some of them in several.
+/// Returns up to six columns of random types in up to three groups; some columns are in several groups.
 fn any_schema(rng: &mut Rng) -> Schema {
     let all = type_texts();
     let mut groups: Vec<Vec<(String, String)>> = vec![Vec::new(); 3];
@@ -189,7 +189,7 @@ fn it_reads_two_segments_with_a_sequence_across_them_and_the_version_before() {
     let (schema, mut rng) = (tables::sensors(), Rng(common::seed()));
     let first = rows_of(&schema, &mut rng, &[("a", 9), ("b", 4)], Taste::SMALL);
     let all = rows_of(&schema, &mut rng, &[("b", 10), ("c", 3)], Taste::NOISE);
-    // Times start anew in each batch; those behind the fourth continue what the first segment holds of `b`.
+    // Times start again in each batch. The rows after the fourth continue sequence `b` of the first segment.
     let second = all.slice(4, 9);
     let path = folder.path().join("table");
     write(&path, &schema, cut_by(tiny_cuts()), std::slice::from_ref(&first));
@@ -278,12 +278,12 @@ fn it_refuses_by_name_what_a_later_format_needs() {
     }
 }
 
-/// A manifest with its hash, from all before its last member.
+/// Returns a manifest with its hash; `signed` is everything before the last member.
 fn sealed(signed: &str) -> Vec<u8> {
     format!("{signed},\"blake3\":\"{}\"}}\n", Hash::of(signed.as_bytes())).into_bytes()
 }
 
-/// What the library makes of a case for `judge.py`.
+/// Returns the library's result of a case for `judge.py`.
 fn judged(case: &Value) -> Option<Value> {
     let bytes = |name: &str| -> Vec<u8> {
         let text = case[name].as_str().unwrap().as_bytes();
@@ -315,7 +315,7 @@ fn judged(case: &Value) -> Option<Value> {
     Some(plain::values(&ty, &array).into())
 }
 
-/// Canonical pages of random values, as the library wrote them.
+/// Returns canonical pages of random values, as the library writes them.
 fn pages(rng: &mut Rng, texts: &[String]) -> Vec<(String, u32, CanonicalPage)> {
     let columns = texts.iter().enumerate().map(|(number, ty)| (number.to_string(), ty));
     let schema = Schema::builder().index("log", "utf8").group("g", columns).build().unwrap();
@@ -333,7 +333,7 @@ fn pages(rng: &mut Rng, texts: &[String]) -> Vec<(String, u32, CanonicalPage)> {
     })
 }
 
-/// Some bytes, one or more of which are others; now and then one is missing, or one more.
+/// Returns the bytes with one or more of them changed; sometimes one byte is missing or added.
 fn broken(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=rng.below(2) {
@@ -349,7 +349,7 @@ fn broken(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What `judge.py` makes of the cases.
+/// Returns the results of `judge.py` for the cases.
 fn judged_in_python(python: &Path, cases: &[Value]) -> Vec<Value> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), serde_json::to_vec(&cases).unwrap()).unwrap();
@@ -358,7 +358,7 @@ fn judged_in_python(python: &Path, cases: &[Value]) -> Vec<Value> {
     theirs
 }
 
-/// Some values as a random chain encodes them, and the same a few times broken.
+/// Returns some values encoded by a random chain, and several damaged copies.
 fn encoded(rng: &mut Rng) -> Vec<Value> {
     use NumberType::*;
     let width = *rng.pick(&[1_u8, 2, 4, 8]);
@@ -420,7 +420,7 @@ fn it_and_the_library_judge_broken_bytes_alike() {
         }
     }
     cases.extend((0..common::cases(60)).flat_map(|_| encoded(&mut rng)));
-    // Numbers enough for several pieces of pco.
+    // Enough numbers for several pco chunks.
     let split = Step::Split { width: 2, components: 2 };
     for steps in [vec![Step::Pco(NumberType::U16, 0)], vec![split, Step::Pco(NumberType::I16, 1)]] {
         let (chain, values): (_, Vec<u8>) =
@@ -430,7 +430,7 @@ fn it_and_the_library_judge_broken_bytes_alike() {
         let stored = plain::hex(&chain.encode(&values).unwrap());
         cases.push(json!({"chain": plain::hex(&steps), "stored": stored, "values_len": values.len()}));
     }
-    // Empty frames: sound, and with a block that is cut.
+    // Empty zstd frames: a sound one, and one with a truncated block.
     for stored in ["28b52ffd2000010000", "28b52ffd2000110000"] {
         cases.push(json!({"chain": "010303", "stored": stored, "values_len": 0}));
     }
@@ -448,7 +448,7 @@ fn it_and_the_library_judge_broken_bytes_alike() {
     println!("{} cases, {held} of them held, {stray} left to deep verification", cases.len());
 }
 
-/// The JSON pointers of every value inside.
+/// Collects the JSON pointers of all values.
 fn pointers(value: &Value, here: &str, found: &mut Vec<String>) {
     let mut inside = |name: &str, value: &Value| {
         let pointer = format!("{here}/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -462,7 +462,7 @@ fn pointers(value: &Value, here: &str, found: &mut Vec<String>) {
     }
 }
 
-/// A manifest with one of its values another, gone or there twice; and what was done.
+/// Returns a manifest with one value changed, removed or duplicated, and a description of the change.
 fn changed(rng: &mut Rng, manifest: &Value, pointers: &[String]) -> (String, Value) {
     let mut changed = manifest.clone();
     let pointer = rng.pick(pointers);
@@ -492,7 +492,7 @@ fn changed(rng: &mut Rng, manifest: &Value, pointers: &[String]) -> (String, Val
     }
 }
 
-/// JSON with something between two of its bytes, or without one of them.
+/// Returns JSON with something inserted between two bytes, or with one byte removed, and a description of the change.
 fn misspelt(rng: &mut Rng, text: &str) -> (String, String) {
     let between = [
         "0",
@@ -524,7 +524,7 @@ fn misspelt(rng: &mut Rng, text: &str) -> (String, String) {
         "/**/",
     ];
     let mut place = rng.below(text.len() as u64) as usize;
-    // Half of the places are behind a mark, where more is allowed.
+    // Half of the places are after a punctuation mark, where more insertions are valid.
     if rng.once_in(2) {
         place = text[place..].find([':', ',', '[', '{', '"']).map_or(place, |more| place + more + 1);
     }
@@ -550,7 +550,7 @@ fn it_and_the_library_judge_changed_manifests_alike() {
     plain["properties"] = json!({"a": {"b": [1]}});
     plain["schema"]["columns"][0]["properties"] = json!({"unit": "m"});
     plain["attachments"] = json!({"map": {"blake3": "00".repeat(32), "bytes": 5}});
-    // And one that uses every feature.
+    // A manifest that uses every feature.
     let mut shared = plain.clone();
     let (other, blake3) = ("00112233-4455-6677-8899-aabbccddeeff", "11".repeat(32));
     shared["stores"] = json!([{"table": other, "version": 3, "blake3": blake3, "urls": ["../a", "s3://b/c"]}]);

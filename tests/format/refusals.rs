@@ -1,4 +1,5 @@
-//! What the format pages forbid is refused: bytes whose every hash and checksum is right, and which no writer may write.
+//! The library refuses bytes that the format pages forbid, even if all hashes and checksums are right. No writer may write such
+//! bytes.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Error>, kind: ErrorKind, text: 
     assert!(error.to_string().contains(text), "{error}");
 }
 
-/// The manifest of a small table, changed by `edit` and hashed anew, read as version `version`.
+/// Parses the manifest of a small table as version `version`, after `edit` has changed it and its hash is updated.
 fn edited(version: u64, edit: impl FnOnce(&mut Value)) -> Result<(Manifest, Hash), Error> {
     let (schema, partitions) = two_partitions(1);
     let table = block_on(write(memory().1, schema, cut_by(tiny_cuts()), &partitions)).unwrap();
@@ -139,12 +140,12 @@ fn a_layout_that_points_into_an_unnamed_table_or_a_chunk_over_the_limit_is_refus
     refused(read(run(0, (1 << 30) + 1)), ErrorKind::Corrupt, "does not add up");
 }
 
-/// The checksum of a slot of block 0 (`format-spec/checksums.md#seeds`).
+/// Returns the checksum of a slot of block 0 (`format-spec/checksums.md#seeds`).
 fn checksum(seed: u64, slot: u64, bytes: &[u8]) -> [u8; 8] {
     XxHash3_64::oneshot_with_seed(seed ^ slot.wrapping_mul(0x9E37_79B9_7F4A_7C15), bytes).to_le_bytes()
 }
 
-/// A stored block of one page, its directory signed.
+/// Returns a stored block of one page with a valid directory.
 fn block(rows: u32, page_len: u32) -> Vec<u8> {
     let mut bytes = [rows, 1, page_len, 0].iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>();
     bytes.extend(checksum(7, 0, &bytes));
@@ -189,7 +190,7 @@ fn a_chunk_without_blocks_is_refused() {
 
 #[test]
 fn a_chunk_over_1_gib_is_not_written() {
-    // The page is zeroed memory that nobody touches: the size is refused before a byte is copied.
+    // The page is zeroed memory that is never touched: the size is refused before any byte is copied.
     let block = EncodedBlock { rows: 1, pages: vec![EncodedPage::from_unsigned(vec![0; (1 << 30) - 64])] };
     let mut chunk = ChunkWriter::new(&[("binary".parse().unwrap(), Chain::PLAIN)], &[Hash::of(b"")], 0).unwrap();
     refused(chunk.push(&block), ErrorKind::Invalid, "at most 1073741824");

@@ -1,5 +1,5 @@
-//! What is written is read back, bit by bit: random schemas of every type, random rows, presets, cuts, partitions and
-//! slicing; by row, by batch, by window; and tables and partitions without any row.
+//! Rows are read back bit by bit as they were written: random schemas of every type, random rows, presets, cuts, partitions and
+//! slices; by row, by batch and by window; and tables and partitions without rows.
 
 use crate::common;
 use std::cell::Cell;
@@ -23,7 +23,7 @@ fn primitives() -> impl Strategy<Value = Primitive> {
     proptest::sample::select(Primitive::ALL.to_vec())
 }
 
-/// Every type of the format; tensors of rank 0 and of extent 0, lists of lists and of tensors.
+/// Returns every type of the format, including tensors of rank 0 and of extent 0, and lists of lists and of tensors.
 fn types() -> impl Strategy<Value = ColumnType> {
     let zone = proptest::option::of(proptest::sample::select(vec!["UTC", "+01:00", "Europe/Zurich"]));
     let extents = proptest::collection::vec(proptest::option::of(0..4_u32), 0..4);
@@ -47,10 +47,10 @@ fn names() -> impl Strategy<Value = String> {
 
 #[derive(Clone, Debug)]
 struct Case {
-    /// Name, type, groups (as bits; the index if none and the type allows it).
+    /// Name, type, and groups as a bit mask. With no bit set, the column is in the index if its type allows that.
     columns: Vec<(String, ColumnType, u8)>,
     sequences: bool,
-    /// Rows of each partition's sequences.
+    /// The number of rows of each sequence, for each partition.
     partitions: Vec<Vec<usize>>,
     slice: usize,
     preset: Preset,
@@ -67,7 +67,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let taste = (0..4_u64, 1..7_u64, any::<bool>()).prop_map(|(nulls, length, smooth)| Taste { nulls, length, smooth });
     (columns, any::<bool>(), partitions, 1..12_usize, preset, cuts, taste, any::<u64>()).prop_map(
         |(columns, sequences, partitions, slice, preset, cuts, taste, values)| {
-            // A name is there once: its place in the schema makes it so.
+            // The number in the name makes each column name unique.
             let named =
                 columns.into_iter().enumerate().map(|(number, (name, ty, groups))| (format!("{name}{number}"), ty, groups));
             Case { columns: named.collect(), sequences, partitions, slice, preset, cuts, taste, values }
@@ -117,7 +117,7 @@ async fn written(case: &Case, schema: &Schema) -> (Table, Vec<RecordBatch>) {
     (Table::open_store(store).await.unwrap(), batches)
 }
 
-/// Reads the table in every way there is and holds it against what was written.
+/// Reads the table in every way and compares the rows with those that were written.
 async fn comes_back(table: &Table, written: &RecordBatch, rng: &mut Rng) {
     let rows = written.num_rows() as u64;
     assert_eq!(table.rows(), rows);

@@ -1,5 +1,5 @@
-//! Lists of the SHA-256 of files that may never change: checked, and added to, never rewritten. In the
-//! form of `sha256sum`.
+//! Lists of the SHA-256 of files that must never change, in the form of `sha256sum`. Lists are checked and extended, never
+//! rewritten.
 
 #![allow(dead_code, reason = "each suite uses its part")]
 
@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 /// The name of a list, in the folder whose files it lists.
 pub(crate) const NAME: &str = "SHA256SUMS";
 
-/// Every file below a folder, by its path within, with `/` between names.
+/// Returns all files below a folder, by their relative paths with `/` as separator.
 pub(crate) fn files(folder: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![folder.to_owned()];
@@ -36,7 +36,7 @@ fn sum(file: &Path) -> String {
     Sha256::digest(fs::read(file).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Path to SHA-256, as listed; empty where there is no list.
+/// Returns the SHA-256 of each listed path; empty if there is no list.
 pub(crate) fn listed(folder: &Path) -> BTreeMap<String, String> {
     let text = fs::read_to_string(folder.join(NAME)).unwrap_or_default();
     let line = |line: &str| {
@@ -46,7 +46,7 @@ pub(crate) fn listed(folder: &Path) -> BTreeMap<String, String> {
     text.lines().map(line).collect()
 }
 
-/// Asserts that exactly the files listed are there, unchanged; `free` files may be there and may change.
+/// Asserts that exactly the listed files exist, unchanged. The files of `free` are not checked.
 #[track_caller]
 pub(crate) fn check(folder: &Path, free: &[&str]) {
     let listed = listed(folder);
@@ -59,7 +59,7 @@ pub(crate) fn check(folder: &Path, free: &[&str]) {
     }
 }
 
-/// Copies the files of `made` that `to` does not have, and lists them. What is there, or was listed once, is never written.
+/// Copies the files of `made` that `to` does not have, and lists them. Files that exist or were listed before are never written.
 pub(crate) fn add(made: &Path, to: &Path, free: &[&str]) {
     let mut listed = listed(to);
     let mut added = Vec::new();

@@ -1,5 +1,5 @@
-//! The vectors of `format-spec/vectors/README.md`, read and, where encoding is deterministic, written again byte for byte; by the
-//! library and by the reference reader. What stands in the folder is listed, and nothing rewrites it.
+//! The vectors of `format-spec/vectors/README.md`: the library and the reference reader read them and, where encoding is
+//! deterministic, write them again byte for byte. All files of the folder are listed, and nothing rewrites them.
 
 mod make;
 
@@ -32,7 +32,7 @@ use tetrys::{
     table::Cuts,
 };
 
-/// Reads files of a folder and asserts that they hold what they say.
+/// Reads files of a folder and asserts that they match their JSON.
 type Check = fn(&Folder);
 
 /// Every file of the folder, and the test that reads it.
@@ -156,7 +156,7 @@ fn the_reference_reader_reads_the_same_vectors() {
     }
 }
 
-/// Makes the vectors that are not there: what is there stays as it is for ever.
+/// Makes the vectors that do not exist yet. Existing vectors are never changed.
 ///
 /// ```sh
 /// cargo test -p tetrys --no-default-features --test format vectors -- --ignored build_the_vectors
@@ -182,7 +182,7 @@ impl Folder {
         serde_json::from_slice(&self.bytes(name)).unwrap()
     }
 
-    /// The cases of a file that is one list.
+    /// Returns the cases of a file that is one list.
     fn cases(&self, name: &str) -> Vec<Value> {
         let Value::Array(cases) = self.json(name) else { panic!("{name} is no list") };
         assert!(!cases.is_empty(), "{name} is empty");
@@ -206,7 +206,7 @@ fn hash(value: &Value) -> Hash {
     text(value).parse().unwrap()
 }
 
-/// A 64-bit number that JSON readers would round, as 16 hexadecimal digits.
+/// Parses a 64-bit number stored as 16 hexadecimal digits, because JSON readers would round it.
 fn wide(value: &Value) -> u64 {
     u64::from_str_radix(text(value), 16).unwrap()
 }
@@ -280,7 +280,7 @@ fn pages(folder: &Folder) {
     for case in folder.cases("pages.json") {
         let (ty, rows, page) = (column_type(&case["type"]), number(&case["rows"]), canonical(&case));
         assert_eq!(values_of(&ty, rows, &page), case["holds"], "{ty}");
-        // Through the writer, and back.
+        // The page is decoded and encoded again.
         let structure = Structure::parse(&ty, rows as u32, &page.structure, page.values.len()).unwrap();
         let array = page_to_array(&ty, &structure, page.values.clone().into()).unwrap();
         let again = make::canonical_pages(&[(ty.clone(), array)]);
@@ -336,13 +336,13 @@ fn chains(folder: &Folder) {
     }
 }
 
-/// Type and chain of each column that a block or chunk says.
+/// Returns the type and chain of each column of a block or chunk, from its JSON.
 fn columns(file: &Value) -> Vec<(ColumnType, Chain)> {
     let column = |column: &Value| (column_type(&column["type"]), chain(&column["chain"]));
     list(&file["columns"]).iter().map(column).collect()
 }
 
-/// Reads a block and holds it against what its JSON says; gives its rows and pages.
+/// Reads a block and compares it with its JSON. Returns its rows and pages.
 fn check_block(bytes: &[u8], seed: ChunkSeed, ordinal: u32, columns: &[(ColumnType, Chain)], says: &Value) -> EncodedBlock {
     let directory = BlockDirectory::parse(bytes, seed, ordinal, columns.len()).unwrap();
     assert_eq!(u64::from(directory.rows), number(&says["rows"]));
@@ -385,7 +385,7 @@ fn chunk(folder: &Folder) {
         assert_eq!(place, (number(&says["offset"]), number(&says["bytes"]), number(&says["rows"])));
         writer.push(&check_block(&bytes[range], header.seed, ordinal, &columns, says)).unwrap();
     }
-    // The same blocks, though not the same bytes where a compressor is another one.
+    // The writer gives the same blocks. The bytes may differ with another version of a compressor.
     assert_eq!(writer.finish().rows.iter().map(|rows| u64::from(*rows)).sum::<u64>(), number(&file["rows"]));
 }
 
@@ -393,7 +393,7 @@ fn constants(value: &Value) -> Cuts {
     serde_json::from_value::<Cuts>(value.clone()).unwrap().check().unwrap()
 }
 
-/// The row size and row hash of `format-spec/cuts.md#row-size`, from what a row adds to its pages.
+/// Returns the row size and row hash of `format-spec/cuts.md#row-size`, from the bytes that a row adds to its pages.
 fn measure(columns: &[Value]) -> (u64, u64) {
     columns.iter().fold((0, 0), |(size, hash), column| {
         let (lengths, values) = (unhex(text(&column["lengths"])), unhex(text(&column["values"])));
@@ -452,7 +452,7 @@ fn cuts(folder: &Folder) {
     }
 }
 
-/// Where the library's writer ends blocks: of a text and a list of numbers in each row.
+/// Returns the row numbers at which the library's writer ends blocks. Each row has a text and a list of numbers.
 fn ends_of_the_writer(cuts: Cuts, rows: &[Value]) -> Vec<u64> {
     let mut log = 0;
     let logs: StringArray = rows
@@ -516,7 +516,7 @@ fn manifest(folder: &Folder) {
     assert_eq!(manifest.to_bytes().unwrap(), (bytes, found));
 }
 
-/// The Parquet objects of the manifest's only segment.
+/// Checks the Parquet objects of the only segment of the manifest.
 fn segment(folder: &Folder) {
     let manifest = stored_manifest(folder);
     let segment = &manifest.segments[0];
@@ -650,7 +650,7 @@ fn manifest_deleting(folder: &Folder) {
     assert_eq!(manifest.marked().collect::<Vec<_>>(), manifest.deleting.iter().flatten().collect::<Vec<_>>());
 }
 
-/// A manifest and its members; and that the others with one change are refused.
+/// Checks a manifest and its members, and that the same manifest with one change is refused.
 fn manifest_and_refusals(folder: &Folder, name: &str) -> (Manifest, Value) {
     let (bytes, file) = (folder.bytes(&format!("{name}.bin")), folder.json(&format!("{name}.json")));
     let version = number(&file["version"]);

@@ -1,4 +1,4 @@
-//! Bombs: pages that claim more than their bytes can give, frames that unfold, slots that take no bytes.
+//! Decompression bombs: pages that claim more than their bytes can give, frames that expand, and slots that take no bytes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
     targets::sign_chunk,
 };
 
-/// A table of one row whose page is the given one, under the chain.
+/// Returns a table of one row whose page is the given one, with this codec chain.
 fn one_page(ty: &str, chain: &[u8], page: Vec<u8>) -> (Sound, Vec<(String, Vec<u8>)>) {
     let schema = Schema::builder().index("time", "i64").group("g", [("g.value", ty)]).build().unwrap();
     let mut rng = Rng(1);
@@ -57,7 +57,7 @@ fn one_page(ty: &str, chain: &[u8], page: Vec<u8>) -> (Sound, Vec<(String, Vec<u
     (sound, objects)
 }
 
-/// A page less its checksum; `values_len` is a claim.
+/// Returns a page without its checksum. `values_len` is a claim that may be false.
 fn page(structure: &[u8], stored: &[u8], values_len: u32) -> Vec<u8> {
     let mut page: Vec<u8> = [structure.len() as u32, stored.len() as u32, values_len, 0].map(u32::to_le_bytes).concat();
     page.extend(structure);
@@ -67,7 +67,7 @@ fn page(structure: &[u8], stored: &[u8], values_len: u32) -> Vec<u8> {
     page
 }
 
-/// Validity: all there; then one length, or extent.
+/// Returns a structure without nulls, with one length or extent.
 fn one(length: u32) -> Vec<u8> {
     [&[0][..], &length.to_le_bytes(), &[0]].concat()
 }
@@ -101,12 +101,12 @@ fn a_page_that_claims_more_than_its_bytes_can_give_is_refused_before_memory_is_t
             assert!(error.contains(text), "{ty}: {error}");
         }
     }
-    // A claim within what the bytes could give is followed no further than the bytes go.
+    // A claim that the stored bytes could give is checked against what the frame really gives.
     for claim in [frame.len() as u32 * (32 << 10), 1 << 20, 101] {
         let (sound, objects) = one_page("binary", &[1, 3, 3], page(&one(claim), &frame, claim));
         sound.refused("more than the frame gives", &objects);
     }
-    // A frame that gives a gibibyte, and a page that says it gives one: the decoder stops at what the page says.
+    // The frame gives a gibibyte, and the page claims less. The decoder stops at the claim of the page.
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     for _ in 0..1 << 10 {
         std::io::Write::write_all(&mut encoder, &vec![0; 1 << 20]).unwrap();
@@ -118,7 +118,7 @@ fn a_page_that_claims_more_than_its_bytes_can_give_is_refused_before_memory_is_t
         let error = sound.refused("a gibibyte of zeros", &objects);
         assert!(error.contains("zstd"), "{error}");
     }
-    // What a frame's header says of its size is no better than any other claim.
+    // The size in the header of a frame is a claim that may be false.
     for claimed in [0_u64, 1 << 31, 1 << 53, u64::MAX - 2] {
         let mut lying = vec![0x28, 0xb5, 0x2f, 0xfd, 0b1110_0000];
         lying.extend(claimed.to_le_bytes());
@@ -135,7 +135,7 @@ fn a_pco_file_that_claims_a_gigabyte_gets_room_for_what_it_gives() {
     let chain = Chain::new([Step::Pco(NumberType::U64, 0)]).unwrap();
     let mut stored_chain = Vec::new();
     chain.write(&mut stored_chain);
-    // Two pieces, and then nothing that could be one, in as many bytes as 500 pieces take at least.
+    // Two sound pieces are followed by bytes that are no piece. The page has as many bytes as 500 pieces need at least.
     let mut stored = chain.encode(&vec![7; 2 * 8 * PIECE]).unwrap();
     stored.pop();
     stored.resize(500 * 5 + 100, 0);
@@ -162,7 +162,7 @@ fn slots_that_take_no_bytes_are_bounded_in_number_and_counted_quickly() {
         let (sound, objects) = one_page(ty, &[0], page(&structure, &[], 0));
         sound.refused(ty, &objects);
     }
-    // A mebi of empty texts, and of empty tensors: as many as a page may claim without a byte of values.
+    // 2^20 empty texts, and 2^20 empty tensors: as many as a page may claim without any value bytes.
     for (ty, structure) in [
         ("list<utf8>", [zeros(1 << 20), zeros(0)].concat()),
         ("list<u8[?,?]>", [zeros(1 << 20), vec![0], zeros(0)[1..].to_vec(), zeros(9)[1..].to_vec(), vec![0]].concat()),
@@ -174,7 +174,7 @@ fn slots_that_take_no_bytes_are_bounded_in_number_and_counted_quickly() {
 
 #[test]
 fn a_giant_tensor_of_zeros_comes_back() {
-    // 500 MB compress to so little that a careless limit would take them for a bomb; 50 MB already show it.
+    // 500 MB of zeros compress so well that a wrong limit would refuse them as a bomb. 50 MB show the same.
     let bytes = if common::full() { 500_000_000 } else { 50_000_000 };
     let _alone = alone();
     let schema = Schema::builder().index("time", "i64").group("g", [("g.zeros", "u8[?]")]).build().unwrap();

@@ -1,4 +1,4 @@
-//! Hostile chunks: every number of header, directories, pages and trailer at every edge, every checksum right.
+//! Hostile chunks: every number in headers, directories, pages and trailers gets extreme values, under valid checksums.
 
 use tetrys::{
     Preset,
@@ -7,7 +7,7 @@ use tetrys::{
 
 use super::{Tally, Turns, alone, common, edges, sound, targets::sign_chunk};
 
-/// The numbers of a chunk: what each is, where it lies, how many bytes it takes.
+/// Returns the numbers of a chunk: a description, the offset, and the length in bytes.
 fn numbers_of(chunk: &[u8]) -> Vec<(String, usize, usize)> {
     let header = ChunkHeader::parse(chunk).unwrap();
     let directory = ChunkDirectory::parse(chunk, &header).unwrap();
@@ -56,7 +56,7 @@ fn numbers_of(chunk: &[u8]) -> Vec<(String, usize, usize)> {
             ] {
                 found.push((format!("{what} of {name}"), start + at, width));
             }
-            // Validity kinds, bases, widths and bits: each byte of the structure, and each four.
+            // Validity kinds, bases, widths and bits: every byte of the structure, and every four bytes.
             let structure = u32_at(start);
             for at in 0..structure {
                 found.push((format!("byte {at} of the structure of {name}"), start + 16 + at, 1));

@@ -1,5 +1,5 @@
-//! Takes a sound table apart, lets one object be replaced, and re-makes every hash, size and count around it, so that the
-//! hostile value stands behind valid hashes and really reaches the parser.
+//! Takes a sound table apart, replaces one object, and recomputes all hashes, sizes and counts. So the hostile value is behind
+//! valid hashes and reaches the parser.
 
 #![allow(unreachable_pub, reason = "a module of one suite")]
 
@@ -22,7 +22,7 @@ use tetrys::{
 
 use super::common::tables::{self, block_on};
 
-/// One row of a layout as it is stored, unchecked.
+/// One row of a layout as it is stored, without checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutRow {
     pub chunk: [u8; 32],
@@ -39,7 +39,7 @@ pub struct LayoutRow {
     pub page_lengths: Vec<u8>,
 }
 
-/// The objects of a table, its manifest as JSON without the tail.
+/// The objects of a table, and its manifest as JSON without the hash.
 #[derive(Clone)]
 pub struct Forged {
     pub manifest: Value,
@@ -55,12 +55,12 @@ impl Forged {
         Self { manifest, objects }
     }
 
-    /// Every object, under a manifest that ends with its hash.
+    /// Returns all objects, with a manifest that ends with its hash.
     pub fn sealed(&self) -> Vec<(String, Vec<u8>)> {
         self.sealed_with(&serde_json::to_vec(&self.manifest).unwrap())
     }
 
-    /// As [`Forged::sealed`], with these bytes of JSON as the manifest.
+    /// Returns all objects like [`Forged::sealed`], with these bytes of JSON as the manifest.
     pub fn sealed_with(&self, json: &[u8]) -> Vec<(String, Vec<u8>)> {
         let body = json.strip_suffix(b"}").unwrap_or(json);
         let tail = format!(",\"blake3\":\"{}\"}}\n", Hash::of(body));
@@ -68,7 +68,7 @@ impl Forged {
         self.objects.clone().into_iter().chain([manifest]).collect()
     }
 
-    /// Where a group has several columns, its layout says where the pages lie, as it would for larger blocks.
+    /// Adds page lengths to the layouts of groups with several columns. The writer stores page lengths only for larger blocks.
     pub fn add_page_lengths(&mut self) {
         for group in 0..self.manifest["segments"][0]["groups"].as_array().unwrap().len() {
             let path = format!("/groups/{group}/layout");
@@ -101,7 +101,8 @@ impl Forged {
         reference
     }
 
-    /// The object that a reference of the first segment names, by the path to it: `/index`, `/groups/0/layout`.
+    /// Returns the object that a reference of the first segment names. `path` is the path to the reference: `/index`,
+    /// `/groups/0/layout`.
     pub fn object(&self, path: &str) -> Vec<u8> {
         let hash = self.manifest["segments"][0].pointer(path).unwrap()["blake3"].as_str().unwrap();
         let folder = path.rsplit('/').next().unwrap();
@@ -117,7 +118,7 @@ impl Forged {
         rows_of_layout(&self.object(&format!("/groups/{group}/layout")))
     }
 
-    /// Replaces a layout; what the manifest says of it follows, as far as it can be read.
+    /// Replaces a layout, and updates the manifest as far as the new layout can be read.
     pub fn set_layout(&mut self, group: usize, rows: &[LayoutRow]) {
         self.set_object(&format!("/groups/{group}/layout"), write_layout(rows));
         let described = &mut self.segment()["groups"][group];
@@ -133,7 +134,7 @@ impl Forged {
         self.objects[&chunk_name(&Hash(row.chunk))].clone()
     }
 
-    /// Replaces the chunk of run `run`; every run of the old one points at the new one.
+    /// Replaces the chunk of run `run`. All runs of the old chunk refer to the new chunk.
     pub fn set_chunk(&mut self, group: usize, run: usize, bytes: Vec<u8>) {
         let mut rows = self.layout(group);
         let (old, new) = (rows[run].chunk, Hash::of(&bytes));
@@ -199,7 +200,7 @@ pub fn write_layout(rows: &[LayoutRow]) -> Vec<u8> {
     parquet_of(columns.into_iter().map(|(name, array)| (name.to_owned(), array, false)).collect(), &[])
 }
 
-/// A Parquet file of these columns (name, values, nullable) with this metadata.
+/// Returns a Parquet file of these columns (name, values, nullable) with this metadata.
 pub fn parquet_of(columns: Vec<(String, ArrayRef, bool)>, metadata: &[(&str, &str)]) -> Vec<u8> {
     let fields: Vec<Field> =
         columns.iter().map(|(name, array, nullable)| Field::new(name, array.data_type().clone(), *nullable)).collect();
@@ -217,7 +218,7 @@ pub fn parquet_of(columns: Vec<(String, ArrayRef, bool)>, metadata: &[(&str, &st
     writer.into_inner().unwrap()
 }
 
-/// The columns of a Parquet file, all nullable, in one batch.
+/// Returns the columns of a Parquet file, all nullable, in one batch.
 pub fn columns_of(bytes: &[u8]) -> Vec<(String, ArrayRef, bool)> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::copy_from_slice(bytes))
         .unwrap()
@@ -230,7 +231,7 @@ pub fn columns_of(bytes: &[u8]) -> Vec<(String, ArrayRef, bool)> {
     names.zip(batch.columns()).map(|(name, array)| (name, large(array), true)).collect()
 }
 
-/// Text with 64-bit offsets, as index columns have it.
+/// Converts text to 64-bit offsets, as index columns have them.
 fn large(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Utf8 => Arc::new(arrow_array::LargeStringArray::from_iter(array.as_string::<i32>().iter())),

@@ -1,6 +1,7 @@
-//! Hostile tables: every hash and checksum is right, and what they guard is made to harm. Each number of each stored object at
-//! the edges of its type, bombs, runs that overlap, texts of many megabytes. Whoever opens, reads and verifies such a table gets
-//! a typed error or the rows, or other rows that verification reports; within a second, and within 64 MiB of memory.
+//! Hostile tables: all hashes and checksums are valid, but the data behind them is malicious. Each number of each stored object
+//! gets extreme values; there are decompression bombs, overlapping runs, and texts of many megabytes. Opening, reading and
+//! verifying such a table gives a typed error, or the written rows, or other rows that verification reports; within a second, and
+//! within 64 MiB of memory.
 
 mod bombs;
 mod chunks;
@@ -31,36 +32,36 @@ use tetrys::{Error, ErrorKind, Preset, Schema, Store, Table, WriteOptions};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Memory that a look may take beyond what the table's objects take.
+/// The most memory that opening, reading and verifying may take, in addition to the objects of the table.
 const MOST_MEMORY: usize = 64 << 20;
-/// Processor time that a look may take; a build without optimization takes several times as long.
+/// The most processor time that opening, reading and verifying may take. A debug build takes several times as long.
 const MOST_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 });
 
-/// Memory and time are those of the whole process: one test at a time.
+/// Memory and time are measured for the whole process, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Processor time of the process so far; where the system does not tell, time as it passes.
+/// Returns the processor time of the process, or the elapsed time if the system does not report processor time.
 fn time() -> Duration {
     static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
     let ticks = fs::read_to_string("/proc/self/stat").ok().and_then(|text| {
-        // Behind the name, which may hold blanks: fields 14 and 15, in hundredths of a second.
+        // Fields 14 and 15, in hundredths of a second. They follow the process name, which may contain spaces.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
     });
     ticks.map_or_else(|| START.elapsed(), |ticks| Duration::from_millis(ticks * 10))
 }
 
-/// What a hostile table did.
+/// The outcome of a hostile table.
 #[derive(Debug, PartialEq)]
 enum Seen {
-    /// Some way of reading gave this error, the first of them.
+    /// A read failed. This is the first error.
     Refused(ErrorKind, String),
-    /// The rows came as they were written.
+    /// The rows are those that were written.
     Harmless,
-    /// Rows came, and verification finds damage.
+    /// The table gives rows, and verification reports damage.
     Reported,
 }
 
@@ -100,7 +101,7 @@ fn sound(preset: Preset) -> Sound {
 }
 
 impl Sound {
-    /// Opens, reads and verifies these objects; holds them to the limits.
+    /// Opens, reads and verifies a table of these objects, and asserts the limits of memory and time.
     #[track_caller]
     fn look(&self, what: &str, objects: &[(String, Vec<u8>)]) -> Seen {
         let (raw, store) = memory();
@@ -131,7 +132,7 @@ impl Sound {
         }
     }
 
-    /// The first error, which must come.
+    /// Returns the first error, and panics if there is none.
     #[track_caller]
     fn refused(&self, what: &str, objects: &[(String, Vec<u8>)]) -> String {
         match self.look(what, objects) {
@@ -141,7 +142,8 @@ impl Sound {
     }
 }
 
-/// The errors of every way to read, whether the rows are those that were written, and how much damage verification finds.
+/// Reads the table in every way. Returns the errors, whether the rows are those that were written, and the number of damages that
+/// verification reports.
 async fn read_all(store: Store, written: &RecordBatch) -> (Vec<Error>, bool, usize) {
     let table = match Table::open_store(store).await {
         Ok(table) => table,
@@ -173,7 +175,7 @@ async fn read_all(store: Store, written: &RecordBatch) -> (Vec<Error>, bool, usi
         Ok(batches) => same &= equal::<Vec<_>>(batches, written),
         Err(error) => errors.push(error),
     }
-    // One column of each group: where the layout has page lengths, they are believed.
+    // One column of each group. If the layout has page lengths, the reader uses them.
     let columns = table.schema().groups().iter().filter_map(|group| table.schema().column(*group.columns.last()?));
     for column in columns.filter(|column| !column.name.starts_with("re:")).take(3) {
         match table.row_loader().columns([&column.name]) {
@@ -200,11 +202,11 @@ fn equal<B: std::borrow::Borrow<Vec<RecordBatch>>>(batches: B, written: &RecordB
     let batches = batches.borrow();
     let Some(first) = batches.first() else { return false };
     let Ok(read) = concat_batches(&first.schema(), batches) else { return false };
-    // Under whatever name: a hostile manifest may rename.
+    // Names are not compared, because a hostile manifest may rename columns.
     read.columns().iter().all(|column| written.columns().contains(column))
 }
 
-/// How many cases of each outcome.
+/// The number of cases with each outcome.
 #[derive(Debug, Default)]
 struct Tally {
     refused: usize,
@@ -222,7 +224,7 @@ impl Tally {
     }
 }
 
-/// The edges of 64-bit numbers.
+/// The extreme values of 64-bit numbers.
 const EDGES: [u64; 13] = [
     0,
     1,
@@ -239,7 +241,7 @@ const EDGES: [u64; 13] = [
     u64::MAX,
 ];
 
-/// The edges of a number of so many bytes.
+/// Returns the extreme values of a number of `width` bytes.
 fn edges(width: usize) -> Vec<u64> {
     let most = u64::MAX >> (64 - 8 * width);
     let mut edges: Vec<u64> =
@@ -249,7 +251,7 @@ fn edges(width: usize) -> Vec<u64> {
     edges
 }
 
-/// The cases of a run: one of so many, another in turn for each field, as the seed begins; all of them in the long suites.
+/// Chooses the cases of a run: one in `every`, beginning at a case that depends on the seed; all of them in a full run.
 struct Turns {
     next: u64,
     every: u64,
@@ -260,13 +262,13 @@ impl Turns {
         Self { next: common::seed(), every: if common::full() { 1 } else { every } }
     }
 
-    /// Whether the next case is one of them.
+    /// Whether the next case is chosen.
     fn take(&mut self) -> bool {
         self.next = self.next.wrapping_add(1);
         self.next.is_multiple_of(self.every)
     }
 
-    /// How many of so many cases come at least.
+    /// Returns the least number of chosen cases out of `cases`.
     fn of(&self, cases: usize) -> usize {
         cases / self.every as usize
     }

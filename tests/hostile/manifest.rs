@@ -1,11 +1,11 @@
-//! Hostile manifests: every member at every edge, wrong statistics, deep, long and doubled JSON, names of other tables.
+//! Hostile manifests: every member gets extreme values; wrong statistics; deep, long and duplicated JSON; names of other tables.
 
 use serde_json::{Value, json};
 use tetrys::{Preset, id::Hash};
 
 use super::{EDGES, Seen, Sound, Tally, Turns, alone, forge::Forged, sound};
 
-/// The path to every value of some JSON.
+/// Collects the path of every value of a JSON document.
 fn paths(value: &Value, path: String, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => members.iter().for_each(|(name, value)| paths(value, format!("{path}/{name}"), found)),
@@ -15,7 +15,8 @@ fn paths(value: &Value, path: String, found: &mut Vec<String>) {
     found.push(path);
 }
 
-/// A table with an attachment, properties, stores, condemned objects and a masked copy, each announced.
+/// Returns a table with an attachment, properties, stores, condemned objects and a masked copy, and with the features that they
+/// need.
 fn with_everything() -> Sound {
     let mut sound = sound(Preset::Balanced);
     let Forged { manifest, objects } = &mut sound.forged;
@@ -27,7 +28,7 @@ fn with_everything() -> Sound {
     let store = |version: u64, url: &str| json!({"table": "00000000-0000-0000-0000-000000000007", "version": version, "blake3": digits, "urls": [url, "../b"]});
     manifest["stores"] = json!([store(3, "../a"), store(4, "memory://elsewhere/a")]);
     manifest["condemned"] = json!([{"folder": "chunks", "blake3": digits, "bytes": 1}]);
-    // The camera once more, and its pose masked there.
+    // A second camera group, in which the pose is masked.
     let mut group = manifest["schema"]["groups"][0].clone();
     group["name"] = json!("again");
     group["masked"] = json!([group["columns"][1]]);
@@ -58,7 +59,7 @@ fn every_member_of_the_manifest_at_every_edge_harms_nobody() {
             *forged.manifest.pointer_mut(path).unwrap() = value.clone();
             tally.add(&sound.look(&format!("manifest, {path} = {value}"), &forged.sealed()));
         }
-        // Gone, where it is a member.
+        // A member is also removed.
         if let Some((parent, name)) = path.rsplit_once('/') {
             let mut forged = sound.forged.clone();
             if let Some(members) = forged.manifest.pointer_mut(parent).and_then(Value::as_object_mut) {
@@ -168,7 +169,7 @@ fn a_manifest_that_is_deep_long_doubled_or_no_text_is_refused() {
         };
         refused(&format!("a {what} of 10 MiB"), json.replace(from, &to).as_bytes(), "");
     }
-    // What nobody has to understand may be long.
+    // An unknown member may be long.
     let harmless = with(&format!("\"new\":\"{long}\""));
     assert_eq!(sound.look("an unknown member of 10 MiB", &sound.forged.sealed_with(&harmless)), Seen::Harmless);
 }
@@ -197,7 +198,7 @@ fn stores_without_number_in_many_places_or_behind_odd_urls_are_refused() {
         forged.manifest["stores"] = stores;
         forged.manifest["read_features"] = json!(["references"]);
         forged.manifest["write_features"] = json!(["references"]);
-        // All chunks are said to lie in the first of them.
+        // All chunks claim to be in the first store.
         for group in 0..3 {
             let mut rows = forged.layout(group);
             rows.iter_mut().for_each(|row| row.owner = 1);

@@ -1,5 +1,5 @@
-//! Hostile segments: every column of a layout at every edge, runs that overlap and go backwards, indexes whose sequences are
-//! wrong, Parquet that unfolds.
+//! Hostile segments: every column of a layout gets extreme values; runs overlap and go backwards; indexes have wrong sequences;
+//! Parquet files expand.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn every_column_of_a_layout_at_every_edge_harms_nobody() {
                 ("block_rows", |row| &mut row.block_rows),
                 ("page_lengths", |row| &mut row.page_lengths),
             ] {
-                // Page lengths have the number of a page before their nodes; a group of one column has none.
+                // The page lengths of a run begin with the number of a page. A group of one column has no page lengths.
                 let at = if name == "page_lengths" { 2 } else { 0 };
                 let len = node(&mut rows.clone()[run]).len();
                 assert!(len > at || (at > 0 && group == 1), "{name} of {len} bytes");
@@ -124,7 +124,7 @@ fn runs_that_overlap_go_backwards_or_claim_very_many_blocks_harm_nobody() {
     assert!(matches!(look("a run more", &[&rows[..], &rows[..1]].concat()), Seen::Refused(..)));
     assert!(matches!(look("a run less", &rows[1..]), Seen::Refused(..)));
     assert!(matches!(look("no run", &[]), Seen::Refused(..)));
-    // Two runs over the same bytes: blocks of the one within the other.
+    // Two runs over the same bytes: blocks of one run lie within blocks of the other.
     let mut overlapping = rows.clone();
     overlapping[0].first_offset -= 8;
     assert!(matches!(look("a run that begins 8 bytes early", &overlapping), Seen::Refused(..)));
@@ -146,7 +146,7 @@ fn runs_that_overlap_go_backwards_or_claim_very_many_blocks_harm_nobody() {
         assert!(matches!(look("one-row blocks without number", &claim(blocks, u64::from(blocks))), Seen::Refused(..)));
         assert!(matches!(look("blocks without rows", &claim(blocks, 60)), Seen::Refused(..)));
     }
-    // The table claims as many rows, so that the layout is asked for all of them.
+    // The manifest claims as many rows, so that the reader asks the layout for all of them.
     let mut forged = sound.forged.clone();
     forged.set_layout(1, &claim(u32::MAX, u64::from(u32::MAX))[..1]);
     for path in ["/rows", "/segments/0/rows"] {
@@ -207,7 +207,7 @@ fn an_index_whose_sequences_are_cut_wrong_or_missing_is_found() {
         tally.add(&look(&format!("width {width}"), columns.clone(), &[(KEY, &text)]));
     }
     assert!(tally.harmless <= 2, "{tally:?}");
-    // Runs that add up, and are not those of the values: only whoever compares them sees it.
+    // The run lengths add up, but do not match the values. Only a comparison with the values shows that.
     for wrong in [&[4, 2, 4][..], &[5, 2, 3], &[1, 1, 8]] {
         let mut forged = sound.forged.clone();
         forged.set_object("/index", parquet_of(columns.clone(), &[(KEY, &hex(&runs(wrong)))]));
@@ -221,7 +221,7 @@ fn an_index_whose_sequences_are_cut_wrong_or_missing_is_found() {
         assert!(verified.damage.iter().any(|damage| damage.problem.contains("starts at row")), "{verified:?}");
     }
 
-    // Other shapes of Parquet.
+    // Parquet files with other columns or row counts.
     let metadata = [(KEY, hex(&right))];
     let metadata: Vec<(&str, &str)> = metadata.iter().map(|(key, value)| (*key, value.as_str())).collect();
     let slice = |from: usize, len: usize| {
@@ -275,7 +275,7 @@ fn parquet_that_unfolds_is_stopped() {
     reported("hashes of very many blocks", "/groups/0/hashes", parquet_of(vec![("hash".to_owned(), same, false)], &[]));
     let nothing: ArrayRef = Arc::new(FixedSizeBinaryArray::try_new(32, Vec::<u8>::new().into(), None).unwrap());
     reported("no hash", "/groups/0/hashes", parquet_of(vec![("hash".to_owned(), nothing, false)], &[]));
-    // A long text in a dictionary, once for each row.
+    // A long text in a dictionary, referenced once for each row.
     let long = "x".repeat(1 << 20);
     let times = |rows: usize| -> ArrayRef { Arc::new(Int64Array::from_iter_values(0..rows as i64)) };
     let index = |rows: usize| {
@@ -287,16 +287,16 @@ fn parquet_that_unfolds_is_stopped() {
         )
     };
     refused("an index of long texts", "/index", index(10));
-    // Pages that claim as much as a header of the same length can say.
+    // The pages claim the largest size that fits in a header of the same length.
     for (path, bytes) in [("/index", index(10)), ("/groups/0/layout", sound.forged.object("/groups/0/layout"))] {
-        // Not everything that looks like a header is one.
+        // Some of the matches are not page headers.
         let claims = with_page_claims(&bytes);
         let stopped = claims
             .into_iter()
             .filter(|(what, claiming)| matches!(look(&format!("{path}: {what}"), path, claiming.clone()), Seen::Refused(..)));
         assert!(stopped.count() > 0, "{path}");
     }
-    // Blobs of a layout that a dictionary repeats: each run with a megabyte of chains.
+    // A dictionary repeats long values of a layout: each run has a megabyte of codec chains.
     let rows = sound.forged.layout(0);
     let heavy = LayoutRow { chains: [1, 2, 0].repeat(350_000), rows: 1, blocks: 1, ..rows[0].clone() };
     let mut forged = sound.forged.clone();
@@ -317,8 +317,8 @@ fn parquet_that_unfolds_is_stopped() {
     }
 }
 
-/// The file with sizes of its pages raised: every varint that stands where a page's decompressed size does (behind the type of
-/// the page, at the start of a column) claims as much as its bytes can.
+/// Returns copies of the file, each with one raised page size. Every varint at the place of a decompressed page size (after the
+/// page type, at the start of a column) claims the largest value of the same length.
 fn with_page_claims(parquet: &[u8]) -> Vec<(String, Vec<u8>)> {
     let starts = parquet.windows(3).enumerate().filter(|(_, head)| head[0] == 0x15 && head[1] <= 6 && head[2] == 0x15);
     starts

@@ -1,4 +1,5 @@
-//! Input that breaks a rule is refused with what, where, expected and found; nothing is guessed and nothing panics.
+//! Invalid input is refused with an error that names the object, the place, the expected and the found value. Nothing is guessed,
+//! and nothing panics.
 
 use crate::common;
 use std::{fs, path::PathBuf};
@@ -10,7 +11,7 @@ use tetrys::{
     ingest::l5::{Dataset, GeneratorSettings, blosc, dtype::Dtype},
 };
 
-/// A small data set: 2 scenes of 10 frames, uncompressed chunks of 64 records so that tests can change single fields.
+/// A small data set: 2 scenes of 10 frames, in uncompressed chunks of 64 records, so that tests can change single fields.
 struct Small {
     folder: TempDir,
 }
@@ -39,7 +40,7 @@ impl Small {
         Dataset::open(self.path(""))
     }
 
-    /// Opens and reads everything.
+    /// Opens the data set and reads everything.
     fn read(&self) -> Result<u64, Error> {
         let dataset = self.open()?;
         let mut rows = 0;
@@ -57,7 +58,7 @@ impl Small {
         self
     }
 
-    /// Writes `bytes` into a field of one record (which lies in chunk 0).
+    /// Writes `bytes` into a field of one record of chunk 0.
     fn change_field(&self, array: &str, record: usize, field: &str, at: usize, bytes: &[u8]) -> &Self {
         let meta: Value = serde_json::from_slice(&fs::read(self.path(array).join(".zarray")).unwrap()).unwrap();
         let dtype = Dtype::parse(&meta["dtype"]).unwrap();
@@ -181,7 +182,7 @@ fn intervals_outside_with_gaps_or_overlaps_name_the_record() {
         ("frames", "traffic_light_faces_index_interval", 0, 1, "(gap), found 1.."),
     ] {
         let small = Small::new();
-        // Scenes: the last of two; frames: one in the middle for agents, the first for faces.
+        // The last of two scenes; for agents a frame in the middle; for faces the first frame.
         let record = match (array, field) {
             ("scenes", _) => 1,
             ("frames", "agent_index_interval") => 7,
@@ -240,7 +241,7 @@ fn every_cut_and_damage_of_a_chunk_is_an_error_or_a_value() {
         let mut damaged = stored.clone();
         damaged[at] ^= 0xff;
         fs::write(&path, damaged).unwrap();
-        // Blosc has no checksum, so some damage is only another value.
+        // Blosc has no checksum, so some damage only gives another value.
         let _ = small.read();
     }
 }
@@ -271,7 +272,7 @@ fn data_without_traffic_lights_has_no_such_group() {
 #[test]
 fn scenes_without_frames_are_kept() {
     let small = Small::new();
-    // The first scene takes all frames, the second none.
+    // The first scene gets all frames, the second none.
     small.change_field("scenes", 0, "frame_index_interval", 8, &20_i64.to_le_bytes());
     small.change_field("scenes", 1, "frame_index_interval", 0, &20_i64.to_le_bytes());
     let dataset = small.open().unwrap();

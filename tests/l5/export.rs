@@ -1,5 +1,5 @@
-//! What was ingested comes back: the decoded records of every array are equal, also through a zip, and nothing half-written is
-//! ever seen.
+//! Imported data is exported unchanged: the decoded records of every array are equal, also through a zip file, and no partial
+//! file is ever visible.
 
 use std::{
     fs::File,
@@ -26,7 +26,7 @@ fn copy(dataset: &Dataset, target: &Path) {
     export(dataset.properties(), batches(dataset).into_iter().map(Ok), target).unwrap();
 }
 
-/// Every array's records and every metadata object of `source` are in `copy`.
+/// Asserts that `copy` has the records of every array, and every metadata object, of `source`.
 fn assert_same_group(source: &Path, copy: &Path) {
     let arrays = Source::open(source).unwrap().arrays().unwrap();
     assert_eq!(Source::open(copy).unwrap().arrays().unwrap(), arrays);

@@ -1,4 +1,4 @@
-//! Every field of every record of the published L5 data is in the table, bit for bit, checked against arrays that the original
+//! The table has every field of every record of the published L5 data, bit for bit, compared with arrays that the original
 //! library decoded.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,8 @@ const TL_FACES: [(&str, &str); 3] = [
     ("tl_faces.status", "tl_faces.traffic_light_face_status"),
 ];
 
-/// `raw` holds one scene; the data set holds its first `parts[i]` frames as scene `i`, one after the other.
+/// Compares batches with the raw arrays. `raw` holds one scene. The data set has its first `parts[i]` frames as scene `i`, one
+/// scene after the other.
 fn assert_equal_to_raw(batches: &[RecordBatch], raw: &BTreeMap<String, Npy>, parts: &[usize]) {
     let records_of = |interval: &str, frames: usize| raw[interval].i64s()[frames * 2 - 1] as usize;
     let expected = |name: &str, rows: &dyn Fn(usize) -> usize| -> Vec<u8> {

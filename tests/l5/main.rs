@@ -1,4 +1,4 @@
-//! Level 5 data sets: taken in, read, and written back.
+//! Level 5 data sets: imported, read, and exported.
 
 mod bad_input;
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! L5 data sets through a table and back.
+//! L5 data sets are imported into a table and exported again.
 
 use crate::common::{chains::chains_of, l5::records, shared_path};
 use tetrys::{
@@ -52,7 +52,7 @@ fn walk(path: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_column_is_within_two_percent_of_the_best_chain_that_its_preset_allows() {
     let folder = tempfile::tempdir().unwrap();
-    // As `benches/ingest.rs` makes them.
+    // The data set that `benches/ingest.rs` generates.
     let generated = folder.path().join("generated.zarr");
     GeneratorSettings { seed: 11, scenes: 3, ..GeneratorSettings::default() }.generate(&generated).unwrap();
     let real = ["single_scene.zarr", "multi_scene.zarr"].map(|name| shared_path(&format!("l5/artefacts/{name}")));

@@ -1,5 +1,5 @@
-//! What one of this library and zarr-python 2 writes, the other reads: the generator and the exporter against the reader that
-//! L5 users have, and every compressor that it may have written with.
+//! This library and zarr-python 2 read each other's files: the generator and the exporter against the reader of L5 users, and all
+//! compressors that zarr-python may have used.
 
 use crate::common;
 use std::{
@@ -12,7 +12,7 @@ use crate::common::l5::{batches, records};
 use sha2::{Digest, Sha256};
 use tetrys::ingest::l5::{Dataset, GeneratorSettings, export, source::Source};
 
-/// The python of a virtual environment with zarr-python 2, or `None` after recording why the test is skipped.
+/// Returns the Python of a virtual environment with zarr-python 2, or `None` after recording why the test is skipped.
 fn python() -> Option<PathBuf> {
     common::python(&["tests/zarr_python/requirements.txt"])
 }

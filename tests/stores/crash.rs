@@ -1,5 +1,5 @@
-//! Crashes: whatever operation of writing and committing fails, or ends the process, the table is afterwards absent or
-//! complete, and the same work done again succeeds. And what the committer says when the answer to its claim is unclear.
+//! Crashes: whatever operation of a write and commit fails or ends the process, the table is then absent or complete, and the
+//! same work succeeds when it is repeated. Also the errors of a commit whose outcome is unknown.
 
 use crate::common;
 use std::{
@@ -22,10 +22,10 @@ use tetrys::{
     store::{Fault, Faults, FaultyStore},
 };
 
-/// The fixed seed: children of this process write the same table.
+/// The fixed seed, so that child processes write the same table.
 const SEED: u64 = 42;
 
-/// Writes a table with an attachment and two partitions; the same rows each time.
+/// Writes a table with an attachment and two partitions, always with the same rows.
 async fn work(store: Store) -> Result<Table> {
     let (schema, partitions) = two_partitions(SEED);
     let writer = TableWriter::create(store, schema, tables::cut_by(tiny_cuts())).await?;
@@ -43,7 +43,7 @@ fn written() -> RecordBatch {
     joined(&two_partitions(SEED).1)
 }
 
-/// Whether the table is there; if so, every byte of it is, and all rows.
+/// Whether the table exists. Asserts that an existing table is complete and sound.
 async fn is_complete(store: &Store) -> bool {
     let table = match Table::open_store(store.clone()).await {
         Ok(table) => table,
@@ -62,7 +62,8 @@ async fn is_complete(store: &Store) -> bool {
     true
 }
 
-/// After a crash: absent or complete, and the work done again succeeds, or says that the table exists.
+/// Asserts that after a crash the table is absent or complete, and that the repeated work succeeds, or fails with `Exists`.
+/// Returns whether the table was complete.
 async fn absent_or_complete_and_rerun(store: &Store) -> bool {
     let complete = is_complete(store).await;
     match work(store.clone()).await {
@@ -74,7 +75,7 @@ async fn absent_or_complete_and_rerun(store: &Store) -> bool {
     complete
 }
 
-/// The operations of the work when nothing fails.
+/// Returns the operations of the work without faults.
 fn operations() -> Vec<String> {
     let faulty = FaultyStore::new(InMemory::new());
     block_on(work(over(Arc::new(faulty.clone())))).unwrap();
@@ -97,7 +98,7 @@ fn a_store_lost_at_any_operation_leaves_the_table_absent_or_complete() {
             complete += usize::from(there);
             assert_eq!(there, number > claim || (number == claim && fault == Fault::After), "{operation}, {fault:?}");
             match result {
-                // Sweeping the session may fail: the table is there.
+                // The deletion of the session's objects may fail after the commit.
                 Ok(_) => assert!(number > claim, "{operation}, {fault:?}"),
                 Err(error) if number == claim => assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{fault:?}: {error}"),
                 Err(error) => assert!(number < claim, "{operation}, {fault:?}: {error}"),
@@ -146,7 +147,7 @@ fn a_store_that_fails_now_and_then_never_makes_half_a_table() {
     for run in 0..runs as u64 {
         let (raw, _) = memory();
         let faulty = FaultyStore::new(raw.clone());
-        // Torn puts are apart: they leave names that no rerun can use.
+        // Torn puts have their own test: they leave objects whose names a repeated run cannot use.
         let script = (0..200).filter_map(|number| match Faults::seeded(seed ^ run, 25).of(number) {
             Some(Fault::Torn) | None => None,
             Some(fault) => Some((number, fault)),
@@ -163,7 +164,7 @@ fn a_store_that_fails_now_and_then_never_makes_half_a_table() {
     println!("{runs} runs over a failing store, {done} committed");
 }
 
-/// The work over a backend whose manifests are put as `act` says; what it said, and the backend.
+/// Runs the work over a backend on which `act` decides each operation on manifests. Returns the result and the backend.
 fn claimed(act: impl Fn(&str, &InMemory) -> Act + Send + Sync + 'static) -> (Result<Table>, Arc<InMemory>) {
     let (raw, _) = memory();
     let beside = raw.clone();
@@ -174,7 +175,7 @@ fn claimed(act: impl Fn(&str, &InMemory) -> Act + Send + Sync + 'static) -> (Res
     (block_on(work(over(Arc::new(hooked)))), raw)
 }
 
-/// A hook's act that is done the first `times` times for a verb, and `Pass` afterwards.
+/// Returns a hook that acts on the first `times` operations of a verb, and passes all others.
 fn times(verb: &'static str, times: usize, act: impl Fn() -> Act + Send + Sync) -> impl Fn(&str) -> Act + Send + Sync {
     let left = Mutex::new(times);
     move |found| {
@@ -291,13 +292,13 @@ const CHILD_FOLDER: &str = "TETRYS_CRASH_FOLDER";
 const CHILD_OPERATION: &str = "TETRYS_CRASH_OPERATION";
 const CHILD_STAGED: &str = "TETRYS_CRASH_STAGED";
 
-/// The table's folder as a local backend. Killing a process loses nothing that it wrote, so fsync is left to the long suites.
+/// Returns a local backend of the table's folder. A killed process loses no written data, so only a full run uses fsync.
 fn local(folder: &Path) -> Arc<dyn ObjectStore> {
     Arc::new(LocalFileSystem::new_with_prefix(folder).unwrap().with_fsync(common::full()))
 }
 
-/// Not a test by itself: the process that is killed. It aborts when the operation begins, as SIGKILL would; where it is told
-/// so, a put leaves the half-written file under the name by which the backend stages it.
+/// Not a test of its own: the process that is killed. It aborts at the start of the operation, as SIGKILL would. If asked to, a
+/// put first leaves a half-written file under the staging name of the backend.
 #[test]
 fn the_process_that_is_killed() {
     let Some(folder) = env::var_os(CHILD_FOLDER).map(std::path::PathBuf::from) else { return };
@@ -318,7 +319,7 @@ fn the_process_that_is_killed() {
     block_on(work(Store::new(Arc::new(hooked), "".into(), "file:///table"))).unwrap();
 }
 
-/// Runs the work in a process of its own that dies when operation `last` begins; whether it died.
+/// Runs the work in a child process that dies at the start of operation `last`. Returns whether the process died.
 fn killed(folder: &Path, last: usize, staged: bool) -> bool {
     let mut child = Command::new(env::current_exe().unwrap());
     child.args(["--exact", "crash::the_process_that_is_killed", "--nocapture"]);

@@ -1,5 +1,5 @@
-//! Crashes while an object goes up in parts: an index segment over 8 MiB, failed at every operation. The table is absent or
-//! complete, a half of the upload is never taken for the whole, and the same work done again succeeds.
+//! Crashes during a multipart upload: an index segment over 8 MiB fails at every operation. The table is absent or complete, a
+//! partial upload is never taken for the whole object, and the same work succeeds when it is repeated.
 
 use crate::common;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn schema() -> Schema {
     Schema::builder().index("text", "utf8").build().unwrap()
 }
 
-/// Rows of text that does not compress below 8 MiB: seven random bits a byte.
+/// Returns rows of text that does not compress below 8 MiB: seven random bits in each byte.
 fn rows(seed: u64) -> RecordBatch {
     let mut rng = Rng(seed);
     let texts: Vec<String> = (0..255)
@@ -32,7 +32,7 @@ async fn work(store: Store, rows: &RecordBatch) -> tetrys::Result<Table> {
     tables::write(store, schema(), WriteOptions::default(), std::slice::from_ref(rows)).await
 }
 
-/// Whether the table is there; if so, with all its rows.
+/// Whether the table exists. Asserts that an existing table has all its rows.
 async fn is_complete(store: &Store, rows: &RecordBatch) -> bool {
     match Table::open_store(store.clone()).await {
         Ok(table) => {
@@ -59,7 +59,7 @@ fn an_upload_in_parts_that_fails_anywhere_leaves_the_table_absent_or_complete() 
     let claim = operations.iter().position(|operation| operation.starts_with("put manifests/")).unwrap();
     let mut points = 0;
     for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.contains(" index/")) {
-        // Each kind of failure in the long suites, else one.
+        // A full run tests each kind of fault; otherwise a random one.
         let drawn = *rng.pick(&Fault::ALL);
         for fault in Fault::ALL.into_iter().filter(|fault| common::full() || *fault == drawn) {
             let (raw, store) = memory();

@@ -1,4 +1,4 @@
-//! Stores: directories, memory and S3 servers on loopback, with faults, lost answers and killed processes.
+//! Stores: directories, memory, and S3 servers on the loopback interface, with faults, lost responses and killed processes.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,6 +1,6 @@
-//! The cache on disk and in memory, over a real server that counts: what was read is not asked for again, what is kept is
-//! right or is not used, its folder stays within its bound and its own files, and no number of kills, no damage and no full
-//! disk makes of it more than a slower read.
+//! The cache on disk and in memory, over a real server that counts requests. Cached data is not requested again and is used only
+//! if it is right. The cache folder stays within its bound and contains only its own files. Killed processes, damage and a full
+//! disk make reads slower and nothing worse.
 
 use crate::common;
 use std::{
@@ -26,7 +26,7 @@ use tetrys_s3_server::{Fault, Request, Server};
 const MIB: u64 = 1 << 20;
 const BOUND: u64 = 16 * MIB;
 
-/// Options for this server with a cache of 16 MiB in this folder, and none in memory unless `more` says so.
+/// Returns options for this server with a cache of 16 MiB in this folder, and no cache in memory unless `more` sets one.
 fn cached(server: &Server, folder: &Path, more: &[(&str, &str)]) -> StoreOptions {
     let pairs = [("cache", folder.to_str().unwrap()), ("cache_size", "16MiB"), ("cache_memory", "0")];
     s3::options_and(server, &[&pairs, more].concat())
@@ -36,18 +36,18 @@ fn cache(folder: &Path) -> CacheFolder {
     CacheFolder::of(&StoreOptions::only([("cache", folder.to_str().unwrap())])).unwrap().unwrap()
 }
 
-/// Requests since the last look that were for objects which a cache may keep.
+/// Returns the requests since the last call for objects that may be cached.
 fn payload(server: &Server) -> Vec<Request> {
     let kept = |request: &Request| request.method == "GET" && !request.is_list() && !request.key.contains("/manifests/");
     server.take_requests().into_iter().filter(kept).collect()
 }
 
-/// A name as only a hash of content has it.
+/// Returns an object name that is a hash of content.
 fn name(number: u64) -> String {
     format!("chunks/{number:02x}/{:064x}", number * 0x9e37_79b9)
 }
 
-/// What the object of this number holds. No two frames of it are alike.
+/// Returns the content of object `number`. All frames of the content differ.
 fn content(number: u64, bytes: u64) -> Vec<u8> {
     static NOISE: OnceLock<Vec<u8>> = OnceLock::new();
     let noise = NOISE.get_or_init(|| Rng(7).bytes(300_007));
@@ -66,7 +66,7 @@ async fn read(store: &Store, number: u64, bytes: u64, range: std::ops::Range<u64
     Ok(answer[0].to_vec())
 }
 
-/// Every file of a folder and below it, links not followed.
+/// Returns all files below a folder, without following links.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -80,14 +80,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The files that hold what was read.
+/// Returns the cache entries.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let is_entry =
         |path: &PathBuf| path.file_name().unwrap().len() == 45 && path.parent().unwrap().file_name().unwrap().len() == 3;
     files(folder).into_iter().filter(is_entry).collect()
 }
 
-/// A table on the server.
+/// Writes a table on the server.
 fn table(server: &Server) -> (arrow_array::RecordBatch, u64) {
     let (schema, partitions) = two_partitions(common::seed());
     block_on(tables::write(s3::store(server, "t"), schema, cut_by(tiny_cuts()), &partitions)).unwrap();
@@ -97,7 +97,7 @@ fn table(server: &Server) -> (arrow_array::RecordBatch, u64) {
     (all, rows)
 }
 
-/// Opens the table anew, reads every row and some windows, and compares.
+/// Opens the table again, reads all rows and some windows, and compares them.
 async fn read_all(options: &StoreOptions, all: &arrow_array::RecordBatch) -> Result<()> {
     let table = Table::open_with("s3://data/t", options).await?;
     let every: Vec<u64> = (0..table.rows()).collect();
@@ -123,7 +123,7 @@ fn a_second_read_asks_for_nothing_but_what_is_newest() {
     assert_eq!(asked.len(), 3, "a listing, a manifest and its successor: {asked:?}");
     assert!(asked[0].is_list() && asked[1..].iter().all(|request| request.key.contains("/manifests/")), "{asked:?}");
 
-    // Without the cache the same reads ask as before it: nothing is kept that was not asked for.
+    // Without the cache, the same reads send the same requests: a cache is only used if it was asked for.
     block_on(read_all(&s3::options(&server), &all)).unwrap();
     assert!(payload(&server).len() > 6);
 }
@@ -143,7 +143,7 @@ fn small_answers_stay_in_memory_within_their_bound() {
             }
             assert_eq!(payload(&server).len(), if round == 0 { 200 } else { 0 }, "round {round}");
         }
-        // Not checked by anybody, not kept: a plain read is what the store says.
+        // A plain read is not verified, so its result is not cached.
         roomy.read(&[RangeRequest::new(name(1), 4 * MIB, 0..16_000)]).await.unwrap();
         assert_eq!(payload(&server).len(), 1);
         let narrow = store("1MiB");
@@ -175,7 +175,7 @@ fn of_ranges_that_overlap_only_what_is_missing_is_asked_for() {
     assert_eq!(asked(4_000_000..5_000_000), [(4_000_000, 4_999_999)]);
     assert_eq!(asked(0..5 * MIB).len(), 1);
     assert_eq!(asked(0..5 * MIB), []);
-    // Random ranges, all pieces of what is there.
+    // Random ranges within the cached ones.
     let mut rng = Rng(common::seed());
     for _ in 0..common::cases(40) {
         let start = rng.below(5 * MIB);
@@ -225,7 +225,7 @@ fn damaged_entries_are_dropped_and_read_again() {
                 }
                 1 => fs::write(path, &bytes[..rng.below(bytes.len() as u64) as usize]).unwrap(),
                 2 => fs::write(path, [&bytes[..], &[0]].concat()).unwrap(),
-                // Of another place; the first one itself is cut.
+                // A copy of another entry. The first entry itself may be cut already.
                 3 if *path != held[0] => fs::write(path, &other).unwrap(),
                 4 => {
                     fs::remove_file(path).unwrap();
@@ -243,7 +243,7 @@ fn damaged_entries_are_dropped_and_read_again() {
         }
         block_on(read_all(&options, &all)).unwrap();
         assert!(!payload(&server).is_empty(), "round {round}");
-        // Whatever stood in the place of an entry, there is an entry again.
+        // The entries are written again, whatever replaced them.
         block_on(read_all(&options, &all)).unwrap();
         assert!(payload(&server).is_empty(), "round {round}");
         for path in &held {
@@ -259,7 +259,7 @@ fn what_fails_its_checks_is_not_kept_and_what_was_kept_wrong_is_mended() {
     let (server, folder) = (s3::server(), tempfile::tempdir().unwrap());
     let (all, rows) = table(&server);
     let options = cached(&server, folder.path(), &[("cache_memory", "4MiB")]);
-    // Bits flip on the way of every object that a cache may keep.
+    // A bit flips in transit in every object that may be cached.
     let kept = |request: &Request| request.method == "GET" && !request.is_list() && !request.key.contains("/manifests/");
     server.on_request(move |request| kept(request).then_some(Fault::Flip(1_000)));
     let error = block_on(read_all(&options, &all)).unwrap_err();
@@ -268,7 +268,7 @@ fn what_fails_its_checks_is_not_kept_and_what_was_kept_wrong_is_mended() {
     server.behave();
     block_on(read_all(&options, &all)).unwrap();
 
-    // A cache that believed wrong bytes, and gave them a right checksum: chunks and whole objects.
+    // The cache accepted wrong bytes and stored them with a valid checksum: ranges of chunks and whole objects.
     cache(folder.path()).clear().unwrap();
     server.on_request(move |request| kept(request).then_some(Fault::Flip(1_000)));
     let other = cached(&server, folder.path(), &[]);
@@ -323,7 +323,7 @@ fn the_bound_holds_and_what_was_used_last_stays() {
     block_on(async {
         for number in 0..20 {
             assert!(read(&store, number, bytes, 0..bytes).await.unwrap() == content(number, bytes));
-            // The first one is used again and again; all others grow old.
+            // The first entry is used again and again; all others age.
             for (age, path) in entries(folder.path()).iter().enumerate() {
                 fs::File::open(path).unwrap().set_modified(old + Duration::from_secs(number * 100 + age as u64)).unwrap();
             }
@@ -357,7 +357,7 @@ fn files_of_others_stay_and_links_are_not_followed() {
     let store = Store::open_with("s3://data/t", &cached(&server, &folder, &[])).unwrap();
     block_on(read(&store, 0, bytes, 0..bytes)).unwrap();
     let entry = entries(&folder)[0].clone();
-    // A folder of somebody else's that looks like one of ours, reached by a link; and files beside ours.
+    // A folder that is not part of the cache but looks like it, reached by a link; and files next to those of the cache.
     let elsewhere = outside.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let old = SystemTime::now() - Duration::from_secs(1_000_000);
@@ -377,7 +377,7 @@ fn files_of_others_stay_and_links_are_not_followed() {
     std::os::unix::fs::symlink(&elsewhere, &shard).unwrap();
     let linked = entry.with_file_name(format!("{:032x}-00000-000010", 7));
     std::os::unix::fs::symlink(&mine[1], &linked).unwrap();
-    // All is evicted several times, then cleared.
+    // All entries are evicted several times, then the cache is cleared.
     for number in 0..20 {
         assert!(block_on(read(&store, number, bytes, 0..bytes)).unwrap() == content(number, bytes));
     }
@@ -434,11 +434,11 @@ fn nothing_in_a_cache_holds_a_secret_or_a_name() {
 const CHILD_OPTIONS: &str = "TETRYS_CACHE_TEST_OPTIONS";
 const CHILD_ROUNDS: &str = "TETRYS_CACHE_TEST_ROUNDS";
 const CHILD_SEED: &str = "TETRYS_CACHE_TEST_SEED";
-/// What the processes read: more than twice what their cache may hold.
+/// The number of objects that the processes read: more than twice the size of their cache.
 const OBJECTS: u64 = 24;
 const OBJECT: u64 = 3 * MIB / 2 + 11;
 
-/// Not a test by itself: one of the processes that share a cache. Reads random ranges and compares each.
+/// Not a test of its own: one of the processes that share a cache. It reads random ranges and compares each of them.
 #[test]
 fn a_process_that_reads() {
     let Ok(options) = env::var(CHILD_OPTIONS) else { return };
@@ -506,7 +506,7 @@ fn processes_killed_at_any_time_leave_a_cache_that_is_right_and_within_its_bound
     let options = options_text(&server, folder.path());
     let kills = if common::full() { 240 } else { 20 };
     let mut rng = Rng(common::seed());
-    // Reading, not only started; its output is held open.
+    // Waits until the process reads. Its output is kept open.
     let spawn = |seed| {
         let mut child = child(&options, 1_000_000, seed).stderr(Stdio::inherit()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -521,7 +521,7 @@ fn processes_killed_at_any_time_leave_a_cache_that_is_right_and_within_its_bound
     let (mut killed, mut most, mut half_written) = (0, 0, 0);
     while killed < kills {
         let number = rng.below(4) as usize;
-        // In the middle of anything.
+        // The kill comes at a random moment.
         let age = Duration::from_millis(20 + rng.below(300));
         let (child, _, begun) = &mut running[number];
         std::thread::sleep(age.saturating_sub(begun.elapsed()));
@@ -540,7 +540,7 @@ fn processes_killed_at_any_time_leave_a_cache_that_is_right_and_within_its_bound
         child.wait().unwrap();
     }
     assert!(most > BOUND / 2, "{most} bytes: the cache was never nearly full");
-    // Whoever writes next cleans up, and everything is right.
+    // The next writer cleans up, and all reads are right.
     let before = entries(folder.path()).len();
     let last = child(&options, 300, 9).output().unwrap();
     assert!(String::from_utf8_lossy(&last.stdout).contains("300 right"), "{}", String::from_utf8_lossy(&last.stderr));
@@ -554,7 +554,7 @@ fn processes_killed_at_any_time_leave_a_cache_that_is_right_and_within_its_bound
 fn a_full_disk_makes_reads_slower_and_warns_once() {
     let (server, folder) = (s3::server(), tempfile::tempdir().unwrap());
     objects(&server);
-    // Files of more than 4 KiB cannot be written, as on a disk that is full.
+    // Files of more than 4 KiB cannot be written, as on a full disk.
     let mut limited = Command::new("sh");
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact s3_cache::a_process_that_reads --nocapture";
     limited.args(["-c", script]).arg(env::current_exe().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,6 +1,6 @@
-//! Commits under fire: many writers claim the same versions while the network loses answers, and exactly one of them wins each
-//! version and says so. Slices in each run; the whole (64 writers, 8 processes of 200 rounds, at least 500 lost answers) with
-//! `TETRYS_FULL=1`.
+//! Concurrent commits: many writers claim the same versions while responses are lost. Exactly one writer wins each version, and
+//! knows it. Each run tests a part; `TETRYS_FULL=1` runs everything (64 writers, 8 processes of 200 rounds, at least 500 lost
+//! responses).
 
 use crate::common;
 use std::{
@@ -27,19 +27,19 @@ use tetrys::{
 use tetrys_s3_server::{Fault, Server};
 use uuid::Uuid;
 
-/// A table of one version.
+/// Writes a table with one version and returns its manifest.
 async fn first_version(store: &Store) -> Manifest {
     let (schema, partitions) = two_partitions(1);
     tables::write(store.clone(), schema, cut_by(tiny_cuts()), &partitions).await.unwrap().manifest().clone()
 }
 
-/// The manifest of another version of the same rows, by another commit.
+/// Returns the manifest of another version of the same rows, by another commit.
 fn next(first: &Manifest, version: u64) -> Manifest {
     let parent = Some(Parent { version: version - 1, blake3: Hash::of(b"whichever it was") }).filter(|_| version > 1);
     Manifest { version, parent, commit_id: Uuid::new_v4(), ..first.clone() }
 }
 
-/// What a writer heard of its commit.
+/// The outcomes that writers were told.
 #[derive(Debug, Default)]
 struct Heard {
     won: u64,
@@ -47,7 +47,7 @@ struct Heard {
     unknown: u64,
 }
 
-/// Claims `version`; what was heard is true, or says that it is not known.
+/// Claims `version`, and counts the outcome that the writer was told.
 async fn claim(store: &Store, first: &Manifest, version: u64, heard: &Mutex<Heard>) -> Result<()> {
     let mine = next(first, version);
     let result = publish(store, &mine).await;
@@ -64,7 +64,7 @@ async fn claim(store: &Store, first: &Manifest, version: u64, heard: &Mutex<Hear
     Ok(())
 }
 
-/// `writers` tasks, each with a store of its own, claim versions 2 to `rounds + 1` of one table at once.
+/// `writers` tasks, each with its own store, concurrently claim versions 2 to `rounds + 1` of one table.
 fn race(open: impl Fn() -> Store, checks: &Store, writers: usize, rounds: u64) -> Heard {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let heard = Arc::new(Mutex::new(Heard::default()));
@@ -118,7 +118,8 @@ fn of_many_writers_on_s3_one_wins_each_version() {
     assert_eq!((heard.won, heard.lost, heard.unknown), (rounds, rounds * (writers as u64 - 1), 0));
 }
 
-/// Of the puts of manifests a third is done and its answer lost, in one of the ways in which answers are; gives how many.
+/// Makes the server execute a third of the puts of manifests and lose the response, in several ways. Returns the counter of lost
+/// responses.
 fn lose_answers(server: &Server) -> Arc<AtomicU64> {
     let lost = Arc::new(AtomicU64::new(0));
     let (counted, rng) = (Arc::clone(&lost), Mutex::new(Rng(common::seed())));
@@ -143,7 +144,7 @@ fn lost_answers_make_no_false_conflict_and_no_false_success() {
     let server = s3::server();
     let checks = s3::store(&server, "t");
     let lost = lose_answers(&server);
-    // One writer: whatever is lost, nobody else is there to conflict with.
+    // With a single writer, no lost response may become a conflict.
     let rounds = if common::full() { 900 } else { 30 };
     block_on(async {
         let first = first_version(&checks).await;
@@ -153,7 +154,7 @@ fn lost_answers_make_no_false_conflict_and_no_false_success() {
             assert_eq!(load(&checks, version).await.unwrap().0.commit_id, mine.commit_id);
         }
     });
-    // Several: one winner each, and it is the one that the table names.
+    // With several writers, each version has one winner, whose commit is the one in the table.
     let (writers, rounds) = if common::full() { (16, 40) } else { (6, 4) };
     let heard = race(|| s3::store(&server, "race"), &s3::store(&server, "race"), writers, rounds);
     assert_eq!((heard.won, heard.unknown), (rounds, 0), "{heard:?}");
@@ -180,7 +181,7 @@ fn refusals_of_every_kind_are_told_apart() {
             (Fault::Refuse(400, "ExpiredToken"), ErrorKind::Denied),
             (Fault::Refuse(501, "NotImplemented"), ErrorKind::Unsupported),
             (Fault::Drop, ErrorKind::Unavailable),
-            // It says that the name is taken, and there is nothing: what is true cannot be seen from here.
+            // The server says that the name is taken, but there is no object. The writer cannot know what happened.
             (Fault::Refuse(412, "PreconditionFailed"), ErrorKind::OutcomeUnknown),
         ] {
             of(fault.clone());
@@ -229,7 +230,7 @@ fn a_store_that_ignores_conditions_is_found_out_and_refused() {
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("single_writer=true"), "{error}");
         assert_eq!(server.names("data"), Vec::<String>::new(), "the probe is taken away again");
-        // Who promises to be alone may write, and is held to never overwrite.
+        // A writer that promises to be alone may write. The client then checks that it never overwrites.
         let alone = Store::open_with("s3://data/t", &s3::options_and(&server, &[("single_writer", "true")])).unwrap();
         let table = tables::write(alone.clone(), schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
         let again = publish(&alone, &next(table.manifest(), 1)).await.unwrap_err();
@@ -241,7 +242,7 @@ const CHILD_STORE: &str = "TETRYS_RACE_STORE";
 const CHILD_OPTIONS: &str = "TETRYS_RACE_OPTIONS";
 const CHILD_ROUNDS: &str = "TETRYS_RACE_ROUNDS";
 
-/// Not a test by itself: one of the processes that race. Prints a line for each version that it was told it won.
+/// Not a test of its own: one of the racing processes. It prints a line for each version that it was told it won.
 #[test]
 fn a_process_that_races() {
     let Ok(url) = env::var(CHILD_STORE) else { return };
@@ -259,7 +260,7 @@ fn a_process_that_races() {
                     println!("won {version} {}", mine.commit_id);
                     version += 1;
                 }
-                // Reload and go on behind the newest, as a writer would.
+                // The process reloads and continues after the newest version, as a writer would.
                 Err(error) if error.kind() == ErrorKind::Conflict => {
                     version = newest_version(&store).await.unwrap().unwrap() + 1;
                 }
@@ -269,7 +270,8 @@ fn a_process_that_races() {
     });
 }
 
-/// `processes` of them on one table; every version is won by exactly one, the one that the table names.
+/// Runs `processes` of them on one table, and asserts that each version has exactly one winner, whose commit is the one in the
+/// table.
 fn processes_race(url: &str, options: &[(String, String)]) {
     let (processes, rounds) = if common::full() { (8, 200) } else { (3, 12) };
     let store = Store::open_with(url, &StoreOptions::only(options.to_vec())).unwrap();

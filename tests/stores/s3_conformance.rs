@@ -1,5 +1,6 @@
-//! The S3 server of the tests is S3: it passes the suite that `object_store` holds its own backend to, checks signatures, and
-//! a `Store` over it, over a server written by others, and over plain HTTP keeps its word. What is secret stays so.
+//! The S3 server of the tests conforms to S3: it passes the suite that `object_store` uses for its own backend, and checks
+//! signatures. A `Store` behaves correctly over this server, over a server by other authors, and over plain HTTP. No message
+//! contains a secret.
 
 use std::{sync::Arc, time::Duration};
 
@@ -100,7 +101,7 @@ fn a_missing_bucket_and_a_server_that_is_not_there_say_so() {
     let missing = Store::open_with("s3://nowhere/t", &s3::options(&server)).unwrap();
     let mut gone = server.options();
     gone.push(("max_retries".into(), "1".into()));
-    // The discard port: nobody listens on the loopback.
+    // The discard port, on which no server listens.
     gone.push(("aws_endpoint".into(), "http://127.0.0.1:9".into()));
     let gone = Store::open_with("s3://data/t", &StoreOptions::only(gone)).unwrap();
     block_on(async {
@@ -110,7 +111,7 @@ fn a_missing_bucket_and_a_server_that_is_not_there_say_so() {
     });
 }
 
-/// What every S3 must do for tables: create-only puts, exact ranges, uploads in parts, listings, deletes.
+/// Asserts what every S3 must do for tables: create-only puts, exact ranges, multipart uploads, listings and deletes.
 async fn keeps_its_word(store: &Store) {
     assert_eq!(store.put_new("manifests/1", "one".into()).await.unwrap(), Put::Created);
     assert_eq!(store.put_new("manifests/1", "two".into()).await.unwrap(), Put::AlreadyThere);
@@ -210,7 +211,7 @@ fn profiles_of_the_aws_files_give_region_endpoint_and_keys() {
     assert!(nobody.to_string().contains("`nobody`"), "{nobody}");
 }
 
-/// Every text that the stores of this test let out, for every way in which a request can end.
+/// Collects all texts that the stores of this test produce, for every outcome of a request.
 #[test]
 fn no_error_and_no_debug_holds_a_secret() {
     let server = s3::server();
@@ -287,7 +288,7 @@ fn what_was_given_for_one_store_goes_to_no_other() {
     server.take_requests();
     let stranger = store.open_other("s3://other/sensors").unwrap_err();
     assert_eq!(stranger.kind(), ErrorKind::Denied, "{stranger}");
-    // A server on the web gets a request without a signature.
+    // A plain web server gets a request without a signature.
     let web = store.open_other(&format!("{}/other/sensors", server.endpoint())).unwrap();
     assert_eq!(block_on(web.get("a", 9)).unwrap_err().kind(), ErrorKind::Denied);
     server.let_anybody_read();
@@ -314,7 +315,7 @@ fn requests_beside_each_other_are_bounded_and_slowing_down_is_heard() {
         }
         assert!(server.most_at_once() <= 256, "{} at once", server.most_at_once());
         assert_eq!(server.take_requests().len(), 4_000);
-        // Every third request is refused for a while.
+        // One request in three is refused for a while.
         let refused = std::sync::atomic::AtomicU64::new(0);
         server.on_request(move |request| {
             let refuse = request.number % 3 == 0 && refused.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 100;
@@ -337,7 +338,7 @@ fn a_body_that_stands_still_is_given_up_and_one_that_flows_slowly_is_not() {
     };
     let read = |store: Store| async move { store.read(&[RangeRequest::new("a", 400_000, 0..400_000)]).await };
     block_on(async {
-        // Seven pieces, 0.15 s apart: longer than the deadline as a whole, never between two of them.
+        // Seven pieces, 0.15 s apart: the whole takes longer than the timeout, but no gap between two pieces does.
         server.set_latency(tetrys_s3_server::Latency { per_request: Duration::ZERO, bytes_per_second: Some(430_000) });
         assert_eq!(read(patient("500ms")).await.unwrap()[0].len(), 400_000);
         server.set_latency(Default::default());

@@ -1,5 +1,4 @@
-//! Reads over a network and a server that go wrong: what comes back is what was written, or an error of the right kind; never
-//! something else.
+//! Reads over a faulty network and a faulty server return the written bytes or an error of the right kind; never other bytes.
 
 use crate::common;
 use std::{
@@ -19,7 +18,7 @@ use crate::common::{
 use tetrys::{ErrorKind, Store, StoreOptions, Table, format::manifest_name, store::RangeRequest};
 use tetrys_s3_server::{Fault, Server};
 
-/// Every way in which one answer can be wrong.
+/// Returns a random fault of a single response.
 fn faults(rng: &mut Rng) -> Fault {
     let bytes = 1 + rng.below(400) as usize;
     match rng.below(14) {
@@ -93,7 +92,7 @@ fn under_any_fault_a_read_gives_what_was_written_or_an_error() {
     assert!(*right.lock().unwrap() > 0 && !wrong.lock().unwrap().is_empty(), "both must occur for this to say anything");
 }
 
-/// Each fault alone, on one range: what comes of it, with retries and without.
+/// Each fault alone, on one range: the outcome with retries and without.
 #[test]
 fn each_fault_has_its_outcome() {
     let server = s3::server();
@@ -106,7 +105,7 @@ fn each_fault_has_its_outcome() {
     let (patient, hasty) = (open("6"), open("0"));
     let request = [RangeRequest::new("a", 100_000, 20_000..60_000)];
     use ErrorKind as K;
-    // The fault, what it is without another try, and whether one more request mends it where it happens once.
+    // The fault, the error without retries, and whether one retry is enough if the fault happens once.
     let table = [
         (Fault::Cut(1_000), K::Unavailable, true),
         (Fault::Cut(0), K::Unavailable, true),
@@ -148,7 +147,8 @@ fn each_fault_has_its_outcome() {
             }
             server.behave();
         }
-        // The server's own clock is that of this machine: nobody is a whole second away from it, and nobody is allowed to be.
+        // The server has the same clock as the client. They differ by less than a second, and the server now tolerates no
+        // difference.
         server.tolerate_clocks(Duration::ZERO);
         let skewed = hasty.read(&request).await;
         server.behave();
@@ -193,7 +193,7 @@ fn a_listing_cut_again_and_again_goes_on_where_it_was_cut() {
     let names: Vec<String> = (0..2_500).map(|number| format!("a/{number:05}")).collect();
     names.iter().for_each(|name| server.put("data", &format!("t/{name}"), name.clone()));
     let store = s3::store(&server, "t");
-    // Two of three answers break off: in the middle of a name, before the first one, and as XML that is whole by its length.
+    // Two of three responses break off: within a name, before the first name, or with a length that is too short.
     server.on_request(|request| match request.number % 3 {
         0 => Some(Fault::Cut(1_000 * (request.number as usize % 5))),
         1 => Some(Fault::Short(40)),
@@ -204,7 +204,7 @@ fn a_listing_cut_again_and_again_goes_on_where_it_was_cut() {
         assert!(listed.iter().map(|(name, _)| name).eq(&names), "{} names", listed.len());
         assert!(server.take_requests().len() >= 7);
         assert_eq!(store.list_first("a", 3).await.unwrap(), names[..3]);
-        // Not for ever, and not where it is told not to.
+        // Retries end at their limit, and do not happen if they are turned off.
         server.on_request(|_| Some(Fault::Cut(100)));
         for retries in ["0", "2"] {
             let hasty = Store::open_with("s3://data/t", &s3::options_and(&server, &[("max_retries", retries)])).unwrap();
@@ -217,10 +217,10 @@ fn a_listing_cut_again_and_again_goes_on_where_it_was_cut() {
     });
 }
 
-/// A fault of listings, and whether all of them have it.
+/// A fault of listings, and whether all listings have it.
 type Garbling = (Fault, bool);
 
-/// The answer of the server to a request for a listing.
+/// Returns the server's response to a listing request.
 fn listing(server: &Server, prefix: &str) -> String {
     let address = server.endpoint();
     let address = address.trim_start_matches("http://");
@@ -243,7 +243,7 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
     let batches = [rows_of(&schema, &mut rng, &[("a", 3)], Taste::NOISE)];
     let (options, hasty) = (s3::options(&server), s3::options_and(&server, &[("max_retries", "1")]));
     server.let_anybody_read();
-    // The fault that the first listing of a lane has, or all of its listings.
+    // The fault of each lane, for its first listing or for all of its listings.
     let faults: Arc<Mutex<Vec<Option<Garbling>>>> = Arc::new(Mutex::new(vec![None; LANES]));
     let tables: Vec<(&str, &[u64])> =
         vec![("few", &[10, 11, 12]), ("gaps", &[5, 8, 12]), ("one", &[12]), ("many", &[1, 2, 3, 4])];
@@ -260,7 +260,7 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
                 (0..LANES).for_each(|lane| server.put("data", &format!("{name}/{lane}/{manifest}"), bytes.clone()));
             }
         }
-        // A name that nobody expects there is no reason for an error.
+        // An object with an unexpected name is not an error.
         server.put("data", "few/0/manifests/README", "");
         server.take_requests();
         for (lane, asked) in [(1, 3), (0, 4)] {
@@ -288,7 +288,8 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
             let newest = versions.last().copied().unwrap();
             let body = listing(&server, &format!("{name}/1/manifests/"));
             let length = body.len();
-            // Every bit of the digits that differ between versions, which make one version of another, and others at random.
+            // All bits of the digits that differ between versions, because a flip there gives another version; and random other
+            // bits.
             let digits = body.match_indices(".json").flat_map(|(end, _)| end - 2..end);
             let mut cases: Vec<Garbling> = match common::full() {
                 true => (0..8 * length).map(|bit| (Fault::Flip(bit), false)).collect(),
@@ -307,7 +308,7 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
                 async move {
                     let url = format!("s3://data/{name}/{lane}");
                     for (fault, stays) in cases.iter().skip(lane).step_by(LANES) {
-                        // Of a table with gaps nobody can tell what all listings hide.
+                        // If versions are missing in between, a reader cannot detect what all listings hide.
                         let stays = *stays && *name != "gaps";
                         faults.lock().unwrap()[lane] = Some((fault.clone(), stays));
                         match Table::open_with(&url, hasty).await {
@@ -358,7 +359,7 @@ fn what_was_garbled_once_on_the_way_is_read_once_more_and_what_is_damaged_is_rep
                 assert_eq!(flipped.load(Ordering::Relaxed), asked, "requests for {folder}, of which {times} were garbled");
             }
         }
-        // Nor does one flip on the way of each object make a table damaged.
+        // A single flipped bit in the transfer of each object does not make a table damaged either.
         let seen = Mutex::new(std::collections::BTreeSet::new());
         server.on_request(move |request| {
             let first = request.method == "GET" && !request.is_list() && seen.lock().unwrap().insert(request.key.clone());
@@ -404,7 +405,7 @@ fn a_server_that_never_answers_is_given_up_and_the_options_are_named() {
     let options = s3::options_and(&server, &[("read_timeout", "200ms"), ("retry_timeout", "500ms")]);
     let store = Store::open_with("s3://data/t", &options).unwrap();
     block_on(async {
-        // Each try 0.2 s, none after 0.5 s: with the waits between them it is over before 2 s.
+        // A try takes 0.2 s, and none starts after 0.5 s. With the backoff in between, the read ends within 2 s.
         for fault in [Fault::Wait(Duration::from_secs(60)), Fault::Stall(0, Duration::from_secs(60))] {
             server.on_request(move |_| Some(fault.clone()));
             let begin = Instant::now();

@@ -1,6 +1,6 @@
-//! Tables on S3, on our server and on one written by others: written, read, windowed, merged by reference, verified and taken
-//! in as on a disk. What a read costs is counted by the server: its plan says exactly that, and nobody waits longer than the
-//! format asks for.
+//! Tables on S3, on our server and on one by other authors: written, read, windowed, merged by reference, verified and imported
+//! like on a disk. The server counts the cost of reads: it equals the plan, and the number of dependent requests is no higher
+//! than the format requires.
 
 use crate::common;
 use std::{sync::Arc, time::Duration};
@@ -14,7 +14,7 @@ use tetrys_s3_server::{Latency, Server, dependent};
 
 const FAR: Latency = Latency { per_request: Duration::from_millis(40), bytes_per_second: None };
 
-/// Writes a table, reads every row and every window of it, and looks at every byte.
+/// Writes a table, reads every row and every window, and verifies every byte.
 async fn tells_the_whole_story(url: &str, options: &StoreOptions) {
     let (schema, partitions) = two_partitions(common::seed());
     let store = Store::open_with(url, options).unwrap();
@@ -86,7 +86,7 @@ fn a_data_set_taken_in_on_s3_is_the_one_taken_in_on_a_disk() {
     assert!(block_on(there.verify(|_, _| {})).unwrap().damage.is_empty());
 }
 
-/// A table on the server, opened by nobody yet.
+/// Writes a table on the server that no reader has opened.
 fn cold(server: &Server) -> Schema {
     let (schema, partitions) = two_partitions(1);
     block_on(tables::write(s3::store(server, "cold"), schema.clone(), cut_by(tiny_cuts()), &partitions)).unwrap();
@@ -94,7 +94,7 @@ fn cold(server: &Server) -> Schema {
     schema
 }
 
-/// The requests since the last look, how often somebody waited for one, and what they were for.
+/// Returns the number of requests since the last call, the number of dependent requests, and the kinds of objects.
 fn cost(server: &Server) -> (usize, usize, Vec<String>) {
     let served = server.take_served();
     let mut what: Vec<String> = served
@@ -119,18 +119,18 @@ fn a_cold_url_gives_its_first_row_after_four_waits_and_three_with_a_version() {
             let options = options.clone();
             async move { Table::open_with(url, &options).await.unwrap().row_loader().columns(["lidar.*"]).unwrap().get_row(3).await }
         };
-        // Over plain HTTP the successor of the newest version is asked for beside it.
+        // Over plain HTTP, the reader requests the manifest of the next version together with that of the newest.
         first("s3://data/cold").await.unwrap();
         assert_eq!(cost(&server), (5, 4, ["chunks", "layout", "list", "manifests", "manifests"].map(str::to_owned).to_vec()));
         first("s3://data/cold@1").await.unwrap();
         assert_eq!(cost(&server), (3, 3, ["chunks", "layout", "manifests"].map(str::to_owned).to_vec()));
 
-        // All three groups at once: more requests, no longer wait.
+        // All three groups are read concurrently: more requests, but no more dependent requests.
         Table::open_with("s3://data/cold", &options).await.unwrap().row_loader().get_row(3).await.unwrap();
         let (requests, waits, _) = cost(&server);
         assert_eq!((requests, waits), (9, 4));
 
-        // A window needs to know where its sequence ends: the index comes beside the layouts.
+        // A window needs the end of its sequence: the index is read together with the layouts.
         let table = Table::open_with("s3://data/cold", &options).await.unwrap();
         table.row_loader().columns(["labels.*"]).unwrap().get_rows(3, 0..=0).await.unwrap();
         assert_eq!(
@@ -155,7 +155,7 @@ fn the_index_and_a_row_of_it_take_four_waits_together() {
     });
 }
 
-/// Wide rows in chunks of some MiB: points of 200 kB, images of 60 kB, a few numbers.
+/// Writes wide rows in chunks of several MiB: points of 200 kB, images of 60 kB, and a few numbers.
 fn wide(server: &Server, rows: usize) -> arrow_array::RecordBatch {
     let schema = Schema::builder()
         .index("log", "utf8")
@@ -197,7 +197,7 @@ fn explain_says_what_the_server_then_counts() {
                 let there = rows.table_rows().to_vec();
                 assert_rows(&rows, &batch, &there);
             }
-            // A window of neighbours is as many ranges as a row, as long as no chunk ends in it.
+            // A window needs as many ranges as a row if no chunk ends within the window.
             let one = loader.explain(60, 0..=0).await.unwrap();
             let ten = loader.explain(60, -4..=5).await.unwrap();
             assert_eq!(one.ranges, ten.ranges, "{patterns:?}");
@@ -282,7 +282,7 @@ fn buckets_of_one_name_at_different_endpoints_are_no_neighbours() {
     let error = here.url_of(&there).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     assert!(error.to_string().contains("s3://data/sensors: this store is at another endpoint"), "{error}");
-    // So no table is written whose rows a reader would look for in the other bucket.
+    // So no table is written whose references would lead to the other bucket.
     let (schema, partitions) = two_partitions(common::seed());
     block_on(async {
         let sensors = tables::write(there, schema.clone(), cut_by(tiny_cuts()), &partitions).await.unwrap();
@@ -291,7 +291,7 @@ fn buckets_of_one_name_at_different_endpoints_are_no_neighbours() {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     });
     assert_eq!(one.names("data"), Vec::<String>::new());
-    // The region is no part of a place at Amazon, and the partition is.
+    // At Amazon, the region is not part of a place, but the partition is.
     let amazon = |path: &str, options: &[(&str, &str)]| {
         let more = [("access_key_id", "a"), ("secret_access_key", "s")];
         let options = StoreOptions::only(options.iter().chain(&more).map(|(name, value)| (name.to_string(), value.to_string())));

@@ -1,5 +1,5 @@
-//! The stores keep their word: the wrappers pass the suite that `object_store` holds its own backends to, and `Store`
-//! gives exactly what was asked or an error that names the place.
+//! The stores conform to their contracts: the wrappers pass the suite that `object_store` uses for its own backends, and a
+//! `Store` returns exactly the requested bytes, or an error that names the place.
 
 use std::fs;
 use std::io::{Seek, Write};
@@ -24,7 +24,7 @@ const MIB: usize = 1 << 20;
 /// Wraps a backend.
 type Wrap = fn(Arc<dyn ObjectStore>) -> Box<dyn ObjectStore>;
 
-/// The whole suite, each part on a new store, as they expect to find theirs empty.
+/// Runs the whole suite. Each part gets a new store, because it expects an empty one.
 async fn conforms(wrap: Wrap, backend: impl Fn() -> Arc<dyn ObjectStore>, updates_and_attributes: bool) {
     let new = || wrap(backend());
     integration::put_get_delete_list(&*new()).await;
@@ -59,7 +59,7 @@ async fn conforms_over_a_directory(wrap: Wrap) {
     conforms(wrap, fresh, false).await;
 }
 
-/// Quick enough for the suite, slow enough to go through every wait.
+/// Fast enough for the suite, and slow enough to run through every wait.
 const NEAR: Latency = Latency { per_request: Duration::from_micros(10), bytes_per_second: Some(20_000_000_000) };
 
 #[tokio::test]
@@ -99,13 +99,13 @@ async fn wrappers_upon_wrappers_conform() {
 
 // --- Store ---
 
-/// What the stores live in, for as long as they are used.
+/// The resources of the stores, which must live as long as the stores.
 struct Homes {
     _folder: TempDir,
     _server: Server,
 }
 
-/// A store of every kind: plain local, a counted directory, memory, S3.
+/// Returns a store of every kind: a plain directory, a counted directory, memory, and S3.
 fn stores() -> (Homes, Vec<Store>) {
     let folder = tempfile::tempdir().unwrap();
     let files = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
@@ -144,7 +144,7 @@ fn kind<T: std::fmt::Debug>(result: Result<T, Error>) -> ErrorKind {
     result.unwrap_err().kind()
 }
 
-/// The kind, after checking that the message names the object and the store.
+/// Returns the kind of the error, after checking that the message names the object and the store.
 fn placed<T: std::fmt::Debug>(store: &Store, name: &str, result: Result<T, Error>) -> ErrorKind {
     let error = result.unwrap_err();
     let text = error.to_string();
@@ -432,7 +432,7 @@ fn a_local_store_needs_no_runtime() {
         store.put_new("a", vec![7; 9_000_000].into()).await.unwrap();
         store.read(&requests).await.unwrap().len()
     });
-    // Nothing in it waits, so one poll finishes it.
+    // No operation waits, so a single poll finishes the future.
     let done = std::future::Future::poll(work.as_mut(), &mut std::task::Context::from_waker(std::task::Waker::noop()));
     assert_eq!(done, std::task::Poll::Ready(100));
 }
@@ -595,7 +595,7 @@ fn an_unknown_scheme_is_named_and_its_secrets_are_not() {
     assert!(error.to_string().contains("`ftp`") && !error.to_string().contains("secret"), "{error}");
 }
 
-/// A full disk: a file system of 64 KiB, where the machine lets us make one.
+/// A full disk: a file system of 64 KiB, if the machine allows to mount one.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_full_disk_says_so_and_leaves_nothing_visible() {
@@ -679,7 +679,7 @@ async fn a_far_store_takes_a_request_s_time_and_its_bytes_time() {
     let start = Instant::now();
     store.put_new("a", vec![0; MIB].into()).await.unwrap();
     assert!(start.elapsed() >= Duration::from_millis(130), "{:?}", start.elapsed());
-    // Side by side, requests wait together.
+    // Concurrent requests wait together.
     let start = Instant::now();
     let requests: Vec<_> = (0..20).map(|_| RangeRequest::new("a", MIB as u64, 0..MIB as u64)).collect();
     store.read(&requests).await.unwrap();

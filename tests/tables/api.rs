@@ -1,4 +1,4 @@
-//! The public surface: what may cross threads, and the same answers without `async`.
+//! The public API: which types can be sent to other threads, and equal results with and without `async`.
 #![cfg(feature = "frame")]
 
 use crate::common;
@@ -20,7 +20,7 @@ fn everything_may_be_sent_to_and_shared_by_threads() {
         is_sent(writer);
     }
     let _: fn(PartitionWriter) = writer_is_sent;
-    // Futures too, so that they can be spawned.
+    // Futures must be `Send` too, so that callers can spawn them.
     fn futures(table: &Table, loader: &RowLoader, index: &Index) {
         is_sent(Table::open(""));
         is_sent(table.index());

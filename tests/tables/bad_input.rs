@@ -1,5 +1,5 @@
-//! Bad input: whatever breaks a rule gives an error of the right kind whose text names what, where, the expected and the
-//! found; and no half of a table is ever visible.
+//! Bad input: every violated rule gives an error of the right kind. Its message names the object, the place, the expected and the
+//! found value. No incomplete table ever becomes visible.
 
 use crate::common;
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
     assert_eq!((error.kind(), error.to_string().as_str()), (kind, text));
 }
 
-/// What a commit says that lacks receipts.
+/// Returns the error message of a commit without all receipts.
 fn no_receipt(missing: impl std::fmt::Display, of: u32) -> String {
     format!(
         "no receipt for partition {missing} of {of}: the store keeps the receipts of finished partitions, and the \
@@ -30,7 +30,7 @@ fn no_receipt(missing: impl std::fmt::Display, of: u32) -> String {
     )
 }
 
-/// Nothing can be opened there.
+/// Asserts that the store holds no table.
 #[track_caller]
 fn nothing_there(store: &Store) {
     says(
@@ -62,7 +62,7 @@ fn a_pattern_that_matches_nothing_names_the_nearest_column() {
     says(columns("lidr.*"), ErrorKind::NotFound, "no column matches `lidr.*`; nearest: `lidar.*`");
     says(columns("camera.jpg"), ErrorKind::NotFound, "no column matches `camera.jpg`; nearest: `camera.jpeg`");
     assert_eq!(columns("re:(").unwrap_err().kind(), ErrorKind::Invalid);
-    // A pattern that no group column matches means index columns.
+    // A pattern that matches no group column selects index columns.
     assert!(columns("log").is_ok() && columns("lo*").is_ok());
     says(columns("logg"), ErrorKind::NotFound, "no column matches `logg`; nearest: `log`");
 }
@@ -104,7 +104,7 @@ fn small_rows(log: &str, times: &[i64]) -> RecordBatch {
     replaced(&batch, "time", Arc::new(Int64Array::from(times.to_vec())))
 }
 
-/// The batch with another array under a name.
+/// Returns the batch with one array replaced, by column name.
 fn replaced(batch: &RecordBatch, name: &str, array: ArrayRef) -> RecordBatch {
     let schema = batch.schema();
     let columns = schema
@@ -115,7 +115,7 @@ fn replaced(batch: &RecordBatch, name: &str, array: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter(columns.collect::<Vec<_>>()).unwrap()
 }
 
-/// What writing the batches as one partition says, and that nothing of the partition can be had afterwards.
+/// Asserts the error of writing the batches as one partition, and that the partition cannot be finished after the error.
 #[track_caller]
 fn write_says(batches: &[RecordBatch], kind: ErrorKind, text: &str) {
     let (_, store) = memory();
@@ -124,7 +124,7 @@ fn write_says(batches: &[RecordBatch], kind: ErrorKind, text: &str) {
     let (last, before) = batches.split_last().unwrap();
     before.iter().for_each(|batch| block_on(partition.write(batch)).unwrap());
     says(block_on(partition.write(last)), kind, text);
-    // A good batch does not mend it.
+    // A good batch after the error does not repair the partition.
     let refused = "partition 0: an earlier write failed; write it again";
     says(block_on(partition.write(&small_rows("later", &[1]))), ErrorKind::Invalid, refused);
     says(block_on(partition.finish()), ErrorKind::Invalid, refused);
@@ -155,7 +155,7 @@ fn columns_that_are_missing_unknown_or_of_another_type_are_named() {
     write_says(&[replaced(&rows, "pose", narrow.column(0).clone())], ErrorKind::Invalid, error);
 }
 
-/// One row of `f32[?,2]` with these extents and elements.
+/// Returns one row of `f32[?,2]` with these extents and elements.
 fn points(extents: [i32; 2], elements: Vec<Option<f32>>) -> ArrayRef {
     let len = elements.len();
     let item = Arc::new(Field::new("item", DataType::Float32, true));
@@ -198,7 +198,7 @@ fn a_sequence_that_comes_back_and_an_order_that_falls_name_the_row() {
     write_says(&[a, small_rows("a", &[4])], ErrorKind::Invalid, text);
 }
 
-/// What a commit of these partitions of [`small`] says, and that nothing is visible after it.
+/// Asserts the error of a commit of these partitions of [`small`], and that no table is visible after the error.
 fn commit_says(partitions: &[RecordBatch], change: impl FnOnce(Vec<Receipt>) -> Vec<Receipt>, text: &str) {
     let (_, store) = memory();
     let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
@@ -298,7 +298,8 @@ fn a_url_or_path_that_cannot_be_a_table_is_named() {
     }
 }
 
-/// What writing a table over a backend says whose puts fail so from the first, the second.. on; and that nothing is visible then.
+/// Asserts the error of writing a table to a backend whose puts fail from the n-th on, for each n, and that no table is visible
+/// after the error.
 fn failing_says(words: &'static str, cause: std::io::ErrorKind, kind: ErrorKind, text: &str) {
     let (schema, partitions) = two_partitions(1);
     for from in 0..14 {
@@ -327,7 +328,7 @@ fn a_full_disk_and_missing_rights_are_named_and_leave_nothing_visible() {
     failing_says("Unable to open file", std::io::ErrorKind::PermissionDenied, ErrorKind::Denied, text);
 }
 
-/// The folder that the child of the next test may not write to.
+/// The environment variable with the folder to which the child process of the next test may not write.
 #[cfg(target_os = "linux")]
 const READ_ONLY: &str = "TETRYS_TEST_READ_ONLY";
 
@@ -343,7 +344,7 @@ fn a_directory_without_the_right_to_write_is_denied() {
     if std::fs::write(folder.path().join("probe"), "").is_err() {
         return writing_is_denied(folder.path().to_str().unwrap());
     }
-    // The superuser may write anywhere: the test runs once more as nobody.
+    // The superuser may write anywhere, so the test runs once more in a child process as the user nobody.
     let mut child = std::process::Command::new("/proc/self/exe");
     child.uid(65534).gid(65534).current_dir("/").env(READ_ONLY, folder.path());
     let output =
@@ -390,7 +391,7 @@ fn a_long_text_in_the_index_is_refused_by_its_column() {
     };
     let error = written(vec!["short".into(), "x".repeat(65_537)]).unwrap_err();
     assert!(error.to_string().contains("index column `log`: a text of 65537 bytes, at most 65536"), "{error}");
-    // 16 MiB and a KiB a row: 300 rows of 64 KiB are more.
+    // An index column of a segment may have 16 MiB of text plus 1 KiB for each row; 300 rows of 64 KiB exceed that.
     let error = written(vec!["x".repeat(65_536); 300]).unwrap_err();
     assert!(error.to_string().contains("with 19660800 bytes of text in 300 rows, at most 17084416"), "{error}");
     assert_eq!(written(vec!["x".repeat(65_536); 250]).unwrap().rows(), 250);
@@ -416,7 +417,7 @@ fn a_session_whose_receipts_were_lost_is_committed_with_those_in_the_store() {
         assert_eq!((table.rows(), store.list("sessions").await.unwrap().len()), (4, 0));
         let error = writer.commit(writer.receipts().await.unwrap()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        // The same for rows that are appended.
+        // The same holds for appended rows.
         let writer = table.append(WriteOptions::default()).await.unwrap();
         let mut partition = writer.partition().unwrap();
         partition.write(&small_rows("c", &[1])).await.unwrap();
@@ -444,7 +445,8 @@ fn a_commit_never_leaves_out_a_partition_that_another_process_finished() {
                 partition.write(&small_rows(&format!("{appends} {number}"), &[1, 2])).await.unwrap();
                 receipts.push(partition.finish().await.unwrap());
             }
-            // The last receipts are lost on their way, whoever commits.
+            // The last receipts are lost. The commit fails in the process that began the session and in one that joined the
+            // session.
             let joined = TableWriter::join(store.clone(), &ticket).unwrap();
             for committer in [&began, &joined] {
                 for (given, missing) in [(2, "2"), (1, "1, 2"), (0, "0, 1, 2")] {
@@ -452,7 +454,7 @@ fn a_commit_never_leaves_out_a_partition_that_another_process_finished() {
                     assert!(error.to_string().starts_with(&no_receipt(missing, 3)), "{error}");
                 }
             }
-            // Whoever means it says so.
+            // A commit without a partition succeeds after the caller has abandoned the partition.
             joined.abandon(2);
             rows += 4;
             assert_eq!(joined.commit(receipts[..2].to_vec()).await.unwrap().rows(), rows);
@@ -471,7 +473,7 @@ fn a_session_of_several_processes_adds_its_rows_once_whoever_commits_it_and_what
         let mut partition = writer.partition().unwrap();
         partition.write(&small_rows("b", &[1, 2])).await.unwrap();
         let receipt = partition.finish().await.unwrap();
-        // Another process is ready to commit, somebody else appends, and the first process commits on top of that.
+        // A second process is ready to commit. Another writer appends rows, and the first process commits on top of those rows.
         let late = TableWriter::join(store.clone(), &ticket).unwrap();
         late.expect_partitions(1);
         let other = table.append(WriteOptions::default()).await.unwrap();

@@ -1,4 +1,5 @@
-//! The library without `async`: a table is written, changed in every way, read at each version and collected, and no call is awaited.
+//! The API without `async`: a table is written, changed in every way, read at each version and garbage collected, without an
+//! await.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +16,7 @@ fn texts(rows: impl Iterator<Item = i64>, word: &str) -> ArrayRef {
     Arc::new(LargeStringArray::from_iter_values(rows.map(|row| format!("{word} {row}"))))
 }
 
-/// Rows of one log from `start` on.
+/// Returns `count` rows of one log, beginning with time `start`.
 fn rows(log: &str, start: i64, count: i64) -> RecordBatch {
     let rows = || start..start + count;
     RecordBatch::try_from_iter([
@@ -50,7 +51,7 @@ fn a_table_goes_through_every_change_without_async() {
     let march = writer.commit(receipts).unwrap();
     assert_eq!((march.version(), march.rows(), march.schema().groups().len()), (1, 20, 2));
 
-    // A table that refers to it, and its versions.
+    // A table that refers to the first table, and its versions.
     let writer = Table::create(&url("april"), schema(), options()).unwrap().references([&march]).unwrap();
     let receipt = writer.write([rows("a", 0, 10), rows("b", 10, 10)]).unwrap();
     let mut table = writer.commit([receipt]).unwrap();
@@ -95,7 +96,7 @@ fn a_table_goes_through_every_change_without_async() {
     assert_eq!(Table::open(&format!("{}@gold", url("april"))).unwrap().version(), version);
     assert_eq!(table.usage().unwrap().versions.len(), versions.len());
 
-    // All but the newest and the tagged one go, once they are condemned.
+    // A garbage collection deletes all versions but the newest and the tagged one, after it has condemned them.
     let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
     let planned = table.plan_garbage(settings).unwrap();
     assert!(!planned.done && planned.expired.len() == versions.len() - 2, "{:?}", planned.expired);

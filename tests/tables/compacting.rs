@@ -1,5 +1,5 @@
-//! Blocks that lie scattered over many chunks and tables are put side by side on request: the rows stay what they are, windows take
-//! fewer ranges, only the blocks concerned are copied, and versions before do not change.
+//! Compaction on request stores blocks side by side that lay scattered over many chunks and tables. The rows stay the same,
+//! windows need fewer ranges, only the affected blocks are copied, and earlier versions do not change.
 
 use crate::common;
 use std::{collections::BTreeSet, path::Path, sync::Arc};
@@ -23,7 +23,7 @@ fn store(folder: &Path, name: &str) -> Store {
     Store::open(folder.join(name).to_str().unwrap()).unwrap()
 }
 
-/// A row a block: three logs of 16 rows, 3 KB each, half of it compressible.
+/// Returns three logs of 16 rows. Each row is a block of its own and has 3 KB, half of them compressible.
 fn wide(seed: u64) -> (Schema, RecordBatch) {
     let mut rng = Rng(seed);
     let schema =
@@ -60,7 +60,8 @@ async fn write(store: Store, schema: &Schema, options: WriteOptions, references:
     writer.commit([partition.finish().await.unwrap()]).await.unwrap()
 }
 
-/// A table whose rows lie by turns in four others, those of its last log in the first alone.
+/// Writes a table whose rows lie in the chunks of four other tables in turn. The rows of its last log all lie in the first of
+/// them.
 async fn scattered(folder: &Path, presets: [Preset; 2]) -> (Table, Vec<Table>, RecordBatch) {
     let (schema, rows) = wide(11);
     let mut owners = Vec::new();
@@ -75,10 +76,11 @@ async fn scattered(folder: &Path, presets: [Preset; 2]) -> (Table, Vec<Table>, R
     (all, owners, rows)
 }
 
-/// Owner, chunk, and where a block begins and ends in it.
+/// A block: owner, chunk, and the start and end in the chunk.
 type Place = (u32, ChunkId, u64, u64);
 
-/// Ranges of the window of eight rows that begins at each row, no gap read: blocks that touch in one chunk are one.
+/// Returns for each row the number of ranges of the window of eight rows that begins at the row. Adjacent blocks of one chunk are
+/// one range; no gap is bridged.
 async fn ranges(table: &Table, group: usize) -> Vec<usize> {
     let layout = table.layout(group).await.unwrap();
     let sequences = table.sequences().await.unwrap();
@@ -118,7 +120,7 @@ fn rows_scattered_over_four_tables_are_put_side_by_side() {
         assert!(most.iter().all(|ranges| *ranges <= 2), "{most:?}");
         assert!(moved.after.extra_ranges <= 1 && moved.after.percent <= 150, "{moved:?}");
 
-        // The last log lay together and is referred to where it was.
+        // The rows of the last log were adjacent already, so the new version refers to their old place.
         let (was, is) = (table.layout(0).await.unwrap(), next.layout(0).await.unwrap());
         for row in 32..ROWS {
             let place = |layout: &tetrys::read::Layout| {
@@ -128,7 +130,7 @@ fn rows_scattered_over_four_tables_are_put_side_by_side() {
             };
             assert_eq!(place(&was), place(&is), "row {row}");
         }
-        // Every byte is accounted for, blocks are copied as they are, and hashes and index stay.
+        // All bytes are accounted for: blocks are copied unchanged, and the hashes and the index stay.
         let now = tables::objects(table.store()).await;
         let new: u64 = now.iter().filter(|object| !before.contains(object)).map(|(_, bytes)| bytes.len() as u64).sum();
         let manifest = next.store().size(&tetrys::format::manifest_name(2)).await.unwrap();
@@ -140,7 +142,7 @@ fn rows_scattered_over_four_tables_are_put_side_by_side() {
         assert_eq!((stored(&next).hashes, stored(&next).columns), (stored(&table).hashes, stored(&table).columns));
         assert_eq!(next.manifest().segments[0].index, table.manifest().segments[0].index);
 
-        // The version before is what it was, and there is nothing left to do.
+        // The earlier version is unchanged, and a second compaction has nothing to do.
         assert!(before.iter().all(|object| now.contains(object)));
         assert_reads(&table, &rows).await;
         let (again, moved) = next.compact_runs(MOST, bound()).await.unwrap();
@@ -193,7 +195,7 @@ fn rows_appended_one_by_one_come_into_one_chunk() {
             partition.write(&rows.slice(row, 1)).await.unwrap();
             table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
         }
-        // Eight segments became one; their chunks stayed where they were.
+        // Eight segments were merged into one; their chunks stayed in place.
         assert_eq!((table.manifest().segments.len(), ranges(&table, 0).await[0]), (5, 8));
         let (next, moved) = table.compact_runs(MOST, bound()).await.unwrap();
         assert_eq!(next.manifest().segments.len(), 1);
@@ -254,7 +256,7 @@ fn what_another_table_says_is_compared_before_it_is_copied() {
     });
 }
 
-/// Ten rows of a new log.
+/// Returns ten rows of a new log.
 fn ten_rows(number: u64) -> RecordBatch {
     let log = format!("log-{number}");
     rows_of(&sensors(), &mut Rng(number), &[(&log, 10)], Taste::SMALL)
@@ -284,12 +286,12 @@ fn many_small_appends_leave_few_segments_small_manifests_and_cost_what_the_first
             requests.push(counts.gets.len() as u64 + counts.heads + counts.puts + counts.lists);
             largest = largest.max(table.manifest().segments.len());
         }
-        // Three orders of magnitude (10, 80, 640 rows), seven segments each.
+        // The segments have three orders of magnitude (10, 80 and 640 rows), with at most seven segments of each.
         assert!(largest <= 21, "{largest} segments");
         let manifests: u64 = store.list("manifests").await.unwrap().iter().map(|(_, bytes)| bytes).sum();
         let one = store.size(&tetrys::format::manifest_name(1)).await.unwrap();
         assert!(manifests <= appends * 22 * one, "{manifests} bytes of manifests, the first one has {one}");
-        // Versions before are looked through for blocks that are there already, 64 of them at most.
+        // An append searches at most 64 earlier versions for blocks that are stored already.
         let (early, late) = (&requests[64..80], &requests[requests.len() - 16..]);
         let most = |requests: &[u64]| *requests.iter().max().unwrap();
         println!(
@@ -313,7 +315,7 @@ fn writers_that_append_at_once_both_succeed_where_the_first_puts_segments_togeth
                 rows.push(ten_rows(number));
                 table = append(&table, rows.last().unwrap()).await.unwrap();
             }
-            // Four writers that know the same version, and one that changes a group of it.
+            // Four writers append to the same version, and one writer replaces a group of it.
             for number in 0..4 {
                 rows.push(ten_rows(100 + number));
                 append(&table, rows.last().unwrap()).await.unwrap();
@@ -332,7 +334,7 @@ fn writers_that_append_at_once_both_succeed_where_the_first_puts_segments_togeth
             assert_eq!(last.version(), before + 5);
             assert!(last.manifest().segments.len() <= 11, "{}", last.manifest().segments.len());
             assert_reads(&last, &changed).await;
-            // And one that deletes rows of it.
+            // Another writer deletes rows of the same version.
             let rest = table.delete([0, 3, 12], WriteOptions::default()).await.map(|table| table.version());
             assert_eq!(rest.unwrap_err().kind(), ErrorKind::Conflict, "the labels were changed as well");
         });
@@ -424,7 +426,8 @@ fn verifying_all_versions_reads_each_object_once_and_ends_where_it_said() {
             assert!(calls > 10 && last.0 == last.1, "it ends with {last:?}");
             let mut asked = std::collections::BTreeMap::<String, u32>::new();
             counting.snapshot().gets.iter().for_each(|get| *asked.entry(get.path.clone()).or_default() += 1);
-            // Sequences are checked of each version as a whole, and those of the segments that many versions have in all of them.
+            // Sequences are checked for each version as a whole, so the index objects of segments that several versions share are
+            // read several times.
             asked.retain(|path, times| *times > 1 && !path.starts_with("index/"));
             assert!(asked.is_empty(), "all versions {all_versions}: {asked:?}");
         }

@@ -1,4 +1,4 @@
-//! What differs between two tables: rows added, removed and changed equal brute force, and no payload is read.
+//! The diff of two tables: the added, removed and changed rows equal those of a brute-force comparison, and no chunk is read.
 
 use crate::common;
 use std::{collections::BTreeMap, sync::Arc};
@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, Reco
 use object_store::ObjectStore;
 use tetrys::{ErrorKind, Preset, Schema, Table, WriteOptions, store::CountingStore};
 
-/// Log, time, an index column, a wide value, a small one.
+/// Log, time, an index column, a wide value, and a small value.
 type Record = (String, i64, i64, u64, i64);
 
 fn table_of(records: &[Record], options: WriteOptions) -> (Table, CountingStore) {
@@ -63,7 +63,7 @@ fn rows_added_removed_and_changed_equal_brute_force_and_no_payload_is_read() {
         for time in 0..rng.below(6) as i64 {
             new.push(("z".to_owned(), time, 1, rng.next(), 1));
         }
-        // Another codec and another place make no difference.
+        // Tables with another codec or at another place have the same diff.
         let ((a, _), (b, _)) = (table_of(&old, cut_by(tiny_cuts())), table_of(&new, cut_by(tiny_cuts()).preset(Preset::Fast)));
         let found = block_on(b.diff(&a, ["log", "time"])).unwrap();
         let key = |row: &Record| (row.0.clone(), row.1);
@@ -80,13 +80,13 @@ fn rows_added_removed_and_changed_equal_brute_force_and_no_payload_is_read() {
         assert_eq!((found.index[0].name.as_str(), found.index[0].changed), ("score", differs(&|a, b| a.2 != b.2)));
         let group = |name: &str| found.groups.iter().find(|group| group.name == name).unwrap();
         assert_eq!((group("wide").changed, group("wide").exact), (Some(differs(&|a, b| a.3 != b.3)), true));
-        // Small rows share blocks: what differs is among those that are named, all of which are near one that does.
+        // Small rows share blocks. The diff names all rows of a changed block, so it names at least the changed rows.
         assert!(group("small").changed.unwrap() >= differs(&|a, b| a.4 != b.4));
         let kept = new.len() - found.added.len();
         assert_eq!(found.unchanged, (kept - found.changed.len()) as u64);
         let same = block_on(b.diff(&b, ["log", "time"])).unwrap();
         assert_eq!((same.unchanged, same.changed.len() + same.added.len() + same.removed.len()), (new.len() as u64, 0));
-        // Without keys, by sequence and order.
+        // Without keys, the rows are matched by sequence and order.
         let by_order = block_on(b.diff(&a, [""; 0])).unwrap();
         assert_eq!(
             (&by_order.keys[..], &by_order.added, &by_order.removed),

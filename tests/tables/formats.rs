@@ -1,5 +1,5 @@
-//! Any frame comes back from an export as it was: random types and values, through every kind of file. Text has the types from
-//! which it comes back, broken files are errors, and what a frame names is read inside its root alone.
+//! Frames survive import and export unchanged: random types and values, through every file format. Text files give back the
+//! column types, broken files are errors, and files named by a frame are read only below its root.
 
 use crate::common;
 use std::{
@@ -90,7 +90,7 @@ fn fields(random: &mut Rng, depth: usize) -> Vec<FieldRef> {
     names.iter().take(count).map(|name| Arc::new(Field::new(*name, any(random, depth), true))).collect()
 }
 
-/// A type that nests at most so deep.
+/// Returns a random type of at most this nesting depth.
 fn any(random: &mut Rng, depth: usize) -> DataType {
     let list = |random: &mut Rng, item| match random.bool() {
         true => DataType::List(Arc::new(Field::new("item", item, true))),
@@ -116,7 +116,8 @@ fn any(random: &mut Rng, depth: usize) -> DataType {
             let inner = list(random, item);
             list(random, inner)
         }
-        // An element of a tensor can be null, a part of it cannot: none where a struct around it may be null.
+        // The elements of a tensor can be null, but its inner arrays cannot. So no tensor is used inside a struct, which may be
+        // null.
         7 if depth == 2 => {
             let item = DataType::FixedSizeList(Arc::new(Field::new("item", DataType::Float32, true)), random.i32(1..4));
             if random.bool() { item } else { list(random, item) }
@@ -141,7 +142,7 @@ fn array(random: &mut Rng, ty: &DataType, rows: usize) -> ArrayRef {
         make_array(data.align_buffers(true).build().unwrap())
     };
     let text = |random: &mut Rng| -> String { (0..random.usize(0..6)).map(|_| random.char('a'..='ü')).collect() };
-    // Decimal digits that the precision allows.
+    // A random number with at most as many decimal digits as the precision allows.
     let number = |random: &mut Rng, precision: u8| -> i256 {
         let digits: String = (0..random.u8(1..=precision)).map(|_| random.digit(10)).collect();
         i256::from_string(&format!("{}{digits}", if random.bool() { "-" } else { "" })).unwrap()
@@ -221,7 +222,7 @@ fn array(random: &mut Rng, ty: &DataType, rows: usize) -> ArrayRef {
     }
 }
 
-/// A value as text, the same for every Arrow form of it; a struct of nulls is null.
+/// Returns a value as text, equal for all Arrow forms of the value. A struct of nulls is null.
 fn said(array: &ArrayRef, row: usize) -> String {
     if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
         return "null".to_owned();
@@ -255,7 +256,7 @@ fn said(array: &ArrayRef, row: usize) -> String {
     }
 }
 
-/// What a type is behind the export: wide offsets, no dictionary, the names that Arrow recommends.
+/// Returns the type that an export gives for a type: wide offsets, no dictionary, and the field names that Arrow recommends.
 fn widened(ty: &DataType) -> DataType {
     let item = |field: &Field| Arc::new(Field::new("item", widened(field.data_type()), true));
     match ty {
@@ -363,13 +364,13 @@ fn any_frame_comes_back_from_its_export() {
         assert_eq!((back.num_rows(), back.num_columns()), (rows, given.len()), "{place}");
         for (name, array) in &given {
             let back = column(&back, name);
-            // Without what the fields say beside their types.
+            // The comparison ignores the metadata of the fields.
             assert_eq!(widened(back.data_type()), widened(array.data_type()), "{place}: {name}");
             for row in 0..rows {
                 assert_eq!(said(back, row), said(array, row), "{place}: {name} row {row}");
             }
         }
-        // What is exported is taken in as the same columns again.
+        // An export can be imported again and gives the same columns.
         write(&folder.path().join("again"), &back, ExportFormat::Arrow);
         let mut bytes = Vec::new();
         block_on(export(&table, &mut bytes, to, &ExportSettings::default(), |_| {})).unwrap();
@@ -384,7 +385,7 @@ fn any_frame_comes_back_from_its_export() {
     }
 }
 
-/// A table of 300 rows in two sequences, and another one with labels of some of them.
+/// Writes a table of 300 rows in two sequences, and a second table with labels of some of the rows.
 fn two_tables(folder: &Path) -> (Table, Table) {
     let ids = Arc::new((0..300).collect::<Int64Array>()) as ArrayRef;
     let logs = Arc::new(StringArray::from_iter_values((0..300).map(|row| format!("log {}", row / 150)))) as ArrayRef;
@@ -477,7 +478,7 @@ fn text_comes_in_with_the_types_that_it_has() {
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).take(2).collect();
     assert_eq!(types, ["id u16", "zip categorical"]);
 
-    // The name says which character stands between the cells, unless the caller does.
+    // The file name determines the separator, unless the caller sets one.
     fs::write(folder.join("a.TSV"), "id\tnote\n1\ta,b\n").unwrap();
     let tabs = |delimiter| {
         let text = TextSettings { delimiter, ..TextSettings::default() };
@@ -559,7 +560,7 @@ fn broken_files_are_errors_of_every_reader() {
                     broken[place..end].iter_mut().for_each(|byte| *byte = random.u8(..));
                 }
             }
-            // A flipped bit of a value may be another value; nothing may panic, and nothing half is left.
+            // A flipped bit may give another valid value. The import must not panic, and must not leave a partial table.
             let Ok(frame) = Frame::read(&broken[..], *format, &TextSettings::default()) else { continue };
             let table = folder.path().join(format!("{number}-{round}"));
             if let Err(error) = taken(&frame, &FrameSettings::default(), &table) {
@@ -646,7 +647,7 @@ fn other_rows_of_a_table_keep_what_it_says_of_its_columns() {
         (names(&mut schema.index()), names(&mut schema.sequence_by()), names(&mut schema.order_by()), groups)
     };
     assert_eq!((shape(&again), again.manifest().sequences(), again.version()), (shape(&left), 2, 2));
-    // What is said counts; the rest stays.
+    // A setting of the caller replaces that of the earlier version; all other settings stay.
     let by_id = FrameSettings { sequence_by: vec!["id".into()], target: Target::Overwrite, ..FrameSettings::default() };
     assert_eq!(taken(&frame, &by_id, &folder.join("left")).unwrap().manifest().sequences(), 300);
     taken(&frame, &FrameSettings { sequence_by: vec!["log".into()], order_by: vec!["id".into()], ..over }, &folder.join("left"))

@@ -1,4 +1,4 @@
-//! Frames become tables: Parquet and Arrow files of our own and of pyarrow, files that a frame names, and input that is wrong.
+//! Import of frames: Parquet and Arrow files of our own and of pyarrow, files that a frame names, and wrong input.
 
 use crate::common;
 use crate::common::plain;
@@ -31,7 +31,8 @@ use tetrys::{
 
 const ROWS: usize = 250;
 
-/// 250 rows of three logs: small columns, text views, lists, tensors, a struct of bytes and a path, and something of no type.
+/// Returns 250 rows of three logs: small columns, text views, lists, tensors, a struct of bytes and a path, and a column of an
+/// unsupported type.
 fn frame() -> RecordBatch {
     let mut ranges = LargeListBuilder::new(Float32Builder::new());
     for row in 0..ROWS {
@@ -86,7 +87,7 @@ fn error(frame: &Frame, settings: &FrameSettings) -> tetrys::Error {
     error
 }
 
-/// The chunks and index objects of a table, by their names, which are hashes.
+/// Returns the names of the chunks and index objects of a table. The names are hashes.
 fn objects(table: &Table) -> BTreeSet<String> {
     let all = block_on(table.store().list("")).unwrap().into_iter().map(|(name, _)| name);
     all.filter(|name| name.starts_with("chunks/") || name.starts_with("index/")).collect()
@@ -146,11 +147,11 @@ fn columns_go_where_they_are_told() {
     let expected: [(&str, &[&str]); 4] =
         [("seen", &["note", "image.bytes", "image.path"]), ("again", &["note"]), ("ranges", &["ranges"]), ("pose", &["pose"])];
     assert_eq!(groups, expected.map(|(name, columns)| (name, columns.to_vec())));
-    // Small columns that nobody named stand together.
+    // Small columns that no setting names share a group.
     let schema =
         FrameSettings { drop: vec!["price".to_owned()], ..FrameSettings::default() }.index(["log"]).schema(&frame).unwrap();
     assert_eq!((schema.groups()[0].name.as_str(), schema.groups()[0].columns.len()), ("rest", 4));
-    // No column is lost without being told.
+    // No column is dropped silently.
     let error = FrameSettings::default().schema(&frame).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(
@@ -159,7 +160,7 @@ fn columns_go_where_they_are_told() {
     );
 }
 
-/// A frame of paths beside the files that it names.
+/// Writes a frame of paths, and the files that the frame names.
 fn pictures(folder: &Path) -> Frame {
     fs::create_dir(folder.join("pictures")).unwrap();
     for row in 0..ROWS {
@@ -180,7 +181,7 @@ fn files_that_a_frame_names_become_a_column() {
     assert_eq!(row.bytes("camera.jpeg").unwrap(), vec![249; 747]);
     assert_eq!(table.schema().column_named("camera.jpeg").unwrap().properties["paths"], "image.path");
     assert!(table.schema().index().any(|column| column.name == "image.path"));
-    // In the place of the paths.
+    // The content of the files can replace the column of paths.
     let schema = settings.blob("image.path", "image.path").schema(&frame).unwrap();
     assert_eq!(schema.column_named("image.path").unwrap().ty.to_string(), "binary");
 }
@@ -256,7 +257,7 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
         let said = error(&frame, &settings);
         assert!(said.kind() == kind && said.to_string().contains(says), "{:?} {said}", said.kind());
     }
-    // Found before any payload is read.
+    // The error is found before any payload is read.
     let said = error(&frame, &settings().sequence_by(["speed"]).order_by(["log"]));
     assert!(said.kind() == ErrorKind::Invalid && said.to_string().contains("appears again after another one"), "{said}");
     let twice = [("a", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("a", Arc::new(Int64Array::from(vec![1])))];
@@ -405,7 +406,7 @@ fn a_root_that_is_not_there_is_an_error_and_not_missing_files() {
     let wrong = FrameSettings { missing: Missing::Null, root: Some(folder.join("picturs")), ..settings() };
     let said = error(&frame, &wrong.clone().blob("jpeg", "image.path"));
     assert!(said.kind() == ErrorKind::NotFound && said.to_string().contains("picturs: no such folder"), "{said}");
-    // Without files it does not matter.
+    // Without files, the missing folder is not an error.
     taken(&frame, &wrong, &folder.join("table")).unwrap();
 }
 
@@ -429,7 +430,7 @@ fn a_damaged_frame_is_an_error_and_no_panic() {
             fs::write(&file, bytes).unwrap();
             let opened = if name.ends_with("arrow") { Frame::arrow(&file) } else { Frame::parquet(&file) };
             let Ok(frame) = opened else { continue };
-            // Values may differ unnoticed: such files carry no checksums.
+            // Such files have no checksums, so a changed value may go unnoticed.
             let into = folder.path().join(format!("{name} {case}"));
             if let Err(said) = taken(&frame, &settings(), &into) {
                 assert_ne!(said.kind(), ErrorKind::Internal, "{name}, byte {place}: {said}");

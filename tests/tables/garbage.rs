@@ -1,5 +1,5 @@
-//! Garbage collection deletes what no kept version needs, an age after it was condemned, and nothing else: not what another
-//! table uses, not what a writer just stored, and not under the feet of a commit.
+//! Garbage collection deletes the objects that no kept version needs, some time after it has condemned them. It never deletes
+//! objects that another table uses, that a writer has just stored, or that a concurrent commit needs.
 
 use crate::common;
 use std::{
@@ -25,7 +25,7 @@ fn store(folder: &Path, name: &str) -> Store {
     Store::open(folder.join(name).to_str().unwrap()).unwrap()
 }
 
-/// A store of its own in memory.
+/// Returns a new store in memory.
 fn memory(name: &str) -> Store {
     Store::new(Arc::new(InMemory::new()), "t".into(), format!("memory://{name}/t"))
 }
@@ -35,7 +35,7 @@ fn now() -> i64 {
     now.as_millis() as i64
 }
 
-/// So many hours from now.
+/// Returns the time this many hours from now.
 fn later(hours: i64) -> i64 {
     now() + hours * 3_600_000
 }
@@ -44,7 +44,7 @@ fn keep(versions: usize) -> GcSettings {
     GcSettings { keep_versions: versions, age: HOUR }
 }
 
-/// A table whose labels were replaced twice.
+/// Writes a table and replaces its labels twice.
 async fn table(store: Store) -> (Vec<Table>, RecordBatch) {
     table_with(store, cut_by(tiny_cuts())).await
 }
@@ -79,14 +79,14 @@ fn what_is_condemned_is_deleted_an_age_later() {
         let store = store(folder.path(), "table");
         let (versions, rows) = table(store.clone()).await;
         let before = store.list("chunks").await.unwrap().len();
-        // Too young, then old enough; a plan alone does nothing.
+        // The objects are too young, and later old enough. A plan alone deletes nothing.
         assert!(Table::plan_garbage(&store, keep(1), now()).await.unwrap().condemn.is_empty());
         let plan = Table::plan_garbage(&store, keep(1), later(2)).await.unwrap();
         assert!(!plan.condemn.is_empty() && plan.delete.is_empty() && plan.expired == [2, 1], "{plan:?}");
         assert_eq!(Table::open_store(store.clone()).await.unwrap().version(), 3);
         let plan = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
         assert!(plan.done && store.list("chunks").await.unwrap().len() == before);
-        // Old versions are read until then.
+        // Old versions can be read until they are deleted.
         assert_sound(&versions[0], &joined(&two_partitions(1).1)).await;
         let plan = Table::collect_garbage(&store, keep(1), later(4)).await.unwrap();
         assert!(plan.done && !plan.delete.is_empty(), "{plan:?}");
@@ -94,7 +94,7 @@ fn what_is_condemned_is_deleted_an_age_later() {
         let newest = Table::open_store(store.clone()).await.unwrap();
         assert_sound(&newest, &rows).await;
         assert_eq!(Table::open_version(store.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
-        // In the end nothing is left that no version names.
+        // In the end, only objects that a version names are left.
         for hours in [6, 8, 10] {
             Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
         }
@@ -118,7 +118,7 @@ fn nothing_goes_where_all_versions_are_kept() {
     });
 }
 
-/// A table that has the rows of the first version, in the chunks of that.
+/// Writes a table with the rows of the owner's first version, which uses the chunks of that version.
 async fn user_of(owner: &Table, store: Store) -> (Table, RecordBatch) {
     let rows = joined(&two_partitions(1).1);
     let writer = TableWriter::create(store, sensors(), cut_by(tiny_cuts())).await.unwrap();
@@ -136,7 +136,7 @@ fn nothing_is_bound_to_a_version_that_is_being_collected() {
     block_on(async {
         let (versions, _) = table(store(folder.path(), "owner")).await;
         let (user, rows) = user_of(&versions[0], store(folder.path(), "user")).await;
-        // The owner was copied to another place, where nobody knows of the user, and its first version is being deleted there.
+        // The owner was copied to another place without its pins, and a garbage collection there is deleting its first version.
         std::fs::rename(folder.path().join("owner"), folder.path().join("moved")).unwrap();
         std::fs::remove_dir_all(folder.path().join("moved/pins")).unwrap();
         let moved = store(folder.path(), "moved");
@@ -148,7 +148,7 @@ fn nothing_is_bound_to_a_version_that_is_being_collected() {
         let error = user.rebind([moved.url()]).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("is deleting chunk"), "{error}");
         assert_eq!((numbers(user.store()).await, moved.list("pins").await.unwrap()), (vec![1], Vec::new()));
-        // Where nothing is marked, it is bound, and stays whole from then on.
+        // If no object is marked for deletion, the rebind succeeds, and the version stays whole from then on.
         std::fs::remove_dir_all(folder.path().join("moved")).unwrap();
         let (versions, _) = table(store(folder.path(), "owner")).await;
         let (user, _) = user_of(&versions[0], store(folder.path(), "another")).await;
@@ -176,7 +176,7 @@ fn a_version_that_another_table_uses_stays_until_that_is_gone() {
             assert_eq!(plan.pinned, [1], "{plan:?}");
         }
         assert_sound(&user, &rows).await;
-        // Its own chunks: the tie is cut, and the version that had it is deleted.
+        // The user copies the chunks into its own table. Then the version that refers to the owner is deleted.
         user.materialize(|_, _| {}).await.unwrap();
         for hours in [10, 12, 14] {
             Table::collect_garbage(user.store(), keep(1), later(hours)).await.unwrap();
@@ -190,7 +190,7 @@ fn a_version_that_another_table_uses_stays_until_that_is_gone() {
     });
 }
 
-/// Collects at once, as often as it takes until nothing is to be done.
+/// Collects garbage without an age, until there is nothing to do. Returns the number of runs that were needed.
 async fn collect_all(store: &Store, versions: usize) -> usize {
     let settings = GcSettings { keep_versions: versions, age: Duration::ZERO };
     for run in 0..12 {
@@ -213,7 +213,7 @@ async fn numbers(store: &Store) -> Vec<u64> {
     Table::versions(store).await.unwrap().iter().map(|version| version.version).collect()
 }
 
-/// Every version that is listed can be read whole, and nothing that it names is missing.
+/// Asserts that every listed version can be read completely.
 async fn assert_all_sound(store: &Store) {
     for version in numbers(store).await {
         let table = Table::open_version(store.clone(), version).await.unwrap();
@@ -349,7 +349,7 @@ fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
     block_on(async {
         let store = memory("withdraw");
         let (versions, _) = table(store.clone()).await;
-        // A writer that began before the condemnation uses what it condemns, and so does one that begins after it.
+        // Condemned objects are needed by a writer that began before the condemnation, and by a writer that begins after it.
         let mut writer = versions[2].replace_group("labels", WriteOptions::default()).await.unwrap();
         writer.write(&of_group(&joined(&two_partitions(1).1), "labels")).await.unwrap();
         Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
@@ -358,7 +358,7 @@ fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
         assert!(first.manifest().deleting.is_some() && !first.manifest().condemned.is_empty(), "the rest stays condemned");
         let names: Vec<String> = first.manifest().condemned.iter().map(tetrys::format::Condemned::name).collect();
         assert!(first.objects().await.unwrap().keys().all(|name| !names.contains(name)));
-        // A rollback after the mark is refused and says when to retry; others go on.
+        // A rollback that needs objects marked for deletion is refused, and the error says when to retry. Other commits succeed.
         let second = append(&first, 30).await.unwrap();
         let overwritten = second.delete(0..second.rows(), WriteOptions::default()).await.unwrap();
         Table::collect_garbage(&store, keep(1), later(4)).await.unwrap();
@@ -379,7 +379,8 @@ fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
         let error = write(&newest).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("retry after that"), "{error}");
         newest.edit().set_property("a", 1).commit().await.unwrap();
-        // The next collection finishes with what the refused writer wrote again; one an age later takes the marks back.
+        // The next collection also deletes the objects that the refused writer stored again. A collection one age later removes
+        // the marks.
         for hours in [8, 10] {
             Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
         }
@@ -392,7 +393,7 @@ fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
 
 #[test]
 fn a_collection_that_a_crash_stopped_is_finished_by_the_next_one() {
-    // Every delete of the second collection fails in turn, and all behind it.
+    // Each delete of the second collection fails in turn, together with all deletes after it.
     for stop in 0..200 {
         let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let deletes = AtomicU64::new(0);
@@ -422,10 +423,10 @@ fn a_collection_that_a_crash_stopped_is_finished_by_the_next_one() {
     panic!("a collection of more than 200 deletes");
 }
 
-/// What somebody else does at one moment.
+/// An action of another process at one moment.
 type Meanwhile = Arc<dyn Fn() + Send + Sync>;
 
-/// The same objects, seen by somebody who is interrupted at one operation: `meanwhile` happens just before it.
+/// Returns a store of the same objects that runs `meanwhile` just before operation number `at`.
 fn interrupted(objects: &Arc<dyn ObjectStore>, at: u64, meanwhile: Meanwhile) -> (Store, Hooked) {
     let hook = move |number: u64, _: &str, _: &str| {
         if number == at {
@@ -442,7 +443,7 @@ fn plain(objects: &Arc<dyn ObjectStore>) -> Store {
     Store::new(Arc::clone(objects), "t".into(), "memory://between/t")
 }
 
-/// So many collections at once.
+/// Returns an action that runs this many collections.
 fn collections(objects: &Arc<dyn ObjectStore>, count: usize) -> Meanwhile {
     let store = plain(objects);
     Arc::new(move || {
@@ -453,7 +454,7 @@ fn collections(objects: &Arc<dyn ObjectStore>, count: usize) -> Meanwhile {
     })
 }
 
-/// The operations that are interrupted: every one in a full run, else a part of them; which one, the seed says.
+/// Returns the operations to interrupt: all of them in a full run, otherwise every fifth, with a start that depends on the seed.
 fn moments() -> impl Iterator<Item = u64> {
     let step = if common::full() { 1 } else { 5 };
     (common::seed() % step..).step_by(step as usize)
@@ -461,7 +462,7 @@ fn moments() -> impl Iterator<Item = u64> {
 
 #[test]
 fn collections_at_any_moment_of_a_commit_lose_nothing() {
-    // A rollback to rows that only an old version has, interrupted everywhere, by as many collections as it takes to delete.
+    // A rollback to rows that only an old version has is interrupted at each operation, by one collection or by two.
     for count in [1, 2] {
         for at in moments() {
             let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -495,7 +496,7 @@ fn collections_at_any_moment_of_a_commit_lose_nothing() {
 
 #[test]
 fn a_commit_at_any_moment_of_a_collection_loses_nothing() {
-    // The first, the second and the third collection are interrupted everywhere by a rollback.
+    // A rollback interrupts the first, the second and the third collection at each operation.
     for before in [0, 1, 2] {
         for at in moments() {
             let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -592,7 +593,7 @@ fn no_number_of_a_partition_is_given_out_twice() {
     });
 }
 
-/// Every file below a folder, and every folder that is empty.
+/// Returns all files and all empty folders below a folder.
 fn leaves(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -627,7 +628,7 @@ fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
         partition.write(&partitions[0]).await.unwrap();
         partition.finish().await.unwrap();
         drop(writer);
-        // What a killed process was writing, and what is nobody's of ours.
+        // A file that a killed process was writing, and a file that does not belong to the table.
         std::fs::write(place.join("chunks/half#1"), b"half of it").unwrap();
         std::fs::write(place.join("notes.txt"), b"mine").unwrap();
         let before = leaves(&place);
@@ -714,11 +715,11 @@ fn du_and_gc_ask_for_each_manifest_and_each_layout_once_and_for_no_sizes() {
     };
     for count in [10, 20, 40] {
         let (found, deleted) = counted(count);
-        // Manifests, and layouts: those of three groups, and one of each version behind the first.
+        // The manifests, and the layouts: three of the first version, and one of each later version.
         let (manifests, layouts) = (count, 3 + count - 1);
         assert_eq!(found[0], (manifests + layouts, 1, 0, 0), "du");
         assert_eq!(found[1], (manifests + layouts, 9, 0, 0), "a dry gc");
-        // A collection that publishes and deletes reads the newest version and the pins again.
+        // A collection that publishes or deletes reads the newest version and the pins again.
         let [condemning, deleting] = [found[2], found[3]];
         assert_eq!(condemning, (manifests + layouts + 1, 13, 1, 0), "a gc that condemns");
         assert_eq!((deleting.0, deleting.1, deleting.2), (manifests + layouts + 2, 15, 1), "a gc that deletes");

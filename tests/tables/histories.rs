@@ -1,9 +1,9 @@
-//! Random histories of tables against a plain model: appends, overwrites, patches, deletions, other groups and names, compaction,
-//! tags, shared blocks, views, garbage collection that keeps one to three versions of any age, and writers that commit long after
-//! they were opened. After every step every version that is there is compared with the model.
+//! Random histories of tables, compared with a plain model: appends, overwrites, patches, deletions, replaced groups, renames,
+//! compaction, tags, shared blocks, views, garbage collection that keeps one to three versions of any age, and writers that
+//! commit long after they were opened. After every step, every existing version is compared with the model.
 //!
-//! Errors are allowed where `histories/model.rs` says so (`verdict`), and nowhere else. A history that fails is made shorter, and
-//! printed with its seed.
+//! Errors are allowed only where `verdict` in `histories/model.rs` says so. A failing history is shortened, and printed with its
+//! seed.
 #![cfg(feature = "frame")]
 
 mod arrays;
@@ -27,10 +27,10 @@ use self::{
 };
 use crate::common::tables::{Rng, block_on};
 
-/// Steps of a history, at most.
+/// The most steps of a history.
 const STEPS: u64 = 14;
 
-/// What a history is made of; what is there twice comes twice as often.
+/// The kinds of steps. A kind that is listed twice occurs twice as often.
 const MIX: [What; 37] = [
     What::Change(Op::Append),
     What::Change(Op::Append),
@@ -76,7 +76,7 @@ fn steps(seed: u64) -> Vec<Step> {
     (0..4 + rng.below(STEPS - 3)).map(|_| Step { what: *rng.pick(&MIX), seed: rng.next() }).collect()
 }
 
-/// Runs a history; what went wrong at the last, and everything that was done.
+/// Runs a history. The error has the first violated claim, and the log of all steps.
 fn run(seed: u64, steps: &[Step]) -> Result<Tally, (String, Vec<String>)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let home = match seed % 4 {
@@ -106,7 +106,7 @@ fn run(seed: u64, steps: &[Step]) -> Result<Tally, (String, Vec<String>)> {
     done.map_err(|error| (error, told.into_inner().unwrap()))
 }
 
-/// The history without as many of its steps as it fails without.
+/// Removes as many steps as possible from a history that still fails.
 fn shrunk(seed: u64, mut steps: Vec<Step>) -> Vec<Step> {
     let mut place = steps.len();
     while place > 0 {
@@ -121,7 +121,7 @@ fn shrunk(seed: u64, mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
-/// What a history is made of for pairs of changes.
+/// The kinds of changes that are combined in pairs.
 const OPS: [Op; 13] = [
     Op::Append,
     Op::Overwrite,
@@ -161,7 +161,7 @@ fn any_two_changes_both_succeed_or_the_second_is_a_conflict() {
     assert!(drawn > cases as u64 / 2, "{drawn} of {cases} pairs");
 }
 
-/// Calls `work` with each number below `end` until it says false, on as many threads as there are cores.
+/// Calls `work` with each number below `end` until it returns false, on as many threads as there are cores.
 fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let go = || {
@@ -187,7 +187,7 @@ fn random_histories_match_a_plain_model() {
     let first = common::seed();
     let (tally, failures) = (Mutex::new(Tally::default()), Mutex::new(Vec::new()));
     on_all_cores(histories, |number| {
-        // One in four in a folder, the others in memory.
+        // One history in four runs in a folder, the others in memory.
         let seed = Rng(first.wrapping_add(number)).next() / 4 * 4 + number % 4;
         match run(seed, &steps(seed)) {
             Ok(done) => tally.lock().unwrap().add(&done),

@@ -1,5 +1,5 @@
-//! Indexes filtered, sorted, sampled, joined, merged and put one below the other: whatever was done to the frame, the rows read
-//! are those that its locators name, and merges equal brute force.
+//! Indexes that are filtered, sorted, sampled, joined, merged and concatenated: after every operation on the frame, a loader
+//! reads the rows that the locators name, and merges equal those of a brute-force search.
 #![cfg(feature = "frame")]
 
 use crate::common;
@@ -11,10 +11,10 @@ use object_store::ObjectStore;
 use polars::prelude::{IntoLazy, JoinArgs, JoinType, col, lit};
 use tetrys::{Edge, ErrorKind, Index, Merge, Offsets, Pick, RowLoader, Rows, Schema, Table, TimeOffsets, store::CountingStore};
 
-/// A row of a small table: log, time (nullable), value of the payload.
+/// A row of a small table: log, nullable time, and the value of the payload.
 type Record = (String, Option<i64>, i64);
 
-/// A table of these rows in this order, its payload under `name`, and a store that counts.
+/// Writes a table of these rows, with the payload under `name`, in a store that counts requests.
 fn table_of(name: &str, records: &[Record]) -> (Table, CountingStore) {
     let schema = Schema::builder()
         .index("log", "utf8")
@@ -49,7 +49,7 @@ fn table_of(name: &str, records: &[Record]) -> (Table, CountingStore) {
     (block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap(), counting)
 }
 
-/// Logs of random lengths, times with steps of 0 to 3, some null.
+/// Returns logs of random lengths, with time steps of 0 to 3 and some null times.
 fn records(rng: &mut Rng, logs: &[&str], sorted: bool) -> Vec<Record> {
     let mut all = Vec::new();
     for log in logs {
@@ -84,7 +84,7 @@ fn all_rows(index: &Index) -> Rows {
     block_on(RowLoader::new(index).unwrap().take(&positions)).unwrap()
 }
 
-/// What the frame says of each row is what the payload says.
+/// Asserts that the value of each row in the frame equals its payload.
 fn assert_frame_reads_itself(index: &Index, name: &str) {
     let rows = all_rows(index);
     let ids: Vec<Option<i64>> = index.frame().column(&format!("{name}_id")).unwrap().i64().unwrap().iter().collect();
@@ -163,7 +163,8 @@ fn a_frame_joined_by_hand_gives_rows_and_refuses_windows_by_name() {
     assert_frame_reads_itself(&only_a, "a");
 }
 
-/// For each left row the value of its right row, by looking at every pair; of right rows at one time the last, or the first.
+/// Returns for each left row the value of its right row, by comparing all pairs. Of several right rows at one time, the last or
+/// the first is taken.
 fn brute_force(left: &[Record], right: &[Record], by_time: Option<(Pick, i64)>, last: bool) -> Vec<Option<i64>> {
     let partner = |(log, time, _): &Record| -> Option<i64> {
         let time = (*time)?;
@@ -204,7 +205,7 @@ fn merges_by_key_and_by_time_equal_brute_force() {
         let mut seen = std::collections::BTreeSet::new();
         let is_twice = right.iter().any(|(log, time, _)| time.is_some() && !seen.insert((log, time)));
         for (merge, by_time) in cases {
-            // Several rows of one log at one time: nobody chooses among them but the user, in whatever direction.
+            // A log may have several rows at one time. Then the caller must choose, whatever the direction.
             assert_eq!(index_a.merge(&index_b, &merge).is_err(), is_twice, "{merge:?}");
             let last = rng.once_in(2);
             let merge = if last { merge.last() } else { merge.first() };
@@ -221,7 +222,7 @@ fn merges_by_key_and_by_time_equal_brute_force() {
             let there = index_a.merge(&index_b, &merge).unwrap();
             let with_partner: Vec<Option<i64>> = expected.iter().copied().filter(Option::is_some).collect();
             assert_eq!(values(&all_rows(&there), "b.value"), with_partner);
-            // Windows follow the rows of the left table, also those without a partner.
+            // Windows follow the rows of the left table, including rows without a partner.
             let loader = RowLoader::new(&there).unwrap().columns(["*.value"]).unwrap();
             let starts: Vec<usize> = (0..left.len()).filter(|row| expected[*row].is_some()).collect();
             for (position, row) in starts.iter().enumerate() {
@@ -261,7 +262,7 @@ fn a_merge_reads_no_payload_and_many_left_rows_on_one_right_block_read_it_once()
     assert_eq!(values(&rows, "b.value"), vec![Some(100); 10]);
     let explained = block_on(loader.explain_take(&positions)).unwrap();
     assert_eq!(explained.groups.iter().map(|group| group.blocks).collect::<Vec<_>>(), [1]);
-    // The layout of the group came with the index: the store counts the plan's range alone.
+    // The layout of the group was loaded with the index, so the store sees only the range of the plan.
     let seen = b.1.reset();
     assert_eq!((seen.requests(), seen.bytes_read), (explained.requests as u64, explained.bytes));
     assert_eq!(a.1.reset().requests(), 0);
@@ -334,13 +335,13 @@ fn tables_one_below_the_other_read_as_one() {
         rows.column("note").unwrap().as_string::<i64>().iter().map(|note| note.unwrap().to_owned()).collect();
     let note = |name: &str, records: &[Record]| records.iter().map(|(.., value)| format!("{name} {value}")).collect::<Vec<_>>();
     assert_eq!(notes, [note("a", &upper), note("b", &lower)].concat());
-    // A window in the lower table stays there.
+    // A window in the second table stays in that table.
     let loader = RowLoader::new(&both).unwrap().columns(["note", "b.value"]).unwrap();
     let first = upper.len() as u64;
     let window = block_on(loader.get_rows(first, -1..=1)).unwrap();
     assert_eq!(window.mask()[..2], [false, true]);
     assert_eq!(values(&window, "b.value")[1], Some(lower[0].2));
-    // Mixed in one batch of windows.
+    // Windows of both tables in one batch.
     let windows = block_on(loader.get_windows(&[0, first, 1], 0..=0)).unwrap();
     assert_eq!((windows.len(), windows.starts()), (3, [0, 1, 2, 3].as_slice()));
     assert_eq!(values(windows.rows(), "b.value"), [None, Some(lower[0].2), None]);
@@ -396,7 +397,7 @@ fn windows_of_several_column_sets_are_one_plan() {
     let bytes = found[2].column("a.bytes").unwrap().as_binary::<i64>();
     assert_eq!((bytes.value(0).len(), bytes.value(1).len(), found[2].batch().num_columns()), (17, 23, 1));
 
-    // A part whose rows are all missing: nothing of its columns is read.
+    // All rows of one part are missing, so none of its columns is read.
     let parts = || [("note", Offsets::new([-1]).unwrap()), ("a.value", Offsets::new([0]).unwrap())];
     counting.reset();
     let found = block_on(loader.get_parts(0, parts())).unwrap();
@@ -455,16 +456,16 @@ fn right_rows_of_one_key_become_a_list() {
     assert_eq!(listed(&rows, "b.value"), expected);
     assert_eq!(rows.column_mask("b.value").unwrap(), [true, true, false, true, false]);
     assert_eq!(values(&rows, "a.value"), (10..15).map(Some).collect::<Vec<_>>());
-    // Index columns are lists in the frame.
+    // In the frame, the index columns of the right table are lists.
     let ids = merged.frame().column("b_id").unwrap().list().unwrap().get_as_series(3).unwrap();
     assert_eq!(ids.i64().unwrap().iter().collect::<Vec<_>>(), [Some(100), Some(105)]);
-    // Windows follow, in whatever order the right frame is; blocks are read once.
+    // Windows work for any order of the right frame, and blocks are read once.
     let turned = a.merge(&b.sort(["b_id"], true).unwrap(), &grouped).unwrap();
     let loader = RowLoader::new(&turned).unwrap().columns(["b.*"]).unwrap();
     let window = block_on(loader.get_rows(1, -2..=2)).unwrap();
     assert_eq!(listed(&window, "b.value"), [None, expected[0].clone(), expected[1].clone(), None, expected[3].clone()]);
     assert_eq!(window.mask(), [false, true, true, true, true]);
-    // Inner: rows with a list alone.
+    // An inner merge keeps only rows with a list.
     assert_eq!(a.merge(&b, &Merge::on(["log", "time"]).group_to_list()).unwrap().len(), 3);
     let error = a.merge(&b, &Merge::on(["log"]).as_of("time", Pick::Nearest).group_to_list()).unwrap_err();
     assert!(error.to_string().contains("made by keys alone"), "{error}");
@@ -489,7 +490,7 @@ fn a_tolerance_with_a_unit_goes_by_the_unit_of_integer_times() {
     assert_eq!(near("5ms"), [Some(3), None, Some(205), None]);
     assert_eq!(near("5ms"), near("5"));
     assert_eq!(near("0.02s"), [Some(3), Some(120), Some(205), None]);
-    // A column that was computed has none.
+    // A computed column has no unit.
     let other = b.with_columns([(col("time") * lit(1000)).alias("when")]).unwrap();
     let merge = Merge::on(["log"]).as_of_pair("time", "when", Pick::Nearest).tolerance("5ms").unwrap();
     assert!(a.merge(&other, &merge).is_ok());
@@ -498,10 +499,10 @@ fn a_tolerance_with_a_unit_goes_by_the_unit_of_integer_times() {
     assert!(error.to_string().contains("`a_id` has no unit of time"), "{error}");
 }
 
-/// What a condition is for a row: none where nobody knows.
+/// The expected result of a condition for a row; `None` means unknown, as in SQL.
 type Condition = Box<dyn Fn(&Record) -> Option<bool>>;
 
-/// A condition as SQL, and what it is for a row.
+/// Returns a random condition as SQL, and a function with its expected result.
 fn condition(rng: &mut Rng, depth: u64) -> (String, Condition) {
     let number = rng.below(60) as i64;
     match if depth == 0 { rng.below(4) } else { 4 + rng.below(4) } {
@@ -587,7 +588,7 @@ fn a_condition_chooses_rows_and_can_do_nothing_else() {
     assert!(error.to_string().contains("column `log` is there already"), "{error}");
     let twice = a.with_columns_sql([("twice", "a_id * 2"), ("late", "time > 3")]).unwrap();
     assert_eq!(twice.column_names().collect::<Vec<_>>(), ["log", "time", "a_id", "twice", "late"]);
-    // A query asks.
+    // Only a SELECT is accepted.
     for sql in [
         "DROP TABLE t",
         "DELETE FROM t",

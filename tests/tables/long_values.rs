@@ -1,6 +1,6 @@
-//! Long values of local tables, which are read to where they stay: what a table in a directory gives is what the same table
-//! in memory gives, whose values are copied together, for columns of every form, with nulls at every level, windows over the
-//! ends of sequences and rows asked for twice. Every damaged byte of a page is found.
+//! Zero-copy reads of long values in local tables: a table in a directory gives the same rows as the same table in memory, whose
+//! values are copied. This holds for columns of every form, nulls at every level, windows across the ends of sequences, and
+//! repeated rows. Every damaged byte of a page is detected.
 
 use crate::common;
 use std::{fs, thread};
@@ -9,7 +9,7 @@ use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, memory};
 use arrow_array::RecordBatch;
 use tetrys::{ColumnType, Edge, ErrorKind, Preset, Schema, Store, Table, WriteOptions, format::directory_len};
 
-/// Types whose values may be long, and how many items make one about 48 KiB.
+/// Types whose values may be long, and the number of items of a value of about 48 KiB.
 const LONG: [(&str, u64); 10] = [
     ("binary", 32_000),
     ("f32[?,4]", 6_000),
@@ -23,7 +23,7 @@ const LONG: [(&str, u64); 10] = [
     ("f16[?]", 48_000),
 ];
 
-/// A table twice, its rows, and the end of each sequence.
+/// The same table in a directory and in memory, its rows, and the end of each sequence.
 struct Sample {
     _folder: tempfile::TempDir,
     local: Table,
@@ -32,7 +32,8 @@ struct Sample {
     ends: Vec<u64>,
 }
 
-/// A group of long columns and a short one, and a group of one long column; noise, stored plain.
+/// Writes a group of long columns and a short column, and a group of one long column. The values are noise, which is stored
+/// plain.
 fn sample(rng: &mut Rng) -> Sample {
     let drawn: Vec<(&str, u64)> = (0..3).map(|_| *rng.pick(&LONG)).collect();
     let named = |number: usize| format!("long.{number}");
@@ -64,7 +65,7 @@ fn sample(rng: &mut Rng) -> Sample {
 }
 
 impl Sample {
-    /// How many columns are stored plain in pages of at least 32 KiB.
+    /// Returns the number of columns that are stored plain in pages of at least 32 KiB.
     fn long_and_plain(&self) -> usize {
         let groups = self.local.schema().groups().iter().enumerate();
         let columns = groups.flat_map(|(number, group)| {
@@ -83,7 +84,7 @@ impl Sample {
     }
 }
 
-/// These rows as a table in a directory, stored plain where they are noise.
+/// Writes these rows as a table in a directory. Noise is stored plain.
 fn in_directory(schema: Schema, rows: &RecordBatch) -> (tempfile::TempDir, Table) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().to_str().unwrap()).unwrap();
@@ -92,7 +93,7 @@ fn in_directory(schema: Schema, rows: &RecordBatch) -> (tempfile::TempDir, Table
     (folder, table)
 }
 
-/// A table of sweeps alone in a directory, stored plain, and its rows.
+/// Writes a table of lidar sweeps in a directory, stored plain, and returns its rows.
 fn sweeps(rng: &mut Rng, rows: usize, taste: Taste) -> (tempfile::TempDir, Table, RecordBatch) {
     let schema =
         Schema::builder().index("log", "utf8").index("time", "i64").group("lidar", [("points", "f32[?,4]")]).build().unwrap();
@@ -177,7 +178,7 @@ fn every_damaged_byte_of_a_long_page_is_found_and_named() {
         fs::write(&file, &sound[..end - 4]).unwrap();
         assert_eq!(take().unwrap_err().kind(), ErrorKind::Corrupt);
     }
-    // The directory of a block is not needed where its only page is read to where it stays; who verifies reads it all.
+    // A zero-copy read of the only page of a block does not need the directory of the block. Verification reads the directory.
     let mut damaged = sound.clone();
     damaged[run.first_offset as usize] ^= 1;
     fs::write(&file, &damaged).unwrap();
@@ -187,7 +188,7 @@ fn every_damaged_byte_of_a_long_page_is_found_and_named() {
     println!("{tried} damaged bytes");
 }
 
-/// The threads of this process, where the system says them.
+/// Returns the names of the threads of this process, if the operating system lists them.
 fn thread_names() -> Option<Vec<String>> {
     let tasks = fs::read_dir("/proc/self/task").ok()?;
     let name = |task: std::io::Result<fs::DirEntry>| fs::read_to_string(task.ok()?.path().join("comm")).ok();

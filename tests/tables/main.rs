@@ -1,4 +1,4 @@
-//! Tables: written, read, changed, shared, merged and collected, against plain models.
+//! Tables: written, read, changed, shared, merged and garbage collected, compared with plain models.
 
 mod api;
 mod bad_input;

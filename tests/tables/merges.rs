@@ -1,5 +1,5 @@
-//! Merges of frames that were changed: keys are what the frames say, names are there once, and time zones stay. Random frames
-//! are compared with a plain model that looks at every pair.
+//! Merges of changed frames: the keys come from the frames, names are unique, and time zones stay. Random frames are compared
+//! with a plain model that compares all pairs.
 #![cfg(feature = "frame")]
 
 use crate::common;
@@ -13,10 +13,10 @@ use arrow_array::{
 use polars::prelude::{DataType, TimeUnit, TimeZone, col, lit, when};
 use tetrys::{ErrorKind, Index, Merge, Pick, RowLoader, Rows, Schema, Store, Table};
 
-/// Log and time, both nullable: the key of a row.
+/// The key of a row: log and time, both nullable.
 type Key = (Option<String>, Option<i64>);
 
-/// A row of a frame: the row of its table, and its key.
+/// A row of a frame: its row in the table, and its key.
 #[derive(Clone, Debug)]
 struct Row {
     row: usize,
@@ -58,8 +58,8 @@ fn keys(rng: &mut Rng) -> Vec<Key> {
     (0..rows).map(row).collect()
 }
 
-/// Some changes of a frame and the same ones of the model; `known` are the keys of all rows of the table, in the last frame that
-/// had all of them in order.
+/// Applies random changes to a frame and to the model. `known` has the keys of all rows of the table, from the last frame that
+/// had all rows in table order.
 fn changed(rng: &mut Rng, mut index: Index, id: &str, rows: &mut Vec<Row>, known: &mut Vec<Key>) -> Index {
     for _ in 0..rng.below(4) {
         let number = 2 + rng.below(3) as i64;
@@ -94,7 +94,7 @@ fn changed(rng: &mut Rng, mut index: Index, id: &str, rows: &mut Vec<Row>, known
     index
 }
 
-/// How several right rows of one key are taken.
+/// The rule for several right rows with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Several {
     Refused,
@@ -103,7 +103,7 @@ enum Several {
     Lists,
 }
 
-/// The right rows that belong to a key, by looking at every one of them.
+/// Returns the right rows that belong to a key, by comparing all of them.
 fn partners(key: &Key, right: &[Row], by_time: Option<(Pick, i64)>, several: Several) -> Vec<usize> {
     let (Some(log), Some(time)) = key else { return Vec::new() };
     let of_log = || right.iter().filter(|row| row.key.0.as_ref() == Some(log));
@@ -128,7 +128,7 @@ fn partners(key: &Key, right: &[Row], by_time: Option<(Pick, i64)>, several: Sev
     found
 }
 
-/// The values of a column: one for each row, or a list.
+/// Returns the values of a column, one for each row or a list.
 fn values(rows: &Rows, name: &str) -> Vec<Vec<usize>> {
     let column = rows.column(name).unwrap();
     let numbers = |array: &dyn Array| -> Vec<usize> {
@@ -169,7 +169,7 @@ fn merges_of_changed_frames_go_by_what_the_frames_say() {
         let what = format!("turn {turn}: {merge:?}\nleft {left:?}\nright {right:?}");
         let mut seen = BTreeSet::new();
         let is_twice = right.iter().any(|row| row.key.0.is_some() && row.key.1.is_some() && !seen.insert(&row.key));
-        // The keys of rows that are not in the frame are known while the frame has those of the last whole one.
+        // The keys of rows outside the frame are known if the keys of the frame equal those of the last frame with all rows.
         let same = left.iter().all(|row| row.key == known[row.row]);
         let is_known = same || left.len() == known.len();
         let found = match a.merge(&b, &merge) {
@@ -205,7 +205,7 @@ fn merges_of_changed_frames_go_by_what_the_frames_say() {
             assert_eq!(values(&window, "b.value"), around.collect::<Vec<_>>(), "window at {position}, {what}");
             windows += 1;
         }
-        // And once more with another table, from the merged frame.
+        // The merged frame is merged with a third table.
         let again = found.merge(&index(&table_of("c", &left_keys)), &Merge::on_pairs([("a_id", "c_id")]).left()).unwrap();
         let rows = block_on(RowLoader::new(&again).unwrap().take(&(0..again.len() as u64).collect::<Vec<_>>())).unwrap();
         assert_eq!(values(&rows, "c.value"), values(&rows, "a.value"), "{what}");
@@ -223,17 +223,17 @@ fn a_key_that_was_changed_in_some_rows_only_is_refused_and_one_that_was_cast_is_
     let shifted = few.with_columns([col("time") - lit(2)]).unwrap();
     let error = shifted.merge(&b, &merge).unwrap_err();
     assert!(error.to_string().contains("the left frame has 4 of 9 rows") && error.to_string().contains("log, time"), "{error}");
-    // Changed first and filtered then, every row has a key.
+    // If the keys are changed before the filter, all rows have a key.
     let shifted = a.with_columns([col("time") - lit(2)]).unwrap().filter(col("a_id").gt(lit(4))).unwrap();
     let window = |merged: &Index| {
         let rows = block_on(RowLoader::new(merged).unwrap().columns(["b.*"]).unwrap().get_rows(0, -2..=0)).unwrap();
         values(&rows, "b.value")
     };
     assert_eq!(window(&shifted.merge(&b, &merge).unwrap()), [vec![1], vec![2], vec![3]]);
-    // The same values in another type are the same keys.
+    // Equal values in another type are equal keys.
     let narrow = |index: &Index| index.with_columns([col("time").cast(DataType::Int32)]).unwrap();
     assert_eq!(window(&narrow(&few).merge(&narrow(&b), &merge).unwrap()), [vec![3], vec![4], vec![5]]);
-    // One row with two keys has two partners, and a window around it none that is meant.
+    // A row that is in the frame twice, with two keys, has two partners. Its partner in a window is ambiguous.
     let twice = Index::concat([&a, &a.with_columns([col("time") + lit(1)]).unwrap()]);
     let error = twice.unwrap().merge(&b, &merge.left()).unwrap_err();
     assert!(error.to_string().contains("several tables") || error.to_string().contains("twice, with different keys"), "{error}");
@@ -245,7 +245,7 @@ fn names_are_there_once_over_index_and_groups_of_both_sides() {
     let pool = ["a", "b", "c", "a_right", "b_right", "c_right"];
     let folder = tempfile::tempdir().unwrap();
     for turn in 0..if common::full() { 300 } else { 25 } {
-        // Each column of each table has one value in every row, which tells it from all others.
+        // Each column of each table has one value in all rows, and no other column has that value.
         let tables: Vec<(Index, BTreeSet<i64>)> = (0..3_i64)
             .map(|number| {
                 let mut schema = Schema::builder().index("id", "i64");
@@ -322,13 +322,13 @@ fn an_index_column_with_the_name_of_a_group_column_is_not_saved() {
     let other = b.with_columns([col("b_id").alias("a.value"), col("b_id").alias("a_id")]).unwrap();
     let error = Index::concat_filling([&a, &other]).unwrap_err();
     assert!(error.to_string().contains("column `a.value` is an index column"), "{error}");
-    // A merge gives it a suffix, and may be saved.
+    // The merge adds a suffix to the name, and the result can be saved.
     let merged = a.merge(&other, &Merge::on(["log", "time"])).unwrap();
     assert_eq!(merged.column_names().collect::<Vec<_>>(), ["log", "time", "a_id", "b_id", "a.value_right", "a_id_right"]);
     block_on(merged.save(&folder.path().join("view").display().to_string())).unwrap();
 }
 
-/// A table with a zoned index column, and one of seconds.
+/// Writes a table with an index column with a time zone, and one with integer seconds.
 fn zoned(folder: &Path, zone: &str, seconds: &[Option<i64>]) -> Table {
     let schema = Schema::builder()
         .index("at", format!("timestamp[ms,{zone}]"))
@@ -362,12 +362,12 @@ fn time_zones_stay_in_frames_filters_keys_and_views() {
         assert_eq!(*a.frame().column("at").unwrap().dtype(), zoned_type(shown), "{zone}");
         let ticks: Vec<Option<i64>> = a.frame().column("second").unwrap().to_physical_repr().i64().unwrap().iter().collect();
         assert_eq!(ticks, seconds.map(|second| second.map(|second| second * 1000)));
-        // A zoned literal filters, also in SQL; it prints without a panic.
+        // A literal with a time zone filters rows, also in SQL, and can be printed without a panic.
         let instant = lit(1_700_000_002_000_i64).cast(zoned_type(shown));
         assert_eq!(a.filter(col("at").gt_eq(instant)).unwrap().len(), 3);
         assert_eq!(a.filter_sql("second > '1999-01-01'").unwrap().len(), 1);
         assert!(format!("{}", a.frame()).contains("second"));
-        // Keys are instants: the zone makes no difference.
+        // Keys are instants, so different time zones match.
         let b = index(&zoned(folder.path(), "America/New_York", &seconds));
         let merged = a.merge(&b, &Merge::on(["at"])).unwrap();
         assert_eq!(merged.len(), 5);
@@ -376,7 +376,7 @@ fn time_zones_stay_in_frames_filters_keys_and_views() {
         let naive = b.with_columns([col("at").cast(DataType::Datetime(TimeUnit::Milliseconds, None))]).unwrap();
         let error = a.merge(&naive, &Merge::on(["at"])).unwrap_err();
         assert!(error.to_string().contains("cast one of them"), "{error}");
-        // A view keeps the zone as it was stored, and the one that a user chose.
+        // A view keeps the stored time zone, or the time zone that the caller chose.
         let url = folder.path().join(format!("view-{number}")).display().to_string();
         let view = block_on(merged.select([col("at"), col("second")]).unwrap().save(&url)).unwrap().table;
         let types = |table: &Table| table.schema().index().map(|column| column.ty.to_string()).collect::<Vec<_>>();
@@ -388,7 +388,7 @@ fn time_zones_stay_in_frames_filters_keys_and_views() {
         let view = block_on(tokyo.save(&format!("{url}-tokyo"))).unwrap().table;
         assert_eq!(types(&view)[0], "timestamp[ms,Asia/Tokyo]");
     }
-    // What has no milliseconds is refused, and the other columns are read.
+    // A time that cannot be expressed in milliseconds is refused; the other columns can be read.
     let table = zoned(folder.path(), "UTC", &[Some(i64::MAX / 1000 + 1)]);
     let error = block_on(table.index()).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("index column `second`"), "{error}");

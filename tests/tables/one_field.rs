@@ -1,4 +1,4 @@
-//! One field of a group with wide blocks: read alone, at the cost of its own bytes; and columns stored in several groups.
+//! Reading one field of a group with wide blocks costs only the bytes of that field. Columns can be stored in several groups.
 
 use crate::common;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tetrys::{ErrorKind, Schema, Store, Table, WriteOptions, format::Manifest, st
 
 const IMAGE: usize = 80 << 10;
 
-/// 40 rows of {80 KB image, 72 B intrinsics, 64 B extrinsics}, images of slightly different sizes.
+/// Returns 40 rows of an 80 KB image, 72 B of intrinsics and 64 B of extrinsics. The images differ slightly in size.
 fn cameras() -> (Schema, RecordBatch) {
     let schema = Schema::builder()
         .index("log", "utf8")
@@ -30,7 +30,7 @@ fn cameras() -> (Schema, RecordBatch) {
     (schema, RecordBatch::try_new(batch.schema(), columns).unwrap())
 }
 
-/// Bytes of the only page of `column` in row 0: what reading it must cost at least.
+/// Returns the stored bytes of the page of `column` in row 0, the least that reading the column must cost.
 fn page_bytes(table: &Table, column: &str) -> u64 {
     let group = &table.schema().groups()[0];
     let page = group.columns.iter().position(|id| table.schema().column(*id).unwrap().name == column).unwrap();
@@ -62,7 +62,7 @@ fn one_field_of_a_wide_group_costs_its_own_bytes_for_rows_and_scans() {
                 assert!(cost.bytes * 10 <= field * 12, "{column}, {} rows: {} bytes for {field}", positions.len(), cost.bytes);
                 assert_rows(&rows, &written, &positions.iter().copied().map(Some).collect::<Vec<_>>());
             }
-            // In a window over an object store one request over everything may cost less than ten small ones.
+            // In a window over an object store, one request for everything may cost less than ten small requests.
             let window = |coalesce| loader.clone().coalesce(coalesce);
             let local = window(Coalesce::LOCAL).explain(20, -9..=0).await.unwrap();
             let remote = window(Coalesce::REMOTE).explain(20, -9..=0).await.unwrap();

@@ -1,6 +1,6 @@
-//! What a cold reader asks for from opening a table to its first row, request by request, and how many of them wait for one
-//! another: the newest manifest is listed and read, then one layout a group (for windows, the index before them), then the
-//! ranges of chunks.
+//! The requests of a cold reader from opening a table to its first row, and how many of them depend on each other: the newest
+//! manifest is listed and read, then one layout for each group (for windows, the index before the layouts), then the ranges of
+//! chunks.
 
 use std::{
     fmt,
@@ -22,8 +22,8 @@ use tetrys::{
     store::{CountingStore, Counts},
 };
 
-/// A backend that tells requests side by side from requests behind one another: what starts before anything of a wave has
-/// been answered belongs to that wave. It answers after everything that could start has started.
+/// A backend that groups requests into waves of concurrent requests. A request belongs to a wave if it starts before any request
+/// of that wave is answered. The backend answers after all requests that can start have started.
 #[derive(Clone, Debug)]
 struct Waves {
     inner: CountingStore,
@@ -39,7 +39,7 @@ impl Waves {
         self.answered.fetch_max(wave, Ordering::SeqCst);
     }
 
-    /// The waves since the last call.
+    /// Returns the number of waves since the last call.
     fn take(&self) -> u64 {
         self.answered.swap(0, Ordering::SeqCst)
     }
@@ -84,7 +84,7 @@ impl ObjectStore for Waves {
     }
 }
 
-/// A table of three groups in a store that counts requests and waves.
+/// Writes a table of three groups in a store that counts requests and waves.
 fn cold() -> (CountingStore, Waves) {
     let (raw, store) = memory();
     let (schema, partitions) = two_partitions(1);
@@ -93,7 +93,7 @@ fn cold() -> (CountingStore, Waves) {
     (counting.clone(), Waves { inner: counting, answered: Arc::default() })
 }
 
-/// The folders of the objects read, in order, and the listings.
+/// Returns the number of listings, and the folders of the objects that were read, in order.
 fn asked(counts: &Counts) -> (u64, Vec<&str>) {
     assert_eq!(counts.requests(), counts.lists + counts.gets.len() as u64, "{counts:?}");
     assert_eq!(counts.failed, 0);
@@ -146,7 +146,7 @@ fn the_first_window_also_reads_the_index_once() {
     block_on(async {
         let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
         let loader = table.row_loader().columns(["labels.*"]).unwrap();
-        // A window of one row: whatever the cuts, one range.
+        // A window of one row is one range, however the rows are cut into blocks.
         loader.get_rows(3, 0..=0).await.unwrap();
         assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "layout", "chunks"]));
         assert_eq!(waves.take(), 4);
@@ -163,7 +163,7 @@ fn a_window_of_an_index_that_is_loaded_reads_no_index_again() {
     block_on(async {
         let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
         let index = table.index().await.unwrap();
-        // The layouts are small: they come beside the index, before it is known what will be read.
+        // The layouts are small, so they are prefetched with the index before the wanted columns are known.
         assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "layout", "layout", "layout"]));
         assert_eq!(waves.take(), 3);
         let loader = tetrys::RowLoader::new(&index).unwrap().columns(["camera.pose"]).unwrap();
@@ -191,7 +191,7 @@ fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
     let store = Store::new(Arc::new(waves.clone()), Path::default(), "memory://hops/view");
     let [left, right] = [&a, &b].map(|table| block_on(table.index()).unwrap());
     let merged = left.merge(&right, &Merge::on(["log", "time"])).unwrap();
-    // What was loaded for the merge would help the view.
+    // The tables are opened again, because their handles hold what the merge has loaded.
     let [a, b] = [0, 1].map(opened);
     block_on(async {
         merged.view_writer().save_in(store.clone()).await.unwrap();
@@ -200,7 +200,7 @@ fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
         waves.take();
         let view = Table::open_store(store).await.unwrap().bind([&a, &b]).await.unwrap();
         let loader = RowLoader::new(&view.index().await.unwrap()).unwrap().columns(["lidar.points"]).unwrap();
-        // The manifests of the sources are read in the third wave, beside the index: each is one request.
+        // Each source manifest is one request, sent in the third wave together with the index.
         assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "joins"]));
         assert_eq!(waves.take(), 3);
         loader.get_row(3).await.unwrap();

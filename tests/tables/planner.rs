@@ -1,6 +1,6 @@
-//! The planner against brute force, on random tables of tiny blocks and chunks: it finds every wanted block, fetches each
-//! once, joins ranges as its cost model says, and what it says it will ask is what a counting store then sees. What comes
-//! back is what was written.
+//! The planner against brute force, on random tables of tiny blocks and chunks. It finds all wanted blocks, fetches each of them
+//! once and coalesces ranges by its cost model. A counting store sees exactly the explained requests, and the rows are those that
+//! were written.
 
 use crate::common;
 use std::{collections::BTreeSet, sync::Arc};
@@ -15,7 +15,7 @@ use tetrys::{
     table::{Coalesce, Cuts},
 };
 
-/// A table, the rows it was written from, the end of each sequence, and the store that counts.
+/// A table, its rows, the end of each sequence, and the counting store.
 struct Sample {
     table: Table,
     written: RecordBatch,
@@ -25,7 +25,7 @@ struct Sample {
 
 const TYPES: [&str; 8] = ["u8", "i64", "f32[?,4]", "utf8", "binary", "list<utf8>", "f64[3,3]", "bool"];
 
-/// Two to six columns in one to four groups; a column may live in several of them.
+/// Returns a schema of two to six columns in one to four groups. A column may be in several groups.
 fn random_schema(rng: &mut Rng) -> Schema {
     let columns: Vec<(String, &str)> = (0..2 + rng.below(5)).map(|number| (format!("c.{number}"), *rng.pick(&TYPES))).collect();
     let groups = 1 + rng.below(4) as usize;
@@ -86,7 +86,7 @@ fn random_positions(rng: &mut Rng, rows: u64) -> Vec<u64> {
         2 => (start..rows).step_by(1 + rng.below(5) as usize).collect(),
         3 => (0..rows).rev().collect(),
         4 => Vec::new(),
-        // Unsorted, repeated, and more than there are.
+        // The rows are unsorted and repeated, and may be more than the table has.
         _ => (0..rng.below(2 * rows)).map(|_| rng.below(rows)).collect(),
     }
 }
@@ -96,7 +96,7 @@ fn random_coalesce(rng: &mut Rng) -> Coalesce {
     *rng.pick(&[Coalesce::MEMORY, Coalesce::LOCAL, Coalesce::REMOTE, drawn])
 }
 
-/// Every block of a layout, by adding up: chunk, bytes, rows.
+/// Returns all blocks of a layout, by adding up lengths: chunk, bytes, rows.
 fn blocks_of(layout: &Layout) -> Vec<(String, std::ops::Range<u64>, std::ops::Range<u64>)> {
     let (mut blocks, mut row) = (Vec::new(), 0);
     for run in layout.runs() {
@@ -110,7 +110,7 @@ fn blocks_of(layout: &Layout) -> Vec<(String, std::ops::Range<u64>, std::ops::Ra
     blocks
 }
 
-/// Holds a group's plan against the layout looked through block by block.
+/// Compares the plan of a group with a block-by-block search in the layout.
 fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce: Coalesce) {
     let all = blocks_of(layout);
     let wanted: Vec<_> = all.iter().filter(|(_, _, held)| rows.iter().flatten().any(|row| held.contains(row))).collect();
@@ -150,7 +150,7 @@ fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce
     }
 }
 
-/// Holds what was explained against the plan of its groups, and both against what the store saw.
+/// Compares an explained cost with the plan of its groups, and both with the requests that the store saw.
 fn check_explained(sample: &Sample, explained: &Explain, rows: &[Option<u64>], coalesce: Coalesce, seen: &Counts) {
     let schema = sample.table.schema();
     let mut ranges = Vec::new();
@@ -184,7 +184,7 @@ fn check_explained(sample: &Sample, explained: &Explain, rows: &[Option<u64>], c
     assert_eq!((explained.ranges, explained.hops), (ranges.len(), usize::from(!ranges.is_empty())));
 }
 
-/// Reads some rows or a window of some columns, explained first; gives the rows that it must have.
+/// Explains and reads random rows, or a window, of random columns. Returns the cost, the rows, and the expected row numbers.
 fn random_read(rng: &mut Rng, sample: &Sample, loader: &RowLoader) -> (Explain, Rows, Vec<Option<u64>>) {
     let rows = sample.table.rows();
     if rng.once_in(2) {
@@ -231,7 +231,7 @@ fn random_plans_equal_brute_force_and_what_the_store_saw_and_give_what_was_writt
     println!("{} random plans over {tables} tables: {blocks} blocks, {requests} requests", tables * plans);
 }
 
-/// One loader for all reads of a table, so that later ones find what earlier ones kept, in rooms of any size.
+/// One loader reads each table repeatedly, so that later reads find cached blocks. The cache has a random size.
 #[test]
 fn rows_of_kept_blocks_are_what_was_written_and_cost_what_is_explained() {
     let mut rng = Rng(common::seed());
@@ -283,7 +283,8 @@ fn small_rows_at_random_read_each_block_once_and_what_comes_out_whole_is_not_kep
     assert_eq!((requests(&loader, &shuffled), requests(&loader.clone(), &shuffled)), (blocks, lone));
     assert_eq!(requests(&loader.clone().keep(0), &shuffled), 600);
     assert!(requests(&loader.clone().keep(20_000), &shuffled) > blocks, "one block of all");
-    // Some columns are some of the pages; then all of them are read again, and both are there.
+    // A loader of one column caches some pages of a block. A loader of all columns reads the block again, and then both sets of
+    // pages are cached.
     let notes = loader.clone().keep(8 << 20).columns(["note"]).unwrap();
     let all = notes.clone().columns(["*"]).unwrap();
     assert_eq!((requests(&notes, &shuffled), requests(&all, &shuffled), requests(&notes, &shuffled)), (blocks, blocks, lone));

@@ -1,5 +1,5 @@
-//! Chunks of another table: a table whose layouts point at them reads the same rows, follows no URL it was not allowed, and
-//! notices when they change.
+//! Chunks of other tables: a table whose layouts refer to them reads the same rows, follows only URLs that are allowed, and
+//! detects changed chunks.
 
 use crate::common;
 use crate::common::tables::{self, Rng, assert_rows, block_on, cut_by, joined, tiny_cuts, two_partitions};
@@ -11,7 +11,7 @@ use tetrys::{
 };
 use uuid::Uuid;
 
-/// A table in `folder/referring` whose every chunk is one of the table in `folder/original`, found by `urls`.
+/// Writes a table in `folder/referring` whose chunks are all in the table in `folder/original`, found by `urls`.
 async fn referring(folder: &std::path::Path, urls: &[String]) -> (Table, Store, arrow_array::RecordBatch) {
     let store = |name: &str| Store::open(folder.join(name).to_str().unwrap()).unwrap();
     let (schema, partitions) = two_partitions(5);
@@ -97,7 +97,7 @@ fn no_url_is_followed_that_the_reader_did_not_allow() {
         assert!(error.to_string().contains(&url), "{error}");
         let parent = url.trim_end_matches("original");
         assert!(table.allow([parent]).row_loader().get_row(0).await.is_ok());
-        // A prefix ends where a name ends, and what climbs out of it is not below it.
+        // An allowed URL covers whole path names only, and a path that leaves it by `..` is not below it.
         let beginning = url.trim_end_matches("inal");
         assert_eq!(table.allow([beginning]).row_loader().get_row(0).await.unwrap_err().kind(), ErrorKind::Denied);
         assert!(table.allow([&url]).row_loader().get_row(0).await.is_ok());
@@ -169,7 +169,7 @@ fn what_a_manifest_uses_it_announces_and_what_it_announces_it_uses() {
     }
 }
 
-/// A place as the model has it: scheme, host and names, and nothing of how they are written.
+/// A place in the model: scheme, host and path names, independent of their spelling.
 #[derive(Clone, Debug, PartialEq)]
 struct Place {
     scheme: &'static str,
@@ -186,7 +186,7 @@ impl Place {
         Self { scheme, host: host.to_owned(), names }
     }
 
-    /// One of the many ways to write it.
+    /// Returns one of the many spellings of the place.
     fn written(&self, rng: &mut Rng) -> String {
         let aliases: &[&str] = match self.scheme {
             "s3" => &["s3", "s3a", "S3"],
@@ -211,7 +211,7 @@ impl Place {
             path.push('/');
             for character in name.chars() {
                 let plain = character.is_ascii_alphanumeric() || character == '.';
-                // A dot is never masked: what masks one is refused.
+                // A dot is never percent-encoded here, because encoded dots are refused.
                 match plain && (character == '.' || rng.below(3) > 0) {
                     true => path.push(character),
                     false => {
@@ -241,7 +241,7 @@ fn a_url_is_allowed_where_its_names_begin_with_those_of_an_allowed_one_however_b
         let allowed: Vec<Place> = (0..1 + rng.below(2)).map(|_| Place::any(&mut rng)).collect();
         let mut asked = Place::any(&mut rng);
         if rng.below(2) == 0 {
-            // Most places are far from each other: near ones say more.
+            // Random places rarely match, so half of the URLs are at or below an allowed place, or almost so.
             let near = allowed[0].clone();
             let more = asked.names.len().min(1);
             asked = Place { names: [near.names, asked.names[..more].to_vec()].concat(), ..near };
@@ -263,7 +263,7 @@ fn a_url_is_allowed_where_its_names_begin_with_those_of_an_allowed_one_however_b
         for climbing in ["/../../..", "/..%2f..", "/%2e%2e/x", "/..\\x", "?a", "#a", "//x"] {
             let url = format!("{}{climbing}", url.trim_end_matches('/'));
             let up = asked.names.len() as i64 - 3 + i64::from(asked.names.is_empty());
-            // Dots that are dots are resolved; everything in disguise is refused.
+            // Literal dots are resolved; encoded dots and separators are refused.
             let resolved = Place { names: asked.names[..up.max(0) as usize].to_vec(), ..asked.clone() };
             let expected = climbing == "/../../.." && allowed.iter().any(|place| place.holds(&resolved));
             assert_eq!(options.allows(&url).unwrap(), expected, "{allowed:?}: {url}");
@@ -309,7 +309,7 @@ fn a_table_says_what_its_readers_have_to_allow_and_a_path_allows_its_url() {
         open(place("original")).await.unwrap();
         open(url).await.unwrap();
         assert_eq!(open(place("orig")).await.unwrap_err().kind(), ErrorKind::Denied);
-        // A link is followed to where it leads, and stands for nothing else.
+        // An allowed link allows its target, and nothing else.
         std::os::unix::fs::symlink(place("original"), place("link")).unwrap();
         open(place("link")).await.unwrap();
     });

@@ -1,5 +1,5 @@
-//! Every call of the library, from inside a runtime of one thread, a task of a runtime of many, a `LocalSet`, and outside: the
-//! same answers, and no panic. polars, and `tetrys::blocking`, wait for runtimes of their own.
+//! All calls of the library work inside a runtime of one thread, in a task of a multi-threaded runtime, in a `LocalSet`, and
+//! outside of a runtime: with equal results and without a panic. polars and `tetrys::blocking` wait on runtimes of their own.
 #![cfg(feature = "frame")]
 
 use std::{path::Path, sync::Arc};
@@ -19,7 +19,7 @@ fn schema(name: &str) -> Schema {
         .unwrap()
 }
 
-/// Rows of two logs.
+/// Returns rows of two logs.
 fn batch(name: &str, rows: i64) -> RecordBatch {
     let logs = (0..rows).map(|row| if row < rows / 2 { "x" } else { "y" });
     let columns: [(String, ArrayRef); 3] = [
@@ -37,7 +37,7 @@ async fn written(url: &str, name: &str, rows: i64) -> Table {
     writer.commit([partition.finish().await.unwrap()]).await.unwrap()
 }
 
-/// What becomes of two tables; a number for everything that was done.
+/// Runs all calls on two tables. Returns one number for each result.
 async fn every_call(folder: &Path) -> Vec<usize> {
     let url = |name: &str| folder.join(name).display().to_string();
     let (a, b) = (written(&url("a"), "a", 20).await, written(&url("b"), "b", 16).await);
@@ -76,7 +76,7 @@ async fn every_call(folder: &Path) -> Vec<usize> {
     done
 }
 
-/// The same handles without async.
+/// Runs all calls on the same handles without async.
 fn every_blocking_call(folder: &Path) -> Vec<usize> {
     let url = |name: &str| folder.join(name).display().to_string();
     let table = blocking::Table::write(&url("c"), schema("c"), WriteOptions::default(), [batch("c", 6)]).unwrap();
@@ -102,13 +102,13 @@ fn every_blocking_call(folder: &Path) -> Vec<usize> {
     ]
 }
 
-/// What is done outside of any runtime but those that wait for single calls.
+/// Runs all calls on a runtime that only waits for this one future.
 fn outside() -> Vec<usize> {
     let folder = tempfile::tempdir().unwrap();
     tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(every_call(folder.path()))
 }
 
-/// The reason for `src/index/aside.rs`. Where this fails polars has mended it, and that file may go.
+/// This panic is the reason for `src/index/aside.rs`. If this test fails, polars has fixed the panic and the file can be removed.
 #[tokio::test(flavor = "current_thread")]
 async fn polars_itself_panics_in_a_runtime_of_one_thread() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Nothing is stored twice: a table that is written again with another one as reference stores what is new, reads as if it had
-//! stored everything, and believes nothing that the other one says.
+//! Rows are not stored twice: a table that is written with another table as reference stores only new blocks, reads the same rows
+//! as if it had stored everything, and does not trust the hashes of the other table.
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
@@ -45,7 +45,7 @@ async fn chunk_bytes(table: &Table) -> u64 {
     table.store().list("chunks").await.unwrap().iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// A row a block, so that rows come and go alone: 60 logs of 10 rows, 2 KB each.
+/// Returns 60 logs of 10 rows of 2 KB. Each row is a block of its own, so rows can be inserted and deleted alone.
 fn wide(seed: u64) -> (Schema, RecordBatch) {
     let mut rng = Rng(seed);
     let schema = Schema::builder().index("log", "utf8").index("time", "i64").group("camera", [("camera.jpeg", "binary")]);
@@ -59,7 +59,7 @@ fn wide(seed: u64) -> (Schema, RecordBatch) {
     (schema, RecordBatch::try_from_iter(batch).unwrap())
 }
 
-/// The rows with new pictures in some of them.
+/// Returns the rows with new pictures in some of them.
 fn repainted(batch: &RecordBatch, seed: u64, changed: impl Fn(usize) -> bool) -> RecordBatch {
     let mut rng = Rng(seed);
     let held = batch.column_by_name("camera.jpeg").unwrap();
@@ -98,7 +98,7 @@ fn a_table_written_again_stores_no_chunk_and_reads_the_same() {
             let info = again.info().await.unwrap();
             assert_eq!((info.own_chunk_bytes, info.references.as_slice()), (0, &["../first".to_owned()][..]));
             assert_eq!(info.referenced_chunk_bytes, first.info().await.unwrap().own_chunk_bytes);
-            // What each column takes is known without a look at the original's manifest.
+            // The size of each column is known without the manifest of the original.
             let sums = |table: &Table| {
                 table.manifest().segments.iter().flat_map(|s| &s.groups).flat_map(|g| g.columns.clone()).collect::<Vec<_>>()
             };
@@ -145,9 +145,9 @@ fn references_are_flat_however_long_the_chain() {
         let urls: BTreeSet<&str> = last.manifest().stores.iter().map(|store| store.urls[0].as_str()).collect();
         assert_eq!(urls, BTreeSet::from(["../t0", "../t1", "../t2"]));
         assert_reads(last, &rows).await;
-        // Each owner was told by each table that uses it.
+        // Each table that uses an owner has left a pin there.
         assert_eq!(tables[0].store().list("pins").await.unwrap().len(), 3);
-        // The table between is not needed to read what lies in the first one.
+        // Blocks of the first table are shared directly, not through the table in between.
         assert!(last.info().await.unwrap().own_chunk_bytes < 600 * 2_000 / 20);
     });
 }
@@ -165,7 +165,7 @@ fn changed_rows_are_stored_and_their_neighbours_are_not() {
             write(store(folder.path(), "again"), &schema, wide_cuts(), &[&first], std::slice::from_ref(&changed)).await.unwrap();
         assert_reads(&again, &changed).await;
         assert!(chunk_bytes(&again).await < count * 2_300, "{} bytes for {count} rows: {sharing:?}", chunk_bytes(&again).await);
-        // All windows keep the bound, as writing said.
+        // All windows keep the bound that the writer reported.
         let layout = again.layout(0).await.unwrap();
         let worst = worst_windows(layout.runs(), |row| row % 10 == 0, Locality::default());
         assert!(worst.extra_ranges <= 1 && worst.percent <= 150, "{worst:?}");
@@ -180,7 +180,7 @@ fn rows_inserted_and_deleted_disturb_their_neighbours_alone() {
         let (schema, batch) = wide(3);
         let (first, _) =
             write(store(folder.path(), "first"), &schema, wide_cuts(), &[], std::slice::from_ref(&batch)).await.unwrap();
-        // A row less in the middle of each log.
+        // One row in the middle of each log is deleted.
         let kept = arrow_array::UInt64Array::from_iter_values((0..600).filter(|row| row % 10 != 5));
         let fewer = take_record_batch(&batch, &kept).unwrap();
         let (deleted, sharing) =
@@ -189,7 +189,7 @@ fn rows_inserted_and_deleted_disturb_their_neighbours_alone() {
         let info = deleted.info().await.unwrap();
         assert_eq!(info.column_groups[0].bytes, deleted.rows() * first.info().await.unwrap().column_groups[0].bytes / 600);
         assert!(sharing.new_bytes < 60_000, "{sharing:?}");
-        // And the other way round.
+        // The opposite case: the deleted rows are inserted again.
         let (inserted, sharing) =
             write(store(folder.path(), "inserted"), &schema, wide_cuts(), &[&deleted], std::slice::from_ref(&batch))
                 .await
@@ -199,7 +199,7 @@ fn rows_inserted_and_deleted_disturb_their_neighbours_alone() {
     });
 }
 
-/// Rows of logs, each with the seed of its 2 KB.
+/// Returns rows of logs, each with the seed of its 2 KB.
 fn logged(rows: &[(usize, u64)]) -> RecordBatch {
     let logs: ArrayRef = Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|(log, _)| format!("log-{log:02}"))));
     let times: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows.len() as i64));
@@ -209,8 +209,9 @@ fn logged(rows: &[(usize, u64)]) -> RecordBatch {
     RecordBatch::try_from_iter(batch).unwrap()
 }
 
-/// Twelve versions of six logs, each written whole; one row of a hundred deleted and two inserted anywhere. Gives all chunk bytes
-/// against those of the rows, what was stored again because of the bound, and the names of the chunks.
+/// Writes twelve versions of six logs. Each version is written whole, with 1% of the rows deleted and 2% inserted at random
+/// places. Returns the ratio of all chunk bytes to the bytes of the rows, the bytes that were stored again because of the bound,
+/// and the names of the chunks.
 async fn inserted_anywhere(folder: &Path, name: &str, locality: Locality) -> (f64, u64, Vec<(String, u64)>) {
     let (schema, _) = wide(1);
     let options = wide_cuts().locality(locality);
@@ -258,7 +259,7 @@ fn rows_inserted_at_scattered_places_cost_little_more_than_themselves() {
         assert!(again > 0 && none == 0);
         let (narrow, ..) = inserted_anywhere(folder.path(), "narrow", "6".parse().unwrap()).await;
         assert!(far < narrow && narrow < near, "{far} {narrow} {near}");
-        // What is stored again is a matter of rows and settings alone.
+        // Only the rows and the settings determine what is stored again.
         assert_eq!(inserted_anywhere(folder.path(), "once more", Locality::default()).await.2, chunks);
     });
 }
@@ -268,7 +269,7 @@ fn a_window_keeps_the_bound_where_blocks_come_from_many_tables() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let (schema, batch) = wide(4);
-        // Each of six tables has every sixth row as the last one will have it.
+        // Each of six tables has every sixth row as the last table will have it.
         let mut tables = Vec::new();
         for part in 0..6_usize {
             let rows = repainted(&batch, 100 + part as u64, |row| row % 6 != part);
@@ -312,7 +313,7 @@ fn codecs_of_another_preset_and_everything_can_be_refused() {
     });
 }
 
-/// The table with other hashes of its blocks, as somebody who lies would publish it.
+/// Publishes a copy of the table with false block hashes.
 async fn lying(table: &Table, target: Store, lie: impl Fn(&mut Vec<Hash>)) -> Table {
     for (name, bytes) in tables::objects(table.store()).await {
         if !name.starts_with("manifests/") && !name.starts_with("pins/") {
@@ -345,7 +346,7 @@ fn hashes_that_lie_are_found_out_and_the_rows_are_stored() {
         let (schema, batch) = wide(6);
         let (first, _) =
             write(store(folder.path(), "first"), &schema, wide_cuts(), &[], std::slice::from_ref(&batch)).await.unwrap();
-        // Every block claims to be the one before it.
+        // Each block has the hash of its neighbour.
         let liar = lying(&first, store(folder.path(), "liar"), |hashes| hashes.rotate_right(1)).await;
         let (table, sharing) =
             write(store(folder.path(), "again"), &schema, wide_cuts(), &[&liar], std::slice::from_ref(&batch)).await.unwrap();
@@ -374,7 +375,7 @@ fn damaged_and_missing_blocks_of_a_reference_are_stored_anew() {
         let (table, sharing) =
             write(store(folder.path(), "again"), &schema, wide_cuts(), &[&first], std::slice::from_ref(&batch)).await.unwrap();
         assert!(sharing.refused > 1 && sharing.blocks > 0, "{sharing:?}");
-        // What is left of the damaged chunk is read as it was; deep verification names the chunk.
+        // The intact blocks of the damaged chunk can still be read; deep verification names the chunk.
         let all: Vec<u64> = (0..600).collect();
         let rows: Vec<_> = all.iter().copied().map(Some).collect();
         assert_rows(&table.row_loader().take(&all).await.unwrap(), &batch, &rows);
@@ -437,7 +438,7 @@ fn a_table_that_is_materialized_needs_no_other() {
         let changed = repainted(&batch, 5, |row| row % 50 == 3);
         let (again, _) =
             write(store(folder.path(), "again"), &schema, wide_cuts(), &[&first], std::slice::from_ref(&changed)).await.unwrap();
-        // While the owner is there, what is missing is found by table, chunk and owner.
+        // While the owner exists, a missing chunk is reported with its table, chunk and owner.
         let chunk = first.store().list("chunks").await.unwrap().remove(0).0;
         let (path, aside) = (folder.path().join("first").join(&chunk), folder.path().join("aside"));
         std::fs::rename(&path, &aside).unwrap();
@@ -488,14 +489,14 @@ fn a_table_that_comes_home_owns_its_chunks_again() {
         let (schema, batch) = wide(10);
         let (a, _) = write(store(folder.path(), "a"), &schema, wide_cuts(), &[], std::slice::from_ref(&batch)).await.unwrap();
         let (b, _) = write(store(folder.path(), "b"), &schema, wide_cuts(), &[&a], std::slice::from_ref(&batch)).await.unwrap();
-        // A version of a that has b as reference, whose chunks are those of a: no circle comes of it.
+        // A new version of a is written with b as reference. The chunks of b are those of a, so no circular reference results.
         let writer = a.overwrite(schema.clone(), wide_cuts()).await.unwrap().references([&b]).await.unwrap();
         let mut partition = writer.partition().unwrap();
         partition.write(&batch).await.unwrap();
         let second = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
         assert!(second.manifest().stores.is_empty(), "{:?}", second.manifest().stores);
         assert_reads(&second, &batch).await;
-        // A copy of a table is no reference of it.
+        // A copy of a table cannot be a reference of that table.
         let copy = store(folder.path(), "copy");
         for (name, bytes) in tables::objects(a.store()).await {
             copy.put_new(&name, bytes.into()).await.unwrap();
@@ -515,7 +516,7 @@ fn an_owner_of_a_later_format_and_one_that_is_not_allowed_are_named() {
             write(store(folder.path(), "first"), &schema, wide_cuts(), &[], std::slice::from_ref(&batch)).await.unwrap();
         let (second, _) =
             write(store(folder.path(), "second"), &schema, wide_cuts(), &[&first], std::slice::from_ref(&batch)).await.unwrap();
-        // The same table under an absolute URL that nobody allowed: its chunks are not used, those of others are.
+        // A table refers to the first table by absolute URLs that are not allowed. Its blocks in that table are not used.
         let mut manifest = second.manifest().clone();
         manifest.stores[0].urls = vec!["file:///etc".to_owned(), "http://169.254.169.254/latest".to_owned()];
         manifest.table = uuid::Uuid::from_u128(77);
@@ -530,7 +531,7 @@ fn an_owner_of_a_later_format_and_one_that_is_not_allowed_are_named() {
             write(store(folder.path(), "third"), &schema, wide_cuts(), &[&stranger], std::slice::from_ref(&batch)).await.unwrap();
         assert_eq!((sharing.blocks, table.manifest().stores.len()), (0, 0));
         assert_reads(&table, &batch).await;
-        // What the newest version of an owner condemns cannot be known where it is of a later format.
+        // If the newest version of an owner has a later format, the objects that it condemns are unknown.
         let text = String::from_utf8(tetrys::format::Manifest::to_bytes(first.manifest()).unwrap().0).unwrap();
         let body = text.split(",\"blake3\":\"").collect::<Vec<_>>();
         let body = body[..body.len() - 1].join(",\"blake3\":\"").replacen("\"format\":1", "\"format\":9", 1);
@@ -566,7 +567,7 @@ fn an_owner_that_cannot_be_written_is_used_and_that_is_said() {
             let writer = TableWriter::create(store(folder.path(), "again"), schema.clone(), options).await.unwrap();
             writer.references([&read_only]).await
         };
-        // Nobody goes on without being told, and nothing is written.
+        // The write fails with an error, and stores nothing.
         let error = create(wide_cuts()).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Denied && error.to_string().contains("--allow-unpinned"), "{error}");
         let writer = create(wide_cuts().allow_unpinned(true)).await.unwrap();

@@ -1,5 +1,5 @@
-//! Versions of one table: each reads as what it says, stores what is new, and leaves the versions before as they were; two
-//! writers at once are put on top of each other or told apart.
+//! Versions of one table: each version reads its own rows, stores only new data, and leaves earlier versions unchanged.
+//! Concurrent writers are rebased, or one of them gets a conflict.
 
 use std::{path::Path, sync::Arc};
 
@@ -17,7 +17,7 @@ fn options() -> WriteOptions {
     cut_by(tiny_cuts())
 }
 
-/// A table of twenty rows in two partitions and segments.
+/// Writes a table of twenty rows in two partitions and two segments.
 async fn table(folder: &Path, seed: u64) -> (Table, RecordBatch) {
     let (schema, partitions) = two_partitions(seed);
     let options = options().segment_rows(1);
@@ -35,7 +35,7 @@ async fn assert_reads(table: &Table, written: &RecordBatch) {
             assert_eq!(column, written.column_by_name(field.name()).unwrap(), "index column `{}`", field.name());
         }
     }
-    // Another reader sees the same.
+    // A new reader sees the same version.
     assert_eq!(Table::open_version(table.store().clone(), table.version()).await.unwrap().manifest(), table.manifest());
 }
 
@@ -43,7 +43,7 @@ fn taken(batch: &RecordBatch, rows: impl IntoIterator<Item = u64>) -> RecordBatc
     take_record_batch(batch, &UInt64Array::from_iter_values(rows)).unwrap()
 }
 
-/// The rows with other values in one column.
+/// Returns the rows with other values in one column.
 fn with_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> RecordBatch {
     let mut columns = batch.columns().to_vec();
     columns[batch.schema().index_of(name).unwrap()] = column;
@@ -66,7 +66,7 @@ fn rows_that_are_appended_stand_behind_the_others() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let (first, rows) = table(folder.path(), 1).await;
-        // The last log goes on, and another one begins.
+        // The append continues the last log and begins another log.
         let mut more = rows_of(&sensors(), &mut Rng(7), &[("e", 2), ("f", 3)], Taste::SMALL);
         let times: ArrayRef = Arc::new(Int64Array::from(vec![9_000, 9_100, 1, 2, 3]));
         more = with_column(&more, "time", times);
@@ -78,7 +78,7 @@ fn rows_that_are_appended_stand_behind_the_others() {
         assert!(second.manifest().segments[2].continues);
         let window = second.row_loader().get_rows(20, -2..=0).await.unwrap();
         assert_eq!(window.table_rows(), [Some(18), Some(19), Some(20)]);
-        // A log that is over cannot come back.
+        // An append cannot continue a log that has ended.
         let error = append(&second, &rows_of(&sensors(), &mut Rng(8), &[("a", 1)], Taste::SMALL)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
         assert!(error.to_string().contains("appears again"), "{error}");
@@ -139,7 +139,7 @@ fn a_group_that_is_replaced_leaves_the_others_alone() {
         let counts: ArrayRef = Arc::new(UInt32Array::from_iter_values((0..20).map(|_| rng.below(1000) as u32)));
         let changed = with_column(&rows, "labels.count", counts);
         let mut writer = first.replace_group("labels", options()).await.unwrap();
-        // In two pieces that do not end where segments do.
+        // The new values are written in two pieces that do not end at segment boundaries.
         writer.write(&tables::of_group(&changed.slice(0, 5), "labels")).await.unwrap();
         let error = first.replace_group("labels", options()).await.unwrap().commit().await.unwrap_err();
         assert!(error.to_string().contains("found 0 rows written, the table has 20"), "{error}");
@@ -178,7 +178,7 @@ fn a_group_is_added_by_position_or_by_key() {
             &(Arc::new(Int64Array::from(vec![9, 361])) as ArrayRef)
         );
 
-        // By key: in another order, and one is missing.
+        // Rows are matched by key: they have another order, and one is missing.
         let keyed = RecordBatch::try_from_iter([
             ("log", rows.column_by_name("log").unwrap().clone()),
             ("time", rows.column_by_name("time").unwrap().clone()),
@@ -297,7 +297,7 @@ fn names_properties_and_tags_change_without_payload() {
         let error = Table::open(&format!("{url}@silver")).await.unwrap_err();
         assert!(error.to_string().contains("no tag `silver`; it has gold"), "{error}");
 
-        // Index columns have their names in the index: that is written anew, and nothing else.
+        // A rename of an index column writes the index again, and nothing else.
         let third = second.edit().rename_column("weight", "mass").untag("gold").commit().await.unwrap();
         let index: Vec<_> = third.schema().index().map(|column| column.name.clone()).collect();
         assert_eq!(index, ["log", "time", "mass"]);
@@ -327,7 +327,7 @@ fn names_properties_and_tags_change_without_payload() {
     });
 }
 
-/// Bytes of everything below the table's root that was not there before.
+/// Returns the bytes of all objects below the table's root that are not in `before`.
 async fn added(table: &Table, before: &[(String, Vec<u8>)]) -> u64 {
     let now = tables::objects(table.store()).await;
     now.iter().filter(|object| !before.contains(object)).map(|(_, bytes)| bytes.len() as u64).sum()
@@ -360,7 +360,8 @@ fn a_group_that_loses_a_column_is_written_anew_and_no_other() {
         let manifest = tetrys::format::manifest_name(2);
         let manifest = second.store().size(&manifest).await.unwrap();
         assert_eq!(second.manifest().lineage["bytes_added"], added(&second, &before).await - manifest);
-        // What is left is cut and stored as if there had never been more: a table of these columns shares every block.
+        // The other columns are cut and stored as if the dropped columns had never existed: a table of only these columns has the
+        // same block hashes.
         let alone = tetrys::Schema::builder().index("log", "utf8").index("time", "i64").sequence_by(["log"]);
         let alone = alone.group("camera", [("camera.jpeg", "binary")]).build().unwrap();
         let options = options().segment_rows(1);
@@ -372,7 +373,7 @@ fn a_group_that_loses_a_column_is_written_anew_and_no_other() {
         assert_eq!(hashes(&alone), hashes(&second));
         assert_reads(&first, &rows).await;
 
-        // The same columns again: new ids, and nothing of the old ones.
+        // All columns of the group are dropped; no chunk is written.
         let third = second.edit().drop_columns(&["camera.jpeg"]).commit().await.unwrap();
         assert_eq!((third.schema().groups().len(), chunks(&third).await), (2, chunks(&second).await));
     });
@@ -414,7 +415,7 @@ fn a_dropped_column_and_rows_of_it_written_meanwhile_are_a_conflict() {
         assert!(error.to_string().contains("column group `camera` in the segment at row 20"), "{error}");
         let newest = Table::open_store(first.store().clone()).await.unwrap();
         newest.edit().drop_columns(&["camera.pose"]).commit().await.unwrap();
-        // And the other way round: rows of both columns come too late.
+        // The opposite order: an append that still has both columns comes too late.
         let rest = rows_of(&sensors(), &mut Rng(65), &[("y", 2)], Taste::SMALL);
         assert_eq!(append(&newest, &rest).await.unwrap_err().kind(), ErrorKind::Conflict);
         let mut late = newest.replace_group("camera", options()).await.unwrap();
@@ -430,7 +431,7 @@ fn two_writers_of_different_things_both_succeed() {
         let (first, rows) = table(folder.path(), 7).await;
         let counts: ArrayRef = Arc::new(UInt32Array::from(vec![7; 20]));
         let changed = with_column(&rows, "labels.count", counts);
-        // All begin with version 1.
+        // All writers begin with version 1.
         let mut replacing = first.replace_group("labels", options()).await.unwrap();
         replacing.write(&tables::of_group(&changed, "labels")).await.unwrap();
         let appending = first.append(options()).await.unwrap();
@@ -475,7 +476,7 @@ fn two_writers_of_one_thing_are_a_conflict() {
         assert_eq!(first.delete([1], options()).await.unwrap_err().kind(), ErrorKind::Conflict);
         deleting.commit().await.unwrap();
         assert_eq!(first.edit().set_property("p", 2).commit().await.unwrap_err().kind(), ErrorKind::Conflict);
-        // The same log, appended twice.
+        // Two writers append the same log.
         let base = Table::open_store(first.store().clone()).await.unwrap();
         let rows = rows_of(&sensors(), &mut Rng(70), &[("x", 2)], Taste::SMALL);
         append(&base, &rows).await.unwrap();

@@ -1,5 +1,5 @@
-//! Saved views: a merge, filter, sort, sample or concatenation kept as a table reads rows and windows exactly as the index did
-//! that was saved, merges again, copies no payload, and believes none but its own sources.
+//! Saved views: a saved merge, filter, sort, sample or concatenation reads the same rows and windows as the live index and can be
+//! merged again. It copies no payload and trusts only its own sources.
 #![cfg(feature = "frame")]
 
 use crate::common;
@@ -19,7 +19,7 @@ use tetrys::{
     table::{GcSettings, VerifyReach},
 };
 
-/// log, time, value of the payload.
+/// Log, time, and the value of the payload.
 type Record = (String, Option<i64>, i64);
 
 fn schema_of(name: &str) -> Schema {
@@ -58,13 +58,13 @@ fn batch_of(name: &str, records: &[Record]) -> RecordBatch {
     .unwrap()
 }
 
-/// A table of these rows in `folder/name`.
+/// Writes a table of these rows in `folder/name`.
 fn table_in(folder: &Path, name: &str, records: &[Record]) -> Table {
     let store = Store::open(folder.join(name).to_str().unwrap()).unwrap();
     block_on(write(store, schema_of(name), cut_by(tiny_cuts()), &[batch_of(name, records)])).unwrap()
 }
 
-/// Logs of random lengths, times with steps of 0 to 3, some null.
+/// Returns logs of random lengths, with time steps of 0 to 3 and some null times.
 fn records(rng: &mut Rng, logs: &[&str]) -> Vec<Record> {
     let mut all: Vec<Record> = Vec::new();
     for log in logs {
@@ -77,7 +77,7 @@ fn records(rng: &mut Rng, logs: &[&str]) -> Vec<Record> {
     all
 }
 
-/// Rows of one log, one a tick.
+/// Returns rows of one log, one for each tick.
 fn ticks(rows: std::ops::Range<i64>) -> Vec<Record> {
     rows.map(|row| ("x".to_owned(), Some(row), row + 100)).collect()
 }
@@ -103,7 +103,7 @@ fn assert_same(found: &Index, wanted: &Index) {
     assert_same_loaders(&found, &wanted);
 }
 
-/// Categories of two frames are compared as text.
+/// Converts categories to text, so that two frames can be compared.
 fn as_text(ty: &DataType) -> DataType {
     if ty.is_categorical() { DataType::String } else { ty.clone() }
 }
@@ -111,7 +111,7 @@ fn as_text(ty: &DataType) -> DataType {
 #[track_caller]
 fn assert_same_loaders(found: &RowLoader, wanted: &RowLoader) {
     assert_eq!(found.len(), wanted.len());
-    // Before any other read: what the loader needs to know of the tables is not known yet.
+    // This comes before any other read, while the loader has not opened the source tables.
     let window = |loader: &RowLoader| block_on(loader.window_rows(0, -2..=2)).map_err(|error| error.to_string());
     assert_eq!(window(found), window(wanted));
     let all: Vec<u64> = (0..wanted.len()).collect();
@@ -170,7 +170,7 @@ fn a_saved_index_reads_as_the_live_one_did() {
             assert_eq!((view.rows(), view.version(), view.manifest_hash()), (live.len() as u64, 1, saved.table.manifest_hash()));
             assert_same(&index(&view), live);
             assert_same(&index(&saved.table), live);
-            // Also without a frame.
+            // The loaders are the same without a frame.
             assert_same_loaders(&view.row_loader(), &RowLoader::new(live).unwrap());
             assert!(block_on(view.verify(|_, _| {})).unwrap().damage.is_empty());
             let folders: Vec<_> = std::fs::read_dir(&url).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -204,7 +204,7 @@ fn what_was_computed_is_kept_and_types_and_units_stay() {
     let opened = index(&reopened(&url));
     let twice: Vec<Option<i64>> = opened.frame().column("twice").unwrap().i64().unwrap().iter().collect();
     assert_eq!(twice, [Some(210), Some(212), Some(214), Some(216)]);
-    // Windows in time go by the times of the table, whose units it keeps.
+    // Time windows use the times of the source table and their unit.
     let window = TimeOffsets::new("time", ["-2ms", "0"]).unwrap();
     let rows = block_on(RowLoader::new(&opened).unwrap().columns(["a.value"]).unwrap().get_rows(0, window)).unwrap();
     assert_eq!(rows.table_rows(), [Some(3), Some(5)]);
@@ -227,12 +227,12 @@ fn a_view_merges_again_as_the_live_index_does() {
         block_on(live.save(&url)).unwrap();
         index(&reopened(&url))
     };
-    // With all rows of its table, at once; on the right, always.
+    // A view with all rows of its base can be merged at once. A view on the right side can always be merged.
     assert_same(&saved(&ab, "ab").merge(&c, &by_time).unwrap(), &ab.merge(&c, &by_time).unwrap());
     let few = ab.filter(col("a_id").gt(lit(20))).unwrap();
     let view = saved(&few, "few");
     assert_same(&c.merge(&view, &by_time).unwrap(), &c.merge(&few, &by_time).unwrap());
-    // With some of them, once the others are known.
+    // A view with some rows of its base can be merged after the other rows are loaded.
     let error = view.merge(&c, &by_time).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("load the others by `with_sources` first"), "{error}");
@@ -240,10 +240,10 @@ fn a_view_merges_again_as_the_live_index_does() {
     let live = few.merge(&c, &by_time).unwrap();
     let again = whole.merge(&c, &by_time).unwrap();
     assert_same(&again, &live);
-    // By a column that came from the right, under its new name.
+    // The key is a column of the right side, under its new name.
     let on_right = Merge::on_pairs([("b_id", "c_id")]).first().left();
     assert_same(&whole.merge(&c, &on_right).unwrap(), &few.merge(&c, &on_right).unwrap());
-    // A view of a view is flat: it needs the tables, and not the view.
+    // A view of a view is flat: it needs the source tables but not the first view.
     let of_view = saved(&again, "of-view");
     assert_same(&of_view, &live);
     std::fs::remove_dir_all(folder.path().join("few")).unwrap();
@@ -251,7 +251,7 @@ fn a_view_merges_again_as_the_live_index_does() {
     let sources = block_on(of_view.sources()).unwrap();
     assert!(sources.len() == 3 && sources.iter().all(|source| source.view().is_none()));
     assert_same(&index(&of_view), &live);
-    // Two views side by side.
+    // A saved view and a live index are concatenated.
     assert_same(&Index::concat([&index(&of_view), &live]).unwrap(), &Index::concat([&live, &live]).unwrap());
 }
 
@@ -270,7 +270,7 @@ fn a_view_has_versions_and_pins_its_sources() {
     assert_eq!(second.manifest().properties["who"], "me");
     assert_same(&index(&reopened(&url)), &late);
     assert_same(&index(&reopened(&format!("{url}@1"))), &live);
-    // Ids only rise: a column keeps its own, a row column never gets one that was another's.
+    // Ids only increase: a column keeps its id, and a row column never gets an id that another column had.
     let id = |table: &Table, name: &str| table.manifest().schema.column_named(name).unwrap().id;
     assert_eq!(id(&first, "a_id"), id(&second, "a_id"));
     assert!(id(&second, "_row_0") > id(&first, "_row_0") && id(&second, "one") > id(&first, "_row_0"));
@@ -291,7 +291,7 @@ fn a_view_has_versions_and_pins_its_sources() {
         pins.sort_unstable();
         pins
     });
-    // What failed has left none.
+    // The failed saves have left no pins.
     assert_eq!(pins, [1, 2]);
 }
 
@@ -302,13 +302,13 @@ fn changes_of_tables_and_collections_of_garbage_know_views() {
     let live = index(&a).merge(&index(&b), &Merge::on(["log", "time"])).unwrap();
     let url = folder.path().join("view").display().to_string();
     let view = block_on(live.save(&url)).unwrap().table;
-    // Its join map is named by it: no garbage, however old.
+    // The view names its join map, so the map is never garbage.
     let usage = block_on(Table::usage(view.store())).unwrap();
     assert_eq!((usage.unnamed_bytes, usage.versions.len()), (0, 1));
     assert!(block_on(view.objects()).unwrap().keys().any(|name| name.starts_with("joins/")));
     let settings = GcSettings { age: std::time::Duration::ZERO, ..GcSettings::default() };
     assert!(block_on(Table::plan_garbage(view.store(), settings, i64::MAX)).unwrap().is_empty());
-    // Its rows are those of others.
+    // The rows of a view belong to other tables, so a view refuses an append.
     let error = block_on(view.append(WriteOptions::default())).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("is a view"), "{error}");
     let error = block_on(view.materialize(|_, _| {})).unwrap_err();
@@ -331,7 +331,7 @@ fn what_cannot_be_saved_is_refused_by_name_and_leaves_nothing() {
     assert!(error.to_string().contains("a view without index columns"), "{error}");
     assert!(block_on(a.store().list("pins")).unwrap().is_empty());
     assert!(!folder.path().join("view/manifests").exists());
-    // What it would be is known without storing it.
+    // The size of a view is known before it is saved.
     let size = block_on(live.view_writer().size()).unwrap();
     let view = block_on(live.save(&url)).unwrap().table;
     let info = block_on(view.info()).unwrap();
@@ -353,12 +353,12 @@ fn a_source_that_moved_is_found_again_and_another_is_refused() {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
         assert!(error.to_string().contains("rebind`"), "{error}");
     }
-    // What the view itself says needs no source.
+    // The schema and the info of the view need no source.
     assert_eq!(view.schema().column_named("b.value").unwrap().ty.to_string(), "i64");
     assert!(block_on(view.info()).is_ok());
     let damage = block_on(view.verify(|_, _| {})).unwrap().damage;
     assert!(damage.len() == 1 && damage[0].object.contains("sources"), "{damage:?}");
-    // Another table, also of the same rows, is not it.
+    // Another table with the same rows is not the source.
     table_in(&place("elsewhere"), "b", &ticks(0..9));
     for other in ["elsewhere/b", "nowhere"] {
         let error = block_on(view.rebind([url(other)])).unwrap_err();
@@ -368,7 +368,7 @@ fn a_source_that_moved_is_found_again_and_another_is_refused() {
     }
     let error = block_on(view.bind([&reopened(&url("elsewhere/b"))])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-    // For this once, and then for good.
+    // First the source is bound for one handle, then permanently.
     let live = index(&a).merge(&index(&reopened(&url("moved"))), &Merge::on(["log", "time"])).unwrap();
     assert_same(&index(&block_on(view.bind([&reopened(&url("moved"))])).unwrap()), &live);
     let bound = block_on(view.rebind([url("moved")])).unwrap();
@@ -390,7 +390,7 @@ fn a_source_that_lost_its_version_is_named() {
     block_on(index(&a).save(&url("view"))).unwrap();
     let view = index(&reopened(&url("view"))).filter(col("a_id").gt(lit(103))).unwrap();
     block_on(view.save(&url("of-view"))).unwrap();
-    // Somebody put another version under the number: the hash of the manifest tells.
+    // Another version was stored under the same number; the hash of the manifest detects the change.
     let path = folder.path().join("a").join(manifest_name(1));
     let kept = std::fs::read(&path).unwrap();
     let mut manifest = a.manifest().clone();
@@ -402,14 +402,14 @@ fn a_source_that_lost_its_version_is_named() {
     std::fs::remove_file(&path).unwrap();
     let error = block_on(reopened(&url("of-view")).index()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-    // Nor is a view saved of what is gone.
+    // A view whose source no longer exists cannot be saved.
     let error = block_on(view.save(&url("too-late"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     std::fs::write(&path, kept).unwrap();
     assert_eq!(index(&reopened(&url("of-view"))).len(), 5);
 }
 
-/// A table in a store that counts, under a name of its own.
+/// Writes a table under its own name in a counting store.
 fn counted(name: &str, records: &[Record]) -> (Table, CountingStore) {
     let (raw, store) = memory();
     block_on(write(store, schema_of(name), cut_by(tiny_cuts()), &[batch_of(name, records)])).unwrap();
@@ -429,7 +429,7 @@ fn a_window_over_a_view_of_three_tables_costs_the_ranges_of_its_groups() {
     drop(store);
     let view = Store::new(Arc::new(counting.clone()), object_store::path::Path::default(), "memory://counted/view");
     block_on(live.view_writer().save_in(view.clone())).unwrap();
-    // Opened anew, over sources that count.
+    // The view is opened again, over sources that count requests.
     let fresh: Vec<Table> = tables.iter().map(|(table, _)| block_on(Table::open_store(table.store().clone())).unwrap()).collect();
     counting.reset();
     tables.iter().for_each(|(_, counting)| drop(counting.reset()));
@@ -444,7 +444,7 @@ fn a_window_over_a_view_of_three_tables_costs_the_ranges_of_its_groups() {
     let row = block_on(here).unwrap().table_rows()[0].unwrap();
     block_on(loader.get_rows(40, &offsets)).unwrap();
     let explained = block_on(loader.explain(50, &offsets)).unwrap();
-    // What each table alone asks its store for, for its rows of the window: they are the same ones in all three.
+    // The requests of each table alone for its rows of the window. The rows are the same in all three tables.
     let chunks = |counting: &CountingStore| -> Vec<(String, std::ops::Range<u64>)> {
         let gets = counting.reset().gets.into_iter();
         gets.inspect(|get| assert!(get.path.starts_with("chunks/"), "{}", get.path)).map(|get| (get.path, get.range)).collect()
@@ -463,7 +463,7 @@ fn a_window_over_a_view_of_three_tables_costs_the_ranges_of_its_groups() {
     for ((_, counting), ((cost, wanted), group)) in tables.iter().zip(alone.iter().zip(&explained.groups)) {
         let seen = chunks(counting);
         assert_eq!(&seen, wanted);
-        // And that is what was explained before, group by group: one column group of each store.
+        // These requests equal the explained cost of each group; each store has one column group.
         let bytes: u64 = seen.iter().map(|(_, range)| range.end - range.start).sum();
         assert_eq!((seen.len(), bytes), (group.requests, group.bytes));
         assert_eq!((cost.ranges, cost.requests, cost.bytes), (group.ranges, group.requests, group.bytes));
@@ -500,7 +500,7 @@ fn damaged_and_forged_views_are_refused() {
         raw
     };
     assert_eq!(open(&copy()).unwrap(), (12, 5));
-    // Flipped and cut.
+    // The manifest of the view is flipped and cut.
     let mut rng = Rng(common::seed());
     for (name, bytes) in &stored {
         for turn in 0..if common::full() { 400 } else { 40 } {
@@ -517,7 +517,7 @@ fn damaged_and_forged_views_are_refused() {
             assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported), "{name}: {error}");
         }
     }
-    // Sealed anew, with a member that is wrong.
+    // The manifest of the view is sealed again with one wrong member.
     let (bytes, _) = view.manifest().to_bytes().unwrap();
     let sealed = |edit: &dyn Fn(&mut Value)| {
         let mut json: Value = serde_json::from_slice(&bytes).unwrap();
@@ -565,7 +565,7 @@ fn damaged_and_forged_views_are_refused() {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.to_string().contains(said), "{error}: expected {said}");
     }
-    // Every member at every edge: refused, or the same rows.
+    // Every member gets extreme values. The view is refused, or reads the same rows.
     let json: Value = serde_json::from_slice(&bytes).unwrap();
     let mut members = Vec::new();
     paths(&json["view"], "/view".to_owned(), &mut members);
@@ -598,11 +598,11 @@ fn verification_says_what_it_left_out_and_reaches_versions_and_sources_when_aske
     assert_eq!(verify(&view, false, true).not_checked, ["versions: 1"]);
     let all = verify(&view, true, true);
     assert!(all.not_checked.is_empty() && all.damage.is_empty() && all.chunks > 0, "{all:?}");
-    // What two versions have is read once.
+    // Objects that two versions share are read once.
     let (one, both) = (verify(&a, false, false), verify(&a, true, false));
     assert_eq!((one.not_checked, both.not_checked.len()), (vec!["versions: 1".to_owned()], 0));
     assert_eq!((both.chunks, both.blocks), (one.chunks, one.blocks));
-    // Damage in a source, and in another version, is named with its place.
+    // Damage in a source, or in another version, is reported with its place.
     let name = block_on(a.objects()).unwrap().into_keys().find(|name| name.starts_with("chunks/")).unwrap();
     let path = folder.path().join("a").join(&name);
     let mut bytes = std::fs::read(&path).unwrap();
@@ -618,7 +618,7 @@ fn verification_says_what_it_left_out_and_reaches_versions_and_sources_when_aske
     assert!(damage.len() == 1 && damage[0].object == "version 1: manifest", "{damage:?}");
 }
 
-/// The path to every value of some JSON.
+/// Collects the path of every value of a JSON document.
 fn paths(value: &Value, path: String, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => members.iter().for_each(|(name, value)| paths(value, format!("{path}/{name}"), found)),
@@ -647,13 +647,13 @@ fn splits_are_by_key_and_stable_under_appends() {
     let (before, after) = (split("few", &few, ""), split("all", &all, ""));
     assert_eq!(after.iter().map(|(_, logs)| logs.len()).sum::<usize>(), all.len());
     for ((name, before), (_, after)) in before.iter().zip(&after) {
-        // Nobody has moved, all three rows of a log are together, and the shares are about what was asked for.
+        // No log has changed its part, all three rows of a log are in one part, and the sizes are close to the shares.
         assert!(before.iter().all(|log| after.contains(log)), "{name}");
         assert!(after.chunks(3).all(|log| log[0] == log[2]), "{name}");
     }
     let sizes: Vec<usize> = after.iter().map(|(_, logs)| logs.len() / 3).collect();
     assert!((280..=360).contains(&sizes[0]) && (20..=60).contains(&sizes[1]), "{sizes:?}");
-    // For ever: these logs stand in these parts, whatever build reads this.
+    // The parts of these logs must never change in any later build.
     let place = |log: &str| after.iter().find(|(_, logs)| logs.iter().any(|held| held == log)).unwrap().0.as_str();
     assert_eq!(["log-0", "log-1", "log-2", "log-3", "log-4", "log-5"].map(place), PLACES);
     assert_ne!(split("salted", &all, "again"), after);
@@ -661,9 +661,9 @@ fn splits_are_by_key_and_stable_under_appends() {
     for (keys, shares, said) in [
         (vec!["lg"], vec![("a", 1.0)], "no column `lg`; there are: log"),
         (vec![], vec![("a", 1.0)], "no key to split by"),
-        (vec!["log"], vec![("a", 0.9), ("b", 0.2)], "add up to 1 at most"),
-        (vec!["log"], vec![("a", -0.1)], "expected positive ones"),
-        (vec!["log"], vec![], "expected positive ones"),
+        (vec!["log"], vec![("a", 0.9), ("b", 0.2)], "add up to at most 1"),
+        (vec!["log"], vec![("a", -0.1)], "expected positive shares"),
+        (vec!["log"], vec![], "expected positive shares"),
     ] {
         let error = a.split(keys, shares, "").unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
@@ -671,7 +671,7 @@ fn splits_are_by_key_and_stable_under_appends() {
     assert_eq!(a.split(["log"], [("half", 0.5)], "").unwrap()[0].1.len() / 3, HALF);
 }
 
-/// Where the first logs are.
+/// The parts of the first logs.
 const PLACES: [&str; 6] = ["train", "test", "train", "train", "train", "train"];
-/// Logs of 250 in the first half.
+/// The number of logs, out of 250, in the first half.
 const HALF: usize = 125;

@@ -1,5 +1,5 @@
-//! Windows of neighbouring rows: one range per column group inside a chunk and at most two across a chunk's edge, never past
-//! the end of a sequence, and the rows that were written, with a mask, for every start row.
+//! Windows of neighbouring rows: one range for each column group within a chunk and at most two across the end of a chunk, never
+//! past the end of a sequence, with the rows that were written and a mask, for every start row.
 
 use crate::common;
 use std::{collections::BTreeSet, sync::Arc};
@@ -8,10 +8,10 @@ use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, mem
 use arrow_array::RecordBatch;
 use tetrys::{Edge, Offsets, Preset, Schema, Table, read::window, store::CountingStore, table::Cuts};
 
-/// Rows of each recording; one of a single row, one shorter than a window.
+/// The rows of each recording. One has a single row, and one is shorter than a window.
 const RUNS: [(&str, usize); 5] = [("a", 90), ("b", 1), ("c", 70), ("d", 6), ("e", 43)];
 
-/// Wide and small rows: points of 16 KB, images of 6 KB, a few numbers.
+/// Returns wide and small rows: points of 16 KB, images of 6 KB, and a few numbers.
 fn written() -> (Schema, RecordBatch) {
     let schema = Schema::builder()
         .index("log", "utf8")
@@ -37,7 +37,7 @@ fn table(cuts: Cuts) -> (Table, RecordBatch, CountingStore) {
     (table, batch, counting)
 }
 
-/// The rows of the sequence around a row.
+/// Returns the rows of the sequence around a row.
 fn sequence_of(row: u64) -> std::ops::Range<u64> {
     let mut start = 0;
     for (_, rows) in RUNS {
@@ -55,8 +55,8 @@ fn padded(row: u64, offsets: &Offsets) -> Vec<Option<u64>> {
     offsets.as_slice().iter().map(|offset| row.checked_add_signed(*offset).filter(|row| sequence.contains(row))).collect()
 }
 
-/// Explains every 10-row window of the table, back and forth; reads some. Gives windows, chunks, and how many windows of a
-/// group lie in two chunks.
+/// Explains every window of ten rows, backward and forward, and reads some of them. Returns the number of windows, the number of
+/// chunks, and how often the rows of one window and one group lie in two chunks.
 fn every_window(cuts: Cuts) -> (usize, usize, usize) {
     let (table, written, counting) = table(cuts);
     let loader = table.row_loader().keep(0);
@@ -117,7 +117,7 @@ fn one_row_over_all_groups_is_one_range_per_group() {
     assert_eq!(block_on(one.explain_take(&[7])).unwrap().ranges, 1);
 }
 
-/// A small table of the same recordings, where each window is read.
+/// Writes a small table of the same recordings, in which every window is read.
 fn small() -> (Table, RecordBatch) {
     let schema = tables::sensors();
     let written = rows_of(&schema, &mut Rng(common::seed()), &[("a", 12), ("b", 1), ("c", 7)], Taste::NOISE);
@@ -170,7 +170,7 @@ fn a_window_counts_rows_of_the_table_and_not_of_the_filtered_index() {
     let index = block_on(table.index()).unwrap();
     let filtered = index.filter(col("time").gt(lit(1_250))).unwrap();
     let loader = tetrys::RowLoader::new(&filtered).unwrap();
-    // Position 0 is row 3: its window reaches back into rows that the filter left out.
+    // Position 0 is row 3. Its window contains rows that the filter has removed.
     assert_eq!(block_on(loader.get_row(0)).unwrap().as_rows().table_rows(), [Some(3)]);
     assert_rows(&block_on(loader.get_rows(0, -4..=1)).unwrap(), &written, &[None, Some(0), Some(1), Some(2), Some(3), Some(4)]);
 }
@@ -179,7 +179,7 @@ fn a_window_counts_rows_of_the_table_and_not_of_the_filtered_index() {
 fn the_sequences_of_a_table_are_those_of_its_partitions_joined() {
     let schema = tables::sensors();
     let mut rng = Rng(common::seed());
-    // A sequence may go on in the next partition.
+    // A sequence may continue in the next partition.
     let parts = [&[("a", 3), ("b", 2)][..], &[("b", 4), ("c", 1)][..]].map(|runs| rows_of(&schema, &mut rng, runs, Taste::SMALL));
     let table = {
         let mut parts = parts.to_vec();

@@ -1,18 +1,19 @@
-//! Which files of a crate use each other in a circle. Follows `crate::`, `super::` and `self::` paths, through re-exports, to the
-//! file that holds the name.
+//! Finds files of a crate that depend on each other in a cycle. Follows `crate::`, `super::` and `self::` paths, through
+//! re-exports, to the file that defines the name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The path of a module from the root of its crate.
 type Module = Vec<String>;
 
-/// Groups of two files and more that reach each other, each sorted, from `(path below the source folder, code)`.
+/// Returns the groups of two or more files that reach each other, each group sorted. The input is a list of (path below the
+/// source folder, code).
 pub(crate) fn cycles(files: &[(String, String)]) -> Vec<Vec<String>> {
     let modules: BTreeMap<Module, &str> = files.iter().map(|(path, _)| (module_of(path), path.as_str())).collect();
     let codes: Vec<(Module, String)> =
         files.iter().map(|(path, code)| (module_of(path), without_tests_and_texts(code))).collect();
     let mut given = BTreeMap::new();
-    // A name may be given out again by several modules, one above the other.
+    // Several modules may re-export a name, one above the other.
     for _ in 0..4 {
         for (module, code) in &codes {
             for path in statements(code).filter_map(re_exported).flat_map(|tree| expand(&tree)) {
@@ -48,7 +49,7 @@ pub(crate) fn cycles(files: &[(String, String)]) -> Vec<Vec<String>> {
     groups.into_iter().collect()
 }
 
-/// Everything that a file uses, and what that uses, and so on; the file itself only where it is used in turn.
+/// Returns all files that a file uses directly or indirectly. The file itself is included only if another file uses it.
 fn reached<'a>(file: &'a str, used: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
     let (mut there, mut open) = (BTreeSet::new(), vec![file]);
     while let Some(next) = open.pop() {
@@ -65,7 +66,7 @@ fn module_of(path: &str) -> Module {
     parts
 }
 
-/// The code before the unit tests; without the contents of string literals, which may look like code.
+/// Returns the code before the unit tests, without the contents of string literals, which may look like code.
 fn without_tests_and_texts(code: &str) -> String {
     let code = code.split("#[cfg(test)]\nmod ").next().unwrap_or_default().replace("'\"'", "' '");
     code.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
@@ -75,20 +76,20 @@ fn statements(code: &str) -> impl Iterator<Item = &str> {
     code.split(';')
 }
 
-/// The tree of paths behind `pub use` and `pub(..) use`.
+/// Returns the tree of paths of a `pub use` or `pub(..) use` statement.
 fn re_exported(statement: &str) -> Option<String> {
     let at = statement.rfind(" use ")?;
     let before = statement[..at].split('\n').next_back()?.trim();
     (before.starts_with("pub") && !before.contains("fn ")).then(|| statement[at + " use ".len()..].to_owned())
 }
 
-/// The paths of some code that begin with `crate`, `super` or `self`, each path of a tree in braces among them.
+/// Returns the paths in some code that begin with `crate`, `super` or `self`. A tree in braces gives each of its paths.
 pub(crate) fn named(code: &str) -> Vec<Module> {
     let code: Vec<char> = code.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     let (mut paths, mut rest, mut before) = (Vec::new(), code.as_slice(), ' ');
     while let Some((first, next)) = rest.split_first() {
         let starts = |word: &str| rest.len() > word.len() && rest.iter().zip(word.chars()).all(|(c, wanted)| *c == wanted);
-        // Not `other_crate::`, nor `$crate::` of a macro.
+        // The match is not part of `other_crate::`, or of `$crate::` in a macro.
         let is_word = !before.is_alphanumeric() && !['_', ':', '$'].contains(&before);
         if is_word && ["crate::", "super::", "self::"].into_iter().any(starts) {
             branch(&mut rest, &Vec::new(), &mut paths);
@@ -101,7 +102,7 @@ pub(crate) fn named(code: &str) -> Vec<Module> {
     paths
 }
 
-/// Each path of a tree such as `a::{b, c::{d, e}}`; ends where the tree ends.
+/// Returns each path of a tree such as `a::{b, c::{d, e}}`, up to the end of the tree.
 fn expand(tree: &str) -> Vec<Module> {
     let tree: Vec<char> = tree.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     let mut paths = Vec::new();
@@ -155,7 +156,7 @@ fn spaces(rest: &mut &[char]) {
     *rest = &rest[count..];
 }
 
-/// The file that holds what a path names, as it is written in `module`.
+/// Returns the file that defines the target of a path, as written in `module`.
 fn resolve(
     module: &Module,
     path: &[String],

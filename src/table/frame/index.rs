@@ -1,4 +1,4 @@
-//! The index of a table: an ordinary polars frame whose rows can be read.
+//! The index of a table: a polars frame with locator columns, by which a loader reads its rows.
 
 use std::sync::Arc;
 
@@ -26,10 +26,11 @@ use crate::{
     threads::{share, threads},
 };
 
-/// A frame of index columns with a locator column for each table behind it, and those tables.
+/// A frame of index columns, with a locator column for each source table, and the source tables.
 ///
-/// Filter, sort, sample or join the frame as you like: as long as its locator columns stay, its rows can be read. The methods
-/// here keep them by themselves; [`Index::with_frame`] takes a frame that was made in any other way.
+/// A locator is an integer that names one row of a source table. The frame can be filtered, sorted, sampled or joined with any
+/// polars operation: its rows can be read as long as its locator columns are kept. The methods of this type keep them.
+/// [`Index::with_frame`] takes a frame that was made in any other way.
 ///
 /// ```no_run
 /// # async fn example() -> tetrys::Result<()> {
@@ -47,45 +48,54 @@ pub struct Index {
     pub(in crate::table) sources: Arc<[IndexSource]>,
 }
 
-/// A table behind a frame.
+/// A source table of a frame.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct IndexSource {
     pub(in crate::table) table: Table,
+    /// The tag in the name of the locator column.
     pub(in crate::table) tag: u16,
-    /// The number of the source that it was merged into, or its own.
+    /// The number of the source into which this source was merged, or its own number.
     pub(in crate::table) base: usize,
-    /// The group columns, under the names by which they are read.
+    /// The group columns, by the names in the result of a read.
     pub(in crate::table) columns: Arc<[(String, ColumnId)]>,
-    /// The index columns, under their names in the frame that was merged.
+    /// The index columns, by their names in the merged frame.
     pub(in crate::table) index: Arc<[(String, ColumnId)]>,
-    /// Its row for each row of the base; none of a base.
+    /// The row of this source for each row of the base; `None` for a base.
     pub(in crate::table) partners: Option<Arc<[i64]>>,
-    /// Its rows that are lists together.
+    /// The lists of this source, if its rows are read as lists.
     pub(in crate::table) lists: Option<Arc<Lists>>,
-    /// Of a base: all rows of its table, in their order, with the columns of what was merged into it. `None` where they were not
-    /// loaded: the base of a view that has not all of its rows.
+    /// For a base: all rows of its table in table order, with its columns and those of the indexes merged into it. `None` if they
+    /// are not loaded, as for the base of a view that does not have all rows of the base.
     pub(in crate::table) whole: Option<DataFrame>,
 }
 
 /// An index of fewer rows is decoded by one thread.
 const ROWS_OF_THREADS: u64 = 1 << 16;
-/// More would wait for memory.
+/// The most threads that decode an index. More threads would only wait for memory.
 const MAX_THREADS: usize = 8;
 
 impl Table {
-    /// The index of this version, loaded into a frame.
+    /// Loads the index of this version into a frame.
     ///
     /// # Errors
-    /// `Corrupt` where an index object is not what the manifest says; errors of the store.
+    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Denied`, `NotFound`: a source table of a view is not allowed or cannot be found.
+    /// - Any error of the store.
     pub async fn index(&self) -> Result<Index> {
         self.index_of(None).await
     }
 
-    /// The index of this version with those index columns alone that match any of the patterns: an index of hundreds of columns
-    /// need not be decoded as a whole.
+    /// Loads the index of this version with only the index columns that match any of the patterns. This is faster if the index
+    /// has hundreds of columns.
     ///
     /// # Errors
-    /// As [`Table::index`], and `NotFound` for a pattern that matches nothing.
+    /// - `NotFound`: a pattern matches no index column, or a source table of a view cannot be found.
+    /// - `Invalid`: a pattern is malformed.
+    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Denied`: a source table of a view is not allowed.
+    /// - Any error of the store.
     pub async fn index_columns<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Index> {
         let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
         let seen = seen_columns(self.manifest());
@@ -115,7 +125,7 @@ impl Table {
         Ok(Index { frame, sources: [source].into() })
     }
 
-    /// The frame of some index columns (rising numbers), decoded on several threads where there are many rows.
+    /// Decodes some index columns into a frame. `columns` are ascending places. Several threads decode an index of many rows.
     pub(in crate::table) fn frame_of(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
         let threads = threads().clamp(1, MAX_THREADS);
         if self.rows() < ROWS_OF_THREADS || threads == 1 || columns.len() < 2 {
@@ -142,136 +152,144 @@ impl Table {
 }
 
 impl Index {
-    /// The frame.
+    /// Returns the frame.
     pub fn frame(&self) -> &DataFrame {
         &self.frame
     }
 
-    /// The frame as a lazy one; what it becomes is an index again by [`Index::with_frame`].
+    /// Returns the frame as a lazy frame. [`Index::with_frame`] turns the collected result into an index again.
     ///
-    /// `collect` of polars panics inside a tokio runtime of one thread, and in a `LocalSet`; the methods here do not.
+    /// The method `collect` of polars panics inside a tokio runtime of one thread, and in a `LocalSet`. The methods of this type
+    /// do not panic there.
     pub fn lazy(&self) -> LazyFrame {
         self.frame.clone().lazy()
     }
 
-    /// The table version that the locators point to; of a merged index the first.
+    /// Returns the table version to which the locators refer. For a merged index, it is the first of the table versions.
     pub fn table(&self) -> &Table {
-        // There is one at least.
+        // An index has at least one source.
         &self.sources[0].table
     }
 
-    /// The table versions that the locators point to, in the order in which they were merged.
+    /// Returns the table versions to which the locators refer, in the order in which they were merged.
     pub fn tables(&self) -> impl ExactSizeIterator<Item = &Table> {
         self.sources.iter().map(|source| &source.table)
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.frame.height()
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows for which the expression is true.
+    /// Returns the rows for which the expression is true.
     ///
     /// # Errors
-    /// `Invalid` where polars refuses the expression.
+    /// - `Invalid`: polars cannot evaluate the expression.
     pub fn filter(&self, predicate: Expr) -> Result<Self> {
         self.collect("filter", self.lazy().filter(predicate))
     }
 
-    /// These columns alone; locators stay without being named.
+    /// Returns an index with only these columns. The locator columns are kept without being named.
     ///
     /// # Errors
-    /// `Invalid` where polars refuses an expression.
+    /// - `Invalid`: polars cannot evaluate an expression.
     pub fn select(&self, columns: impl IntoIterator<Item = Expr>) -> Result<Self> {
         let locators = self.sources.iter().map(|source| col(locator_column(source.tag)));
         self.collect("select", self.lazy().select(columns.into_iter().chain(locators).collect::<Vec<_>>()))
     }
 
-    /// More columns, computed from those there are.
+    /// Adds columns that are computed from the existing columns.
     ///
     /// # Errors
-    /// `Invalid` where polars refuses an expression.
+    /// - `Invalid`: polars cannot evaluate an expression, or an expression overwrites a locator column with values that are no
+    ///   rows.
     pub fn with_columns(&self, columns: impl IntoIterator<Item = Expr>) -> Result<Self> {
         self.collect("with_columns", self.lazy().with_columns(columns.into_iter().collect::<Vec<_>>()))
     }
 
-    /// The rows in the order of these columns; equal ones stay in their order.
+    /// Sorts the rows by these columns. The sort is stable.
     ///
     /// # Errors
-    /// `Invalid` for a column that is not there.
+    /// - `Invalid`: the index has no such column.
     pub fn sort<N: Into<PlSmallStr>>(&self, by: impl IntoIterator<Item = N>, descending: bool) -> Result<Self> {
         let options = SortMultipleOptions::default().with_order_descending(descending).with_maintain_order(true);
         let by: Vec<PlSmallStr> = by.into_iter().map(Into::into).collect();
         self.keep(self.frame.sort(by, options).map_err(|error| refused("sort", &error))?)
     }
 
-    /// `rows` rows drawn at random, in random order, none twice; the same for the same seed.
+    /// Draws `rows` rows at random without replacement, in random order. The same seed gives the same rows.
     ///
     /// # Errors
-    /// `Invalid` for more rows than there are.
+    /// - `Invalid`: the index has fewer rows.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
         self.keep(self.frame.sample_n_literal(rows, false, Some(true), Some(seed)).map_err(|error| refused("sample", &error))?)
     }
 
-    /// `rows` rows from row `start` on, or as many as there are; a negative start counts from the end.
+    /// Returns up to `rows` consecutive rows, beginning with row `start`. A negative start counts from the end.
     pub fn slice(&self, start: i64, rows: usize) -> Self {
         Self { frame: self.frame.slice(start, rows), sources: Arc::clone(&self.sources) }
     }
 
-    /// The first row of each combination of values in these columns.
+    /// Returns the first row of each combination of values in these columns.
     ///
     /// # Errors
-    /// `Invalid` for a column that is not there.
+    /// - `Invalid`: the index has no such column.
     pub fn unique<N: Into<String>>(&self, by: impl IntoIterator<Item = N>) -> Result<Self> {
         let by: Vec<String> = by.into_iter().map(Into::into).collect();
         let frame = self.frame.unique_stable(Some(&by), UniqueKeepStrategy::First, None);
         self.keep(frame.map_err(|error| refused("unique", &error))?)
     }
 
-    /// The rows for which a condition in SQL is true, what stands behind WHERE: `agents_count > 100`.
+    /// Returns the rows for which an SQL condition is true. The condition is the text after WHERE, e.g. `agents_count > 100`.
     ///
-    /// The condition is one expression over the columns, and no query: what comes from elsewhere can only choose rows.
+    /// The condition must be a single expression over the columns and not a query. So a condition from an untrusted source can
+    /// only choose rows.
     ///
     /// # Errors
-    /// `Invalid` for anything else, and where polars refuses the condition.
+    /// - `Invalid`: the text is not a single expression, or polars cannot evaluate the condition.
     pub fn filter_sql(&self, condition: &str) -> Result<Self> {
         self.with_frame(index::filtered(&self.frame, condition)?)
     }
 
-    /// More columns, computed in SQL from those there are: names and expressions, `("busy", "agents_count > 100")`.
+    /// Adds columns that SQL expressions compute from the existing columns. Each pair is a name and an expression, e.g.
+    /// `("busy", "agents_count > 100")`.
     ///
     /// # Errors
-    /// `Invalid` for what is not one expression over the columns, for a name that is there, and where polars refuses one.
+    /// - `Invalid`: a text is not a single expression over the columns, a name is already in use, or polars cannot evaluate an
+    ///   expression.
     pub fn with_columns_sql<N: AsRef<str>, S: AsRef<str>>(&self, columns: impl IntoIterator<Item = (N, S)>) -> Result<Self> {
         let columns: Vec<(N, S)> = columns.into_iter().collect();
         let columns: Vec<(&str, &str)> = columns.iter().map(|(name, sql)| (name.as_ref(), sql.as_ref())).collect();
         self.with_frame(index::with_columns(&self.frame, &columns)?)
     }
 
-    /// What a SQL query over the table `t` gives, as a frame: `SELECT host, COUNT(*) FROM t GROUP BY host`.
+    /// Runs an SQL query and returns its result as a frame, e.g. `SELECT host, COUNT(*) FROM t GROUP BY host`. In the query, the
+    /// index is the table `t`.
     ///
-    /// Rows are read after [`Index::with_frame`], if the query kept the locators, as `SELECT *` does.
+    /// If the query keeps the locator columns, as `SELECT *` does, [`Index::with_frame`] turns the result into an index.
     ///
     /// # Errors
-    /// `Invalid` for anything but one SELECT (a WITH may stand before it), and where polars refuses the query.
+    /// - `Invalid`: the text is not a single SELECT, optionally after a WITH, or polars cannot run the query.
     pub fn query(&self, sql: &str) -> Result<DataFrame> {
         index::query(&self.frame, sql)
     }
 
-    /// The rows that a SQL query over the table `t` gives: `SELECT * FROM t WHERE agents_count > 100`.
+    /// Runs an SQL query and returns its result as an index, e.g. `SELECT * FROM t WHERE agents_count > 100`. In the query, the
+    /// index is the table `t`.
     ///
     /// # Errors
-    /// As [`Index::query`], and `Invalid` where it dropped the locators.
+    /// - `Invalid`: the text is not a single SELECT, optionally after a WITH, polars cannot run the query, or the query drops a
+    ///   locator column.
     pub fn sql(&self, sql: &str) -> Result<Self> {
         self.with_frame(self.query(sql)?)
     }
 
-    /// These columns alone, by their very names, in this order; locators stay.
+    /// Returns an index with only these columns, by exact name and in this order. The locator columns are kept.
     pub(crate) fn only(&self, names: &[&str]) -> Result<Self> {
         let named = names.iter().filter_map(|name| self.frame.column(name).ok());
         let locators = self.frame.columns().iter().filter(|column| is_locator(column.name()));
@@ -279,29 +297,35 @@ impl Index {
         self.with_frame(DataFrame::new(self.frame.height(), columns).map_err(index::internal)?)
     }
 
-    /// The same tables under another frame, whatever made it: its locator columns say which rows it means.
+    /// Returns an index of the same tables with another frame. The locator columns of the frame name the rows.
     ///
     /// # Errors
-    /// `Invalid` where a locator column is missing or does not point into its table version.
+    /// - `Invalid`: a locator column is missing, or a locator is not a row of its table version.
     pub fn with_frame(&self, frame: DataFrame) -> Result<Self> {
         let found = Self { frame, sources: Arc::clone(&self.sources) };
         let rows = found.located()?;
         found.knowing_its_frame(rows.first().map(Vec::as_slice))
     }
 
-    /// A frame that was joined by hand from those of several indexes: single rows and batches of it can be read. Windows follow
-    /// the rows of the first index alone, since nobody knows which rows of the others would stand around; merge the indexes with
-    /// [`Index::merge`] instead where windows are wanted.
+    /// Creates an index from a frame that the caller has joined from the frames of several indexes.
+    ///
+    /// Single rows and batches of rows can be read from all tables. A window can only be read from the tables of the first index,
+    /// because the partners of the other rows of the window are unknown. For windows over all tables, merge the indexes with
+    /// [`Index::merge`] instead.
     ///
     /// # Errors
-    /// As [`Index::with_frame`]; `Invalid` for two indexes of one table version, or with columns of one name.
+    /// - `Invalid`: there are no indexes, two indexes have the same table version or a group column of the same name, a locator
+    ///   column is missing, or a locator is not a row of its table version.
     pub fn joined_by_hand<'a>(frame: DataFrame, indexes: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
         let mut sources: Vec<IndexSource> = Vec::new();
         for index in indexes {
             let before = sources.len();
             for source in index.sources.iter() {
                 if sources.iter().any(|held| held.tag == source.tag) {
-                    return Err(Error::invalid(format!("{} is there twice: merge the indexes instead", source.table.url())));
+                    return Err(Error::invalid(format!(
+                        "{} is in two of the indexes: merge the indexes instead",
+                        source.table.url()
+                    )));
                 }
                 let taken = |name: &String| sources.iter().flat_map(|held| held.columns.iter()).any(|(held, _)| held == name);
                 if let Some((name, _)) = source.columns.iter().find(|(name, _)| taken(name)) {
@@ -311,17 +335,19 @@ impl Index {
             }
         }
         if sources.is_empty() {
-            return Err(Error::invalid("a frame without an index"));
+            return Err(Error::invalid("no index for the frame: expected at least one"));
         }
         let found = Self { frame, sources: sources.into() };
         found.check()?;
         Ok(found)
     }
 
-    /// The rows of `table`, one of the tables of this index, that stand in the frame, in frame order.
+    /// Returns the row numbers in `table` of the rows of the frame, in frame order. Rows of the frame without a row in `table`
+    /// are left out.
     ///
     /// # Errors
-    /// `NotFound` where the index is not of this table version.
+    /// - `NotFound`: `table` is not one of the table versions of this index.
+    /// - `Invalid`: a locator is not a row of its table version.
     pub fn rows_of(&self, table: &Table) -> Result<Vec<u64>> {
         let is_it = |source: &IndexSource| {
             (source.table.manifest().table, source.table.version()) == (table.manifest().table, table.version())
@@ -333,12 +359,12 @@ impl Index {
         Ok(rows.into_iter().filter_map(|row| u64::try_from(row).ok()).collect())
     }
 
-    /// Whether a column of a frame is a locator, which names a row of a table. The engine makes and reads locators.
+    /// Whether the name of a column is that of a locator column. Locators name rows of a table, and only Tetrys writes them.
     pub fn is_locator(column: &str) -> bool {
         is_locator(column)
     }
 
-    /// A hint for a column that the index does not have: the nearest name, or the names that there are.
+    /// Returns a hint for a column name that the index does not have: the nearest name, or all names.
     pub fn hint(&self, column: &str) -> String {
         match nearest(column, self.column_names()) {
             Some(near) => format!("nearest: `{near}`"),
@@ -346,7 +372,7 @@ impl Index {
         }
     }
 
-    /// The names of the columns that are not locators.
+    /// Returns the names of the columns that are not locator columns.
     pub fn column_names(&self) -> impl Iterator<Item = &str> {
         self.frame.columns().iter().map(|column| column.name().as_str()).filter(|name| !is_locator(name))
     }
@@ -355,7 +381,8 @@ impl Index {
         self.keep(index::collect(frame).map_err(|error| refused(what, &error))?)
     }
 
-    /// A frame made by something that keeps locators, if it was not told to overwrite them.
+    /// Returns an index of the same tables with a frame from an operation that keeps the locator columns, unless an expression of
+    /// the caller overwrites them.
     fn keep(&self, frame: DataFrame) -> Result<Self> {
         self.with_frame(frame)
     }
@@ -364,29 +391,36 @@ impl Index {
         self.located().map(|_| ())
     }
 
-    /// The row of each source for each row of the frame.
+    /// Returns the row of each source for each row of the frame, -1 where the source has no row.
+    ///
+    /// # Errors
+    /// - `Invalid`: a locator column is missing, a locator is not a row of its table version or not the first row of its list, or
+    ///   a row of the frame has no row in any source.
     pub(in crate::table) fn located(&self) -> Result<Vec<Vec<i64>>> {
         let partial = self.sources.len() > 1;
         let located = self.sources.iter().map(|source| locate(&self.frame, source.tag, source.table.rows(), partial));
         let located = located.collect::<Result<Vec<_>>>()?;
         for (source, rows) in self.sources.iter().zip(&located) {
             if let Some(row) = source.lists.as_ref().and_then(|lists| lists.first_stranger(rows)) {
-                return Err(Error::invalid(format!("row {row} of {} begins no list of the merge", source.table.url())));
+                return Err(Error::invalid(format!(
+                    "row {row} of {} is not the first row of a list of the merge",
+                    source.table.url()
+                )));
             }
         }
         let nowhere = |row: &usize| located.iter().all(|rows| rows.get(*row) == Some(&NO_ROW));
         match (0..self.frame.height()).find(|row| partial && nowhere(row)) {
-            Some(row) => Err(Error::invalid(format!("frame row {row}: no partner (-1) in every table"))),
+            Some(row) => Err(Error::invalid(format!("frame row {row}: the locators of all tables are -1 (no row)"))),
             None => Ok(located),
         }
     }
 }
 
 impl RowLoader {
-    /// A loader whose positions are the rows of the index.
+    /// Creates a loader whose positions are the rows of the index.
     ///
     /// # Errors
-    /// As [`Index::with_frame`].
+    /// - `Invalid`: a locator is not a row of its table version.
     pub fn new(index: &Index) -> Result<Self> {
         let mut sources = Vec::with_capacity(index.sources.len());
         for (source, at) in index.sources.iter().zip(index.located()?) {
@@ -406,7 +440,7 @@ impl RowLoader {
 
 pub(in crate::table) fn refused(what: &str, error: &PolarsError) -> Error {
     let said = error.to_string();
-    // Behind it stand the columns, locators among them, and the whole plan.
+    // The rest of the message lists the columns, with the locators, and the whole query plan.
     let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
     Error::invalid(format!("{what}: {}", short(said.trim())))
 }

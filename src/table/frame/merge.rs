@@ -1,4 +1,4 @@
-//! Indexes put together: side by side by key or time, or one below the other. No payload is read.
+//! Combines indexes: merges join columns by key or time, and concatenation appends rows. No chunk is read.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,14 +16,15 @@ use crate::{
 };
 
 impl Index {
-    /// Puts the columns of another index beside those of this one, where keys or times say that rows belong together. Windows
-    /// then follow the rows of this index's table through both.
+    /// Joins the columns of another index to this index, by keys or times. This index is the left side, the other index is the
+    /// right side. The row on the right that belongs to a row on the left is its partner. A window follows the rows of the left
+    /// table, and reads their partners on the right.
     ///
-    /// Keys are what the two frames say, also where they were changed. Rows that a filter took out of the left index stay out,
-    /// and still have their partners where a window reaches them: by the keys that they had in the last frame of all rows of the
-    /// table in their order. On the right, only the rows of the frame can be partners.
+    /// The key values come from the two frames, also if the caller has changed them. Rows that a filter has removed from the left
+    /// index are not in the result, but a window still contains them and their partners. The keys of such rows come from the last
+    /// frame that had all rows of the table in table order. On the right, only rows of the frame can be partners.
     ///
-    /// Right columns whose names are taken on the left, be it in the index or in a column group, get a suffix.
+    /// A right column gets a suffix if the left side has an index column or a group column of the same name.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -36,9 +37,10 @@ impl Index {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` for a key that is not there (a key that the left frame lost is that of its table), `Invalid` for keys of
-    /// different types, equal keys on the right without [`Merge::first`] or [`Merge::last`], a left index of tables one below the
-    /// other, and keys that were changed in a left frame of some rows only: those of the others are not known.
+    /// - `NotFound`: a key column does not exist. A key column that the left frame no longer has is taken from its table.
+    /// - `Invalid`: the key types differ, keys on the right are equal without [`Merge::first`] or [`Merge::last`], the left index
+    ///   has rows of concatenated tables, or keys were changed in a left frame that has only some of the rows of its table. In
+    ///   that last case, the keys of the other rows are unknown.
     pub fn merge(&self, right: &Self, merge: &Merge) -> Result<Self> {
         let base = self.only_base()?;
         let rows = locate(&self.frame, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
@@ -50,7 +52,7 @@ impl Index {
         let (of_frame, partners) = self.both_partners(base, &rows, |keys| merge.partners(keys, &right.frame, unit), merge)?;
         let names = names_beside(self, &right, merge);
         let mut frame = beside(&self.frame, &right.frame, &of_frame, &names)?;
-        // Of a frame of all rows, in their order, the columns are shared.
+        // A frame that has all rows in table order shares its columns with `whole`.
         let is_whole = is_every_row(&rows, base.height());
         let whole = match is_whole && same_names(base, &self.frame) {
             true => without_locators(&frame)?,
@@ -75,8 +77,12 @@ impl Index {
         Ok(Self { frame, sources: sources.into() })
     }
 
-    /// The partner of each row of the frame, and of each row of the base: `rows` are those of the frame there. The keys are those
-    /// of the frame.
+    /// Returns the partner of each row of the frame, and the partner of each row of the base. `rows` has the base row of each
+    /// frame row. The key values are those of the frame.
+    ///
+    /// # Errors
+    /// - `NotFound`: a key column is in neither the frame nor the base.
+    /// - `Invalid`: a base row is in the frame twice with different partners, or the frame has changed keys and only some rows.
     fn both_partners(
         &self,
         base: &DataFrame,
@@ -87,7 +93,7 @@ impl Index {
         let at: IdxCa = rows.iter().map(|row| IdxSize::try_from(*row).ok()).collect();
         let every = is_every_row(rows, base.height());
         let (mut keys, mut base_keys) = (Vec::new(), Vec::new());
-        // Whether rows of the base have the keys that they have in the frame.
+        // Whether the keys of the frame are equal to those of the base.
         let mut same = true;
         for name in merge.left_keys() {
             let of_base = base.column(name).ok();
@@ -127,8 +133,8 @@ impl Index {
             let slot = usize::try_from(*row).ok().and_then(|row| partners.get_mut(row));
             if slot.and_then(|slot| slot.replace(*partner)).is_some_and(|before| before != *partner) {
                 return Err(Error::invalid(format!(
-                    "merge: row {row} of {} is in the left frame twice, with different keys: windows would not know which \
-                     partner is meant",
+                    "merge: row {row} of {} is in the left frame twice, with different keys: its partner in a window would be \
+                     ambiguous",
                     self.table().url()
                 )));
             }
@@ -137,9 +143,9 @@ impl Index {
         let known = known.ok_or_else(|| {
             let keys: Vec<&str> = merge.left_keys().collect();
             Error::invalid(format!(
-                "merge: the left frame has {} of {} of {}, and other values of {} than their table: the partners of the \
-                 other rows, which windows reach, are not known; change the keys first, in a frame of all rows in their order, and \
-                 filter or sort then",
+                "merge: the left frame has {} of {} of {}, and its values of {} differ from those of the table: the partners of \
+                 the other rows, which windows need, are not known; change the keys in a frame of all rows in table order, and \
+                 filter or sort after that",
                 partners.iter().filter(|partner| partner.is_some()).count(),
                 counted(partners.len(), "row"),
                 self.table().url(),
@@ -149,7 +155,8 @@ impl Index {
         Ok((of_frame, known))
     }
 
-    /// The same index; where its frame has all rows of its one base, in their order, later merges know the columns of the frame.
+    /// Stores the columns of the frame as those of the base, if the frame has all rows of its single base in table order. Later
+    /// merges then use these columns. `rows` has the base row of each frame row.
     pub(in crate::table) fn knowing_its_frame(mut self, rows: Option<&[i64]>) -> Result<Self> {
         let [first, others @ ..] = &*self.sources else { return Ok(self) };
         let Some(whole) = &first.whole else { return Ok(self) };
@@ -171,25 +178,25 @@ impl Index {
         Ok(self)
     }
 
-    /// The rows of several indexes, one below the other; their columns must be the same.
+    /// Concatenates the rows of several indexes, which must have the same columns.
     ///
     /// # Errors
-    /// `Invalid` for none, and for columns that differ in name or type, naming them.
+    /// - `Invalid`: there are no indexes, or a column is missing in an index or differs in type; the message names the column.
     pub fn concat<'a>(indexes: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
         Self::concatenated(indexes, false)
     }
 
-    /// As [`Index::concat`]; columns that are not in all of them are null where they are missing.
+    /// Concatenates the rows of several indexes. A column that an index does not have is null in the rows of that index.
     ///
     /// # Errors
-    /// `Invalid` for none, and for columns of one name and different types.
+    /// - `Invalid`: there are no indexes, or columns of the same name differ in type; the message names the column.
     pub fn concat_filling<'a>(indexes: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
         Self::concatenated(indexes, true)
     }
 
     fn concatenated<'a>(indexes: impl IntoIterator<Item = &'a Self>, fill: bool) -> Result<Self> {
         let mut indexes = indexes.into_iter();
-        let mut all = indexes.next().ok_or_else(|| Error::invalid("concat of no index"))?.clone();
+        let mut all = indexes.next().ok_or_else(|| Error::invalid("concat: no index: expected at least one"))?.clone();
         for next in indexes {
             let same =
                 all.sources.len() == next.sources.len() && all.sources.iter().zip(next.sources.iter()).all(|(a, b)| a.is_same(b));
@@ -211,25 +218,34 @@ impl Index {
         Ok(all)
     }
 
-    /// The nanoseconds that integer times count in, as the properties of their columns say.
+    /// Returns the nanoseconds of a unit of integer times, from the properties of the time columns.
+    ///
+    /// # Errors
+    /// - `Invalid`: the left and the right time column have different units.
     fn unit_of_times(&self, right: &Self, merge: &Merge) -> Result<Option<i64>> {
         let Some((left_time, right_time)) = merge.times() else { return Ok(None) };
         let unit = |index: &Self, name: &str| index.stored_column(name).and_then(nanoseconds_per_tick);
         match (unit(self, left_time), unit(right, right_time)) {
             (Some(a), Some(b)) if a != b => Err(Error::invalid(format!(
-                "merge: `{left_time}` counts units of {a} ns on the left and `{right_time}` of {b} ns on the right: convert one of them"
+                "merge: the unit of `{left_time}` on the left is {a} ns, that of `{right_time}` on the right is {b} ns: convert \
+                 one of them"
             ))),
             (a, b) => Ok(a.or(b)),
         }
     }
 
-    /// One row for each combination of keys: the first row of its table with it, which stands for the list of all of them.
+    /// Groups the rows into lists, one for each combination of key values. The first row of each list stands for the list in the
+    /// frame.
+    ///
+    /// # Errors
+    /// - `NotFound`: a key column does not exist.
+    /// - `Invalid`: the index has several tables or lists already, or a row is in the index twice.
     fn grouped(&self, keys: &[&str]) -> Result<Self> {
         const ROWS: &str = "__rows";
         let [source] = &*self.sources else {
             let count = self.sources.len();
             return Err(Error::invalid(format!(
-                "merge: lists of rows of {}: make them of each table by itself",
+                "merge: cannot make lists of rows of {}: make the lists of each table separately",
                 counted(count, "table")
             )));
         };
@@ -241,7 +257,7 @@ impl Index {
             let names: Vec<&str> = self.column_names().collect();
             return Err(Error::not_found(format!("merge: no column `{missing}` on the right; there are: {}", names.join(", "))));
         }
-        // Columns go by numbers meanwhile: polars takes some names for patterns.
+        // The columns are renamed to numbers during the grouping, because polars reads some names as patterns.
         let number = |place: usize| PlSmallStr::from(format!("__{place}"));
         let names: Vec<String> = self.column_names().map(str::to_owned).collect();
         let mut columns: Vec<Column> = vec![self.frame.column(&locator).map_err(internal)?.clone()];
@@ -284,7 +300,10 @@ impl Index {
         Ok(Self { frame, sources: [IndexSource { index, lists, whole, ..source.clone() }].into() })
     }
 
-    /// All rows of the one table that windows follow.
+    /// Returns the frame of all rows of the base, the table whose rows windows follow.
+    ///
+    /// # Errors
+    /// - `Invalid`: the index has several bases, or not all rows of the base are loaded.
     fn only_base(&self) -> Result<&DataFrame> {
         match self.sources.iter().find(|source| source.base != 0) {
             Some(source) => Err(Error::invalid(format!(
@@ -294,14 +313,14 @@ impl Index {
             ))),
             None => self.sources[0].whole.as_ref().ok_or_else(|| {
                 Error::invalid(format!(
-                    "merge: the left index is of a view with some rows of {}: load the others by `with_sources` first",
+                    "merge: the left index is of a view with some of the rows of {}: load the others by `with_sources` first",
                     self.table().url()
                 ))
             }),
         }
     }
 
-    /// The same index, with other tags where `other` has them already.
+    /// Returns the same index, with new tags for sources whose tags `other` already uses.
     fn apart_from(&self, other: &Self) -> Result<Self> {
         let mut taken: Vec<u16> = other.sources.iter().chain(self.sources.iter()).map(|source| source.tag).collect();
         let mut found = self.clone();
@@ -311,7 +330,7 @@ impl Index {
                 continue;
             }
             let free = (1..1 << 15).map(|step| tag.wrapping_add(step) & 0x7fff).find(|tag| !taken.contains(tag));
-            let free = free.ok_or_else(|| Error::invalid("more tables in one index than there are tags"))?;
+            let free = free.ok_or_else(|| Error::invalid("the index has more tables than there are locator tags"))?;
             taken.push(free);
             found.frame = retag(&found.frame, tag, free)?;
             let mut sources = found.sources.to_vec();
@@ -323,7 +342,7 @@ impl Index {
 }
 
 impl IndexSource {
-    /// Whether its locators, and what stands around its rows, mean the same.
+    /// Whether the locators, the rows of windows and the partners of both sources are equal.
     fn is_same(&self, other: &Self) -> bool {
         let same_table =
             (self.table.manifest_hash(), self.tag, self.base) == (other.table.manifest_hash(), other.tag, other.base);
@@ -337,23 +356,23 @@ impl IndexSource {
     }
 }
 
-/// Whether the second frame has the columns of the first, and locators beside them.
+/// Whether `frame` has exactly the columns of `whole`, not counting locator columns.
 fn same_names(whole: &DataFrame, frame: &DataFrame) -> bool {
     let named = frame.columns().iter().filter(|column| !is_locator(column.name()));
-    // Columns that polars made anew under an old name are others.
+    // The values are compared too, because the caller may have replaced a column under its old name.
     let same = |(a, b): (&Column, &Column)| a.name() == b.name() && a.equals_missing(b);
     named.clone().count() == whole.columns().len() && whole.columns().iter().zip(named).all(same)
 }
 
-/// The row of the right frame for each row on the left.
+/// The partner of each row on the left: a row of the right frame, or `None`.
 type Partners = Vec<Option<IdxSize>>;
 
-/// Whether these are all rows of a table, in their order.
+/// Whether `rows` are all rows of a table of `height` rows, in table order.
 fn is_every_row(rows: &[i64], height: usize) -> bool {
     rows.len() == height && rows.iter().zip(0..).all(|(row, place)| *row == place)
 }
 
-/// The names that the columns of `right` get beside those of `left`, index columns and group columns: none is there twice.
+/// Returns the new name of each index column and group column of `right`, so that no name of the merged index occurs twice.
 fn names_beside(left: &Index, right: &Index, merge: &Merge) -> BTreeMap<String, String> {
     let grouped = |index: &Index| -> Vec<String> {
         index.sources.iter().flat_map(|source| source.columns.iter()).map(|(name, _)| name.clone()).collect()
@@ -365,7 +384,7 @@ fn names_beside(left: &Index, right: &Index, merge: &Merge) -> BTreeMap<String, 
     let mut wanted: Vec<String> = of_right.chain(grouped(right)).collect();
     let mut seen = BTreeSet::new();
     wanted.retain(|name| seen.insert(name.clone()));
-    // A name that nothing is put behind stays with its column.
+    // A renamed column must not get the name of a right column that keeps its name.
     let mut held: BTreeSet<String> = taken.union(&seen).cloned().collect();
     let mut names = BTreeMap::new();
     for name in wanted {
@@ -379,7 +398,8 @@ fn names_beside(left: &Index, right: &Index, merge: &Merge) -> BTreeMap<String, 
     names
 }
 
-/// The columns of `right` that have a name, by the number of its row for each row of `left`, beside those of `left`.
+/// Joins the columns of `right` to those of `left`. `partners` has the row of `right` for each row of `left`, and `names` the new
+/// names. A column of `right` without a new name is left out.
 fn beside(
     left: &DataFrame,
     right: &DataFrame,
@@ -402,7 +422,7 @@ fn beside(
     DataFrame::new(left.height(), columns).map_err(internal)
 }
 
-/// The rows of `upper`, and below them those of `lower`.
+/// Appends the rows of `lower` to those of `upper`. If `fill`, a missing column is null; otherwise it is an error.
 fn below(upper: &DataFrame, lower: &DataFrame, fill: bool) -> Result<DataFrame> {
     let names = |frame: &DataFrame| -> Vec<String> { frame.columns().iter().map(|column| column.name().to_string()).collect() };
     let mut all = names(upper);
@@ -437,7 +457,7 @@ fn below(upper: &DataFrame, lower: &DataFrame, fill: bool) -> Result<DataFrame> 
     DataFrame::new(upper.height() + lower.height(), columns).map_err(internal)
 }
 
-/// Group columns are the same by name.
+/// Checks that both sets of sources have group columns of the same names.
 fn same_columns(upper: &Arc<[IndexSource]>, lower: &Arc<[IndexSource]>) -> Result<()> {
     let has = |sources: &[IndexSource], name: &str| {
         sources.iter().flat_map(|source| source.columns.iter()).any(|(held, _)| held == name)
@@ -453,7 +473,7 @@ fn same_columns(upper: &Arc<[IndexSource]>, lower: &Arc<[IndexSource]>) -> Resul
     }
 }
 
-/// Group columns of one name have one type.
+/// Checks that group columns of the same name have the same type.
 fn check_types(sources: &[IndexSource]) -> Result<()> {
     let mut seen: Vec<(&str, String)> = Vec::new();
     for source in sources {

@@ -1,4 +1,4 @@
-//! The index of a table as a frame: selections, merges with the indexes of other tables, and splits.
+//! The index of a table as a polars frame: selections, merges with the indexes of other tables, and splits.
 
 mod frames;
 pub(in crate::table) mod index;

@@ -1,19 +1,21 @@
-//! Splits: which rows are for training, which for validation and which for a test, by the hash of a key. A row's split depends on
-//! its key alone: rows that are appended later change nobody's, and all rows of one recording stay together.
+//! Splits rows into parts, e.g. for training, validation and test, by the hash of a key.
+//!
+//! The part of a row depends only on its key. So all rows of one recording are in one part, and rows that are appended later do
+//! not change the part of any other row.
 
 use polars::prelude::{BooleanChunked, Column, DataType, Int64Chunked, PolarsError, StringChunked};
 
 use super::index::Index;
 use crate::error::{Error, Result};
 
-/// What the hash of a key is taken for; a change would move rows between the splits of everybody.
+/// The context string of the key hash. A change would move rows between the parts of all existing splits.
 const CONTEXT: &str = "tetrys split 1";
 
 impl Index {
-    /// Splits the rows by the hash of a key into parts of about these shares, in this order.
+    /// Splits the rows by the hash of a key into named parts of about these shares. The parts have the order of the shares.
     ///
-    /// All rows with equal keys are in one part, and stay there whatever rows come later. Shares that add up to less than 1 leave
-    /// rows out. Another `salt` gives other parts.
+    /// All rows with equal keys are in the same part, also after rows are appended. If the shares add up to less than 1, the
+    /// other rows are in no part. Another `salt` gives other parts.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -27,8 +29,9 @@ impl Index {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` for a key that is not there, `Invalid` for a key of floats, for no key, and for shares that are not positive or
-    /// add up to more than 1.
+    /// - `NotFound`: the index has no column with the name of a key.
+    /// - `Invalid`: there is no key, a key column is not text, integers, booleans or times, there are no shares, a share is not
+    ///   positive, or the shares add up to more than 1.
     pub fn split<K: AsRef<str>, N: Into<String>>(
         &self,
         keys: impl IntoIterator<Item = K>,
@@ -38,12 +41,12 @@ impl Index {
         let shares: Vec<(String, f64)> = shares.into_iter().map(|(name, share)| (name.into(), share)).collect();
         let sum: f64 = shares.iter().map(|(_, share)| share).sum();
         if shares.is_empty() || shares.iter().any(|(_, share)| *share <= 0.0 || share.is_nan()) || sum > 1.0 + 1e-9 {
-            return Err(Error::invalid(format!("split: shares {shares:?}: expected positive ones that add up to 1 at most")));
+            return Err(Error::invalid(format!("split: shares {shares:?}: expected positive shares that add up to at most 1")));
         }
         let places = self.places(keys, salt)?;
         let (mut start, mut parts) = (0.0, Vec::new());
         for (number, (name, share)) in shares.iter().enumerate() {
-            // Rounding must not leave rows between the last part and 1.
+            // Rounding must not leave a gap between the end of the last part and 1.
             let is_last = number + 1 == shares.len() && (1.0 - sum).abs() <= 1e-9;
             let end = if is_last { 1.0 } else { start + share };
             let here: BooleanChunked = places.iter().map(|place| Some((start..end).contains(place))).collect();
@@ -54,7 +57,7 @@ impl Index {
         Ok(parts)
     }
 
-    /// A number from 0 to 1 for each row, from the hash of its key.
+    /// Returns a number in 0..1 for each row, derived from the hash of its key.
     fn places<K: AsRef<str>>(&self, keys: impl IntoIterator<Item = K>, salt: &str) -> Result<Vec<f64>> {
         let mut columns: Vec<Values> = Vec::new();
         for key in keys {
@@ -73,12 +76,12 @@ impl Index {
         for row in 0..self.len() {
             key.clear();
             columns.iter().for_each(|column| column.write(row, &mut key));
-            // Rows of one recording stand together as a rule.
+            // Consecutive rows usually belong to one recording and have equal keys.
             let place = match places.last() {
                 Some(place) if key == last => *place,
                 _ => {
                     let [a, b, c, d, e, f, g, h, ..] = *base.clone().update(&key).finalize().as_bytes();
-                    // 53 bits are a float exactly.
+                    // An f64 holds 53 bits exactly.
                     (u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 11) as f64 / (1_u64 << 53) as f64
                 }
             };
@@ -108,12 +111,15 @@ impl Values {
                 let numbers = series.to_physical_repr().strict_cast(&DataType::Int64).map_err(failed)?.rechunk();
                 Ok(Self::Numbers(numbers.i64().map_err(failed)?.clone()))
             }
-            ty => Err(Error::invalid(format!("split: column `{}` is {ty}: it is no key", column.name()))),
+            ty => Err(Error::invalid(format!(
+                "split: column `{}` is {ty}: expected text, integers, booleans or times",
+                column.name()
+            ))),
         }
     }
 
-    /// Appends a value: null as one byte 0, else a byte 1, the length of the value as u64, and the value: text as UTF-8, all others
-    /// as i64; little-endian.
+    /// Appends the value of a row to the key. Null is a byte 0. Any other value is a byte 1, its length in bytes as u64, and the
+    /// value: text as UTF-8, numbers as i64. Integers are little-endian.
     fn write(&self, row: usize, key: &mut Vec<u8>) {
         let mut put = |value: &[u8]| {
             key.push(1);

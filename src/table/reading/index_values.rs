@@ -1,6 +1,6 @@
-//! Index columns beside the columns of groups: a loader gives the values that a table has for the rows that it reads.
+//! Index columns in the result of a loader, in addition to group columns.
 //!
-//! The values come from the table, not from a frame: windows reach rows that a filter took out of the frame.
+//! The values come from the table and not from a frame, because windows contain rows that a filter has removed from the frame.
 
 use std::sync::{Arc, PoisonError};
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Table {
-    /// The values of an index column in every row, kept once a read asked for them.
+    /// Returns the values of an index column for all rows. The values are loaded on first use, and then stay in memory.
     async fn index_values(&self, id: ColumnId) -> Result<ArrayRef> {
         let held = Arc::clone(self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default());
         let table = self.clone();
@@ -33,7 +33,12 @@ impl Table {
         held.get_or_load(load).await
     }
 
-    /// Decodes one index column of all segments.
+    /// Decodes one index column of all segments. `objects` are the index objects, in order.
+    ///
+    /// # Errors
+    /// - `Corrupt`: an index object is damaged.
+    /// - `Unsupported`: the values do not fit in one Arrow array.
+    /// - `Internal`: there is no such index column, or `stop` is raised.
     pub(in crate::table) fn index_column(&self, objects: Vec<Bytes>, id: ColumnId, stop: &Stop) -> Result<ArrayRef> {
         let schema = &self.manifest().schema;
         let found = schema.index().enumerate().find(|(_, column)| column.id == id);
@@ -54,7 +59,7 @@ impl Table {
 }
 
 impl Source {
-    /// An index column at rows of the table; null where there is none.
+    /// Returns the values of an index column at rows of the table, and null for a missing row.
     pub(in crate::table) async fn index_at(&self, id: ColumnId, rows: &[Option<u64>]) -> Result<ArrayRef> {
         let values = self.table.index_values(id).await?;
         let rows = UInt64Array::from(rows.to_vec());
@@ -62,17 +67,19 @@ impl Source {
         offload_large(8 * rows.len(), move |_| take(&values, &rows, None).map_err(failed)).await
     }
 
-    /// The type of an index column.
+    /// Returns the type of an index column.
     pub(in crate::table) fn index_type(&self, id: ColumnId) -> Option<ColumnType> {
         self.table.schema().column(id).map(|column| column.ty.clone())
     }
 }
 
-/// The places of the group columns, and those of the index columns, that any of the patterns matches. A pattern means index
-/// columns only where no group column matches it: `*` stays what it is for loaders, all that is stored in groups.
+/// Returns the places of the group columns, and of the index columns, that match any of the patterns.
+///
+/// A pattern selects index columns only if it matches no group column. So `*` selects all group columns and no index column.
 ///
 /// # Errors
-/// `NotFound` for a pattern that matches nothing, naming the nearest column; `Invalid` for a malformed one.
+/// - `NotFound`: a pattern matches no column; the message names the nearest column.
+/// - `Invalid`: a pattern is malformed.
 pub(in crate::table) fn select<P: AsRef<str>>(
     names: &[&str],
     index: &[&str],

@@ -1,4 +1,4 @@
-//! Loads rows and windows: positions and columns in, Arrow out.
+//! Reads rows and windows of one or several tables into Arrow columns.
 
 use std::{
     borrow::Cow,
@@ -26,80 +26,81 @@ use crate::{
     table::table::Table,
 };
 
-/// Reads rows of a table, or of several that were merged: by position in a frame, or by table row.
+/// Reads rows of a table, or of several merged tables, by position in an index or by table row.
 ///
-/// A loader is a plain value: cheap to clone, shared by threads, and free of polars once it is made.
+/// A loader is cheap to clone, can be shared by threads, and does not use polars after it is created.
 ///
-/// Reads of one loader and its clones help each other, also where they run at the same time: what a remote store is asked for by one
-/// of them is not asked for again by another.
+/// A loader and its clones share a cache of decoded blocks and the requests in flight: concurrent reads that need the same bytes
+/// of a remote store send one request.
 ///
-/// A call of about a millisecond of work or less on local files, or on blocks that were kept, is done on the thread that polls it.
-/// More work is done by other threads, and the executor goes on meanwhile. Dropping a future ends its read: no more requests are
-/// sent for it, and other threads stop at the next block. No read needs a tokio runtime, unless its store does.
+/// A read of local files or cached blocks that takes about a millisecond or less runs on the thread that polls it. A longer read
+/// runs on other threads and does not block the executor. Dropping the future of a read cancels it: no further requests are sent,
+/// and other threads stop at the next block. A read needs a tokio runtime only if its store does.
 #[derive(Clone, Debug)]
 pub struct RowLoader {
-    /// Set from the beginning, but for the loader of a view, whose first read sets it.
+    /// The source tables. The loader of a view sets them in its first read, all other loaders when they are created.
     sources: Arc<Once<Arc<[Source]>>>,
     view: Option<Table>,
     len: u64,
     columns: Vec<Wanted>,
-    /// Those that [`RowLoader::columns`] chooses from: the columns of groups, and those of the index.
+    /// All group columns; [`RowLoader::columns`] chooses from them.
     every: Arc<[Wanted]>,
+    /// All index columns; [`RowLoader::columns`] chooses from them.
     every_index: Arc<[Wanted]>,
     edge: Edge,
     coalesce: Option<Coalesce>,
     kept: Arc<KeptBlocks>,
-    /// Made by the first read, and again where columns or costs change: small rows are read in less time.
+    /// Computed by the first read, and again after a change of columns or costs. This saves time in reads of small rows.
     prepared: Arc<OnceLock<Prepared>>,
 }
 
-/// What every read of all wanted columns has in common.
+/// The state that all reads of all wanted columns share.
 #[derive(Clone, Debug)]
 struct Prepared {
-    /// For each source the groups read, and the wanted pages of each.
+    /// The groups to read from each source, and the wanted pages of each group.
     groups: Vec<Vec<GroupPages>>,
-    /// The columns that come out.
+    /// The columns of the result.
     schema: SchemaRef,
     types: Arc<[ColumnType]>,
 }
 
-/// A column to be read, and where it is: in one source, or, where tables stand one below the other, in one of several.
+/// A column to be read.
 #[derive(Clone, Debug)]
 struct Wanted {
     name: String,
     ty: ColumnType,
+    /// The sources that hold the column, and its id in each. A column of concatenated tables has several.
     origins: Vec<(usize, ColumnId)>,
     /// Whether it is an index column.
     of_index: bool,
-    /// Whether it has another type in a further source, as an index column of concatenated tables may.
+    /// Whether another source has an index column of this name with another type.
     is_mixed: bool,
 }
 
 impl Wanted {
-    /// Whether it is a group column of a source.
     fn is_stored_in(&self, source: usize) -> bool {
         !self.of_index && self.origins.iter().any(|(origin, _)| *origin == source)
     }
 }
 
-/// Columns (numbers in [`RowLoader::columns`]) at rows.
+/// A part of a read: columns, by their indexes in the columns of the loader, at rows.
 struct Part<'a> {
     columns: Vec<usize>,
     slots: &'a Slots,
 }
 
-/// What was read of a source: of a part (its number) a column.
+/// The arrays read from one source, by the number of the part and the column.
 type Found = BTreeMap<(usize, ColumnId), ArrayRef>;
 
-/// Bytes of decoded blocks that a loader keeps by default.
+/// Default size of the cache of decoded blocks, in bytes.
 const KEEP: usize = 64 << 20;
-/// Positions that are looked up, or values that are assembled, on the calling thread at most: about a millisecond of work.
+/// The most positions that are looked up, or values that are assembled, on the calling thread: about a millisecond of work.
 const FEW: usize = 16 << 10;
-/// After so many windows, `get_windows` and `explain_windows` let other futures of the executor run.
+/// Number of windows after which `get_windows` and `explain_windows` yield to other futures of the executor.
 const WINDOWS_AT_ONCE: usize = 256;
 
 impl Table {
-    /// A loader of the table's rows by row number, columns all.
+    /// Returns a loader for all rows and all group columns of the table. Positions are row numbers.
     pub fn row_loader(&self) -> RowLoader {
         RowLoader::of_table(self)
     }
@@ -113,7 +114,7 @@ impl RowLoader {
         let columns = view.sources.iter().enumerate().flat_map(|(number, source)| {
             source.columns.iter().map(move |column| (number, column.name.as_str(), column.id, source.type_of(column)))
         });
-        // The tables behind the view are not open yet: their index columns have the types of the view's.
+        // The source tables are not open yet. Their index columns have the types of the view's index columns.
         let types: HashMap<&str, &ColumnType> = table.schema().index().map(|column| (column.name.as_str(), &column.ty)).collect();
         let index = view.sources.iter().enumerate().flat_map(|(number, source)| {
             let typed = source.index.iter().filter_map(|column| Some((column, *types.get(column.name.as_str())?)));
@@ -124,12 +125,12 @@ impl RowLoader {
         loader
     }
 
-    /// The tables behind it; of a view only once [`RowLoader::bind`] has opened them.
+    /// Returns the source tables. For a view, [`RowLoader::bind`] must have opened them.
     fn sources(&self) -> &[Source] {
         self.sources.get().map(|sources| &**sources).unwrap_or_default()
     }
 
-    /// Opens the tables behind a view. Every read calls this first.
+    /// Opens the source tables of a view. Every read calls this first.
     async fn bind(&self) -> Result<()> {
         if let Some(view) = &self.view {
             let view = view.clone();
@@ -138,7 +139,7 @@ impl RowLoader {
         Ok(())
     }
 
-    /// A loader of `len` positions in these sources; their columns of one name have one type.
+    /// Creates a loader of `len` positions. Columns of the same name must have the same type in all sources.
     pub(in crate::table) fn of_sources(sources: Arc<[Source]>, len: u64) -> Self {
         let columns = sources.iter().enumerate().flat_map(|(number, source)| {
             let typed = source.columns.iter().filter_map(|(name, id)| source.type_of(*id).map(|ty| (name.as_str(), *id, ty)));
@@ -152,8 +153,7 @@ impl RowLoader {
         Self { sources: Arc::new(Once::from(sources)), ..loader }
     }
 
-    /// A loader that has no sources yet: of the source, the name, the id and the type of each group column, and of each index
-    /// column.
+    /// Creates a loader without sources from its group columns and index columns: source number, name, id and type of each.
     fn of_columns<'a>(
         groups: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>,
         index: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>,
@@ -166,20 +166,21 @@ impl RowLoader {
         Self { sources: Arc::default(), view: None, len, columns, every, every_index, edge, coalesce, kept, prepared }
     }
 
-    /// Reads only the columns that match any of the patterns: `lidar.*`, `*.jpeg`, `re:...`.
+    /// Restricts the loader to the columns that match any of the patterns, e.g. `lidar.*`, `*.jpeg` or `re:...`.
     ///
-    /// A pattern that matches no group column chooses index columns: `timestamp`. They come before the others, with the values
-    /// that the tables have, also for rows of a window that a filter took out of the index.
+    /// A pattern that matches no group column, e.g. `timestamp`, selects index columns. Index columns come first in the result.
+    /// Their values come from the tables, so a window has them also for rows that a filter has removed from the index.
     ///
     /// # Errors
-    /// `NotFound` for a pattern that matches nothing, naming the nearest column.
+    /// - `NotFound`: a pattern matches no column; the message names the nearest column.
+    /// - `Invalid`: a pattern is malformed, or an index column has different types in the tables.
     pub fn columns<P: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = P>) -> Result<Self> {
         let [names, index] = [&self.every, &self.every_index].map(|columns| columns.iter().map(|column| column.name.as_str()));
         let (chosen, of_index) = index_values::select(&names.collect::<Vec<_>>(), &index.collect::<Vec<_>>(), patterns)?;
         let of_index: Vec<Wanted> = of_index.into_iter().filter_map(|place| self.every_index.get(place).cloned()).collect();
         if let Some(column) = of_index.iter().find(|column| column.is_mixed) {
             return Err(Error::invalid(format!(
-                "index column `{}` has different types in the tables that were put together: read it from the frame",
+                "index column `{}` has different types in the concatenated tables: read it from the frame instead",
                 column.name
             )));
         }
@@ -189,64 +190,70 @@ impl RowLoader {
         Ok(self)
     }
 
-    /// Reads only these columns of its one table.
+    /// Restricts the loader of one table to these columns.
     pub(in crate::table) fn only(mut self, ids: &[ColumnId]) -> Self {
         self.columns.retain(|column| column.origins.iter().any(|(_, id)| ids.contains(id)));
         self.prepared = Arc::default();
         self
     }
 
-    /// What windows do where a sequence ends.
+    /// Sets the rule for missing rows of windows. The default is [`Edge::Pad`].
     pub fn edge(mut self, edge: Edge) -> Self {
         self.edge = edge;
         self
     }
 
-    /// When neighbouring ranges become one request; by default as each store is local or remote.
+    /// Sets the rule for coalescing byte ranges. By default, it is [`Coalesce::LOCAL`] or [`Coalesce::REMOTE`], as the store is.
     pub fn coalesce(mut self, coalesce: Coalesce) -> Self {
         self.coalesce = Some(coalesce);
         self.prepared = Arc::default();
         self
     }
 
-    /// How many bytes of decoded blocks are kept for later reads of this loader and its clones: 64 MiB unless said here, nothing
-    /// with 0. Small rows share a block; one of which a read gave some rows and not all is kept, checked and decoded, so that the
-    /// others cost neither. What is kept counts as read: [`RowLoader::explain`] leaves it out.
+    /// Sets the size of the cache of decoded blocks in bytes; the default is 64 MiB, and 0 turns the cache off. The cache starts
+    /// empty.
+    ///
+    /// Small rows share a block. A block of which a read returned some rows but not all is cached, so that its other rows need no
+    /// request and no decoding. [`RowLoader::explain`] does not count cached blocks.
     pub fn keep(mut self, bytes: usize) -> Self {
         self.kept = Arc::new(KeptBlocks::new(bytes));
         self
     }
 
-    /// How many positions.
+    /// Returns the number of positions.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether there are no positions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The names of the columns that are read, in their order.
+    /// Returns the names of the columns that are read, in order.
     pub fn column_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.columns.iter().map(|column| column.name.as_str())
     }
 
-    /// The row at a position.
+    /// Reads the row at a position.
     ///
     /// # Errors
-    /// `Invalid` for a position outside, `Corrupt`, errors of the store.
+    /// - `Invalid`: the position is outside the loader.
+    /// - `Corrupt`, `Conflict`: stored data is damaged or missing, or a garbage collection has deleted the table version.
+    /// - `Denied`, `NotFound`: another table, whose chunks or rows are needed, is not allowed or cannot be found.
+    /// - Any error of the stores.
     pub async fn get_row(&self, position: u64) -> Result<Row> {
         self.bind().await?;
         Ok(Row::new(self.read(self.slots(&[position])?).await?))
     }
 
-    /// The window around a position, inside its sequence of the unfiltered table, with a mask of the rows that exist: row
-    /// offsets (`-10..=0`, [`Offsets`](crate::Offsets)) or times ([`TimeOffsets`](crate::TimeOffsets)).
+    /// Reads the window around a position, given by row offsets (`-10..=0`, [`Offsets`](crate::Offsets)) or by
+    /// [`TimeOffsets`](crate::TimeOffsets). It follows the rows of the unfiltered table, within the sequence of the row.
     ///
     /// # Errors
-    /// `Invalid` for a position outside, impossible offsets, a missing row under [`Edge::Error`], or columns of a table that was
-    /// joined by hand; `Corrupt`; errors of the store.
+    /// - `Invalid`: the position is outside the loader, the offsets are invalid, a row is missing under [`Edge::Error`], or a
+    ///   column belongs to a table that was joined by hand.
+    /// - Any other error of [`RowLoader::get_row`].
     pub async fn get_rows<W>(&self, position: u64, window: W) -> Result<Rows>
     where
         Window: TryFrom<W>,
@@ -257,11 +264,10 @@ impl RowLoader {
         self.read(self.window_slots(position, &Window::try_from(window)?, &everything).await?).await
     }
 
-    /// The windows around several positions, one behind the other. One plan: a block that many windows share is read and
-    /// decoded once.
+    /// Reads the windows around several positions. A block that several windows share is read and decoded once.
     ///
     /// # Errors
-    /// As [`RowLoader::get_rows`].
+    /// The errors of [`RowLoader::get_rows`], for any of the positions.
     pub async fn get_windows<W>(&self, positions: &[u64], window: W) -> Result<Windows>
     where
         Window: TryFrom<W>,
@@ -272,11 +278,10 @@ impl RowLoader {
         Ok(Windows::new(self.read(slots).await?, starts))
     }
 
-    /// The rows of the window around a position, by their numbers in the unfiltered table that the position is of; none where
-    /// the sequence has no row. No payload is read.
+    /// Returns the window's row numbers in the unfiltered table, and `None` for missing rows. No chunk is read.
     ///
     /// # Errors
-    /// As [`RowLoader::get_rows`].
+    /// The errors of [`RowLoader::get_rows`].
     pub async fn window_rows<W>(&self, position: u64, window: W) -> Result<Vec<Option<u64>>>
     where
         Window: TryFrom<W>,
@@ -286,8 +291,8 @@ impl RowLoader {
         Ok(self.window_of(position, &Window::try_from(window)?, &[]).await?.1)
     }
 
-    /// Windows of different columns around one position, such as ten lidar sweeps and one label: for each pair of pattern and
-    /// window its rows. One plan.
+    /// Reads windows of different columns around one position, e.g. ten lidar sweeps and one label. Each pair of column pattern
+    /// and window gives one [`Rows`]. A block that several parts share is read and decoded once.
     ///
     /// ```no_run
     /// # async fn example(loader: tetrys::RowLoader) -> tetrys::Result<()> {
@@ -299,7 +304,8 @@ impl RowLoader {
     /// ```
     ///
     /// # Errors
-    /// As [`RowLoader::get_rows`] and [`RowLoader::columns`].
+    /// - `NotFound`: a pattern matches no column of the loader.
+    /// - Any error of [`RowLoader::get_rows`].
     pub async fn get_parts<P: AsRef<str>, W>(&self, position: u64, parts: impl IntoIterator<Item = (P, W)>) -> Result<Vec<Rows>>
     where
         Window: TryFrom<W>,
@@ -310,19 +316,19 @@ impl RowLoader {
         self.read_parts(parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect()).await
     }
 
-    /// The rows at these positions, in this order; they may repeat. One plan: each block is read and decoded once.
+    /// Reads the rows at these positions, in this order. Positions may repeat. Each block is read and decoded once.
     ///
     /// # Errors
-    /// As [`RowLoader::get_row`].
+    /// The errors of [`RowLoader::get_row`], for any of the positions.
     pub async fn take(&self, positions: &[u64]) -> Result<Rows> {
         self.bind().await?;
         self.read(self.slots_of(positions).await?).await
     }
 
-    /// What reading the window around a position costs; `0..=0` for the row alone.
+    /// Returns the cost of reading the window around a position. The window `0..=0` is the row alone.
     ///
     /// # Errors
-    /// As [`RowLoader::get_rows`].
+    /// The errors of [`RowLoader::get_rows`].
     pub async fn explain<W>(&self, position: u64, window: W) -> Result<Explain>
     where
         Window: TryFrom<W>,
@@ -331,10 +337,10 @@ impl RowLoader {
         self.explain_windows(&[position], window).await
     }
 
-    /// What [`RowLoader::get_windows`] of these positions costs.
+    /// Returns the cost of [`RowLoader::get_windows`].
     ///
     /// # Errors
-    /// As [`RowLoader::get_windows`].
+    /// The errors of [`RowLoader::get_windows`].
     pub async fn explain_windows<W>(&self, positions: &[u64], window: W) -> Result<Explain>
     where
         Window: TryFrom<W>,
@@ -345,10 +351,10 @@ impl RowLoader {
         self.explain_parts(&[Part { columns: self.every_column(), slots: &slots }]).await
     }
 
-    /// What [`RowLoader::get_parts`] costs.
+    /// Returns the cost of [`RowLoader::get_parts`].
     ///
     /// # Errors
-    /// As [`RowLoader::get_parts`].
+    /// The errors of [`RowLoader::get_parts`].
     pub async fn explain_of_parts<P: AsRef<str>, W>(
         &self,
         position: u64,
@@ -364,10 +370,10 @@ impl RowLoader {
         self.explain_parts(&parts).await
     }
 
-    /// What [`RowLoader::take`] of these positions costs.
+    /// Returns the cost of [`RowLoader::take`].
     ///
     /// # Errors
-    /// As [`RowLoader::take`].
+    /// The errors of [`RowLoader::take`].
     pub async fn explain_take(&self, positions: &[u64]) -> Result<Explain> {
         self.bind().await?;
         self.explain_parts(&[Part { columns: self.every_column(), slots: &self.slots_of(positions).await? }]).await
@@ -387,7 +393,7 @@ impl RowLoader {
         Ok(total)
     }
 
-    /// The columns that match any of the patterns.
+    /// Returns the indexes of the columns that match any of the patterns.
     fn select<P: AsRef<str>>(&self, columns: &[Wanted], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let tables = self.sources().iter().map(|source| &source.table).chain(&self.view);
@@ -399,7 +405,7 @@ impl RowLoader {
         (0..self.columns.len()).collect()
     }
 
-    /// The rows at positions; those of many positions are found off the executor.
+    /// Returns the rows at positions. Many positions are looked up off the executor.
     async fn slots_of(&self, positions: &[u64]) -> Result<Slots> {
         if positions.len() <= FEW {
             return self.slots(positions);
@@ -423,7 +429,7 @@ impl RowLoader {
         }
     }
 
-    /// The first source that has a row at a position, and the rows of the window around it there; `columns` are read next.
+    /// Returns the first base that has a row at a position, and the window's rows there. Prefetches the layouts of `columns`.
     async fn window_of(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<(usize, Vec<Option<u64>>)> {
         self.check(position)?;
         let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
@@ -432,7 +438,7 @@ impl RowLoader {
             there.ok_or_else(|| Error::invalid(format!("row {position} of the frame is in no table: a window needs a row")))?;
         let sequences = match source.table.sequences_now() {
             Some(sequences) => sequences,
-            // The layouts that the read will ask for come at the same time: one wait less.
+            // The layouts that the read needs are prefetched concurrently, which saves a round trip.
             None => {
                 let ahead = self.sources().iter().enumerate().map(|(number, source)| {
                     let groups = self.choose_groups(number, columns).unwrap_or_default();
@@ -452,7 +458,7 @@ impl RowLoader {
         Ok((base, rows))
     }
 
-    /// The rows of the window around a position, for these columns.
+    /// Returns the rows of the window around a position, for these columns.
     async fn window_slots(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<Slots> {
         let (base, rows) = self.window_of(position, wanted, columns).await?;
         let mut of = Vec::with_capacity(self.sources().len());
@@ -472,7 +478,7 @@ impl RowLoader {
         Ok(Slots { of })
     }
 
-    /// The windows around several positions, and where each of them starts.
+    /// Returns the rows of the windows around several positions, and the start of each window.
     async fn windows_slots(&self, positions: &[u64], window: &Window) -> Result<(Slots, Vec<usize>)> {
         let (mut starts, columns) = (vec![0], self.every_column());
         let mut all = Slots { of: vec![Vec::new(); self.sources().len()] };
@@ -504,7 +510,7 @@ impl RowLoader {
         Ok(found)
     }
 
-    /// What each part wants of a source, with the number of the part; parts that want nothing of it are left out.
+    /// Returns the columns and rows that each part reads from a source, with the number of the part. Empty parts are left out.
     fn source_parts<'a>(&self, number: usize, parts: &[Part<'a>]) -> Vec<(usize, SourcePart<'a>)> {
         let mut found = Vec::new();
         for (place, part) in parts.iter().enumerate() {
@@ -522,7 +528,7 @@ impl RowLoader {
         found
     }
 
-    /// The index columns that the parts want of a source: the number of the part, the column, and the rows.
+    /// Returns the index columns that the parts read from a source: the number of the part, the column, and the rows.
     fn index_parts<'a>(&self, number: usize, parts: &[Part<'a>]) -> Vec<(usize, ColumnId, &'a [Option<u64>])> {
         let mut found = Vec::new();
         for (place, part) in parts.iter().enumerate() {
@@ -535,7 +541,6 @@ impl RowLoader {
         found
     }
 
-    /// What is kept of a source.
     fn kept(&self, source: usize) -> Kept {
         Kept { blocks: Arc::clone(&self.kept), source }
     }
@@ -554,7 +559,7 @@ impl RowLoader {
         }
     }
 
-    /// The groups of a source that hold what the parts want of it.
+    /// Returns the groups to read from a source for all parts.
     fn groups(&self, number: usize, parts: &[Part<'_>]) -> Result<Cow<'_, [GroupPages]>> {
         if parts.iter().any(|part| part.columns.len() == self.columns.len()) {
             return Ok(self.prepared()?.groups.get(number).map_or(Cow::Borrowed(&[]), |groups| Cow::Borrowed(groups)));
@@ -616,7 +621,7 @@ impl RowLoader {
         rows.collect()
     }
 
-    /// The rows of a part, from the arrays of all sources.
+    /// Assembles the rows of a part from the arrays of all sources.
     fn rows_of(&self, place: usize, part: &Part<'_>, found: &mut [Found]) -> Result<Rows> {
         let len = part.slots.len();
         let wanted: Vec<&Wanted> = part.columns.iter().filter_map(|column| self.columns.get(*column)).collect();
@@ -665,7 +670,7 @@ impl RowLoader {
     }
 }
 
-/// Columns by name, each with all of its origins; an origin of another type than the first is left out.
+/// Groups columns by name, each with all of its origins. An index column's origin of another type than the first is left out.
 fn named<'a>(columns: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>, of_index: bool) -> Vec<Wanted> {
     let mut found: Vec<Wanted> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -683,7 +688,7 @@ fn named<'a>(columns: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType
     found
 }
 
-/// A column of which each row is in one of several sources.
+/// Assembles a column of concatenated tables: each row comes from the first source that has the row.
 fn one_below_the_other(origins: &[(usize, ArrayRef)], slots: &Slots) -> Result<ArrayRef> {
     let there = |source: usize, row: usize| slots.of.get(source).and_then(|rows| rows.get(row)).is_some_and(Option::is_some);
     let rows: Vec<(usize, usize)> =

@@ -1,4 +1,4 @@
-//! Rows and windows of a table: the loader, what it reads from, and what it gives.
+//! Reads rows and windows of tables: the loader, its source tables, and its results.
 
 pub(in crate::table) mod index_values;
 pub(in crate::table) mod loader;

@@ -1,4 +1,4 @@
-//! What loaders give: Arrow columns with a mask, and tensors without copying.
+//! The results of loaders: Arrow columns with a mask of missing rows, and zero-copy tensors.
 
 use std::{
     ops::{Deref, Range},
@@ -21,28 +21,29 @@ use crate::{
     schema::{ColumnType, Primitive},
 };
 
-/// Some rows: one Arrow column for each column asked for, and which of the rows exist.
+/// Rows of a loader: one Arrow column for each requested column, and a mask of the rows that exist.
 #[derive(Clone, Debug)]
 pub struct Rows {
     batch: RecordBatch,
     types: Arc<[ColumnType]>,
     rows: Vec<Option<u64>>,
-    /// For each column which of its rows have a table behind them; `None`: those that exist.
+    /// The mask of each column: which rows exist in a table that holds the column. `None` for a single table, where
+    /// [`Rows::mask`] holds for all columns.
     partners: Option<Vec<Vec<bool>>>,
 }
 
 impl Rows {
-    /// `rows` has the row of the first table at each place.
+    /// Creates rows. `rows` has the row of the first table for each row of the batch.
     pub(in crate::table) fn new(batch: RecordBatch, types: Arc<[ColumnType]>, rows: Vec<Option<u64>>) -> Self {
         Self { batch, types, rows, partners: None }
     }
 
-    /// The same, of several tables; `partners` says for each column which of its rows have a table behind them.
+    /// Sets the mask of each column, for rows of several tables.
     pub(in crate::table) fn with_partners(self, partners: Vec<Vec<bool>>) -> Self {
         Self { partners: Some(partners), ..self }
     }
 
-    /// Some of the rows, a view of these.
+    /// Returns some of the rows, without copying values.
     pub(in crate::table) fn slice(&self, start: usize, len: usize) -> Self {
         let part = |partners: &Vec<Vec<bool>>| partners.iter().map(|there| there[start..start + len].to_vec()).collect();
         Self {
@@ -53,11 +54,11 @@ impl Rows {
         }
     }
 
-    /// Rows that were taken apart: `partners` has for each column which of its rows have a table behind them, none where these
-    /// are the rows that exist.
+    /// Creates rows from their parts: the columns, their types, the table row of each row ([`Rows::table_rows`]), and the mask of
+    /// each column ([`Rows::partners`]).
     ///
     /// # Errors
-    /// `Invalid` where a column is of another Arrow type than its column type, or of another length.
+    /// - `Invalid`: the Arrow type of a column does not match its column type, or the lengths of the parts differ.
     pub fn from_parts(
         batch: RecordBatch,
         types: Vec<ColumnType>,
@@ -77,31 +78,32 @@ impl Rows {
         Ok(Self { batch, types: types.into(), rows, partners })
     }
 
-    /// For each column which of its rows have a table behind them; none where these are the rows that exist.
+    /// Returns the mask of each column: which rows exist in a table that holds the column. `None` for rows of a single table,
+    /// where [`Rows::mask`] holds for all columns.
     pub fn partners(&self) -> Option<&[Vec<bool>]> {
         self.partners.as_deref()
     }
 
-    /// How many rows, missing ones included.
+    /// Returns the number of rows, including missing rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Which rows exist; the others are null in every column.
+    /// Returns for each row whether it exists. A missing row is null in every column.
     pub fn mask(&self) -> Vec<bool> {
         self.rows.iter().map(Option::is_some).collect()
     }
 
-    /// Which rows of a column have a table behind them: as [`Rows::mask`], and for a column of a merged table only those that
-    /// have a partner there.
+    /// Returns for each row whether it exists in a table that holds this column. For a column of a merged table, rows without a
+    /// partner in that table are false; otherwise the result is [`Rows::mask`].
     ///
     /// # Errors
-    /// `NotFound` for a column that was not read.
+    /// - `NotFound`: the column was not read.
     pub fn column_mask(&self, name: &str) -> Result<Vec<bool>> {
         self.column(name)?;
         let place = self.batch.schema_ref().index_of(name).ok();
@@ -109,33 +111,35 @@ impl Rows {
         Ok(there.unwrap_or_else(|| self.mask()))
     }
 
-    /// The table row of each row; of merged tables that of the first.
+    /// Returns the table row of each row, or `None` for a missing row. For merged tables, it is the row of the first table.
     pub fn table_rows(&self) -> &[Option<u64>] {
         &self.rows
     }
 
-    /// The columns as an Arrow record batch; types as [`crate::ColumnType::arrow`] says.
+    /// Returns the columns as an Arrow record batch. [`crate::ColumnType::arrow`] defines the Arrow types.
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
     }
 
-    /// The types of the columns, in the order of [`Rows::batch`]: Arrow has no bf16, for one.
+    /// Returns the types of the columns, in the order of [`Rows::batch`]. They say more than the Arrow types: Arrow has no bf16,
+    /// for example.
     pub fn column_types(&self) -> &[ColumnType] {
         &self.types
     }
 
-    /// One column.
+    /// Returns one column.
     ///
     /// # Errors
-    /// `NotFound` for a column that was not read.
+    /// - `NotFound`: the column was not read.
     pub fn column(&self, name: &str) -> Result<&ArrayRef> {
         self.batch.column_by_name(name).ok_or_else(|| Error::not_found(format!("column `{name}` was not read")))
     }
 
-    /// The tensor (or scalar, of rank 0) in row `row` of a column, without copying.
+    /// Returns the tensor in row `row` of a column, without a copy. A scalar is a tensor of rank 0.
     ///
     /// # Errors
-    /// `NotFound` for a column that was not read or a null, `Invalid` for another element type or a row outside.
+    /// - `NotFound`: the column was not read, or the value is null.
+    /// - `Invalid`: the row is outside, or the column has another element type.
     pub fn tensor<T: Element>(&self, name: &str, row: usize) -> Result<Tensor<'_, T>> {
         let column = self.column(name)?;
         let ty = self.batch.schema_ref().index_of(name).ok().and_then(|place| self.types.get(place));
@@ -155,7 +159,7 @@ impl Rows {
     }
 }
 
-/// One row.
+/// One row of a loader.
 #[derive(Clone, Debug)]
 pub struct Row(Rows);
 
@@ -164,18 +168,20 @@ impl Row {
         Self(rows)
     }
 
-    /// The tensor (or scalar, of rank 0) in a column, without copying.
+    /// Returns the tensor in a column, without a copy. A scalar is a tensor of rank 0.
     ///
     /// # Errors
-    /// As [`Rows::tensor`].
+    /// - `NotFound`: the column was not read, or the value is null.
+    /// - `Invalid`: the column has another element type.
     pub fn tensor<T: Element>(&self, name: &str) -> Result<Tensor<'_, T>> {
         self.0.tensor(name, 0)
     }
 
-    /// The text in a column.
+    /// Returns the text in a column.
     ///
     /// # Errors
-    /// `NotFound` for a column that was not read or a null, `Invalid` for a column of another type.
+    /// - `NotFound`: the column was not read, or the value is null.
+    /// - `Invalid`: the column has another type.
     pub fn text(&self, name: &str) -> Result<&str> {
         let column = self.valid(name)?;
         column
@@ -184,10 +190,11 @@ impl Row {
             .ok_or_else(|| Error::invalid(format!("column `{name}` is {}, not text", column.data_type())))
     }
 
-    /// The bytes in a column.
+    /// Returns the bytes in a column.
     ///
     /// # Errors
-    /// As [`Row::text`].
+    /// - `NotFound`: the column was not read, or the value is null.
+    /// - `Invalid`: the column has another type.
     pub fn bytes(&self, name: &str) -> Result<&[u8]> {
         let column = self.valid(name)?;
         column
@@ -201,13 +208,13 @@ impl Row {
         if column.is_null(0) { Err(Error::not_found(format!("column `{name}` is null"))) } else { Ok(column) }
     }
 
-    /// The row as rows.
+    /// Returns the row as [`Rows`] of length 1.
     pub fn as_rows(&self) -> &Rows {
         &self.0
     }
 }
 
-/// A tensor of one row, in C order, borrowed from the row.
+/// A tensor of one row, in row-major (C) order, borrowed from the row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor<'a, T> {
     shape: Vec<usize>,
@@ -216,17 +223,17 @@ pub struct Tensor<'a, T> {
 }
 
 impl<'a, T> Tensor<'a, T> {
-    /// Extent of each dimension, outermost first.
+    /// Returns the extent of each dimension, outermost first; empty for a scalar.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Every element, the last dimension fastest; null ones are 0.
+    /// Returns all elements in row-major order. Null elements are 0.
     pub fn values(&self) -> &'a [T] {
         self.values
     }
 
-    /// The tensor as a view of the `ndarray` crate, without copying.
+    /// Returns the tensor as a view of the `ndarray` crate, without a copy.
     ///
     /// ```
     /// # fn example(row: &tetrys::Row) -> tetrys::Result<()> {
@@ -235,12 +242,12 @@ impl<'a, T> Tensor<'a, T> {
     /// # Ok(()) }
     /// ```
     pub fn view(&self) -> ndarray::ArrayViewD<'a, T> {
-        // The shape is that of the values, or the tensor would not have been made.
+        // The shape fits the values; otherwise the tensor would not have been created.
         ndarray::ArrayViewD::from_shape(self.shape.as_slice(), self.values)
             .unwrap_or_else(|_| ndarray::ArrayView1::from(self.values).into_dyn())
     }
 
-    /// Which elements are null, in the order of [`Tensor::values`]; `None` where none is.
+    /// Returns which elements are null, in the order of [`Tensor::values`]; `None` if no element is null.
     pub fn nulls(&self) -> Option<&NullBuffer> {
         self.nulls.as_ref()
     }
@@ -254,12 +261,12 @@ impl<T> Deref for Tensor<'_, T> {
     }
 }
 
-/// The Rust type of a tensor's elements: the integers and floats, [`half::f16`] and [`half::bf16`] among them.
+/// A Rust type of tensor elements: integers and floats, including [`half::f16`] and [`half::bf16`].
 pub trait Element: Copy + 'static {
-    /// Its name in schemas.
+    /// The name of the element type in schemas.
     const NAME: &'static str;
 
-    /// The elements of an array that holds the elements of a column, if they are of this type.
+    /// Returns the elements of an array, if the column has elements of this type.
     #[doc(hidden)]
     fn elements<'a>(ty: &ColumnType, array: &'a ArrayRef) -> Option<&'a [Self]>;
 }

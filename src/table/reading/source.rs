@@ -1,4 +1,4 @@
-//! The tables that a loader reads from, and which of their rows belong together.
+//! The source tables of a loader, and the mapping between their rows.
 
 use std::{
     borrow::Cow,
@@ -19,49 +19,49 @@ use crate::{
     table::{lists::Lists, table::Table},
 };
 
-/// Rows times column groups that are planned on the calling thread at most: about a millisecond of work.
+/// The most rows times column groups that are planned on the calling thread: about a millisecond of work.
 const FEW: usize = 8 << 10;
 
-/// A row of a table; −1 stands for none.
+/// The row number that means that there is no row.
 pub(in crate::table) const NO_ROW: i64 = -1;
 
-/// One table of a loader.
+/// One source table of a loader.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct Source {
     pub(in crate::table) table: Table,
-    /// The number of the source whose rows windows follow: its own, or that of the table it was merged into.
+    /// The number of the source whose rows windows follow: this source, or the source into which it was merged.
     pub(in crate::table) base: usize,
-    /// Its row for each row of the base; `None` for a base itself.
+    /// The row of this source for each row of the base; `None` if this source is a base.
     pub(in crate::table) partners: Option<Arc<[i64]>>,
-    /// Its row at each position; `None`: position p is row p.
+    /// The row of this source at each position; `None` if position p is row p.
     pub(in crate::table) at: Option<Arc<[i64]>>,
-    /// Its rows that are lists together: a row stands for all of its list then.
+    /// The lists of this source, if its rows are read as lists. The first row of a list stands for the whole list.
     pub(in crate::table) lists: Option<Arc<Lists>>,
-    /// The group columns, under the names by which they are read.
+    /// The group columns, by the names in the result.
     pub(in crate::table) columns: Arc<[(String, ColumnId)]>,
-    /// The index columns, likewise.
+    /// The index columns, by the names in the result.
     pub(in crate::table) index: Arc<[(String, ColumnId)]>,
 }
 
-/// Rows that a read gives: for each source its row at each place.
+/// The rows of a result: for each source, its row at each place of the result.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct Slots {
     pub(in crate::table) of: Vec<Vec<Option<u64>>>,
 }
 
 impl Slots {
-    /// How many rows come out, missing ones included.
+    /// Returns the number of rows of the result, including missing rows.
     pub(in crate::table) fn len(&self) -> usize {
         self.of.first().map_or(0, Vec::len)
     }
 
-    /// Other slots behind these.
+    /// Appends other slots.
     pub(in crate::table) fn extend(&mut self, more: Self) {
         self.of.iter_mut().zip(more.of).for_each(|(rows, more)| rows.extend(more));
     }
 }
 
-/// What one part of a read wants of a source: columns at rows.
+/// The columns and rows that one part of a read needs from a source.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct SourcePart<'a> {
     pub(in crate::table) columns: Vec<ColumnId>,
@@ -74,7 +74,7 @@ impl SourcePart<'_> {
     }
 }
 
-/// A column group that is read, and its wanted pages.
+/// A column group to be read, and its wanted pages.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct GroupPages {
     group: usize,
@@ -82,23 +82,23 @@ pub(in crate::table) struct GroupPages {
 }
 
 impl GroupPages {
-    /// The number of the group.
+    /// Returns the number of the group in the schema.
     pub(in crate::table) fn group(&self) -> usize {
         self.group
     }
 }
 
-/// The plan of a source: groups, and which part each stretch of a group's rows is for.
+/// The read plan of a source, and the mapping from the rows of each group to the parts of the read.
 pub(in crate::table) struct SourcePlan {
     pub(in crate::table) plan: ReadPlan,
     layouts: Vec<Arc<Layout>>,
     kept: Kept,
-    /// For each group: part, first row, rows.
+    /// For each group, its spans of rows: the number of the part, the first row, and the number of rows.
     spans: Vec<Vec<(usize, usize, usize)>>,
 }
 
 impl Source {
-    /// A table alone: position p is row p, or `at[p]`.
+    /// Creates the source of a single table: position p is row `at[p]`, or row p without `at`.
     pub(in crate::table) fn of_table(table: &Table, at: Option<Arc<[i64]>>) -> Self {
         let schema = table.schema();
         let mut seen = BTreeSet::new();
@@ -108,13 +108,13 @@ impl Source {
         Self { table: table.clone(), base: 0, partners: None, at, lists: None, columns, index }
     }
 
-    /// The type of the values read of a column.
+    /// Returns the type of a column in the result: the type of the table, or a list of it.
     pub(in crate::table) fn type_of(&self, id: ColumnId) -> Option<ColumnType> {
         let ty = self.table.schema().column(id)?.ty.clone();
         Some(if self.lists.is_some() { ColumnType::list(ty) } else { ty })
     }
 
-    /// The row at a position.
+    /// Returns the row at a position, or `None` if this source has no row there.
     pub(in crate::table) fn row_at(&self, position: u64) -> Option<u64> {
         match &self.at {
             Some(rows) => usize::try_from(position).ok().and_then(|position| rows.get(position)).and_then(|row| row_of(*row)),
@@ -122,7 +122,7 @@ impl Source {
         }
     }
 
-    /// The row that belongs to a row of the base.
+    /// Returns the row that belongs to a row of the base, or `None` if there is none.
     pub(in crate::table) fn partner(&self, row: u64) -> Option<u64> {
         match &self.partners {
             Some(partners) => usize::try_from(row).ok().and_then(|row| partners.get(row)).and_then(|row| row_of(*row)),
@@ -130,10 +130,10 @@ impl Source {
         }
     }
 
-    /// The cheapest groups that hold these columns, and the pages of them in each.
+    /// Chooses the cheapest groups that hold these columns, and the wanted pages of each group.
     pub(in crate::table) fn choose_groups(&self, columns: &[ColumnId], coalesce: Option<Coalesce>) -> Result<Vec<GroupPages>> {
         let schema = self.table.schema();
-        // Sets: a table may have 100,000 columns. Masked columns are sorted.
+        // Look-ups use a set because a table may have 100,000 columns. The ids in `masked` are sorted.
         let mut wanted: BTreeSet<ColumnId> = columns.iter().copied().collect();
         let costs: Vec<GroupCost> = schema
             .groups()
@@ -142,7 +142,7 @@ impl Source {
             .map(|(number, group)| {
                 let segments = self.table.manifest().segments.iter();
                 let stored: u64 = segments.map(|segment| self.read_bytes(segment, number, &wanted)).sum();
-                // A request weighs as much as the gap that would be read to avoid it.
+                // A request costs as much as the longest gap that is read to avoid a request.
                 let request = self.coalesce_or(coalesce).max_gap.max(1);
                 let valid = group.columns.iter().filter(|id| group.masked.binary_search(id).is_err()).copied();
                 GroupCost { columns: valid.collect(), cost: (stored / self.table.rows().max(1)).saturating_add(request) }
@@ -162,8 +162,8 @@ impl Source {
         coalesce.unwrap_or(if self.table.store().is_local() { Coalesce::LOCAL } else { Coalesce::REMOTE })
     }
 
-    /// Plans all parts together, over groups that hold their columns: each block is read and decoded once. Many rows are planned off
-    /// the executor.
+    /// Plans all parts together, so that each block is read and decoded once. `groups` must hold the columns of all parts. Large
+    /// plans are made off the executor.
     pub(in crate::table) async fn plan(
         &self,
         parts: Vec<SourcePart<'_>>,
@@ -212,8 +212,8 @@ impl Source {
         Ok(planned)
     }
 
-    /// Stored bytes that reading all rows of a group's wanted columns takes: of those pages alone, where the layout has their
-    /// places.
+    /// Returns the stored bytes to read for the wanted columns of a group in all rows of a segment. Only the wanted pages count
+    /// if the layout stores page lengths; otherwise the whole group counts.
     fn read_bytes(&self, segment: &Segment, group: usize, wanted: &BTreeSet<ColumnId>) -> u64 {
         let stored = &segment.groups[group];
         let columns = &self.table.schema().groups()[group].columns;
@@ -223,7 +223,7 @@ impl Source {
         columns.iter().zip(&stored.columns).filter(|(id, _)| wanted.contains(id)).map(|(_, bytes)| bytes.stored).sum()
     }
 
-    /// Executes a plan: the array of each part's columns.
+    /// Executes a plan, and returns one array for each part and column.
     pub(in crate::table) async fn read(&self, planned: SourcePlan) -> Result<Vec<((usize, ColumnId), ArrayRef)>> {
         let SourcePlan { plan, layouts, kept, spans } = planned;
         let stores = self.table.stores_of(&plan).await?;
@@ -245,9 +245,11 @@ impl Source {
         Ok(arrays)
     }
 
-    /// Executes a plan, through the caches of the stores where there are any: answers are kept once every page that was wanted
-    /// of them has passed its checksum, and where one has not, what the cache had is dropped and the stores themselves are read,
-    /// once: a bit may have flipped on the way here.
+    /// Executes a plan through the caches of remote stores.
+    ///
+    /// Fetched bytes enter the cache only after every wanted page has passed its checksum. If a page fails, the cached bytes are
+    /// dropped and the read is repeated once on the stores themselves. So a bit error in the cache or during the transfer does no
+    /// harm.
     async fn execute(
         &self,
         stores: &BTreeMap<u32, Store>,
@@ -265,7 +267,7 @@ impl Source {
             Ok(_) => {
                 join_all(trials.values().map(Store::keep)).await;
             }
-            // Of a cache, or of the way here, and not of the stores: once more, from there.
+            // The damage may have occurred in a cache or during the transfer. A second read goes to the stores themselves.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 join_all(trials.values().map(Store::reject)).await;
                 return execute(stores, schema, layouts, plan, kept).await;
@@ -275,7 +277,7 @@ impl Source {
         found
     }
 
-    /// The cost of a plan. A plan of many rows is added up off the executor.
+    /// Returns the cost of a plan. The cost of a large plan is computed off the executor.
     pub(in crate::table) async fn explain(&self, plan: ReadPlan) -> Result<Explain> {
         if plan.groups.iter().map(|group| group.rows.len()).sum::<usize>() <= FEW {
             return Ok(self.explain_here(&plan));
@@ -293,10 +295,10 @@ impl Source {
         })
     }
 
-    /// The error for a window over a table that was joined by hand.
+    /// Returns the error for a window over a column of a table that was joined by hand.
     pub(in crate::table) fn no_join_map(&self, column: &str) -> Error {
         Error::invalid(format!(
-            "a window over column `{column}`: its table {} was joined by hand, so nobody knows its rows around another row; \
+            "a window over column `{column}`: its table {} was joined by hand, so its partners of the other rows are unknown; \
              merge the indexes instead",
             self.table.url()
         ))

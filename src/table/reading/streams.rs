@@ -1,4 +1,4 @@
-//! Streams of rows: all of them in batches, or some of them one by one, read ahead of whoever uses them.
+//! Streams of rows with prefetch: all rows in batches, or chosen rows one by one.
 
 use futures::{Stream, StreamExt, stream};
 
@@ -11,14 +11,20 @@ use crate::{
     error::{Error, Result},
 };
 
-/// How many batches are read at a time, the one being used not counted.
+/// Number of batches that are prefetched while the caller uses one.
 const SCAN_AHEAD: usize = 2;
 
 impl RowLoader {
-    /// All positions in order, `batch_rows` at a time. While one batch is used, the next two are read.
+    /// Reads all positions in order, in batches of `batch_rows` rows. While the caller uses one batch, the next two are
+    /// prefetched.
     ///
     /// # Errors
-    /// Each item as [`RowLoader::take`]. `Invalid`, as the only item, for batches of 0 rows.
+    /// An item of the stream may be an error:
+    /// - `Invalid`: `batch_rows` is 0; the stream then has no other item.
+    /// - `Corrupt`: stored bytes fail their checks, or an object is missing.
+    /// - `Conflict`: a garbage collection has deleted the version of a table.
+    /// - `Denied`, `NotFound`: another table, whose chunks or rows are needed, is not allowed or cannot be found.
+    /// - Any error of the stores.
     pub fn scan(&self, batch_rows: usize) -> impl Stream<Item = Result<Rows>> + use<> {
         let batch = batch_rows as u64;
         let starts = (0..if batch == 0 { 0 } else { self.len() }).step_by(batch_rows.max(1));
@@ -36,9 +42,11 @@ impl RowLoader {
         stream::iter(more_than_nothing(batch_rows, "batches of 0 rows").err().map(Err)).chain(batches)
     }
 
-    /// The rows at these positions one by one, in this order; they may repeat. `ahead` of them are planned and read together, as
-    /// [`RowLoader::take`] does, and the next `ahead` of them while these are used. So at most twice as many rows are in memory, and
-    /// positions are taken from their iterator no earlier. A row shares the memory of the rows that were read with it.
+    /// Reads the rows at these positions one by one, in this order. Positions may repeat.
+    ///
+    /// The loader plans and reads `ahead` rows together, as [`RowLoader::take`] does, and prefetches the next `ahead` rows while
+    /// the caller uses these. So at most `2 * ahead` rows are in memory, and positions are not taken from the iterator earlier
+    /// than needed. A row shares the memory of the rows that were read with it.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -65,8 +73,12 @@ impl RowLoader {
     /// ```
     ///
     /// # Errors
-    /// Each item as [`RowLoader::get_row`]: an error is that of one row, and the rows behind it come all the same. `Invalid`, as the
-    /// only item, for 0 rows ahead.
+    /// An item of the stream may be an error. The error belongs to one row, and the stream continues with the next row.
+    /// - `Invalid`: a position is outside the loader, or `ahead` is 0; for 0 the stream has no other item.
+    /// - `Corrupt`: stored bytes fail their checks, or an object is missing.
+    /// - `Conflict`: a garbage collection has deleted the version of a table.
+    /// - `Denied`, `NotFound`: another table, whose chunks or rows are needed, is not allowed or cannot be found.
+    /// - Any error of the stores.
     pub fn rows<I>(&self, positions: I, ahead: usize) -> impl Stream<Item = Result<Row>> + Unpin + use<I>
     where
         I: IntoIterator<Item = u64>,
@@ -82,7 +94,7 @@ impl RowLoader {
                 let loader = reads.clone();
                 let read = async move {
                     let inside: Vec<u64> = batch.iter().copied().filter(|position| *position < loader.len()).collect();
-                    // What fails together is read one by one, when it is asked for: that tells which rows fail.
+                    // If the batch fails, each of its rows is read alone when the caller asks for it. So only damaged rows fail.
                     Ok((loader.take(&inside).await.ok(), batch))
                 };
                 async { Ahead::start(read).await.done().await }
@@ -111,8 +123,10 @@ impl RowLoader {
     }
 }
 
+/// Checks that a number of rows is not 0. `what` is the start of the error message.
+///
 /// # Errors
-/// `Invalid` for 0 rows; `what` names them.
+/// - `Invalid`: `rows` is 0.
 pub(crate) fn more_than_nothing(rows: usize, what: &str) -> Result<()> {
     if rows == 0 { Err(Error::invalid(format!("{what}: expected 1 or more"))) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! The times of a table's rows: one index column, kept once a window asked for it.
+//! The times of a table's rows: the values of one index column. They stay in memory once a time window has used them.
 
 use std::sync::{Arc, PoisonError};
 
@@ -14,10 +14,15 @@ use crate::{
 };
 
 impl Table {
-    /// The values of an index column as times.
+    /// Returns the values of an index column as times, loaded on first use.
     ///
     /// # Errors
-    /// `NotFound` for no such index column, `Invalid` for one that has no times; as [`Table::layout`].
+    /// - `NotFound`: there is no such index column.
+    /// - `Invalid`: the type of the column has no times.
+    /// - `Unsupported`: a value is larger than 2^63 - 1.
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: an index object is missing or damaged.
+    /// - Any error of the store.
     pub(in crate::table) async fn times(&self, name: &str) -> Result<Arc<Times>> {
         let column = self.schema().index().find(|column| column.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
@@ -39,7 +44,8 @@ impl Table {
     }
 }
 
-/// Of timestamps, durations and dates; of integers whose column says its `unit`.
+/// Returns the nanoseconds of a tick of a column, or `None` if the column has no unit of time. Timestamps, durations and dates
+/// have a unit by type; an integer column has one if its property `unit` is `s`, `ms`, `us` or `ns`.
 pub(in crate::table) fn nanoseconds_per_tick(column: &Column) -> Option<i64> {
     let of_unit = |unit: &TimeUnit| match unit {
         TimeUnit::Second => 1_000_000_000,
@@ -65,7 +71,7 @@ fn ticks(column: &Column, array: &ArrayRef) -> Result<Vec<Option<i64>>> {
         ($($arrow:ty),*) => {$(
             if let Some(array) = array.as_primitive_opt::<$arrow>() {
                 let value = |value| i64::try_from(value).map_err(|_| {
-                    Error::unsupported(format!("index column `{}`: {value} as a time, at most 2^63 - 1", column.name))
+                    Error::unsupported(format!("index column `{}`: time {value}: expected at most 2^63 - 1", column.name))
                 });
                 return array.iter().map(|found| found.map(value).transpose()).collect();
             }

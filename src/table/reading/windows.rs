@@ -1,16 +1,16 @@
-//! The windows around several rows, read together.
+//! The result of reading several windows together.
 
 use super::rows::Rows;
 use crate::error::{Error, Result};
 
-/// Several windows, one behind the other in one set of columns.
+/// Several windows, one after another in one set of columns.
 ///
-/// With padded edges all have the same length w, so that a column of n windows is an array of n × w rows, ready to be shaped
-/// as `[n, w, ..]`.
+/// With [`Edge::Pad`](crate::Edge::Pad), the default, all windows have the same length w. A column of n windows then has n × w
+/// rows, and can be reshaped to `[n, w, ..]` without a copy.
 #[derive(Clone, Debug)]
 pub struct Windows {
     rows: Rows,
-    /// Where each window starts, and where the last ends.
+    /// The start of each window, then the end of the last window.
     starts: Vec<usize>,
 }
 
@@ -19,30 +19,30 @@ impl Windows {
         Self { rows, starts }
     }
 
-    /// How many windows.
+    /// Returns the number of windows.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether there is none.
+    /// Whether there are no windows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows of all windows.
+    /// Returns the rows of all windows.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
-    /// Where each window starts in [`Windows::rows`], and behind them the number of rows.
+    /// Returns the start of each window in [`Windows::rows`], followed by the number of rows.
     pub fn starts(&self) -> &[usize] {
         &self.starts
     }
 
-    /// The rows of one window, a view of the rows of all.
+    /// Returns the rows of one window, without copying values.
     ///
     /// # Errors
-    /// `Invalid` for a window outside.
+    /// - `Invalid`: there is no window with this number.
     pub fn get(&self, window: usize) -> Result<Rows> {
         match self.starts.get(window..=window.saturating_add(1)) {
             Some(&[start, end]) => Ok(self.rows.slice(start, end - start)),

@@ -1,8 +1,8 @@
-//! Builds the golden tables: what each is there for, and how it is written. A table that was checked in is never built again,
-//! so its entry may change only before that; new ones are added at the end.
+//! Builds the golden tables: the purpose of each, and how it is written. A table that was checked in is never built again, so its
+//! entry may change only before that. New tables are added at the end.
 //!
-//! The writer keeps all chunks in its own table and writes one version. What the format has beyond that is put together here by
-//! the format's own writers.
+//! The writer stores all chunks in its own table and writes one version. Other parts of the format are assembled here by the
+//! writers of the format's structures.
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
@@ -33,15 +33,15 @@ use crate::{
 
 /// One golden table.
 pub(crate) struct Golden {
-    /// Its directory.
+    /// The name of its directory.
     pub(crate) name: &'static str,
-    /// Writes it at a path, and gives its schema and all its rows.
+    /// Writes the table at a path, and returns its schema and all its rows.
     write: fn(&Path) -> (Schema, RecordBatch),
-    /// Whether it holds what it is there for, as far as its manifest tells.
+    /// Whether the manifest shows that the table serves its purpose.
     pub(crate) holds: fn(&Manifest) -> bool,
 }
 
-/// Every golden table.
+/// All golden tables.
 pub(crate) const TABLES: &[Golden] = &[
     Golden { name: "codecs-fast", write: |path| codecs(path, Preset::Fast), holds: |manifest| manifest.preset == "fast" },
     Golden { name: "codecs-balanced", write: |path| codecs(path, Preset::Balanced), holds: |_| true },
@@ -115,16 +115,16 @@ pub(crate) const TABLES: &[Golden] = &[
     },
 ];
 
-/// Writes all of them, each with its `expected.json`, into an empty folder.
+/// Writes all tables into an empty folder, each with its `expected.json`.
 pub(crate) fn tables(folder: &Path) {
     for golden in TABLES {
         let path = folder.join(golden.name).join("table");
         let (schema, rows) = (golden.write)(&path);
-        // What was written; only names that the writer draws come from the manifest.
+        // The expected values are those that were written. Only random ids come from the manifest.
         let manifest = block_on(Table::open(path.to_str().unwrap())).unwrap().manifest().clone();
         let mut columns = plain::columns(&schema, &rows);
         if manifest.view.is_some() {
-            // Its columns have the ids of other tables.
+            // The columns of a view have the ids of other tables.
             columns.as_array_mut().unwrap().iter_mut().for_each(|column| drop(column.as_object_mut().unwrap().remove("id")));
         }
         let expected = json!({
@@ -135,7 +135,7 @@ pub(crate) fn tables(folder: &Path) {
     }
 }
 
-/// The codec ids that this build reads.
+/// Returns the codec ids that this build can read.
 pub(crate) fn known_codecs() -> BTreeSet<u8> {
     let known = |id: &u8| (0..=255).any(|parameter| Chain::read(&[1, *id, parameter]).is_ok());
     (0..=255).filter(known).collect()
@@ -149,13 +149,13 @@ fn write(path: &Path, schema: &Schema, options: WriteOptions, partitions: &[Reco
     block_on(tables::write(open_store(path), schema.clone(), options, partitions)).unwrap()
 }
 
-/// One segment of one partition.
+/// Writes one segment of one partition.
 fn one(path: &Path, schema: Schema, options: WriteOptions, rows: RecordBatch) -> (Schema, RecordBatch) {
     write(path, &schema, options, std::slice::from_ref(&rows));
     (schema, rows)
 }
 
-/// The next version of a table, changed.
+/// Publishes the next version of a table with a changed manifest.
 fn next_version(table: &Table, change: impl FnOnce(&mut Manifest)) {
     let mut manifest = table.manifest().clone();
     manifest.parent = Some(Parent { version: manifest.version, blake3: table.manifest_hash() });
@@ -172,7 +172,7 @@ fn put(store: &Store, folder: &str, suffix: &str, bytes: Vec<u8>) -> ObjectRef {
     object
 }
 
-/// Values that codecs like: slow numbers of every width, points, poses, text, bytes that no codec helps.
+/// Writes values for all codecs: slowly changing numbers of every width, points, poses, text, and incompressible bytes.
 fn codecs(path: &Path, preset: Preset) -> (Schema, RecordBatch) {
     let schema = Schema::builder()
         .index("log", "utf8")
@@ -186,7 +186,7 @@ fn codecs(path: &Path, preset: Preset) -> (Schema, RecordBatch) {
         .build()
         .unwrap();
     let rows = rows_of(&schema, &mut Rng(11), &[("a", 100)], Taste { nulls: 9, length: 6, smooth: true });
-    // Three components, each of which moves slowly by itself.
+    // Three components, each of which changes slowly.
     let moves = (0..100 * 8).flat_map(|step: i32| [step * 7 + step % 5, 1_000_000 - step * step / 9, step / 8 % 3 - 5]);
     let items = Arc::new(moves.collect::<Int32Array>());
     let track = FixedSizeListArray::new(Arc::new(Field::new("item", DataType::Int32, true)), 24, items, None);
@@ -197,7 +197,7 @@ fn codecs(path: &Path, preset: Preset) -> (Schema, RecordBatch) {
     one(path, schema, WriteOptions::default().preset(preset), rows)
 }
 
-/// A type of every kind, with every scalar as such and in tensors.
+/// A type of every kind; each scalar type alone and in tensors.
 const TYPES: &[&str] = &[
     "bool",
     "i8",
@@ -308,7 +308,7 @@ fn multi_row_blocks(path: &Path) -> (Schema, RecordBatch) {
     one(path, schema, cut_by(tiny_cuts()), rows)
 }
 
-/// Blocks so wide that their layout says where each page lies.
+/// Writes blocks that are so wide that the layout stores page lengths.
 fn wide_rows(path: &Path) -> (Schema, RecordBatch) {
     let schema = Schema::builder()
         .index("log", "utf8")
@@ -325,7 +325,7 @@ fn wide_rows(path: &Path) -> (Schema, RecordBatch) {
     one(path, schema, WriteOptions::default(), rows)
 }
 
-/// Segments that end at partitions, and one sequence that runs on in the next.
+/// Writes segments that end at partitions, and one sequence that continues in the next segment.
 fn two_segments(path: &Path) -> (Schema, RecordBatch) {
     let (schema, mut rng) = (tables::sensors(), Rng(20));
     let whole = rows_of(&schema, &mut rng, &[("a", 9), ("b", 14)], Taste::SMALL);
@@ -337,7 +337,7 @@ fn two_segments(path: &Path) -> (Schema, RecordBatch) {
 fn two_versions(path: &Path) -> (Schema, RecordBatch) {
     let (schema, mut rng) = (tables::sensors(), Rng(15));
     let first = rows_of(&schema, &mut rng, &[("a", 9), ("b", 4)], Taste::SMALL);
-    // Times start anew in each batch; those behind the fourth row continue `b`.
+    // Times start again in each batch. The rows after the fourth continue `b`.
     let second = rows_of(&schema, &mut rng, &[("b", 10), ("c", 3)], Taste::NOISE).slice(4, 9);
     write(path, &schema, cut_by(tiny_cuts()), std::slice::from_ref(&first));
     plain::append_segment(path, &schema, &cut_by(tiny_cuts()), &second);
@@ -362,12 +362,12 @@ fn column_in_two_groups(path: &Path) -> (Schema, RecordBatch) {
     one(path, schema, options, rows)
 }
 
-/// A column was written anew in one of its groups: the copy in the other holds what it was before.
+/// Writes a column again in one of its two groups. The masked copy in the other group holds the old values.
 fn masked_copy(path: &Path) -> (Schema, RecordBatch) {
     let (schema, options) = poses();
     let mut rng = Rng(21);
     let [old, new] = [0, 1].map(|_| rows_of(&schema, &mut rng, &[("a", 10), ("b", 6)], Taste::NOISE));
-    // Images stay what they were; poses and speeds are new.
+    // The images stay; poses and speeds are new.
     let columns = ["log", "time", "image"].map(|name| old.column_by_name(name).unwrap().clone());
     let others = ["pose", "speed"].map(|name| new.column_by_name(name).unwrap().clone());
     let rows = [&columns[..], &others].concat();
@@ -387,13 +387,13 @@ fn masked_copy(path: &Path) -> (Schema, RecordBatch) {
     let masked = Schema::from_parts(schema.columns().to_vec(), groups, index, sequence_by, vec![]).unwrap();
     next_version(&table, |manifest| {
         manifest.schema = masked.clone();
-        // Group 0 keeps its chunks, with the old poses in them.
+        // Group 0 keeps its chunks, which hold the old poses.
         manifest.segments[0].groups[1] = other.manifest().segments[0].groups[1].clone();
     });
     (masked, rows)
 }
 
-/// A table that points at chunks of the table `original` beside it, also for a part of a chunk, and has others itself.
+/// Writes a table that refers to chunks of the neighbour table `original`, also to a part of a chunk, and has chunks of its own.
 fn reference(path: &Path) -> (Schema, RecordBatch) {
     let (schema, partitions) = tables::two_partitions(22);
     let original = write(&path.with_file_name("original"), &schema, cut_by(tiny_cuts()), &partitions);
@@ -428,7 +428,7 @@ fn reference(path: &Path) -> (Schema, RecordBatch) {
     (schema, joined(&partitions))
 }
 
-/// Rows of three tables beside it: twice the same row, one without a partner, lists of rows, one column computed.
+/// Writes a view over three neighbour tables: one row twice, a row without a partner, lists of rows, and a computed column.
 fn view(path: &Path) -> (Schema, RecordBatch) {
     let mut rng = Rng(25);
     let mut source = |name: &str, columns: &[(&str, &str)], count: usize| {
@@ -505,13 +505,13 @@ fn view(path: &Path) -> (Schema, RecordBatch) {
     (seen.build().unwrap(), RecordBatch::try_from_iter(columns).unwrap())
 }
 
-/// Some rows of a column; −1 gives null.
+/// Returns some rows of a column; −1 gives null.
 fn taken(rows: &RecordBatch, column: &str, wanted: &[i64]) -> ArrayRef {
     let wanted: UInt64Array = wanted.iter().map(|row| u64::try_from(*row).ok()).collect();
     take(rows.column_by_name(column).unwrap(), &wanted, None).unwrap()
 }
 
-/// Attachments, what the user says of the table and of columns, and objects about to be deleted.
+/// Writes attachments, properties of the table and of columns, and objects that are about to be deleted.
 fn around_the_rows(path: &Path) -> (Schema, RecordBatch) {
     let schema = Schema::builder()
         .index("log", "utf8")

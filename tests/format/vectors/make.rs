@@ -1,5 +1,5 @@
-//! Makes the vectors: small bytes of each structure of the format, and the JSON of what they hold. The same bytes each time,
-//! whatever the seed of the tests, as far as compressors give the same.
+//! Makes the vectors: small bytes of each structure of the format, and JSON with their content. The result does not depend on the
+//! seed of the tests, only on the versions of the compressors.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -30,7 +30,7 @@ use crate::{
 const TABLE: &str = "00112233-4455-6677-8899-aabbccddeeff";
 const COMMIT: &str = "ffeeddcc-bbaa-9988-7766-554433221100";
 
-/// Writes all of them into a folder.
+/// Writes all vectors into a folder.
 pub(crate) fn vectors(folder: &Path) {
     let json = |name: &str, value: Value| fs::write(folder.join(name), serde_json::to_vec_pretty(&value).unwrap()).unwrap();
     json("types.json", types());
@@ -56,7 +56,7 @@ pub(crate) fn vectors(folder: &Path) {
     let members: Value = serde_json::from_slice(&bytes).unwrap();
     json("pin.json", json!({"name": pin.name(), "blake3": members["blake3"], "members": members}));
     fs::write(folder.join("pin.bin"), bytes).unwrap();
-    // The pin of the second version of one owner: named by an id of its own.
+    // The pin of a second commit for the same owner has an id of its own.
     let second = Pin { commit_id: TABLE.parse().unwrap(), of_commit: Some(commit_id), ..pin };
     let bytes = second.to_bytes().unwrap();
     let members: Value = serde_json::from_slice(&bytes).unwrap();
@@ -69,7 +69,7 @@ fn wide(number: u64) -> String {
     format!("{number:016x}")
 }
 
-/// One type of each kind.
+/// Returns one type of each kind.
 fn type_texts() -> Vec<String> {
     let scalars = Primitive::ALL.iter().map(|element| element.name().to_owned());
     let others = [
@@ -195,7 +195,7 @@ fn lengths() -> Value {
     json!({"nodes": cases.iter().map(node).collect::<Vec<_>>(), "refused": refused})
 }
 
-/// The canonical pages that the writer makes of columns, all rows in one block.
+/// Returns the canonical pages that the writer makes of columns, with all rows in one block.
 pub(crate) fn canonical_pages(columns: &[(ColumnType, ArrayRef)]) -> Vec<(String, u32, CanonicalPage)> {
     let named = || columns.iter().enumerate().map(|(number, column)| (format!("c{number}"), column));
     let schema = Schema::builder().index("log", "utf8").group("g", named().map(|(name, (ty, _))| (name, ty))).build().unwrap();
@@ -224,7 +224,7 @@ fn pages() -> Value {
     for taste in [Taste::SMALL, Taste::NOISE, Taste { nulls: 0, ..Taste::SMALL }, Taste { nulls: 1, ..Taste::SMALL }] {
         for text in type_texts() {
             let ty: ColumnType = text.parse().unwrap();
-            // Eight lists in one another grow fast.
+            // The size of eight nested lists grows fast.
             let length = if text.starts_with("list<list<list") { 3 } else { taste.length };
             let array = column(&mut rng, &ty, 5, Taste { length, ..taste });
             for (text, rows, page) in canonical_pages(&[(ty.clone(), Arc::clone(&array))]) {
@@ -376,7 +376,7 @@ fn chains() -> Value {
     json!({"chains": cases, "refused": refused, "refused_encoded": encoded})
 }
 
-/// Lists of numbers as Arrow has them.
+/// Returns lists of numbers as an Arrow array.
 pub(crate) fn lists(rows: impl Iterator<Item = Vec<u32>>) -> LargeListArray {
     let rows: Vec<Vec<u32>> = rows.collect();
     let offsets = OffsetBuffer::from_lengths(rows.iter().map(Vec::len));
@@ -390,7 +390,7 @@ fn cuts() -> Value {
     let (mut rows, mut held, mut ends) = (Vec::new(), 0, Vec::new());
     for position in 0..60 {
         let starts = position % 23 == 0;
-        // One row larger than a block may be, and some with more lengths than one piece of the row hash holds.
+        // One row is larger than a block may be, and some rows have more lengths than one piece of the row hash holds.
         let size = if position == 31 { 500 } else { rng.below(30) };
         let (bytes, numbers) = (rng.bytes(size as usize), rng.below(4));
         let items: Vec<u8> = (0..numbers).flat_map(|_| (rng.below(9) as u32).to_le_bytes()).collect();
@@ -462,7 +462,7 @@ fn columns_json(columns: &[(ColumnType, Chain)]) -> Value {
     columns.iter().map(column).collect()
 }
 
-/// A block of random rows: encoded, its hash, and the JSON of what it holds.
+/// Returns a block of random rows: encoded, its hash, and the JSON of its content.
 fn random_block(rng: &mut Rng, columns: &[(ColumnType, Chain)], rows: usize) -> (EncodedBlock, Hash, Value) {
     let arrays: Vec<_> = columns.iter().map(|(ty, _)| (ty.clone(), column(rng, ty, rows, Taste::SMALL))).collect();
     let pages = canonical_pages(&arrays);
@@ -515,7 +515,7 @@ fn chunk(folder: &Path) {
     fs::write(folder.join("chunk.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
 }
 
-/// A run of a layout as the vectors say it: lengths in bytes.
+/// Returns a run of a layout as JSON, with lengths in bytes.
 pub(crate) fn run_json(run: &LayoutRun) -> Value {
     let chains: Vec<String> = run
         .chains
@@ -539,7 +539,7 @@ pub(crate) fn run_json(run: &LayoutRun) -> Value {
     })
 }
 
-/// The manifest of a small table, and the index, layout and hashes it names.
+/// Writes the manifest of a small table, and the index, layout and hashes that it names.
 fn table(folder: &Path) {
     let indexed = type_texts().into_iter().filter(|ty| ty.parse::<ColumnType>().unwrap().is_indexable());
     let builder = Schema::builder().index("log", "utf8").index("time", "i64");
@@ -554,7 +554,7 @@ fn table(folder: &Path) {
         let table = tables::write(store.clone(), schema.clone(), cut_by(tables::tiny_cuts()), &batches).await.unwrap();
         table.manifest().clone()
     });
-    // What differs from run to run.
+    // These ids are random in each run.
     manifest.table = TABLE.parse().unwrap();
     manifest.commit_id = COMMIT.parse().unwrap();
     let (bytes, hash) = manifest.to_bytes().unwrap();
@@ -599,14 +599,14 @@ fn packed(numbers: &[u32]) -> PackedLengths {
     PackedLengths::from_bytes(&node, numbers.len()).unwrap()
 }
 
-/// What a table shares: a layout of chunks of two other tables, with and without the lengths of pages, and a manifest with every
-/// feature. And manifests of one that is empty, some of which are to be refused.
+/// Writes a layout of chunks of two other tables, with and without page lengths; a manifest with every feature; and manifests of
+/// an empty table, some of which must be refused.
 fn shared(folder: &Path) {
     let json = |name: &str, value: Value| fs::write(folder.join(name), serde_json::to_vec_pretty(&value).unwrap()).unwrap();
     let mut rng = Rng(7);
     let chains: Arc<[Chain]> = [Chain::PLAIN, Chain::new([Step::Pco(NumberType::F32, 8)]).unwrap(), Chain::PLAIN].into();
     let mut run = |owner: u32, blocks: usize, first_block: u32, paged: bool| {
-        // Pages of which the middle one varies most, and in one run none.
+        // The middle page varies most. One run has no page lengths.
         let pages: Vec<Vec<u32>> = (0..blocks).map(|_| vec![4, 2_000 + rng.below(100) as u32, 5 + rng.below(2) as u32]).collect();
         let directory = directory_len(3) as u32 / 8;
         let lengths: Vec<u32> = pages.iter().map(|pages| directory + pages.iter().sum::<u32>()).collect();
@@ -683,7 +683,8 @@ fn shared(folder: &Path) {
     json("manifests.json", manifests(Manifest { table: TABLE.parse().unwrap(), commit_id: COMMIT.parse().unwrap(), ..empty }));
 }
 
-/// The third manifest of an empty table, with tags, and with ids of columns that were dropped; others with one change to refuse.
+/// Writes the third manifest of an empty table with tags and with ids of dropped columns, and copies with one change that must be
+/// refused.
 fn tagged(folder: &Path, empty: &Manifest) {
     let (schema, _) = empty.schema.without(&["z"]).unwrap();
     let manifest = Manifest {
@@ -728,7 +729,8 @@ fn tagged(folder: &Path, empty: &Manifest) {
     fs::write(folder.join("manifest_tags.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
 }
 
-/// The third manifest of an empty table, which condemns and marks objects; others with one change to refuse.
+/// Writes the third manifest of an empty table, which condemns objects and marks them for deletion, and copies with one change
+/// that must be refused.
 fn deleting(folder: &Path, empty: &Manifest) {
     let object = |folder: &str, text: &str| {
         let object = ObjectRef { blake3: Hash::of(text.as_bytes()), bytes: text.len() as u64 };
@@ -773,12 +775,12 @@ fn deleting(folder: &Path, empty: &Manifest) {
     fs::write(folder.join("manifest_deleting.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
 }
 
-/// The id of the next new column of a table that dropped its last one.
+/// Returns the id of the next new column of a table whose last column was dropped.
 fn schema_next(manifest: &Manifest) -> u32 {
     manifest.schema.columns().iter().map(|column| column.id.0).max().unwrap() + 2
 }
 
-/// The manifest of a view, others with one change to refuse, and lists of rows.
+/// Writes the manifest of a view, copies with one change that must be refused, and lists of rows.
 fn views(folder: &Path, manifest: &Manifest, store: &dyn Fn(&str, u64, &[&str]) -> ForeignTable) {
     let object = |bytes: &[u8]| ObjectRef { blake3: Hash::of(bytes), bytes: bytes.len() as u64 };
     let schema = Schema::builder().index("log", "utf8").index("_row_0", "i64").index("_row_1", "i64").build().unwrap();
@@ -872,7 +874,7 @@ fn views(folder: &Path, manifest: &Manifest, store: &dyn Fn(&str, u64, &[&str]) 
     json("lists.json", json!({"firsts": firsts, "refused": wrong}));
 }
 
-/// Manifests of an empty table less their hash, each with one change.
+/// Returns manifests of an empty table without their hash, each with one change.
 fn manifests(empty: Manifest) -> Value {
     let (bytes, _) = empty.to_bytes().unwrap();
     let plain = std::str::from_utf8(&bytes[..bytes.len() - 78]).unwrap().to_owned();

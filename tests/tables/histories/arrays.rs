@@ -1,4 +1,4 @@
-//! The model's values as Arrow arrays, and back.
+//! Converts the values of the model to Arrow arrays, and back.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,7 +18,7 @@ impl Kind {
     }
 }
 
-/// The schema of a new table with these columns.
+/// Returns the schema of a new table with these columns.
 pub(crate) fn schema_of(state: &State) -> Schema {
     let mut builder = Schema::builder();
     for column in &state.index {
@@ -30,7 +30,7 @@ pub(crate) fn schema_of(state: &State) -> Schema {
     builder.sequence_by([&state.index[0].name]).order_by([&state.index[1].name]).build().unwrap()
 }
 
-/// These columns of these rows.
+/// Returns a batch of these columns of these rows.
 pub(crate) fn batch_of<'a>(columns: impl IntoIterator<Item = &'a Column>, rows: &[Row]) -> RecordBatch {
     let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = Default::default();
     for column in columns {
@@ -54,7 +54,7 @@ pub(crate) fn batch_of<'a>(columns: impl IntoIterator<Item = &'a Column>, rows: 
     RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options).unwrap()
 }
 
-/// The values of each column of some batches.
+/// Returns the values of each column of some batches, by column name.
 pub(crate) fn values_of<'a>(batches: impl IntoIterator<Item = &'a RecordBatch>) -> BTreeMap<String, Vec<Value>> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for batch in batches {

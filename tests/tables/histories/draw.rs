@@ -1,11 +1,11 @@
-//! Draws changes of a version at random: each is one that the version allows.
+//! Draws random changes that a version allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Cells, Change, Column, Group, Kind, Row, State, Value};
 use crate::common::tables::Rng;
 
-/// What kind of change is drawn.
+/// The kind of change to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Op {
     Append,
@@ -23,7 +23,7 @@ pub(crate) enum Op {
     Untag,
 }
 
-/// Numbers that are given out once in a history: ids of rows and columns, names, times.
+/// Hands out numbers that are unique in a history: for ids of rows and columns, names, and times.
 #[derive(Debug, Default)]
 pub(crate) struct Fresh(u64);
 
@@ -37,7 +37,7 @@ impl Fresh {
         Column { id: self.next(), name: name.into(), kind }
     }
 
-    /// A new table's columns; their names begin with `table`, but for those of the key.
+    /// Returns the columns of a new table. The names of all columns except the key begin with `table`.
     pub(crate) fn columns(&mut self, table: &str) -> State {
         let index = vec![
             self.column("log", Kind::Text),
@@ -75,7 +75,8 @@ pub(crate) fn value(rng: &mut Rng, kind: Kind) -> Value {
     }
 }
 
-/// So many rows of the table: of new logs, or first of the log `goes_on`.
+/// Returns `count` new rows of the table. They belong to new logs; the first of them belong to the log `goes_on`, if there is
+/// one.
 pub(crate) fn rows(rng: &mut Rng, fresh: &mut Fresh, state: &State, count: u64, goes_on: Option<Value>) -> Vec<Row> {
     let mut log = goes_on.unwrap_or_else(|| Value::Text(format!("log-{}", fresh.next())));
     let mut rows = Vec::new();
@@ -91,7 +92,7 @@ pub(crate) fn rows(rng: &mut Rng, fresh: &mut Fresh, state: &State, count: u64, 
     rows
 }
 
-/// New values in some columns of some rows; what stays as it was is not among them.
+/// Returns new values in some columns of some rows. Unchanged values are left out.
 fn cells(rng: &mut Rng, rows: &[Row], columns: &[Column], one_in: u64) -> Cells {
     let mut changed = Cells::new();
     for row in rows {
@@ -105,7 +106,7 @@ fn cells(rng: &mut Rng, rows: &[Row], columns: &[Column], one_in: u64) -> Cells 
     changed
 }
 
-/// A change of this version, if it allows one of this kind. `versions` may get a tag; `tags` are there.
+/// Draws a change of this kind, if the version allows one. A new tag names one of `versions`; `tags` exist already.
 pub(crate) fn change(
     op: Op,
     rng: &mut Rng,
@@ -123,7 +124,7 @@ pub(crate) fn change(
             let count = some(rng);
             Some(Change::Append { rows: rows(rng, fresh, state, count, last), goes_on })
         }
-        // Never the first row, so that it is no append.
+        // The first row is always dropped, so that the overwrite is not an append.
         Op::Overwrite => {
             let one_in = some(rng);
             let kept = state.rows.get(1..)?.iter().filter(|_| !rng.once_in(one_in + 1));

@@ -1,5 +1,5 @@
-//! The plain model of a table: a version is a list of rows, a change makes one list of another. It knows no segment, block or
-//! object, and says which two changes may not both succeed.
+//! The plain model of a table: a version is a list of rows, and a change turns one list into another. The model has no segments,
+//! blocks or objects. It says which two changes must not both succeed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub(crate) struct Group {
     pub(crate) columns: Vec<Column>,
 }
 
-/// A row, and its values by the ids of columns; a column that is not there is null.
+/// A row and its values, by column id. A missing value is null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) id: u64,
@@ -45,7 +45,7 @@ impl Row {
     }
 }
 
-/// What a version of a table has. The first two index columns are the log, by which rows are sequences, and the time.
+/// The content of a version. The first two index columns are the log, which defines the sequences, and the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) index: Vec<Column>,
@@ -53,13 +53,13 @@ pub(crate) struct State {
     pub(crate) rows: Vec<Row>,
 }
 
-/// New values of some columns of some rows.
+/// New values for some columns of some rows, by row id and column id.
 pub(crate) type Cells = BTreeMap<u64, BTreeMap<u64, Value>>;
 
 /// One change of a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// `goes_on`: the first rows belong to the last log of the version that the writer began with.
+    /// If `goes_on`, the first rows belong to the last log of the version that the writer began with.
     Append {
         rows: Vec<Row>,
         goes_on: bool,
@@ -110,25 +110,25 @@ impl State {
         self.groups.iter().find(|group| group.name == name)
     }
 
-    /// The log of a row.
+    /// Returns the log of a row.
     pub(crate) fn log(&self, row: &Row) -> Value {
         self.index.first().map_or(Value::Null, |column| row.value(column).clone())
     }
 
-    /// How many runs of rows of one log there are.
+    /// Returns the number of runs of rows with the same log.
     pub(crate) fn sequences(&self) -> u64 {
         let logs: Vec<Value> = self.rows.iter().map(|row| self.log(row)).collect();
         (0..logs.len()).filter(|row| *row == 0 || logs[*row] != logs[row - 1]).count() as u64
     }
 
-    /// What the change makes of this version, where its writer began with `base`.
+    /// Returns the version that the change makes of this version, if the writer began with `base`.
     #[must_use]
     pub(crate) fn after(&self, change: &Change, base: &Self) -> Self {
         let mut next = self.clone();
         match change {
             Change::Append { rows, .. } => next.rows.extend(rows.iter().cloned()),
             Change::Overwrite { rows } => {
-                // Rows that others appended in the meantime stay, behind the new ones.
+                // Rows that other writers have appended since `base` follow the new rows.
                 let known: BTreeSet<u64> = base.rows.iter().map(|row| row.id).collect();
                 let later = next.rows.into_iter().filter(|row| !known.contains(&row.id));
                 next.rows = rows.iter().cloned().chain(later).collect();
@@ -160,31 +160,32 @@ impl State {
     }
 }
 
-/// What becomes of a change whose writer did not know another one.
+/// The expected result of a change whose writer did not know another change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
-    /// They change different things: it succeeds on top of the other one.
+    /// The changes affect different things: the change is rebased and succeeds.
     Succeeds,
-    /// They change one thing where storage decides (rows and values of the same rows, say): `Conflict`, or it succeeds on top.
+    /// The changes affect the same thing, and the storage decides (e.g. values and deletion of rows): `Conflict`, or the change
+    /// is rebased and succeeds.
     Either,
-    /// They change one thing in two ways: `Conflict`.
+    /// The changes contradict each other: `Conflict`.
     Conflict,
 }
 
-/// The rules for pairs of changes. They do not depend on the order of the two.
+/// Returns the rule for a pair of changes. The order of the two does not matter.
 pub(crate) fn verdict(one: &Change, other: &Change) -> Verdict {
     use Change::{AddGroup, Append, Compact, CompactRuns, Delete, Drop, Materialize, Overwrite, Patch, Rename, Replace, Tag};
     use Verdict::{Conflict, Either, Succeeds};
     let only = |is: bool| if is { Either } else { Succeeds };
     match (one, other) {
-        // Tags are apart from everything else.
+        // Tags are independent of all other changes.
         (Tag { name: a, version: x }, Tag { name: b, version: y }) => match a == b {
             true if x == y => Either,
             true => Conflict,
             false => Succeeds,
         },
         (Tag { .. }, _) | (_, Tag { .. }) => Succeeds,
-        // A name is apart from everything but the column that has it.
+        // A rename is independent of all changes except those of the same column.
         (Rename { column: a, name: x }, Rename { column: b, name: y }) => match a.id == b.id {
             true if x == y => Either,
             true => Conflict,
@@ -194,18 +195,18 @@ pub(crate) fn verdict(one: &Change, other: &Change) -> Verdict {
             only(a.id == b.id)
         }
         (Rename { .. }, _) | (_, Rename { .. }) => Succeeds,
-        // Rows that go on with a log need it at the end.
+        // Rows that continue a log need that log at the end of the table.
         (Append { goes_on: a, .. }, Append { goes_on: b, .. }) => only(*a || *b),
         (Append { goes_on, .. }, Overwrite { .. } | Delete { .. })
         | (Overwrite { .. } | Delete { .. }, Append { goes_on, .. }) => only(*goes_on),
-        // Nobody has the values of the new group for the new rows.
+        // The new rows have no values for the new group.
         (Append { .. }, AddGroup { .. }) | (AddGroup { .. }, Append { .. }) => Conflict,
         (Append { .. }, Drop { from_group, whole_group, .. }) | (Drop { from_group, whole_group, .. }, Append { .. }) => {
             only(from_group.is_some() && !whole_group)
         }
         (Append { .. }, Materialize) | (Materialize, Append { .. }) => Either,
         (Append { .. }, _) | (_, Append { .. }) => Succeeds,
-        // What is stored where is one thing for the whole table.
+        // Compaction and materialization rewrite the layout of the whole table.
         (Compact | CompactRuns | Materialize, _) | (_, Compact | CompactRuns | Materialize) => Either,
         (Overwrite { .. }, Drop { .. }) | (Drop { .. }, Overwrite { .. }) => Either,
         (Overwrite { .. }, _) | (_, Overwrite { .. }) => Conflict,

@@ -1,4 +1,4 @@
-//! Does to a real table what a change of the model says.
+//! Applies the changes of the model to a real table.
 
 use arrow_array::RecordBatch;
 use tetrys::{
@@ -17,7 +17,7 @@ pub(crate) fn options(rng: &mut Rng) -> WriteOptions {
     cut_by(tiny_cuts()).segment_rows(segment_rows)
 }
 
-/// Writes rows in one partition, or in two.
+/// Writes rows in `parts` partitions.
 pub(crate) async fn write(writer: &TableWriter, state: &State, rows: &[Row], parts: usize) -> Result<Vec<Receipt>> {
     let mut receipts = Vec::new();
     for rows in rows.chunks(rows.len().div_ceil(parts).max(1)) {
@@ -28,9 +28,9 @@ pub(crate) async fn write(writer: &TableWriter, state: &State, rows: &[Row], par
     Ok(receipts)
 }
 
-/// A table with these rows, which may share blocks with others.
+/// Creates a table with these rows, which may share blocks with other tables.
 pub(crate) async fn create(store: Store, state: &State, references: &[&Table], rng: &mut Rng) -> Result<Table> {
-    // Seven segments: one append more puts them together.
+    // Seven segments: one more append merges them.
     let (parts, options) = match rng.once_in(3) {
         true => (7, options(rng).segment_rows(1)),
         false => (2, options(rng)),
@@ -41,7 +41,8 @@ pub(crate) async fn create(store: Store, state: &State, references: &[&Table], r
     writer.commit(receipts).await
 }
 
-/// The version that the change makes of `base`, whose rows `state` has. Where there is nothing to do, `base` itself.
+/// Applies a change to `base`, whose rows are in `state`, and returns the new version; or `base` itself if there is nothing to
+/// do.
 pub(crate) async fn perform(base: &Table, change: &Change, state: &State, rng: &mut Rng) -> Result<Table> {
     let options = options(rng);
     let place = |row: &u64| state.rows.iter().position(|held| held.id == *row).unwrap() as u64;
@@ -51,7 +52,7 @@ pub(crate) async fn perform(base: &Table, change: &Change, state: &State, rng: &
             let receipts = write(&writer, state, rows, 1 + rng.below(2) as usize).await?;
             writer.commit(receipts).await
         }
-        // In one partition: no segment of it is one that was there.
+        // The rows are written as one partition, so no segment equals an existing one.
         Change::Overwrite { rows } => {
             let reuse = if rng.once_in(4) { Reuse::None } else { Reuse::default() };
             let schema: Schema = base.schema().clone();
@@ -92,7 +93,7 @@ pub(crate) async fn perform(base: &Table, change: &Change, state: &State, rng: &
     }
 }
 
-/// Writes the rows in table order, or by their key in another order.
+/// Writes the rows in table order, or by key in another order.
 async fn replaced(
     mut writer: tetrys::table::GroupReplacer,
     index: &[Column],

@@ -1,4 +1,4 @@
-//! A few tables and views in one place, the model of each of their versions, and what must hold of them after every step.
+//! A few tables and views, the model of each of their versions, and the claims that must hold after every step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::common::tables::Rng;
 
-/// What went wrong, for people.
+/// A result whose error describes a violated claim.
 pub(crate) type Checked<T = ()> = Result<T, String>;
 
-/// Where the tables of a history lie.
+/// The place of the tables of a history.
 #[derive(Debug)]
 pub(crate) enum Home {
     Memory(String),
@@ -34,18 +34,19 @@ impl Home {
     }
 }
 
-/// What a version has, and what came before it.
+/// The content of a version, and how it was made.
 #[derive(Debug)]
 struct Version {
     state: State,
     tags: BTreeMap<String, u64>,
-    /// What made it of the version before; none for the first, those of views and those of garbage collection.
+    /// The change that made the version from the version before; `None` for first versions, views, and versions of a garbage
+    /// collection.
     change: Option<Change>,
-    /// Made by garbage collection: it has nothing new.
+    /// A garbage collection made the version; its rows are those of the version before.
     by_gc: bool,
-    /// Given up by a garbage collection: it may go at any time.
+    /// A garbage collection has given the version up and may delete it at any time.
     given_up: bool,
-    /// Versions of other subjects that it needs.
+    /// Versions of other subjects that this version needs.
     uses: BTreeSet<(usize, u64)>,
 }
 
@@ -55,7 +56,7 @@ struct Subject {
     store: Store,
     is_view: bool,
     versions: BTreeMap<u64, Version>,
-    /// Those that are there.
+    /// The versions that exist.
     live: BTreeSet<u64>,
 }
 
@@ -68,7 +69,7 @@ impl Subject {
         &self.versions[&self.newest()]
     }
 
-    /// The versions that a user may still ask for, newest last.
+    /// Returns the versions that a user may still open, newest last.
     fn kept(&self) -> Vec<u64> {
         self.live.iter().copied().filter(|version| !self.versions[version].given_up).collect()
     }
@@ -79,12 +80,12 @@ impl Subject {
 struct Held {
     subject: usize,
     base: Table,
-    /// The rows that it has written already.
+    /// The writer with the rows that it has written so far.
     begun: Option<(TableWriter, Vec<Receipt>, Change)>,
 }
 
-/// One step of a history. What it does exactly follows from `seed` and from what there is, so that a history without some of its
-/// steps is a history too.
+/// One step of a history. The details follow from `seed` and from the current tables, so a history stays valid if some of its
+/// steps are removed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) what: What,
@@ -93,28 +94,28 @@ pub(crate) struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A change of the newest version.
+    /// Changes the newest version.
     Change(Op),
-    /// A writer is opened at some version.
+    /// Opens a writer at some version.
     Open,
-    /// A writer is opened and writes rows.
+    /// Opens a writer and writes rows.
     Begin,
-    /// A writer that was opened before, or at any version, makes this change.
+    /// Makes this change with a writer that was opened before, or at any version.
     Late(Op),
-    /// A writer that has written its rows commits them.
+    /// Commits a writer that has written its rows.
     Commit,
-    /// A new table that shares blocks with a version of another one.
+    /// Creates a table that shares blocks with a version of another table.
     Borrow,
-    /// A view of some rows of a version.
+    /// Saves a view of some rows of a version.
     Select,
-    /// A view of two tables merged.
+    /// Saves a view of two merged tables.
     Merge,
-    /// The next version of a view.
+    /// Saves the next version of a view.
     SaveOver,
     Gc,
 }
 
-/// How often something happened.
+/// Counts of events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) histories: u64,
@@ -146,7 +147,7 @@ pub(crate) struct World {
     held: Vec<Held>,
     fresh: Fresh,
     pub(crate) tally: Tally,
-    /// What was done, for people.
+    /// The log of the history, for error reports.
     pub(crate) told: Vec<String>,
 }
 
@@ -209,8 +210,8 @@ impl World {
         self.check().await
     }
 
-    /// Two changes of one version of the last table, the second by a writer that does not know of the first. Says whether both were
-    /// made and the second became a version; `None` where one of them could not be drawn.
+    /// Makes two changes of one version of the last table. The second writer does not know the first change. Returns whether the
+    /// second change was committed, or `None` if one of the changes could not be drawn.
     pub(crate) async fn pair(&mut self, one: Op, other: Op, rng: &mut Rng) -> Checked<Option<bool>> {
         let subject = self.subjects.len() - 1;
         let newest = async |world: &Self| world.open(subject, world.subjects[subject].newest()).await;
@@ -226,13 +227,14 @@ impl World {
         Ok((between > base.version() && commits + conflicts == 1).then_some(commits == 1))
     }
 
-    /// A table with rows of its own; the first one more often than others, but for what is interesting where rows are shared.
+    /// Picks a table that is not a view. The first table is picked more often, except for materialization, which matters for
+    /// tables that share rows.
     fn table(&self, rng: &mut Rng, op: Op) -> usize {
         let tables: Vec<usize> = (0..self.subjects.len()).filter(|subject| !self.subjects[*subject].is_view).collect();
         if op != Op::Materialize && rng.once_in(2) { 0 } else { *rng.pick(&tables) }
     }
 
-    /// A version that is there: often one with a tag.
+    /// Picks an existing version, often one with a tag.
     fn some_version(&self, subject: usize, rng: &mut Rng) -> u64 {
         let subject = &self.subjects[subject];
         let tagged: Vec<u64> =
@@ -251,7 +253,7 @@ impl World {
     async fn change(&mut self, number: usize, base: Table, op: Op, rng: &mut Rng) -> Checked {
         let subject = &self.subjects[number];
         let state = subject.versions[&base.version()].state.clone();
-        // A tag names a version that the writer knows of and that is there.
+        // A tag names an existing version that the writer knows.
         let versions: Vec<u64> = subject.kept().into_iter().filter(|version| *version <= base.version()).collect();
         let tags: Vec<String> = base.manifest().tags.keys().cloned().collect();
         let Some(change) = draw::change(op, rng, &mut self.fresh, &state, &versions, &tags) else { return Ok(()) };
@@ -284,20 +286,21 @@ impl World {
         self.settle(subject, base.version(), change, done).await
     }
 
-    /// Compares what became of a change with what the rules say, and notes the version that it made.
+    /// Compares the result of a change with the rules, and records the version that it made.
     async fn settle(&mut self, number: usize, base: u64, change: Change, done: tetrys::Result<Table>) -> Checked {
         let subject = &self.subjects[number];
         let newest = subject.newest();
         let since: Vec<&Version> = subject.versions.range(base + 1..).map(|(_, version)| version).collect();
         let known = since.iter().filter_map(|version| version.change.as_ref());
         let mut allowed = known.map(|other| verdict(&change, other)).max().unwrap_or(Verdict::Succeeds);
-        // Values that were written into a group that is gone by now are gone with it.
+        // Values that were written into a group are lost if the group has been dropped since.
         if let Change::Patch { group, .. } | Change::Replace { group, .. } = &change
             && subject.newest_version().state.group(group).is_none()
         {
             allowed = allowed.min(Verdict::Either);
         }
-        // A garbage collection since, or one that gave up what the writer began with: retrying is all that is left.
+        // A garbage collection since then may force a conflict. So may one that has given up the version that the writer began
+        // with.
         if since.iter().any(|version| version.by_gc) || subject.versions[&base].given_up {
             allowed = allowed.max(Verdict::Either);
         }
@@ -337,7 +340,7 @@ impl World {
             Change::Tag { name, version: None } => drop(tags.remove(name)),
             _ => {}
         }
-        // Blocks of other tables may be used for as long as the version may refer to them.
+        // The version may refer to blocks of other tables.
         let uses = match change {
             Change::Materialize => BTreeSet::new(),
             _ if table.manifest().stores.is_empty() => BTreeSet::new(),
@@ -349,7 +352,7 @@ impl World {
         Ok(())
     }
 
-    /// The versions of other subjects that a version names in its manifest.
+    /// Returns the versions of other subjects that the manifest of a version names.
     fn owners_of(&self, table: &Table) -> Checked<BTreeSet<(usize, u64)>> {
         let owner = |foreign: &tetrys::format::ForeignTable| {
             let url = table.store().neighbour(&foreign.urls[0]).map_err(|error| error.to_string())?;
@@ -390,7 +393,7 @@ impl World {
         let source = self.subjects[number].versions[&version].state.clone();
         let name = format!("t{}", self.subjects.len());
         self.told.push(format!("a table with rows of table {number} version {version}"));
-        // Its columns have other names and the same types; most of its rows are those of the reference.
+        // The columns have other names and the same types; most of the rows are those of the reference.
         let mut renamed: BTreeMap<u64, u64> = BTreeMap::new();
         let mut state = State::default();
         for column in &source.index {
@@ -518,7 +521,7 @@ impl World {
     async fn collect_in(&mut self, number: usize, keep: usize) -> Checked {
         self.told.push(format!("gc of table {number}, keep {keep}"));
         self.tally.collections += 1;
-        // Objects of commits that are on their way are not promised to stay where the age is 0.
+        // With an age of 0, a garbage collection may delete the objects of commits in progress, so those writers are dropped.
         self.held.retain(|held| held.subject != number || held.begun.is_none());
         let subject = &self.subjects[number];
         let settings = GcSettings { keep_versions: keep, age: std::time::Duration::ZERO };
@@ -547,7 +550,7 @@ impl World {
         Ok(())
     }
 
-    /// Compares every version of every table that is there with the model.
+    /// Compares every existing version of every table with the model.
     async fn check(&mut self) -> Checked {
         for number in 0..self.subjects.len() {
             let found = versions_of(&self.subjects[number].store).await?;
@@ -573,11 +576,10 @@ impl World {
         Ok(())
     }
 
-    /// The end of a history: every byte of what is left is sound, nobody is stuck, and collecting garbage leaves no more than what
-    /// the versions name that are still there.
+    /// Ends a history: all remaining bytes are sound, and garbage collection leaves only objects that an existing version names.
     pub(crate) async fn finish(&mut self) -> Checked {
         self.held.clear();
-        // Users before owners, so that pins go with the versions that need them.
+        // Users are collected before owners, so that pins are deleted together with the versions that need them.
         for _ in 0..2 {
             for number in (0..self.subjects.len()).rev() {
                 for _ in 0..3 {
@@ -607,7 +609,7 @@ async fn versions_of(store: &Store) -> Checked<BTreeSet<u64>> {
     Ok(found.into_iter().collect())
 }
 
-/// Compares a version with what the model says of it.
+/// Compares a version with the model.
 async fn matches(store: &Store, version: u64, made: &Version) -> Checked {
     let failed = |error: tetrys::Error| error.to_string();
     let state = &made.state;
@@ -656,7 +658,7 @@ async fn matches(store: &Store, version: u64, made: &Version) -> Checked {
     Ok(())
 }
 
-/// Two rows before and behind a row, of its log alone.
+/// Returns the window `-2..=2` of a row, within its log.
 fn window_of(state: &State, row: u64) -> Vec<Option<u64>> {
     let log = |row: u64| state.rows.get(row as usize).map(|row| state.log(row));
     let near =
