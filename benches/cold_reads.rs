@@ -2,7 +2,7 @@
 //! random rows, against plain files of the same bytes that are read by one thread and by 16 threads.
 //!
 //! `cargo bench --bench cold_reads [-- ROWS]`: 1,000 rows by default. Needs about 850 MB in a temporary directory. A pass reads
-//! each row once, in random order, 64 rows at a time. Before each pass the page cache is emptied: all of it where this process may
+//! each row once, in random order or in the order of the table, 64 rows at a time. Before each pass the page cache is emptied: all of it where this process may
 //! write to `/proc/sys/vm/drop_caches`, else the pages of the files that are read. The contenders take turns for five rounds, and a
 //! ratio is the ratio of the medians.
 
@@ -35,11 +35,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{rows} rows, {} threads; page cache: {}\n", std::thread::available_parallelism()?, empty_cache(folder.path())?);
     println!("| read | ours /s | 16 threads, files /s | 1 thread, files /s | ours / 16 threads | ours / 1 thread |");
     println!("|---|---|---|---|---|---|");
-    for (name, column) in [("sweeps of 320 KB", "lidar.points"), ("images of 80 KB", "camera.jpeg")] {
+    let cases = [
+        ("random sweeps of 320 KB", "lidar.points", true),
+        ("random images of 80 KB", "camera.jpeg", true),
+        ("sweeps in order", "lidar.points", false),
+        ("images in order", "camera.jpeg", false),
+    ];
+    for (name, column, random) in cases {
         let mut order: Vec<u64> = (0..rows as u64).collect();
         let mut speeds = [const { Vec::new() }; 3];
         for round in 0..ROUNDS {
-            fastrand::Rng::with_seed(round as u64).shuffle(&mut order);
+            if random {
+                fastrand::Rng::with_seed(round as u64).shuffle(&mut order);
+            }
             let loader = table.row_loader().columns([column])?.keep(0);
             // Everything but the payload is in memory: layouts are read once a process.
             runtime.block_on(loader.take(&order[..1]))?;

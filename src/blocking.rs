@@ -24,7 +24,7 @@ mod changes;
 
 pub use changes::{GroupReplacer, PartitionWriter, TableWriter};
 
-use std::sync::OnceLock;
+use std::{process, sync::OnceLock};
 
 use arrow_array::RecordBatch;
 use futures::{StreamExt, stream::BoxStream};
@@ -38,19 +38,35 @@ use crate::{
     threads::elsewhere,
 };
 
-/// Returns the runtime of the process.
-fn runtime() -> Result<&'static Runtime> {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    if let Some(runtime) = RUNTIME.get() {
-        return Ok(runtime);
+/// The runtime of a process, and behind it those of the processes that were forked from it.
+struct OfProcess {
+    process: u32,
+    runtime: Runtime,
+    forked: OnceLock<Box<Self>>,
+}
+
+/// Returns the runtime on which the calls of this module wait; it starts with the first call. Threads do not survive a fork, so a
+/// forked child starts a runtime of its own.
+///
+/// # Errors
+/// - `Unavailable`: the system gives no threads.
+pub fn runtime() -> Result<&'static Runtime> {
+    static FIRST: OnceLock<Box<OfProcess>> = OnceLock::new();
+    let (mut place, process) = (&FIRST, process::id());
+    loop {
+        match place.get() {
+            Some(held) if held.process == process => return Ok(&held.runtime),
+            Some(parent) => place = &parent.forked,
+            None => {
+                let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("tetrys").build();
+                let runtime = made.map_err(|error| Error::from(error).at("starting threads"))?;
+                if let Err(second) = place.set(Box::new(OfProcess { process, runtime, forked: OnceLock::new() })) {
+                    // Another thread was first. Dropping a runtime waits for its threads, which is not allowed inside a runtime.
+                    second.runtime.shutdown_background();
+                }
+            }
+        }
     }
-    let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("tetrys").build();
-    let made = made.map_err(|error| Error::from(error).at("starting threads"))?;
-    if let Err(second) = RUNTIME.set(made) {
-        // Another thread was first. Dropping a runtime waits for its threads, which is not allowed inside a runtime.
-        second.shutdown_background();
-    }
-    RUNTIME.get().ok_or_else(|| Error::internal("no runtime"))
 }
 
 /// Waits for a future. A runtime thread must not wait for another runtime, so there a new thread waits.

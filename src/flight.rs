@@ -92,8 +92,10 @@ pub(crate) struct Flight<T> {
 /// The callers that were polled and have no outcome yet.
 #[derive(Default)]
 struct Waiting {
-    next: u64,
-    wakers: BTreeMap<u64, Waker>,
+    /// Number of polls so far.
+    polls: u64,
+    /// For each handle, by the number of its first poll: the number of its last poll, and its waker.
+    wakers: BTreeMap<u64, (u64, Waker)>,
 }
 
 impl<T: Clone + Send + Sync + 'static> Flight<T> {
@@ -139,13 +141,27 @@ impl<T: Clone> Future for Flight<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         // Registered before the load is polled: a handle that is dropped from here on wakes this one.
-        if let Some(mut waiting) = patiently(&this.waiting) {
-            let next = waiting.next;
-            let key = *this.key.get_or_insert(next);
-            waiting.next = next.max(key + 1);
-            waiting.wakers.insert(key, context.waker().clone());
+        let stamp = patiently(&this.waiting).map(|mut waiting| {
+            waiting.polls += 1;
+            let stamp = waiting.polls;
+            let before = waiting.wakers.insert(*this.key.get_or_insert(stamp), (stamp, context.waker().clone()));
+            // The lock is given back before a waker is dropped, which may run other code.
+            drop(waiting);
+            drop(before);
+            stamp
+        });
+        let polled = this.load.poll_unpin(context);
+        if polled.is_pending()
+            && let Some(stamp) = stamp
+            && let Some(waiting) = patiently(&this.waiting)
+        {
+            // Handles that were polled meanwhile found the load busy and went to sleep. This one may never be polled again.
+            let busy = waiting.wakers.values().filter(|(other, _)| *other > stamp).map(|(_, waker)| waker.clone());
+            let busy: Vec<Waker> = busy.collect();
+            drop(waiting);
+            busy.into_iter().for_each(Waker::wake);
         }
-        this.load.poll_unpin(context)
+        polled
     }
 }
 
@@ -153,13 +169,14 @@ impl<T> Drop for Flight<T> {
     fn drop(&mut self) {
         let Some(key) = self.key else { return };
         let Some(mut waiting) = patiently(&self.waiting) else { return };
-        waiting.wakers.remove(&key);
+        let own = waiting.wakers.remove(&key);
         let others = match self.load.peek() {
             None if self.load.strong_count().is_some() => std::mem::take(&mut waiting.wakers),
             _ => BTreeMap::new(),
         };
         drop(waiting);
-        others.into_values().for_each(Waker::wake);
+        drop(own);
+        others.into_values().for_each(|(_, waker)| waker.wake());
     }
 }
 

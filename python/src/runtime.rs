@@ -1,51 +1,27 @@
-//! Runs asynchronous work: releases the GIL, stops on Ctrl-C, and starts a new runtime in a forked child.
+//! Runs asynchronous work: releases the GIL and stops on Ctrl-C.
 
 use std::{
     pin::pin,
     process,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
 use pyo3::prelude::*;
-use tokio::{
-    runtime::{Builder, Runtime},
-    time::timeout,
-};
+use tetrys::blocking::runtime;
+use tokio::time::timeout;
 
 use crate::error::{IntoPython, raise};
 
 /// Interval at which a wait checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The runtime, and the process that started it. Its threads do not survive a fork: a child neither uses nor drops the runtime of
-/// its parent, and starts its own.
-static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
-
 /// The process in which polars started its thread pool; 0 before the first use.
 static FRAMES: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the runtime of this process. Only threads that hold the GIL lock it, and Python forks with the GIL held, so that no
-/// child inherits a locked mutex.
-fn runtime(_holds_gil: Python<'_>) -> tetrys::Result<&'static Runtime> {
-    let mut held = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
-    match *held {
-        Some((process, runtime)) if process == process::id() => Ok(runtime),
-        _ => {
-            let built = Builder::new_multi_thread().enable_all().thread_name("tetrys").build();
-            let runtime: &'static Runtime = Box::leak(Box::new(built.map_err(tetrys::Error::from)?));
-            *held = Some((process::id(), runtime));
-            Ok(runtime)
-        }
-    }
-}
-
 /// Runs the work to its end and returns its result. Polls it on this thread, so that a small local read needs no other thread.
 pub(crate) fn wait<T: Send>(py: Python<'_>, work: impl Future<Output = tetrys::Result<T>> + Send) -> PyResult<T> {
-    let runtime = runtime(py).py()?;
+    let runtime = runtime().py()?;
     py.detach(|| {
         runtime.block_on(async {
             let mut work = pin!(work);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, make_array, new_null_array};
 
-use super::{decode::Page, gather::Gather, plan::GroupPlan};
+use super::{gather::Gather, page::Page, plan::GroupPlan};
 use crate::{
     error::{Error, Result, counted},
     schema::ColumnType,

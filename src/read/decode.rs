@@ -3,10 +3,12 @@
 use std::{ops::Range, sync::Arc};
 
 use arrow_array::Array;
-use arrow_data::ArrayData;
 use bytes::Bytes;
 
-use super::plan::{BlockBytes, BlockRead, GroupPlan, Stretch};
+use super::{
+    page::Page,
+    plan::{BlockBytes, BlockRead, GroupPlan, Stretch},
+};
 use crate::{
     codec::Chain,
     error::{Error, Result, counted},
@@ -14,9 +16,6 @@ use crate::{
     id::ChunkId,
     schema::ColumnType,
 };
-
-/// A decoded page: the rows of one column in one block.
-pub type Page = Arc<ArrayData>;
 
 /// The part of the schema of a group that is needed to decode its blocks.
 #[derive(Debug)]

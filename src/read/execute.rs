@@ -12,10 +12,13 @@ use futures::future::try_join_all;
 
 use super::{
     assemble::Assembly,
-    decode::{GroupTypes, Page, decode_block},
+    decode::{GroupTypes, decode_block},
+    files::Files,
+    flights::Flights,
     kept::Kept,
     land::Landing,
     layout::Layout,
+    page::{Page, lost, store_of},
     plan::{BlockBytes, BlockRead, GroupPlan, RangeRead, ReadPlan},
 };
 use crate::{
@@ -42,8 +45,6 @@ const PARALLEL_ABOVE: u64 = 1 << 20;
 const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
 /// Stored bytes of a group that a thread reads, verifies and copies at a time, so that they stay in the cache of its core.
 const PIECE: u64 = 256 << 10;
-/// Ranges of a plan that are probed before the disk is asked for all of them: a probe takes 0.3 us, a warm range 1 us and more.
-const PROBES: usize = 8;
 /// Stored bytes of a piece if several threads share a group: enough work to be worth waking a thread.
 const SHARED_PIECE: u64 = 512 << 10;
 
@@ -64,22 +65,25 @@ pub async fn execute(
     layouts: &[Arc<Layout>],
     plan: ReadPlan,
     kept: &Kept,
+    flights: &Flights,
 ) -> Result<Vec<(ColumnId, ArrayRef)>> {
     let groups = plan.groups.iter().map(|group| Described::new(schema, group)).collect::<Result<Vec<_>>>()?;
     let reading = |plan, from| Reading { groups: groups.clone(), layouts: layouts.to_vec(), plan, kept: kept.clone(), from };
     if stores.values().all(Store::is_local) {
         let bytes: u64 =
             plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
-        prefetch(stores, &plan);
         // The threads that decode a large local read also read its files, piece by piece. A small local read fetches all ranges
         // first.
         let from = match bytes > PIECE {
-            true => Origin::Files(stores.clone()),
-            false => Origin::Fetched(fetch(stores, &plan).await?),
+            true => Origin::Files(Files::new(stores)),
+            false => {
+                Files::new(stores).start(&plan);
+                Origin::Fetched(fetch(stores, &plan).await?)
+            }
         };
         return reading(plan, from).read().await;
     }
-    let mut boarded = kept.blocks.flights().board(stores, plan.clone(), kept)?;
+    let mut boarded = flights.board(stores, plan.clone(), kept)?;
     let read = async {
         let fetched = boarded.arrive().await?;
         let mut plan = ReadPlan { groups: std::mem::take(&mut boarded.plan.groups) };
@@ -141,8 +145,8 @@ struct Reading {
 enum Origin {
     /// The bytes of all ranges, in the order of the plan.
     Fetched(Vec<Bytes>),
-    /// The local stores from which the ranges are still to be read.
-    Files(BTreeMap<u32, Store>),
+    /// The local files from which the ranges are still to be read.
+    Files(Files),
 }
 
 impl Reading {
@@ -169,17 +173,20 @@ impl Reading {
 
     fn read_here(self, stop: &Stop) -> Result<Vec<(ColumnId, ArrayRef)>> {
         let Self { groups, layouts, plan, kept, from } = self;
-        let (stores, mut fetched) = match from {
+        let (files, mut fetched) = match from {
             Origin::Fetched(fetched) => (None, fetched.into_iter()),
-            Origin::Files(stores) => (Some(stores), Vec::new().into_iter()),
+            Origin::Files(files) => {
+                files.start(&plan);
+                (Some(files), Vec::new().into_iter())
+            }
         };
         // The columns of each group: first those read directly into the result, then the others.
         let mut columns: Vec<Vec<(ColumnId, ArrayRef)>> = Vec::with_capacity(plan.groups.len());
         let mut reads = Vec::new();
         for ((mut group, described), layout) in plan.groups.into_iter().zip(&groups).zip(&layouts) {
             let mut arrays = Vec::with_capacity(group.pages.len());
-            if let Some(stores) = &stores
-                && let Some(landing) = Landing::take_from(&mut group, &described.types, layout, stores)?
+            if let Some(files) = &files
+                && let Some(landing) = Landing::take_from(&mut group, &described.types, layout, files)?
             {
                 for (page, array) in landing.read(stop)? {
                     arrays.push((described.id(page)?, array));
@@ -187,8 +194,8 @@ impl Reading {
             }
             if !group.pages.is_empty() {
                 let ids = group.pages.iter().map(|page| described.id(*page)).collect::<Result<Vec<_>>>()?;
-                let (group, ranges) = match &stores {
-                    Some(stores) => (group.in_short_ranges(PIECE), Ranges::Files(stores.clone())),
+                let (group, ranges) = match &files {
+                    Some(files) => (group.in_short_ranges(PIECE), Ranges::Files(files.clone())),
                     None => {
                         let ranges = fetched.by_ref().take(group.ranges.len()).collect();
                         (group, Ranges::Fetched(ranges))
@@ -200,7 +207,7 @@ impl Reading {
             }
             columns.push(arrays);
         }
-        let is_few = |read: &GroupRead| stores.is_some() && read.group.stored() <= PARALLEL_ABOVE;
+        let is_few = |read: &GroupRead| files.is_some() && read.group.stored() <= PARALLEL_ABOVE;
         let (few, many): (Vec<_>, Vec<_>) = reads.into_iter().partition(|(.., read)| is_few(read));
         let mut read = read_together(few)?;
         for (group, ids, many) in many {
@@ -228,25 +235,6 @@ fn is_plain(group: &GroupPlan, layout: &Layout) -> Result<bool> {
     Ok(runs.values().all(plain))
 }
 
-/// Asks the disk for all ranges of a plan at once, unless they are in the page cache. So the disk works on many of them at a time,
-/// in whatever order they are read then.
-fn prefetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) {
-    let ranges: Vec<&RangeRead> = plan.groups.iter().flat_map(|group| &group.ranges).collect();
-    // The kernel reads one short range at once by itself.
-    if ranges.len() < 2 && ranges.iter().all(|range| range.range.end - range.range.start <= HERE) {
-        return;
-    }
-    let step = ranges.len().div_ceil(PROBES);
-    let is_cold = |range: &&RangeRead| stores.get(&range.owner).is_some_and(|store| store.is_cold_now(&range.request()));
-    if ranges.iter().copied().step_by(step).any(|range| is_cold(&range)) {
-        for range in ranges {
-            if let Some(store) = stores.get(&range.owner) {
-                store.prefetch_now(&range.request());
-            }
-        }
-    }
-}
-
 /// Fetches the ranges of all groups and returns their bytes in the order of the plan.
 async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Bytes>> {
     let mut requests: BTreeMap<u32, Vec<RangeRequest>> = BTreeMap::new();
@@ -260,19 +248,6 @@ async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Byt
     let mut next = |range: &RangeRead| fetched.get_mut(&range.owner).and_then(Iterator::next);
     let ranges = plan.groups.iter().flat_map(|group| &group.ranges);
     ranges.map(|range| next(range).ok_or_else(|| Error::internal("the store returned too few ranges"))).collect()
-}
-
-pub(super) fn store_of(stores: &BTreeMap<u32, Store>, owner: u32) -> Result<&Store> {
-    stores.get(&owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))
-}
-
-/// Turns `NotFound` into `Corrupt`: the layout names the object, so a garbage collection deleted the object or the object was
-/// lost.
-pub(super) fn lost(error: Error) -> Error {
-    match error.kind() {
-        ErrorKind::NotFound => Error::corrupt(error.to_string()).with_source(error),
-        _ => error,
-    }
 }
 
 /// One group of a plan and the source of its bytes.
@@ -289,8 +264,8 @@ struct GroupRead {
 enum Ranges {
     /// The bytes of all ranges, in the order of the plan.
     Fetched(Vec<Bytes>),
-    /// The local stores from which the ranges are still to be read.
-    Files(BTreeMap<u32, Store>),
+    /// The local files from which the ranges are still to be read.
+    Files(Files),
 }
 
 /// Blocks that are decoded together, and the ranges that hold them.
@@ -436,10 +411,7 @@ impl GroupRead {
         let unknown = || Error::internal(format!("no range {number}"));
         match &self.ranges {
             Ranges::Fetched(ranges) => ranges.get(number).cloned().ok_or_else(unknown),
-            Ranges::Files(stores) => {
-                let range = self.group.ranges.get(number).ok_or_else(unknown)?;
-                store_of(stores, range.owner)?.read_now(&range.request()).ok_or_else(unknown)?.map_err(lost)
-            }
+            Ranges::Files(files) => files.read(self.group.ranges.get(number).ok_or_else(unknown)?),
         }
     }
 }

@@ -13,8 +13,8 @@ use std::{
 };
 
 use super::{
-    execute::{lost, store_of},
     kept::Kept,
+    page::{lost, store_of},
     plan::{Coalesce, GroupPlan, RangeRead, ReadPlan, Stretch},
 };
 use crate::{
@@ -35,7 +35,7 @@ type WeakFlight = flight::WeakFlight<Arc<[Bytes]>>;
 
 /// The ranges in flight.
 #[derive(Default)]
-pub(super) struct Flights(Mutex<BTreeMap<Place, Entry>>);
+pub struct Flights(Mutex<BTreeMap<Place, Entry>>);
 
 /// The start of a range: table, owner, chunk and first byte.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +89,12 @@ struct Origin {
     number: usize,
     /// The first byte of the range in flight, as an offset in the chunk.
     start: u64,
+}
+
+impl std::fmt::Debug for Flights {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Flights").finish_non_exhaustive()
+    }
 }
 
 impl Flights {

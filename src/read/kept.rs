@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use quick_cache::{Weighter, unsync::Cache};
 
-use super::{decode::Page, flights::Flights, gather::Gather, layout::BlockPlace};
+use super::{gather::Gather, layout::BlockPlace, page::Page};
 use crate::{error::Result, flight::patiently};
 
 /// Approximate bytes that a cached page takes in addition to its arrays.
@@ -17,11 +17,10 @@ const BESIDE: usize = 256;
 /// Expected bytes of a page; determines only the initial capacity of the cache.
 const USUAL: usize = 16 << 10;
 
-/// The state that all reads of a loader share: the cache of decoded pages, bounded in bytes, and the ranges in flight.
+/// The cache of decoded pages that all reads of a loader share, bounded in bytes.
 pub struct KeptBlocks {
     bytes: usize,
     pages: Mutex<Option<Cache<PageKey, Page, Weight>>>,
-    flights: Flights,
 }
 
 /// The cache key of a page: the table's number in the loader, the column group, the block and the page number.
@@ -45,12 +44,7 @@ impl Weighter<PageKey, Page> for Weight {
 impl KeptBlocks {
     /// Creates a cache of at most `bytes` bytes. With 0, nothing is cached.
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, pages: Mutex::default(), flights: Flights::default() }
-    }
-
-    /// Returns the ranges in flight.
-    pub(super) fn flights(&self) -> &Flights {
-        &self.flights
+        Self { bytes, pages: Mutex::default() }
     }
 
     fn pages(&self) -> Option<MutexGuard<'_, Option<Cache<PageKey, Page, Weight>>>> {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::{
     assemble::{Slice, slices},
     decode::{GroupTypes, at_block},
-    execute::{lost, store_of},
+    files::Files,
     gather::Gather,
     layout::{BlockPlace, Layout},
     plan::{BlockRead, GroupPlan},
@@ -23,7 +23,7 @@ use crate::{
     format::{LayoutRun, PageHead, PagePlace, directory_len, page_to_array, verify_parts},
     offload::Stop,
     schema::{ColumnType, Primitive},
-    store::{Lent, RangeRequest, Store},
+    store::{Lent, RangeRequest},
     threads::{others_for, share},
 };
 
@@ -36,7 +36,7 @@ const AFTER: usize = 16;
 
 /// The columns of one group that are read directly into the result.
 pub(super) struct Landing {
-    stores: BTreeMap<u32, Store>,
+    files: Files,
     layout: Arc<Layout>,
     types: Arc<GroupTypes>,
     blocks: Vec<BlockRead>,
@@ -90,7 +90,7 @@ impl Landing {
         group: &mut GroupPlan,
         types: &Arc<GroupTypes>,
         layout: &Arc<Layout>,
-        stores: &BTreeMap<u32, Store>,
+        files: &Files,
     ) -> Result<Option<Self>> {
         let slices = slices(group);
         let whole = |slice: &Slice| match slice {
@@ -135,7 +135,7 @@ impl Landing {
         let blocks = group.blocks.clone();
         group.leave(&left)?;
         let (layout, types, rows) = (Arc::clone(layout), Arc::clone(types), group.rows.len());
-        Ok(Some(Self { stores: stores.clone(), layout, types, blocks, objects, slices, rows, columns }))
+        Ok(Some(Self { files: files.clone(), layout, types, blocks, objects, slices, rows, columns }))
     }
 
     /// Reads the columns and returns each of them with its page number.
@@ -216,8 +216,7 @@ impl Landing {
         let (run, number) = (self.run(block)?, self.block(block)?.place.run);
         let object = self.objects.get(&number).ok_or_else(|| Error::internal(format!("no run {number}")))?;
         let request = RangeRequest::new(Arc::clone(object), run.chunk_bytes, range);
-        let read = store_of(&self.stores, run.owner)?.read_into_now(&request, parts);
-        read.ok_or_else(|| Error::internal("the store is not local"))?.map_err(lost)
+        self.files.read_into(run.owner, &request, parts)
     }
 
     fn block(&self, block: usize) -> Result<&BlockRead> {

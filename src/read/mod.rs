@@ -8,20 +8,23 @@ mod assemble;
 mod cover;
 mod decode;
 mod execute;
+mod files;
 mod flights;
 mod gather;
 mod kept;
 mod land;
 mod layout;
+mod page;
 mod plan;
 mod times;
 mod window;
 
 pub use cover::{GroupCost, cover};
-pub use decode::Page;
 pub use execute::execute;
+pub use flights::Flights;
 pub use kept::{Kept, KeptBlocks};
 pub use layout::{BlockPlace, Layout, RowPlace};
+pub use page::Page;
 pub use plan::{
     BlockBytes, BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, Stretch, plan,
 };

@@ -8,9 +8,9 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    decode::Page,
     kept::Kept,
     layout::{BlockPlace, Layout, RowPlace},
+    page::Page,
 };
 use crate::{
     error::{Error, Result},

@@ -3,24 +3,51 @@
 //! So dropped buffers of reads and of results are kept here for later reads.
 //!
 //! The amount is bounded: buffers in use and kept buffers together are at most twice the recent peak of buffers in use, and kept
-//! buffers are at most [`KEPT`] bytes. The next request for a buffer, or the next drop, frees the excess. [`release_buffers`]
+//! buffers are at most [`VARIABLE`] bytes. The next request for a buffer, or the next drop, frees the excess. [`release_buffers`]
 //! frees all kept buffers.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Mutex, OnceLock, TryLockError};
 use std::time::{Duration, Instant};
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 
-/// Maximum bytes of kept buffers in the process.
-pub(super) const KEPT: usize = 512 << 20;
+use super::size::parse_size;
+use crate::{Error, Result};
+
+/// The environment variable with the maximum bytes of kept buffers in the process, such as `64MiB`; `0` keeps none.
+const VARIABLE: &str = "TETRYS_BUFFERS";
+/// The maximum if the variable is not set: eight windows of ten sweeps of 3 MB.
+const KEPT: usize = 256 << 20;
 /// Minimum length of a recycled buffer. The allocator recycles shorter ones itself.
 const LONG: usize = 64 << 10;
 /// Length of a time span. The recent peak is the peak of the current and the previous span.
 const SPAN: Duration = Duration::from_secs(2);
+
+/// Returns the maximum bytes of kept buffers in the process.
+fn most_kept() -> usize {
+    static MOST_KEPT: OnceLock<usize> = OnceLock::new();
+    *MOST_KEPT.get_or_init(|| said().ok().flatten().unwrap_or(KEPT))
+}
+
+fn said() -> Result<Option<usize>> {
+    let Some(said) = std::env::var_os(VARIABLE) else { return Ok(None) };
+    let bytes = said.to_str().and_then(parse_size).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes
+        .map(Some)
+        .ok_or_else(|| Error::invalid(format!("{VARIABLE}={}: expected a size such as 64MiB, or 0", said.to_string_lossy())))
+}
+
+/// Checks that the variable, if it is set, holds a size.
+///
+/// # Errors
+/// - `Invalid`: the value is not a size.
+pub(super) fn check() -> Result<()> {
+    said().map(drop)
+}
 
 static FREE: Mutex<Free> = Mutex::new(Free { buffers: VecDeque::new(), bytes: 0, before: 0, since: None });
 /// Bytes of long buffers in use.
@@ -49,7 +76,7 @@ impl Free {
             self.since = Some(now);
         }
         let lately = self.before.max(MOST.load(Ordering::Relaxed));
-        let bound = (2 * lately).saturating_sub(used).min(KEPT);
+        let bound = (2 * lately).saturating_sub(used).min(most_kept());
         while self.bytes > bound
             && let Some(oldest) = self.buffers.pop_front()
         {
@@ -60,7 +87,7 @@ impl Free {
 
 /// Frees the memory that is kept for later reads and returns its size in bytes. For a process that has finished reading. Later
 /// reads work as before, but the next ones take longer. Without this call, the kept memory is at most twice the peak of results
-/// in the last seconds minus their current size, and at most 512 MiB.
+/// in the last seconds minus their current size, and at most 256 MiB (`TETRYS_BUFFERS`).
 ///
 /// ```
 /// let bytes = tetrys::store::release_buffers();
@@ -177,7 +204,7 @@ impl Drop for Lent {
         self.count();
         USED.fetch_sub(self.counted, Ordering::Relaxed);
         let buffer = std::mem::take(&mut self.buffer);
-        if !(LONG..=KEPT).contains(&buffer.capacity()) {
+        if !(LONG..=most_kept()).contains(&buffer.capacity()) {
             return;
         }
         with(|free| {

@@ -28,6 +28,12 @@ const HANDLES: usize = 256;
 #[cfg(target_os = "linux")]
 const PREFETCH_STEP: u64 = 128 << 10;
 
+/// Reads a byte if it is in the page cache; `AGAIN` if it is not.
+#[cfg(target_os = "linux")]
+fn probe(file: &File, at: u64) -> rustix::io::Result<usize> {
+    rustix::io::preadv2(file, &mut [io::IoSliceMut::new(&mut [0])], at, rustix::io::ReadWriteFlags::NOWAIT)
+}
+
 /// A directory of objects.
 pub(super) struct LocalFiles {
     root: PathBuf,
@@ -78,14 +84,12 @@ impl LocalFiles {
         }
     }
 
-    /// Whether the first byte of a range is not in the page cache, so that reading it waits for the disk. `false` if unknown.
+    /// Whether the middle of a range is not in the page cache, so that reading it waits for the disk; its ends may share a page with
+    /// ranges that were read before. `false` if the file system cannot tell.
     #[cfg(target_os = "linux")]
     pub(super) fn is_cold(&self, request: &RangeRequest) -> bool {
-        let flags = rustix::io::ReadWriteFlags::NOWAIT;
-        let read = |handle: Arc<Handle>| {
-            rustix::io::preadv2(&handle.file, &mut [io::IoSliceMut::new(&mut [0])], request.range.start, flags)
-        };
-        self.handle(&request.name).is_ok_and(|handle| read(handle) == Err(rustix::io::Errno::AGAIN))
+        let middle = request.range.start + request.bytes() / 2;
+        self.handle(&request.name).is_ok_and(|handle| probe(&handle.file, middle) == Err(rustix::io::Errno::AGAIN))
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -157,9 +161,12 @@ impl LocalFiles {
             return Ok(handle);
         }
         let handle = Arc::new(self.open(name)?);
-        // Plans name every byte that they need. The read-ahead of the kernel would read megabytes beyond each random row.
+        // Plans name every byte that they need and prefetch it; the read-ahead of the kernel would read megabytes beyond each random
+        // row. File systems that cannot be probed get no prefetch, so they keep the read-ahead.
         #[cfg(target_os = "linux")]
-        let _ = rustix::fs::fadvise(&handle.file, 0, None, rustix::fs::Advice::Random);
+        if probe(&handle.file, 0) != Err(rustix::io::Errno::OPNOTSUPP) {
+            let _ = rustix::fs::fadvise(&handle.file, 0, None, rustix::fs::Advice::Random);
+        }
         self.handles().keep(Arc::clone(name), Arc::clone(&handle));
         Ok(handle)
     }

@@ -18,6 +18,7 @@ mod inner;
 mod leftovers;
 mod local;
 mod remote;
+mod size;
 #[expect(clippy::module_inception, reason = "the file is named after the type `Store`")]
 mod store;
 mod upload;
@@ -34,7 +35,7 @@ pub use cache::{CacheFolder, CacheStats};
 pub use inner::Put;
 pub use options::StoreOptions;
 pub use ranges::{MAX_RANGE, READ_LIMITS, RangeRequest, SPLIT_ABOVE, range_parts};
-pub use remote::Listed;
+pub use remote::{Listed, install_crypto_provider};
 pub use selftest::{Verdict, selftest};
 pub use store::Store;
 pub use testing::{CountingStore, Counts, Fault, Faults, FaultyStore, Get, Latency, LatencyStore};

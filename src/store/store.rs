@@ -18,6 +18,7 @@ use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 
 use super::{
     allowed::Place,
+    buffers,
     cache::{Cache, Trial},
     failure::{self, Doing},
     inner::{Inner, Put, Reached},
@@ -100,6 +101,7 @@ impl Store {
     /// ```
     pub fn open_with(url: &str, options: &StoreOptions) -> Result<Self> {
         threads::check()?;
+        buffers::check()?;
         let Some((scheme, rest)) = url.split_once("://") else {
             return match url.strip_prefix("file:") {
                 Some(path) => Self::open_path(FilePath::new(path), options),
@@ -151,7 +153,8 @@ impl Store {
 
     /// Creates a store over `objects`, with all names under `prefix`. Error messages show `url`.
     ///
-    /// User, password, query and fragment of `url` are removed, because they may be secret.
+    /// User, password, query and fragment of `url` are removed, because they may be secret. Before you build an `object_store` client
+    /// of a remote service, call [`install_crypto_provider`](super::install_crypto_provider).
     ///
     /// ```
     /// use std::sync::Arc;

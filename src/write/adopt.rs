@@ -169,11 +169,18 @@ pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, places: &[Place]) -> Re
             None => requests.push((number..number + 1, place.offset..end(place))),
         }
     }
-    let reads = requests.into_iter().map(|(numbers, range)| async move {
+    let requests = requests.into_iter().map(|(numbers, range)| {
         let first = &places[numbers.start];
         let store = stores.get(&first.owner).ok_or_else(|| Error::internal(format!("no store of owner {}", first.owner)))?;
-        let start = range.start;
-        let request = RangeRequest::new(first.chunk.object_name(), first.chunk_bytes, range);
+        Ok((numbers, store.clone(), RangeRequest::new(first.chunk.object_name(), first.chunk_bytes, range)))
+    });
+    let requests = requests.collect::<Result<Vec<_>>>()?;
+    // A disk begins with all of them at once.
+    if requests.iter().any(|(_, store, request)| store.is_cold_now(request)) {
+        requests.iter().for_each(|(_, store, request)| store.prefetch_now(request));
+    }
+    let reads = requests.into_iter().map(|(numbers, store, request)| async move {
+        let start = request.range.start;
         let bytes = match store.read_now(&request) {
             Some(read) => read,
             None => store

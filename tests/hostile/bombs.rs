@@ -85,8 +85,8 @@ fn a_page_that_claims_more_than_its_bytes_can_give_is_refused_before_memory_is_t
         (&[2, 1, 4, 3, 3], &frame, "zstd(3): 1073741824 bytes from"),
         (&[2, 4, 4, 3, 3], &frame, "zstd(3): 1073741824 bytes from"),
         (&[3, 5, 0x83, 1, 4, 2, 0], &lz4, "lz4: 1073741824 bytes from"),
-        (&[1, 6, 0x0a], &pco, "pco: 4096 pieces in"),
-        (&[2, 5, 0x02, 6, 0x0a], &pco, "pco: 4099 pieces in"),
+        (&[1, 6, 0x0a], &pco, "pco: 4096 pieces exceed"),
+        (&[2, 5, 0x02, 6, 0x0a], &pco, "pco: 4099 pieces exceed"),
     ] {
         for (ty, structure) in [
             ("binary", one(GIB)),

@@ -191,11 +191,15 @@ fn random_histories_match_a_plain_model() {
         let seed = Rng(first.wrapping_add(number)).next() / 4 * 4 + number % 4;
         match run(seed, &steps(seed)) {
             Ok(done) => tally.lock().unwrap().add(&done),
-            Err(_) => failures.lock().unwrap().push((number, seed)),
+            Err((error, _)) => failures.lock().unwrap().push((number, seed, error)),
         }
-        failures.lock().unwrap().is_empty()
+        failures.lock().unwrap().len() < MOST_FAILURES
     });
-    if let Some((number, seed)) = failures.into_inner().unwrap().first() {
+    let failures = failures.into_inner().unwrap();
+    for (number, seed, error) in &failures {
+        println!("history {number} (seed {seed:#x}): {error}");
+    }
+    if let Some((number, seed, _)) = failures.first() {
         let shorter = shrunk(*seed, steps(*seed));
         let (error, told) = run(*seed, &shorter).unwrap_err();
         panic!("history {number} (seed {seed:#x}): {error}\n{}\n{shorter:#?}", told.join("\n"));

@@ -50,7 +50,7 @@ fn arrays_have_the_elements_of_the_tensors_and_zeros_where_there_are_none() {
         // Windows of several lengths have no one shape.
         let short = loader.clone().edge(Edge::Skip).get_windows(&[0, 3], -2..=1).await.unwrap();
         let error = short.array::<f64>("camera.pose").unwrap_err();
-        assert!(error.to_string().contains("windows of 2 and 4 rows"), "{error}");
+        assert!(error.to_string().contains("found 2 and 4 rows"), "{error}");
         for (name, error) in [
             ("lidar.points", rows.array::<f32>("lidar.points").unwrap_err()),
             ("labels.note", rows.array::<u8>("labels.note").unwrap_err()),

@@ -49,12 +49,21 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         let said = tetrys(folder, arguments).fails(code);
         assert!(said.starts_with("error: ") && said.contains(says), "tetrys {arguments}: {said}");
     }
-    for threads in ["0", "many", "-1", ""] {
+    let get = |variable: &str, value: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tetrys"));
-        let output = command.args(["get", "table", "0"]).env("TETRYS_THREADS", threads).current_dir(folder).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        let wanted = format!("error: TETRYS_THREADS={threads}: expected a number of threads, 1 or more");
-        assert!(output.status.code() == Some(1) && said.starts_with(&wanted), "{said}");
+        let output = command.args(["get", "table", "0"]).env(variable, value).current_dir(folder).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let wrong = |variable, values: &[&str], expected: &str| {
+        for value in values {
+            let (code, said) = get(variable, value);
+            assert!(code == Some(1) && said.starts_with(&format!("error: {variable}={value}: expected {expected}")), "{said}");
+        }
+    };
+    wrong("TETRYS_THREADS", &["0", "many", "-1", ""], "a number of threads, 1 or more");
+    wrong("TETRYS_BUFFERS", &["much", "-1", "", "1.5GiB"], "a size such as 64MiB, or 0");
+    for right in ["0", "64MiB", "1000000"] {
+        assert_eq!(get("TETRYS_BUFFERS", right).0, Some(0));
     }
     assert_eq!(names(folder), ["table", "zarr"], "partial output was left");
 }

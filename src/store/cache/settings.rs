@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::{Error, Result, store::options::StoreOptions};
+use crate::{
+    Error, Result,
+    store::{options::StoreOptions, size::parse_size},
+};
 
 /// Default and minimum size of a cache on disk, in bytes.
 const DISK: u64 = 10 << 30;
@@ -43,22 +46,7 @@ impl Settings {
 
 /// Parses a number of bytes: `4096`, `512MiB`, `10GB`.
 fn size(name: &str, text: &str) -> Result<u64> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit: Option<u64> = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => Some(1),
-        "kb" => Some(1_000),
-        "mb" => Some(1_000_000),
-        "gb" => Some(1_000_000_000),
-        "tb" => Some(1_000_000_000_000),
-        "kib" | "k" => Some(1 << 10),
-        "mib" | "m" => Some(1 << 20),
-        "gib" | "g" => Some(1 << 30),
-        "tib" | "t" => Some(1 << 40),
-        _ => None,
-    };
-    let bytes = number.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-    bytes.ok_or_else(|| Error::invalid(format!("store option {name}: expected a size such as 512MiB or 20GB")))
+    parse_size(text).ok_or_else(|| Error::invalid(format!("store option {name}: expected a size such as 512MiB or 20GB")))
 }
 
 #[cfg(test)]

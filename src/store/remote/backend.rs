@@ -15,7 +15,9 @@ use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
 use super::{
-    credentials, profile,
+    credentials,
+    crypto::install_crypto_provider,
+    profile,
     wire::{Patience, Wire},
 };
 use crate::{
@@ -98,7 +100,7 @@ pub(in crate::store) fn service(scheme: &str) -> Option<Service> {
 pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions) -> Result<Remote> {
     let public = failure::public_url(url);
     let invalid = |why: &str| Error::invalid(format!("URL {public}: {why}"));
-    choose_cryptography();
+    install_crypto_provider();
     let parsed = Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
     let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(|| invalid("it has no bucket and no host"))?;
     // `abfss://container@account.host/path` has the container in the place of the user.
@@ -175,14 +177,6 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
     // The metadata service, and where credentials were looked for before.
     let machine = looked.map(|looked| Machine::of(looked, &values));
     Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine })
-}
-
-/// Chooses `ring` as the cryptography of HTTPS, unless the program has chosen another provider of rustls.
-fn choose_cryptography() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Fails if another thread was faster, whose choice serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
 }
 
 /// Returns the identity of a bucket, the same for every reader: service, address and bucket name.

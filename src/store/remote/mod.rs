@@ -2,8 +2,10 @@
 
 pub(in crate::store) mod backend;
 pub(in crate::store) mod credentials;
+mod crypto;
 pub(in crate::store) mod listing;
 pub(in crate::store) mod profile;
 pub(in crate::store) mod wire;
 
+pub use crypto::install_crypto_provider;
 pub use listing::Listed;

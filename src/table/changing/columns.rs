@@ -295,10 +295,10 @@ impl GroupRows {
         self.check_whole()?;
         if self.row + batch.num_rows() as u64 > self.base.rows() {
             return Err(Error::invalid(format!(
-                "a batch of {} starts at row {}, the table has {} rows",
+                "a batch of {} starts at row {}, the table has {}",
                 counted(batch.num_rows(), "row"),
                 self.row,
-                self.base.rows()
+                counted(self.base.rows(), "row")
             )));
         }
         // After an error, or if this future is dropped, rows are missing.

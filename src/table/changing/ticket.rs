@@ -193,6 +193,15 @@ fn made_by(manifest: &Manifest, session: Uuid) -> bool {
 }
 
 impl Session {
+    /// Returns the version that this session has committed already, in this process or in another one; `None` if there is none.
+    pub(in crate::table) async fn made_before(&self) -> Result<Option<Table>> {
+        match &self.base {
+            None => self.committed().await,
+            Some(base) if self.shared.is_some() => self.committed_after(base.version()).await,
+            Some(_) => Ok(None),
+        }
+    }
+
     /// Returns the version after `version` that this session has committed already, by this commit or in another process; `None`
     /// if there is none.
     pub(in crate::table) async fn committed_after(&self, version: u64) -> Result<Option<Table>> {

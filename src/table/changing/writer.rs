@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::session::{SESSION, Session, follow, lineage};
 use crate::{
     commit::{self, MergeInto, Unpinned},
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     format::{Manifest, SequenceTracker},
     id::ObjectRef,
     schema::Schema,
@@ -316,7 +316,12 @@ impl TableWriter {
         let store = &self.session.store;
         for (name, bytes) in store.list(&format!("sessions/{}", self.id)).await? {
             if name.ends_with(".receipt") && !given.contains(&name) {
-                let text = store.get_exact(&name, bytes).await?;
+                let text = match store.get_exact(&name, bytes).await {
+                    Ok(text) => text,
+                    // Another process has committed the session and swept its folder.
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    Err(error) => return Err(error),
+                };
                 let receipt: Receipt = serde_json::from_slice(&text)
                     .map_err(|error| Error::corrupt(format!("{}: {name}: not a receipt: {error}", store.url())))?;
                 found.push(receipt);
@@ -365,7 +370,11 @@ impl TableWriter {
                 return Ok(table);
             }
             // Check the receipts before `on_newest` pins owners.
-            let receipts = self.in_order(given, &extras.abandoned).await?;
+            let receipts = match self.in_order(given, &extras.abandoned).await {
+                Ok(receipts) => receipts,
+                // A commit that has succeeded meanwhile swept the receipts.
+                Err(error) => return session.committed_after(version).await?.ok_or(error),
+            };
             let first = session.clone();
             session = session.on_newest(&schema, options.cuts).await?;
             // Another process may have committed the session before `on_newest` opened the newest version.
@@ -374,7 +383,12 @@ impl TableWriter {
             }
             receipts
         } else {
-            self.in_order(given, &extras.abandoned).await?
+            match self.in_order(given, &extras.abandoned).await {
+                Ok(receipts) => receipts,
+                // The same commit may have succeeded before, for this process or for another one of the session.
+                Err(error) if self.has_ticket.load(Ordering::Relaxed) => return session.made_before().await?.ok_or(error),
+                Err(error) => return Err(error),
+            }
         };
         if self.ended.swap(true, Ordering::Relaxed) {
             return Err(Error::invalid(format!("{}: the session is over: a commit was tried before", session.store.url())));
@@ -394,8 +408,7 @@ impl TableWriter {
         let segments = match commit::merge(&session.store, &receipts, into).await {
             Ok(segments) => segments,
             // The parts are missing if another process has committed this session: the commit deletes them.
-            Err(error) if *rows == Rows::Created => return session.committed().await?.ok_or(error),
-            Err(error) => return Err(error),
+            Err(error) => return session.made_before().await?.ok_or(error),
         };
         let sharing = receipts.iter().fold(Sharing::default(), |sum, receipt| sum.and(receipt.sharing.clone()));
         let mut said = extras.lineage;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
 use polars::frame::DataFrame;
 
@@ -54,8 +54,9 @@ impl PartitionWriter {
             arrays.push(index::unframed(column, &ty)?);
             fields.push(Field::new(column.name().as_str(), ty.arrow(), true));
         }
-        let batch = RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), arrays)
-            .map_err(|error| Error::internal(format!("a frame as a batch: {error}")))?;
+        let options = RecordBatchOptions::new().with_row_count(Some(frame.height()));
+        let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options);
+        let batch = batch.map_err(|error| Error::internal(format!("a frame as a batch: {error}")))?;
         self.write(&batch).await
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     error::{Error, Result},
     offload::{Stop, offload, yield_now},
     once::Once,
-    read::{Coalesce, Edge, Explain, Kept, KeptBlocks, Window, window},
+    read::{Coalesce, Edge, Explain, Flights, Kept, KeptBlocks, Window, window},
     schema::{self, ColumnId, ColumnType},
     table::table::Table,
 };
@@ -50,6 +50,7 @@ pub struct RowLoader {
     edge: Edge,
     coalesce: Option<Coalesce>,
     kept: Arc<KeptBlocks>,
+    flights: Arc<Flights>,
     /// Computed by the first read, and again after a change of columns or costs. This saves time in reads of small rows.
     prepared: Arc<OnceLock<Prepared>>,
 }
@@ -161,9 +162,9 @@ impl RowLoader {
     ) -> Self {
         let columns = named(groups, false);
         let (every, every_index) = (columns.clone().into(), named(index, true).into());
-        let (edge, coalesce, prepared) = (Edge::default(), None, Arc::default());
+        let (sources, edge, coalesce, flights, prepared) = Default::default();
         let kept = Arc::new(KeptBlocks::new(KEEP));
-        Self { sources: Arc::default(), view: None, len, columns, every, every_index, edge, coalesce, kept, prepared }
+        Self { sources, view: None, len, columns, every, every_index, edge, coalesce, kept, flights, prepared }
     }
 
     /// Restricts the loader to the columns that match any of the patterns, e.g. `lidar.*`, `*.jpeg` or `re:...`.
@@ -594,7 +595,8 @@ impl RowLoader {
                     return Ok(all);
                 }
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
-                let found = source.read(source.plan(wanted, &groups?, self.coalesce, self.kept(number)).await?).await?;
+                let plan = source.plan(wanted, &groups?, self.coalesce, self.kept(number)).await?;
+                let found = source.read(plan, &self.flights).await?;
                 all.extend(found.into_iter().map(|((part, id), array)| ((places[part], id), array)));
                 Ok::<_, Error>(all)
             }

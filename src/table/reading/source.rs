@@ -13,7 +13,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{PageLengths, Segment},
     offload::{Stop, offload},
-    read::{Coalesce, Explain, GroupCost, GroupRequest, Kept, Layout, ReadPlan, cover, execute, plan},
+    read::{Coalesce, Explain, Flights, GroupCost, GroupRequest, Kept, Layout, ReadPlan, cover, execute, plan},
     schema::{ColumnId, ColumnType},
     store::Store,
     table::{lists::Lists, table::Table},
@@ -224,12 +224,16 @@ impl Source {
     }
 
     /// Executes a plan, and returns one array for each part and column.
-    pub(in crate::table) async fn read(&self, planned: SourcePlan) -> Result<Vec<((usize, ColumnId), ArrayRef)>> {
+    pub(in crate::table) async fn read(
+        &self,
+        planned: SourcePlan,
+        flights: &Flights,
+    ) -> Result<Vec<((usize, ColumnId), ArrayRef)>> {
         let SourcePlan { plan, layouts, kept, spans } = planned;
         let stores = self.table.stores_of(&plan).await?;
         let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
         let found = self
-            .execute(&stores, &layouts, plan, &kept)
+            .execute(&stores, &layouts, plan, &kept, flights)
             .await
             .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
         let mut found = found.into_iter();
@@ -256,13 +260,14 @@ impl Source {
         layouts: &[Arc<Layout>],
         plan: ReadPlan,
         kept: &Kept,
+        flights: &Flights,
     ) -> Result<Vec<(ColumnId, ArrayRef)>> {
         let schema = self.table.schema();
         if stores.values().all(Store::is_local) {
-            return execute(stores, schema, layouts, plan, kept).await;
+            return execute(stores, schema, layouts, plan, kept, flights).await;
         }
         let trials: BTreeMap<u32, Store> = stores.iter().map(|(owner, store)| (*owner, store.on_trial())).collect();
-        let found = execute(&trials, schema, layouts, plan.clone(), kept).await;
+        let found = execute(&trials, schema, layouts, plan.clone(), kept, flights).await;
         match &found {
             Ok(_) => {
                 join_all(trials.values().map(Store::keep)).await;
@@ -270,7 +275,7 @@ impl Source {
             // The damage may have occurred in a cache or during the transfer. A second read goes to the stores themselves.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 join_all(trials.values().map(Store::reject)).await;
-                return execute(stores, schema, layouts, plan, kept).await;
+                return execute(stores, schema, layouts, plan, kept, flights).await;
             }
             Err(_) => {}
         }

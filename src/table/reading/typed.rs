@@ -10,7 +10,7 @@ use super::{
     windows::Windows,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     schema::ColumnType,
 };
 
@@ -112,7 +112,8 @@ impl Windows {
         let length = lengths.next().unwrap_or(0);
         if let Some(other) = lengths.find(|other| *other != length) {
             return Err(Error::invalid(format!(
-                "column `{name}`: windows of {length} and {other} rows, expected windows of one length; read them with padded edges"
+                "column `{name}`: expected windows of one length, found {length} and {}; read them with padded edges",
+                counted(other, "row")
             )));
         }
         self.rows().shaped(name, &[self.len(), length])

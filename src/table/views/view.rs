@@ -11,7 +11,7 @@ use futures::{
 };
 
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, counted},
     format::{Manifest, View, ViewSource, index_columns_reader, read_join, read_lists},
     id::ObjectRef,
     offload::{Stop, offload_large},
@@ -165,9 +165,9 @@ impl Table {
                     if let Some(wrong) = wrong {
                         let row = values.get(wrong).copied().unwrap_or_default();
                         return Err(Error::corrupt(format!(
-                            "index: view row {}: found row {row} of a source that has {} rows",
+                            "index: view row {}: found row {row} of a source that has {}",
                             first + wrong,
-                            source.rows
+                            counted(source.rows, "row")
                         )));
                     }
                     at.extend_from_slice(values);
@@ -183,7 +183,7 @@ impl Table {
             let of = |rows: &[i64]| lists.as_ref().and_then(|lists| lists.first_stranger(rows));
             let joined = partners.get(number).and_then(Option::as_ref).and_then(|rows| of(rows));
             if let Some(row) = at.get(number).and_then(|rows| of(rows)).or(joined) {
-                return Err(Error::corrupt(format!("source {number} of the view: row {row} begins no list")));
+                return Err(Error::corrupt(format!("source {number} of the view: row {row} is not the first row of a list")));
             }
         }
         Ok(ViewRows { at: at.into_iter().map(Arc::from).collect(), partners, lists })

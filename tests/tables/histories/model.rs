@@ -153,6 +153,26 @@ impl State {
         next
     }
 
+    /// Returns the name that a column has here.
+    pub(crate) fn name_of(&self, column: &Column) -> Option<&str> {
+        self.columns().find(|held| held.id == column.id).map(|held| held.name.as_str())
+    }
+
+    /// Returns what is here in the place of these cells; `None` for each row that is not here.
+    pub(crate) fn values_of(&self, cells: &Cells) -> Vec<Option<Vec<Option<Value>>>> {
+        let row = |id: &u64| self.rows.iter().find(|row| row.id == *id);
+        let values = |(id, cells): (&u64, &BTreeMap<u64, Value>)| {
+            row(id).map(|row| cells.keys().map(|column| row.cells.get(column).cloned()).collect())
+        };
+        cells.iter().map(values).collect()
+    }
+
+    /// Whether every row here is also in `other`.
+    pub(crate) fn has_only_rows_of(&self, other: &Self) -> bool {
+        let known: BTreeSet<u64> = other.rows.iter().map(|row| row.id).collect();
+        self.rows.iter().all(|row| known.contains(&row.id))
+    }
+
     fn set(&mut self, cells: &Cells) {
         for row in &mut self.rows {
             row.cells.extend(cells.get(&row.id).into_iter().flatten().map(|(column, value)| (*column, value.clone())));

@@ -304,6 +304,29 @@ impl World {
         if since.iter().any(|version| version.by_gc) || subject.versions[&base].given_up {
             allowed = allowed.max(Verdict::Either);
         }
+        // The library compares contents, not changes: what others changed and changed back is as it was. And a change that makes a
+        // tag what it is already is no change, so that what others made of the tag stands.
+        let (then, now) = (&subject.versions[&base], subject.newest_version());
+        let is_no_change = matches!(&change, Change::Tag { name, version } if then.tags.get(name) == version.as_ref());
+        let is_as_it_was = match &change {
+            Change::Tag { name, .. } => is_no_change || then.tags.get(name) == now.tags.get(name),
+            Change::Rename { column, .. } => then.state.name_of(column) == now.state.name_of(column),
+            Change::Patch { cells, .. } | Change::Replace { cells, .. } => {
+                then.state.values_of(cells) == now.state.values_of(cells)
+            }
+            Change::AddGroup { .. } => now.state.has_only_rows_of(&then.state),
+            _ => then.state == now.state,
+        };
+        if is_as_it_was || now.state.rows.is_empty() {
+            allowed = allowed.min(Verdict::Either);
+        }
+        // A layout numbers the tables whose blocks it uses. Appended rows that share blocks with other tables cannot be rebased if
+        // these tables have changed.
+        let appends = |change: &Change| matches!(change, Change::Append { .. });
+        let appended = appends(&change) || since.iter().filter_map(|version| version.change.as_ref()).any(appends);
+        if appended && then.uses != now.uses {
+            allowed = allowed.max(Verdict::Either);
+        }
         let table = match done {
             Ok(table) if table.version() == base => {
                 let nothing = matches!(change, Change::Compact | Change::CompactRuns | Change::Materialize);
@@ -336,6 +359,7 @@ impl World {
         let state = before.state.after(&change, &subject.versions[&base].state);
         let mut tags = before.tags.clone();
         match &change {
+            _ if is_no_change => {}
             Change::Tag { name, version: Some(version) } => drop(tags.insert(name.clone(), *version)),
             Change::Tag { name, version: None } => drop(tags.remove(name)),
             _ => {}

@@ -1,0 +1,120 @@
+//! Reads the ranges of a plan from local files, and asks a cold disk for many of them at once.
+//!
+//! A disk is fast only while it has many requests at a time. Reads go range by range on a few threads, so the disk is asked ahead of
+//! them: for the next [`LEAD`] bytes of the plan, in its order. A few ranges are probed first, because asking costs time that reads
+//! from the page cache do not have.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use bytes::Bytes;
+
+use super::{
+    page::{lost, store_of},
+    plan::{RangeRead, ReadPlan},
+};
+use crate::{
+    error::{Error, Result},
+    store::{RangeRequest, Store},
+};
+
+/// Bytes that the disk is asked for ahead of the reads.
+const LEAD: u64 = 64 << 20;
+/// Ranges of a plan that are probed: a probe takes 0.3 us, and reading a range from the page cache 1 us and more.
+const PROBES: usize = 8;
+/// A plan of one range of at most so many bytes is one request to the disk by itself.
+const ONE_REQUEST: u64 = 256 << 10;
+
+/// The files of a plan.
+#[derive(Clone)]
+pub(super) struct Files {
+    stores: BTreeMap<u32, Store>,
+    ahead: Arc<OnceLock<Ahead>>,
+}
+
+/// The ranges of a plan that the disk is asked for.
+struct Ahead {
+    ranges: Vec<RangeRead>,
+    asked: Mutex<Asked>,
+}
+
+/// Progress through the ranges.
+#[derive(Default)]
+struct Asked {
+    /// Number of ranges that the disk was asked for, and their bytes.
+    ranges: usize,
+    bytes: u64,
+    /// Bytes that were read.
+    read: u64,
+}
+
+impl Files {
+    pub(super) fn new(stores: &BTreeMap<u32, Store>) -> Self {
+        Self { stores: stores.clone(), ahead: Arc::default() }
+    }
+
+    /// Asks the disk for the first ranges of the plan, unless they are in the page cache.
+    pub(super) fn start(&self, plan: &ReadPlan) {
+        let ranges: Vec<&RangeRead> = plan.groups.iter().flat_map(|group| &group.ranges).collect();
+        if ranges.len() < 2 && ranges.iter().all(|range| range.range.end - range.range.start <= ONE_REQUEST) {
+            return;
+        }
+        let step = ranges.len().div_ceil(PROBES);
+        let is_cold = |range: &RangeRead| self.stores.get(&range.owner).is_some_and(|store| store.is_cold_now(&range.request()));
+        if ranges.iter().step_by(step).any(|range| is_cold(range)) {
+            let ranges = ranges.into_iter().cloned().collect();
+            let ahead = self.ahead.get_or_init(|| Ahead { ranges, asked: Mutex::default() });
+            ahead.advance(0, &self.stores);
+        }
+    }
+
+    /// Reads a range.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the object does not exist.
+    /// - Errors of the store.
+    pub(super) fn read(&self, range: &RangeRead) -> Result<Bytes> {
+        let read = store_of(&self.stores, range.owner)?.read_now(&range.request()).ok_or_else(not_local)?.map_err(lost)?;
+        self.advance(read.len() as u64);
+        Ok(read)
+    }
+
+    /// Reads a range into two parts of memory, which together are as long as the range.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    pub(super) fn read_into(&self, owner: u32, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Result<()> {
+        store_of(&self.stores, owner)?.read_into_now(request, parts).ok_or_else(not_local)?.map_err(lost)?;
+        self.advance(request.bytes());
+        Ok(())
+    }
+
+    fn advance(&self, read: u64) {
+        if let Some(ahead) = self.ahead.get() {
+            ahead.advance(read, &self.stores);
+        }
+    }
+}
+
+impl Ahead {
+    /// Notes that bytes were read, and asks the disk for as many more.
+    fn advance(&self, read: u64, stores: &BTreeMap<u32, Store>) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.read += read;
+        while asked.bytes < asked.read + LEAD
+            && let Some(range) = self.ranges.get(asked.ranges)
+        {
+            if let Some(store) = stores.get(&range.owner) {
+                store.prefetch_now(&range.request());
+            }
+            asked.ranges += 1;
+            asked.bytes += range.range.end - range.range.start;
+        }
+    }
+}
+
+fn not_local() -> Error {
+    Error::internal("a store that is not local")
+}
