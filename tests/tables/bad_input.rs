@@ -457,7 +457,16 @@ fn a_commit_never_leaves_out_a_partition_that_another_process_finished() {
             // A commit without a partition succeeds after the caller has abandoned the partition.
             joined.abandon(2);
             rows += 4;
-            assert_eq!(joined.commit(receipts[..2].to_vec()).await.unwrap().rows(), rows);
+            let made = joined.commit(receipts[..2].to_vec()).await.unwrap();
+            assert_eq!(made.rows(), rows);
+            // A partition that is finished only now leaves its receipt. The same commit made again still finds its version.
+            let mut late = worker.partition_at(7).unwrap();
+            late.write(&small_rows(&format!("{appends} late"), &[1])).await.unwrap();
+            late.finish().await.unwrap();
+            for committer in [&began, &TableWriter::join(store.clone(), &ticket).unwrap()] {
+                let again = committer.commit(receipts[..2].to_vec()).await.unwrap();
+                assert_eq!((again.version(), again.manifest_hash()), (made.version(), made.manifest_hash()));
+            }
         }
     });
 }

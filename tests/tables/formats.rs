@@ -616,7 +616,7 @@ fn files_are_regular_ones_inside_the_root_and_of_bounded_size() {
         ("zero", ErrorKind::Denied, "a link leads to /dev/zero"),
         ("pipe", ErrorKind::Invalid, "expected a regular file"),
         ("inner", ErrorKind::Invalid, "expected a regular file"),
-        ("large", ErrorKind::Invalid, "1001 bytes, at most 1000"),
+        ("large", ErrorKind::Invalid, "1001 bytes, expected at most 1000"),
         ("dangling", ErrorKind::NotFound, "not in"),
         ("inner/real/x", ErrorKind::NotFound, "not in"),
     ] {

@@ -29,6 +29,8 @@ use crate::common::tables::{Rng, block_on};
 
 /// The most steps of a history.
 const STEPS: u64 = 14;
+/// Number of failures after which no further history is run.
+const MOST_FAILURES: usize = 12;
 
 /// The kinds of steps. A kind that is listed twice occurs twice as often.
 const MIX: [What; 37] = [

@@ -172,7 +172,7 @@ fn files_that_are_not_there_are_counted() {
     let ran = tetrys(folder, &format!("add-group t again frame.parquet --blob again=path --drop {drop} --missing null"));
     assert_eq!((ran.code, ran.err.as_str()), (0, "note: 2 files of `again` missing, stored as null\n"));
     let said = tetrys(folder, "ingest parquet frame.parquet small --blob png=path --max-blob 1000 --missing null").fails(1);
-    assert!(said.contains("1024 bytes, at most 1000"), "{said}");
+    assert!(said.contains("1024 bytes, expected at most 1000"), "{said}");
 }
 
 #[test]
