@@ -585,7 +585,7 @@ fn a_condition_chooses_rows_and_can_do_nothing_else() {
         assert!(a.filter_sql(text).is_err(), "{text}");
     }
     let error = a.with_columns_sql([("log", "a_id")]).unwrap_err();
-    assert!(error.to_string().contains("column `log` is there already"), "{error}");
+    assert!(error.to_string().contains("column `log` exists already"), "{error}");
     let twice = a.with_columns_sql([("twice", "a_id * 2"), ("late", "time > 3")]).unwrap();
     assert_eq!(twice.column_names().collect::<Vec<_>>(), ["log", "time", "a_id", "twice", "late"]);
     // Only a SELECT is accepted.

@@ -115,6 +115,7 @@ fn a_frame_is_written_and_read_back_as_the_same_frame() {
         |group: &str| columns.iter().filter(|(name, ..)| name.starts_with(group)).map(|(name, ty, _)| (*name, *ty)).collect();
     let (a, b): (Vec<_>, Vec<_>) = (of("a."), of("b."));
     let schema = Schema::builder().index("id", "i64").group("a", a).group("b", b).build().unwrap();
+    let (sensors, _) = table();
     block_on(async {
         let by_batch = write(memory().1, schema.clone(), WriteOptions::default(), &[batch]).await.unwrap();
         let everything = |table: &Table| table.row_loader().columns(["id", "a.*", "b.*"]).unwrap();
@@ -132,7 +133,6 @@ fn a_frame_is_written_and_read_back_as_the_same_frame() {
         let window = everything(&by_frame).get_rows(0, -1..=0).await.unwrap().to_frame().unwrap();
         assert_eq!(window.column("b.note").unwrap().null_count(), 1);
         // Columns that no frame holds are named.
-        let (sensors, _) = table();
         let error = sensors.row_loader().take(&[0]).await.unwrap().to_frame().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("column `camera.jpeg` is binary"), "{error}");
