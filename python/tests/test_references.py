@@ -115,7 +115,8 @@ def test_a_table_behind_https_is_read_if_its_certificate_is_trusted(tmp_path: Pa
     code = f"""if True:
         import tetrys as tt
         try:
-            print(int(tt.open_table("https://localhost:{server.server_address[1]}/owner@1").take([7])["a.x"][0, 3]))
+            table = tt.open_table("https://localhost:{server.server_address[1]}/owner@1")
+            print(int(tt.row_loader(table).take([7])["a.x"][0, 3]))
         except tt.Error as error:
             print(type(error).__name__, error)
     """

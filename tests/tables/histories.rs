@@ -186,6 +186,16 @@ fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
 #[test]
 fn random_histories_match_a_plain_model() {
     let histories = if common::full() { 20_000 } else { 200 };
+    // One history alone, by the seed that a failure prints.
+    if let Ok(seed) = std::env::var("TETRYS_HISTORY") {
+        let seed = u64::from_str_radix(seed.trim_start_matches("0x"), 16).unwrap();
+        let shorter = match run(seed, &steps(seed)) {
+            Ok(_) => return,
+            Err(_) => shrunk(seed, steps(seed)),
+        };
+        let (error, told) = run(seed, &shorter).unwrap_err();
+        panic!("history of seed {seed:#x}: {error}\n{}\n{shorter:#?}", told.join("\n"));
+    }
     let first = common::seed();
     let (tally, failures) = (Mutex::new(Tally::default()), Mutex::new(Vec::new()));
     on_all_cores(histories, |number| {

@@ -167,6 +167,16 @@ impl State {
         cells.iter().map(values).collect()
     }
 
+    /// Whether any of these cells, in columns that are here, has another value than in `other`.
+    pub(crate) fn has_other_values(&self, cells: &Cells, other: &Self) -> bool {
+        let columns: BTreeSet<u64> = self.columns().map(|column| column.id).collect();
+        let known = |cells: &BTreeMap<u64, Value>| {
+            cells.iter().filter(|(id, _)| columns.contains(id)).map(|(id, value)| (*id, value.clone())).collect()
+        };
+        let cells: Cells = cells.iter().map(|(row, cells)| (*row, known(cells))).collect();
+        cells.values().any(|cells| !cells.is_empty()) && self.values_of(&cells) != other.values_of(&cells)
+    }
+
     /// Whether every row here is also in `other`.
     pub(crate) fn has_only_rows_of(&self, other: &Self) -> bool {
         let known: BTreeSet<u64> = other.rows.iter().map(|row| row.id).collect();

@@ -292,7 +292,15 @@ impl World {
         let newest = subject.newest();
         let since: Vec<&Version> = subject.versions.range(base + 1..).map(|(_, version)| version).collect();
         let known = since.iter().filter_map(|version| version.change.as_ref());
-        let mut allowed = known.map(|other| verdict(&change, other)).max().unwrap_or(Verdict::Succeeds);
+        // Values that were written and are as before, or whose columns were dropped again, force no conflict.
+        let (then, now) = (&subject.versions[&base].state, &subject.newest_version().state);
+        let judged = known.map(|other| match other {
+            Change::Patch { cells, .. } | Change::Replace { cells, .. } if !now.has_other_values(cells, then) => {
+                verdict(&change, other).min(Verdict::Either)
+            }
+            _ => verdict(&change, other),
+        });
+        let mut allowed = judged.max().unwrap_or(Verdict::Succeeds);
         // Values that were written into a group are lost if the group has been dropped since.
         if let Change::Patch { group, .. } | Change::Replace { group, .. } = &change
             && subject.newest_version().state.group(group).is_none()
@@ -561,9 +569,19 @@ impl World {
         let tagged: BTreeSet<u64> = subject.newest_version().tags.values().copied().collect();
         let with_content = subject.versions.iter().rev().filter(|(version, made)| !made.by_gc && subject.live.contains(version));
         let last: BTreeSet<u64> = with_content.map(|(version, _)| *version).take(keep).collect();
+        // A tag that was made what it was makes a version with nothing new, which may count as one of a garbage collection.
+        let mut nothing_new = BTreeSet::new();
+        let mut before: Option<&Version> = None;
+        for (version, made) in &subject.versions {
+            if matches!(made.change, Some(Change::Tag { .. })) && before.is_some_and(|before| before.tags == made.tags) {
+                nothing_new.insert(*version);
+            }
+            before = Some(made);
+        }
         let newest = subject.newest();
         for (version, made) in &mut subject.versions {
-            let stays = *version == newest || pinned.contains(version) || tagged.contains(version) || last.contains(version);
+            let is_kept = last.contains(version) && !nothing_new.contains(version);
+            let stays = *version == newest || pinned.contains(version) || tagged.contains(version) || is_kept;
             made.given_up |= !stays;
         }
         for version in versions_of(&subject.store).await?.range(newest + 1..) {
