@@ -177,6 +177,12 @@ impl State {
         cells.values().any(|cells| !cells.is_empty()) && self.values_of(&cells) != other.values_of(&cells)
     }
 
+    /// Whether `other` has the same columns, whatever their names, and begins with the rows that are here.
+    pub(crate) fn begins(&self, other: &Self) -> bool {
+        let columns = |state: &Self| state.columns().map(|column| column.id).collect::<BTreeSet<u64>>();
+        other.rows.starts_with(&self.rows) && columns(self) == columns(other)
+    }
+
     /// Whether every row here is also in `other`.
     pub(crate) fn has_only_rows_of(&self, other: &Self) -> bool {
         let known: BTreeSet<u64> = other.rows.iter().map(|row| row.id).collect();
