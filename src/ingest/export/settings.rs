@@ -14,7 +14,7 @@ pub enum ExportFormat {
 /// Which columns and rows to export, and how. The default exports everything.
 #[derive(Clone, Debug, Default)]
 pub struct ExportSettings {
-    /// Index and group columns, as [patterns](crate::ColumnPattern). Empty: all columns.
+    /// Index and group columns, as [patterns](crate::schema::ColumnPattern). Empty: all columns.
     pub columns: Vec<String>,
     /// Row numbers from 0. Rows are written in table order. `None`: all rows.
     pub rows: Option<Vec<u64>>,

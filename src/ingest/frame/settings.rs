@@ -64,7 +64,7 @@ impl MissingFiles {
 /// How to import a frame. By default every column of an indexable type is an index column, and every other column is a group of
 /// its own. If the rows become a version of an existing table ([`Target`]), the defaults are those of the table.
 ///
-/// Columns are named by [patterns](crate::ColumnPattern).
+/// Columns are named by [patterns](crate::schema::ColumnPattern).
 #[derive(Clone, Debug, Default)]
 pub struct FrameSettings {
     /// Index columns. `None`: every column of an indexable type that no group takes.
