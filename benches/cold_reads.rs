@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             if random {
                 fastrand::Rng::with_seed(round as u64).shuffle(&mut order);
             }
-            let loader = table.row_loader().columns([column])?.keep(0);
+            let loader = table.row_loader().columns([column])?.cache_bytes(0);
             // Everything but the payload is in memory: layouts are read once a process.
             runtime.block_on(loader.take(&order[..1]))?;
             for (contender, speeds) in speeds.iter_mut().enumerate() {

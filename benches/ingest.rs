@@ -15,7 +15,7 @@ use tetrys::{
         Dataset, GeneratorSettings, IngestSettings,
         array::{Array, Cursor},
         ingest,
-        source::Source,
+        source::ZarrGroup,
     },
 };
 
@@ -130,7 +130,7 @@ fn compare(scenes: u32) -> Outcome<()> {
 }
 
 fn decode_zarr(path: &Path) -> Outcome<()> {
-    let source = Source::open(path)?;
+    let source = ZarrGroup::open(path)?;
     for name in source.arrays()? {
         let Some(array) = Array::open(&source, &name)? else { continue };
         let records = array.meta().len;

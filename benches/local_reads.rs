@@ -94,7 +94,7 @@ async fn measure(table: &Table, preset: Preset, only: &str) -> Result<(), Box<dy
     let rows: Vec<u64> = (0..1000).map(|_| random.u64(0..table.rows())).collect();
     let asked = |what: &str| what.contains(only);
     for (group, name) in [("lidar", "lidar"), ("camera", "camera (4 images)"), ("radar", "radar")] {
-        let loader = table.row_loader().columns([format!("{group}.*")])?.keep(0);
+        let loader = table.row_loader().columns([format!("{group}.*")])?.cache_bytes(0);
         let floor = Floor::open(table, group).await?;
         let wide = group != "radar";
         let each = || rows.iter().try_for_each(|row| floor.read(&floor.layout.locate(*row)?));

@@ -15,7 +15,7 @@ use arrow_array::{ArrayRef, FixedSizeListArray, Float64Array, Int64Array, LargeB
 use arrow_schema::{DataType, Field};
 use futures::{StreamExt, TryStreamExt, stream};
 use tetrys::{
-    Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions,
+    Preset, Schema, Store, StoreOptions, Table, WriteOptions,
     store::CacheFolder,
     table::{Cuts, GcSettings, now_ms},
 };
@@ -53,7 +53,7 @@ async fn write(store: Store) -> Result<(), Box<dyn Error>> {
     let schema = schema()?;
     let cuts = Cuts { block_min: 1, block_target: 64, ..Cuts::default() };
     let options = WriteOptions::default().preset(Preset::Fast).cuts(cuts);
-    let writer = TableWriter::create(store, schema, options).await?;
+    let writer = Table::create_in(store, schema, options).await?;
     let mut receipts = Vec::new();
     for part in 0..10 {
         let mut partition = writer.partition()?;
@@ -198,7 +198,7 @@ async fn kept(server: &Server) -> Result<(), Box<dyn Error>> {
 async fn versions(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Error>> {
     const DAY_MS: i64 = 86_400_000;
     let store = Store::open_with("s3://data/appended", options)?;
-    let writer = TableWriter::create(store.clone(), schema()?, WriteOptions::default()).await?;
+    let writer = Table::create_in(store.clone(), schema()?, WriteOptions::default()).await?;
     let mut partition = writer.partition()?;
     partition.write(&batch(0..10)?).await?;
     let mut table = writer.commit([partition.finish().await?]).await?;

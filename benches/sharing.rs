@@ -108,7 +108,7 @@ async fn create(
     references: &[&Table],
 ) -> Outcome<TableWriter> {
     let store = Store::open(&folder.join(name).display().to_string())?;
-    let writer = TableWriter::create(store, schema.clone(), options.clone()).await?;
+    let writer = Table::create_in(store, schema.clone(), options.clone()).await?;
     Ok(writer.references(references.iter().copied()).await?)
 }
 

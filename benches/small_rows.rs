@@ -108,7 +108,7 @@ fn batch(start: usize, rows: usize, random: &mut fastrand::Rng) -> RecordBatch {
 /// Measures rows per second of single reads, of batches and of a scan.
 async fn measure(table: &Table, group: &str) -> tetrys::Result<[f64; 3]> {
     let mut random = fastrand::Rng::with_seed(3);
-    let loader = table.row_loader().columns([format!("{group}.*")])?.keep(0);
+    let loader = table.row_loader().columns([format!("{group}.*")])?.cache_bytes(0);
     let singles: Vec<u64> = (0..2000).map(|_| random.u64(0..table.rows())).collect();
     let start = Instant::now();
     for row in &singles {

@@ -8,7 +8,7 @@ use tetrys::{
         Dataset, GeneratorSettings, IngestSettings,
         array::{Array, Cursor},
         export_table, ingest,
-        source::Source,
+        source::ZarrGroup,
     },
 };
 
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Reads the decoded records of one zarr array.
 fn records(zarr: &std::path::Path, name: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let array = Array::open(&Source::open(zarr)?, name)?.ok_or("no such array")?;
+    let array = Array::open(&ZarrGroup::open(zarr)?, name)?.ok_or("no such array")?;
     let len = array.meta().len;
     Ok(Cursor::new(Arc::new(array)).records(0..len)?)
 }

@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Ten positions of the ego vehicle and one label with one plan, and its cost without the cache of decoded blocks.
     let parts = [("ego.*", Offsets::try_from(-9..=0)?), ("label", Offsets::new([0])?)];
-    let cost = loader.clone().keep(0).explain_of_parts(15, parts.clone()).await?;
+    let cost = loader.clone().cache_bytes(0).explain_of_parts(15, parts.clone()).await?;
     let found = loader.get_parts(15, parts).await?;
     assert_eq!((found[0].len(), found[1].len(), cost.ranges), (10, 1, 2));
 
@@ -41,7 +41,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let positions: Vec<u64> = (10..18).collect();
     let batch = loader.get_windows(&positions, -9..=0).await?;
     assert_eq!((batch.len(), batch.rows().len()), (8, 80));
-    println!("8 windows of 10 rows: {} bytes read", loader.clone().keep(0).explain_windows(&positions, -9..=0).await?.bytes);
+    println!(
+        "8 windows of 10 rows: {} bytes read",
+        loader.clone().cache_bytes(0).explain_windows(&positions, -9..=0).await?.bytes
+    );
     Ok(())
 }
 

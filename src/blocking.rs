@@ -259,9 +259,9 @@ impl RowLoader {
         Self(self.0.coalesce(coalesce))
     }
 
-    /// Sets the bytes of decoded blocks to cache, as [`crate::RowLoader::keep`] does.
-    pub fn keep(self, bytes: usize) -> Self {
-        Self(self.0.keep(bytes))
+    /// Sets the bytes of decoded blocks to cache, as [`crate::RowLoader::cache_bytes`] does.
+    pub fn cache_bytes(self, bytes: usize) -> Self {
+        Self(self.0.cache_bytes(bytes))
     }
 
     /// Returns the number of positions.

@@ -50,6 +50,7 @@
 mod ahead;
 pub mod arrow;
 pub mod blocking;
+mod environment;
 pub mod error;
 mod flight;
 #[cfg(feature = "frame")]

@@ -40,19 +40,19 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
         for _ in 0..2 {
             let Some(shared) = self.join() else {
                 return match self.begin(load()).await {
-                    Ok(value) => Ok(self.keep(value)),
+                    Ok(value) => Ok(self.fill(value)),
                     Err(failed) => Err(failed.take().unwrap_or_else(|| Error::internal("a load failed without its error"))),
                 };
             };
             if let Ok(value) = shared.await {
-                return Ok(self.keep(value));
+                return Ok(self.fill(value));
             }
         }
-        Ok(self.keep(load().await?))
+        Ok(self.fill(load().await?))
     }
 
     /// Keeps a loaded value, unless another load has finished before. Returns the value that is kept.
-    fn keep(&self, value: T) -> T {
+    fn fill(&self, value: T) -> T {
         self.value.get_or_init(|| value).clone()
     }
 

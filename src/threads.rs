@@ -16,7 +16,7 @@ use std::{
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::{Error, Result};
+use crate::{environment::setting, error::Result};
 
 /// The environment variable with the number of threads that read and decode.
 const VARIABLE: &str = "TETRYS_THREADS";
@@ -30,17 +30,13 @@ const SHARE: u64 = 256 << 10;
 pub(crate) fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| {
-        let said = said().ok().flatten().or_else(|| thread::available_parallelism().ok());
-        said.map_or(1, NonZero::get)
+        let number = configured().ok().flatten().or_else(|| thread::available_parallelism().ok());
+        number.map_or(1, NonZero::get)
     })
 }
 
-fn said() -> Result<Option<NonZero<usize>>> {
-    let Some(said) = std::env::var_os(VARIABLE) else { return Ok(None) };
-    let number = said.to_str().and_then(|text| text.parse().ok());
-    number
-        .map(Some)
-        .ok_or_else(|| Error::invalid(format!("{VARIABLE}={}: expected a number of threads, 1 or more", said.to_string_lossy())))
+fn configured() -> Result<Option<NonZero<usize>>> {
+    setting(VARIABLE, "a number of threads, 1 or more", |text| text.parse().ok())
 }
 
 /// Checks that the variable, if it is set, holds a number of threads.
@@ -48,7 +44,7 @@ fn said() -> Result<Option<NonZero<usize>>> {
 /// # Errors
 /// - `Invalid`: the value is not a number of 1 or more.
 pub(crate) fn check() -> Result<()> {
-    said().map(drop)
+    configured().map(drop)
 }
 
 /// The pool threads of a process.

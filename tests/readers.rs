@@ -55,7 +55,7 @@ async fn far(wait: Duration) -> (Table, RecordBatch, CountingStore, Arc<dyn obje
         .unwrap();
     let slow = LatencyStore::new(raw.clone(), Latency { per_request: wait, bytes_per_second: None });
     let counting = CountingStore::new(slow);
-    let table = Table::open_store(over(Arc::new(counting.clone()))).await.unwrap();
+    let table = Table::open_in(over(Arc::new(counting.clone()))).await.unwrap();
     // The first read loads the layouts.
     table.row_loader().get_rows(0, 0..=0).await.unwrap();
     counting.reset();
@@ -86,7 +86,7 @@ async fn readers_at_the_same_time_ask_for_each_range_once() {
     assert_eq!(places(&together), places(&sequence));
 
     // Requests in flight are shared even without a cache.
-    let unkept = loader().keep(0);
+    let unkept = loader().cache_bytes(0);
     try_join_all(positions.iter().map(|_| unkept.get_row(3))).await.unwrap();
     assert_eq!(counting.reset().gets.len(), table.schema().groups().len());
 
@@ -107,7 +107,7 @@ async fn a_read_comes_to_its_end_where_the_one_that_asked_before_is_dropped_or_n
     let _others = beside_others();
     let (table, written, counting, _) = far(Duration::from_millis(5)).await;
     for is_dropped in [true, false] {
-        let loader = table.row_loader().keep(0);
+        let loader = table.row_loader().cache_bytes(0);
         let mut first = Box::pin(loader.get_row(1));
         assert!(futures::poll!(&mut first).is_pending());
         let mut second = Box::pin(loader.get_row(1));
@@ -131,7 +131,7 @@ async fn a_read_of_a_cold_table_ends_though_the_one_that_began_to_load_it_is_nev
     let slow = LatencyStore::new(raw, Latency { per_request: Duration::from_millis(5), bytes_per_second: None });
     let store = over(Arc::new(slow));
     for polls in 1..6 {
-        let table = Table::open_store(store.clone()).await.unwrap();
+        let table = Table::open_in(store.clone()).await.unwrap();
         let (windows, rows) = (seen(&table), seen(&table));
         let mut asleep: Vec<Pin<Box<dyn Future<Output = Result<Rows>> + '_>>> =
             vec![Box::pin(windows.get_rows(3, -1..=1)), Box::pin(rows.take(&[1]))];
@@ -172,7 +172,7 @@ async fn an_error_is_that_of_the_read_that_asked_and_no_other() {
     };
     let slow =
         LatencyStore::new(Hooked::new(raw, hook), Latency { per_request: Duration::from_millis(3), bytes_per_second: None });
-    let table = Table::open_store(over(Arc::new(slow))).await.unwrap();
+    let table = Table::open_in(over(Arc::new(slow))).await.unwrap();
     table.row_loader().get_row(0).await.unwrap();
     let loader = table.row_loader().columns(["camera.*"]).unwrap();
     fails.store(true, Ordering::SeqCst);
@@ -211,14 +211,14 @@ fn reads_in_any_order_give_what_was_written_whatever_is_dropped() {
             Latency { per_request: Duration::from_micros(300), bytes_per_second: Some(30_000_000) },
         );
         drop((table, counting));
-        let table = Table::open_store(over(Arc::new(slow))).await.unwrap();
+        let table = Table::open_in(over(Arc::new(slow))).await.unwrap();
         table.row_loader().get_rows(0, 0..=0).await.unwrap();
         for round in 0..12 {
             let fails_now = round % 3 == 2;
             fails.store(fails_now, Ordering::SeqCst);
             let keep = *rng.pick(&[0, 4 << 10, 64 << 20]);
             let coalesce = *rng.pick(&[Coalesce::MEMORY, Coalesce::LOCAL, Coalesce::REMOTE]);
-            let whole = table.row_loader().keep(keep).coalesce(coalesce);
+            let whole = table.row_loader().cache_bytes(keep).coalesce(coalesce);
             let loaders =
                 [whole.clone(), whole.clone().columns(["lidar.*"]).unwrap(), whole.columns(["camera.pose", "labels.*"]).unwrap()];
             type Read = Pin<Box<dyn Future<Output = (Vec<u64>, Result<Rows>)>>>;
@@ -265,7 +265,7 @@ async fn rows_come_one_by_one_in_order_and_are_planned_together() {
     let _others = beside_others();
     let (table, written, counting, raw) = far(Duration::ZERO).await;
     let positions: Vec<u64> = (0..60).map(|number| number * 13 % table.rows()).collect();
-    let loader = || table.row_loader().keep(0);
+    let loader = || table.row_loader().cache_bytes(0);
     loader().take(&positions).await.unwrap();
     let taken = counting.reset().gets.len();
     let rows: Vec<_> = loader().rows(positions.clone(), 60).try_collect().await.unwrap();
@@ -389,7 +389,7 @@ fn senseless_arguments_are_errors_or_nothing_and_never_a_panic() {
         let wild = Coalesce { max_gap: u64::MAX, max_bridged: u64::MAX, max_range: u64::MAX };
         let none = Coalesce { max_gap: 0, max_bridged: 0, max_range: 0 };
         for (coalesce, keep) in [(wild, usize::MAX), (none, 0), (wild, 1), (none, usize::MAX)] {
-            let loader = table.row_loader().coalesce(coalesce).keep(keep).edge(Edge::Skip);
+            let loader = table.row_loader().coalesce(coalesce).cache_bytes(keep).edge(Edge::Skip);
             for _ in 0..2 {
                 assert_rows(&loader.take(&again).await.unwrap(), &written, &again.map(Some));
                 assert_eq!(loader.get_rows(0, (1 << 31) - 2..=(1 << 31) - 1).await.unwrap().len(), 0);
@@ -531,7 +531,7 @@ fn a_small_local_read_stays_on_its_thread() {
     let loader = table.row_loader();
     futures::executor::block_on(loader.get_row(0)).unwrap();
     for keep in [0, 64 << 20] {
-        let loader = loader.clone().keep(keep);
+        let loader = loader.clone().cache_bytes(keep);
         for row in 0..100 {
             assert!(loader.get_row(row * 5).now_or_never().is_some_and(|row| row.is_ok()), "row {row} left the thread");
             assert!(loader.get_rows(row * 5, -9..=0).now_or_never().is_some_and(|rows| rows.is_ok()), "a window left the thread");
@@ -601,7 +601,7 @@ fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others()
         let (raw, store) = memory();
         let rows = sized(60_000, 8);
         write(store, sizes(), WriteOptions::default(), std::slice::from_ref(&rows)).await.unwrap();
-        let open = || Table::open_store(over(raw.clone()));
+        let open = || Table::open_in(over(raw.clone()));
         #[cfg(feature = "frame")]
         {
             let (index, turns) = turns_during(open().await.unwrap().index()).await;
@@ -626,7 +626,7 @@ fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others()
         let wide = names.iter().map(|name| (name.as_str(), one())).chain([("id", one())]);
         let (raw, store) = memory();
         write(store, schema, WriteOptions::default(), &[RecordBatch::try_from_iter(wide).unwrap()]).await.unwrap();
-        let (table, turns) = turns_during(Table::open_store(over(raw))).await;
+        let (table, turns) = turns_during(Table::open_in(over(raw))).await;
         assert_eq!(table.unwrap().schema().columns().len(), 4_001);
         assert!(turns > TURNS, "open: {turns} turns of others");
     });
@@ -670,7 +670,7 @@ fn a_row_of_a_slice_of_lists_is_written_on_its_thread() {
         ])
         .unwrap();
         let schema = Schema::builder().index("id", "i64").group("lists", [("lists", "list<i64>")]).build().unwrap();
-        let writer = tetrys::TableWriter::create(memory().1, schema, WriteOptions::default()).await.unwrap();
+        let writer = tetrys::Table::create_in(memory().1, schema, WriteOptions::default()).await.unwrap();
         let mut partition = writer.partition().unwrap();
         for row in 0..rows as usize {
             let written = partition.write(&batch.slice(row, 1)).now_or_never();
@@ -687,7 +687,7 @@ fn a_row_of_a_slice_of_lists_is_written_on_its_thread() {
 fn reads_of_a_small_table_leave_little_memory_behind() {
     let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let (_folder, table) = local(2_800, 10_000, Preset::Fast);
-    let loader = table.row_loader().keep(0);
+    let loader = table.row_loader().cache_bytes(0);
     let mut rng = Rng(seed());
     release_buffers();
     let before = MEMORY.current_usage();

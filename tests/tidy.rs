@@ -14,7 +14,7 @@ use std::{
 /// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module may use itself and lower floors.
 const FLOORS: &[&[&str]] = &[
     &["error"],
-    &["ahead", "arrow", "flight", "hints", "id", "offload", "once", "panics", "threads"],
+    &["ahead", "arrow", "environment", "flight", "hints", "id", "offload", "once", "panics", "threads"],
     &["schema"],
     &["codec"],
     &["format"],
@@ -25,7 +25,7 @@ const FLOORS: &[&[&str]] = &[
 ];
 
 /// Modules that use another module of their own floor, `(user, used)`. `ARCHITECTURE.md` lists each as "`user` uses `used`".
-const SIDEWAYS: &[(&str, &str)] = &[("commit", "write"), ("index", "read"), ("once", "flight")];
+const SIDEWAYS: &[(&str, &str)] = &[("commit", "write"), ("index", "read"), ("once", "flight"), ("threads", "environment")];
 
 /// The modules that may use polars.
 const POLARS: &[&str] = &["index", "recipe", "table"];

@@ -52,8 +52,8 @@ pub(crate) struct Choice {
     /// With --times: take the nearest row, the last row at or before the time, or the first row at or after it
     #[arg(long, default_value = "nearest", value_parser = pick(), requires = "times")]
     pick: Pick,
-    /// What to do about places of the window that have no row in the sequence: pad with nulls (the mask marks them), skip them,
-    /// or stop with an error
+    /// How to treat offsets of the window without a row in the sequence: pad with nulls (the mask marks them), skip them, or
+    /// stop with an error
     #[arg(long, default_value = "pad", value_parser = edge())]
     edge: Edge,
 }

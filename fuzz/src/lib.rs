@@ -13,9 +13,9 @@ use tetrys::{
     codec::Chain,
     format::{
         BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, DecodedPage, EncodedBlock,
-        EncodedPage, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, Manifest, PackedLengths, PagePlace, TRAILER_LEN,
+        EncodedPage, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, Manifest, PackedLengths, PagePlace, Pin, TRAILER_LEN,
         decode_page, directory_len, encode_page, index_arrow_schema, index_reader, logical_block_hash, page_range, read_hashes,
-        read_layout, read_sequences,
+        read_join, read_layout, read_lists, read_sequences, write_join,
     },
     id::Hash,
     ingest::l5::{
@@ -31,11 +31,13 @@ use twox_hash::XxHash3_64;
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     ("manifest", manifest),
     ("index", index),
     ("layout", layout),
     ("hashes", hashes),
+    ("join", join),
+    ("pin", pin),
     ("chunk", chunk),
     ("block", block),
     ("codec", codec),
@@ -201,6 +203,34 @@ pub fn hashes(data: &[u8]) {
     writer.write(&read).expect("what was read can be written");
     let written = writer.finish().expect("hashes");
     assert_eq!(read_hashes(written.into(), u64::from(blocks)).expect("what was written can be read"), read);
+}
+
+// -------------------------------------------------------------------------------------------------------- views and pins
+
+/// Parses a join map, and the lists of a view from the same file. Input: two bytes are the rows of the left table, two the rows of
+/// the right one; the rest is Parquet.
+pub fn join(data: &[u8]) {
+    let Some((left, rest)) = u16_of(data) else { return };
+    let Some((right, parquet)) = u16_of(rest) else { return };
+    let (left, right, parquet) = (u64::from(left), u64::from(right), Bytes::copy_from_slice(parquet));
+    if let Some(firsts) = sound(read_lists(parquet.clone(), left)) {
+        assert_eq!(firsts.len() as u64, left);
+        assert!((0..).zip(&firsts).all(|(row, first)| first.is_none_or(|first| first <= row)));
+    }
+    let Some(partners) = sound(read_join(parquet, left, right)) else { return };
+    assert_eq!(partners.len() as u64, left);
+    assert!(partners.iter().flatten().all(|row| *row < right));
+    let written = write_join(&partners).expect("what was read can be written");
+    assert_eq!(read_join(written.into(), left, right).expect("what was written can be read"), partners);
+}
+
+/// Parses a pin under the name that its commit id gives. Input: the JSON without its tail, which is added.
+pub fn pin(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let id = text.split_once("\"commit_id\":\"").and_then(|(_, rest)| rest.get(..36)).unwrap_or_default();
+    let Some(pin) = sound(Pin::parse(&with_tail(data), &format!("pins/{id}.json"))) else { return };
+    let Ok(bytes) = pin.to_bytes() else { return };
+    assert_eq!(Pin::parse(&bytes, &pin.name()).expect("what was written can be parsed"), pin);
 }
 
 // ------------------------------------------------------------------------------------------------------ chunks and blocks

@@ -35,14 +35,14 @@ pub(crate) struct RowLoader {
 }
 
 impl RowLoader {
-    fn of(loader: tetrys::RowLoader, edge: &str, keep: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
+    fn of(loader: tetrys::RowLoader, edge: &str, cache_bytes: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
         let edge = match edge {
             "pad" => Edge::Pad,
             "skip" => Edge::Skip,
             "error" => Edge::Error,
             other => return Err(Invalid::new_err(format!("edge `{other}`: expected pad, skip or error"))),
         };
-        let loader = loader.edge(edge).keep(keep);
+        let loader = loader.edge(edge).cache_bytes(cache_bytes);
         let chosen = match columns {
             Some(columns) => loader.clone().columns(columns).py()?,
             None => loader.clone(),
@@ -73,14 +73,14 @@ impl RowLoader {
 impl RowLoader {
     /// Makes a loader of the rows of an index.
     #[staticmethod]
-    fn of_index(py: Python<'_>, index: &Index, edge: &str, keep: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
-        Self::of(py.detach(|| tetrys::RowLoader::new(&index.0)).py()?, edge, keep, columns)
+    fn of_index(py: Python<'_>, index: &Index, edge: &str, cache_bytes: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
+        Self::of(py.detach(|| tetrys::RowLoader::new(&index.0)).py()?, edge, cache_bytes, columns)
     }
 
     /// Makes a loader of all rows of a table. Uses no frame, so that it works in a forked child.
     #[staticmethod]
-    fn of_table(table: &Table, edge: &str, keep: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
-        Self::of(table.table.row_loader(), edge, keep, columns)
+    fn of_table(table: &Table, edge: &str, cache_bytes: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
+        Self::of(table.table.row_loader(), edge, cache_bytes, columns)
     }
 
     /// Names of the columns that a call without columns reads.

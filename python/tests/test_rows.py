@@ -205,7 +205,7 @@ def test_damage_is_an_error_and_never_data(tmp_path: object) -> None:
 
 
 def test_blocks_of_which_rows_came_out_are_kept_and_are_read_again_without_a_request(index: tt.Index) -> None:
-    rows, without = tt.row_loader(index), tt.row_loader(index, keep=0)
+    rows, without = tt.row_loader(index), tt.row_loader(index, cache_bytes=0)
     for loader in (rows, without):
         assert loader[9]["labels.text"] == "row 9"
         assert loader.take([8, 9], ["labels.text"])["labels.text"].tolist() == ["row 8", "row 9"]

@@ -40,8 +40,8 @@ impl Table {
     /// - `Exists`: there is a table already.
     /// - `Invalid`: the options are impossible, or the schema has no index column.
     /// - Errors of the store.
-    pub fn create_with(url: &str, reached: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
-        wait(table::Table::create_with(url, reached, schema, options)).map(TableWriter)
+    pub fn create_with(url: &str, stores: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
+        wait(table::Table::create_with(url, stores, schema, options)).map(TableWriter)
     }
 
     /// Starts a version with more rows, as [`crate::Table::append`] does.
@@ -203,7 +203,7 @@ impl Table {
     /// - `Corrupt`, `Unsupported`: this build cannot read the manifest.
     /// - Errors of the store.
     pub fn at_version(&self, version: u64) -> Result<Self> {
-        wait(table::Table::open_version(self.0.store().clone(), version)).map(Self)
+        wait(table::Table::open_version_in(self.0.store().clone(), version)).map(Self)
     }
 
     /// Returns the storage that the table uses, version by version, as [`crate::Table::usage`] does.

@@ -167,7 +167,7 @@ impl Owners {
     }
 
     /// Keeps the owners with these numbers, in this order, and renumbers them from 1. Removes the pins at all other owners.
-    pub async fn keep(&mut self, numbers: &[u32]) {
+    pub async fn retain(&mut self, numbers: &[u32]) {
         self.unpin(|number| numbers.contains(&number)).await;
         let kept = numbers.iter().filter_map(|number| self.owners.get((*number as usize).checked_sub(1)?).cloned());
         self.owners = kept.collect();

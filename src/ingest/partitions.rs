@@ -53,7 +53,7 @@ pub(super) async fn writer(
 ) -> Result<TableWriter> {
     let base = match (base, target) {
         (base, Target::New) => base,
-        (None, _) => Some(Table::open_store(store.clone()).await?),
+        (None, _) => Some(Table::open_in(store.clone()).await?),
         (base, _) => base,
     };
     let writer = match (base, target) {
@@ -74,7 +74,7 @@ pub(super) async fn writer(
             }
             table.append(options).await?
         }
-        _ => TableWriter::create(store, schema, options).await?,
+        _ => Table::create_in(store, schema, options).await?,
     };
     writer.references(references).await
 }

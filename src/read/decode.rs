@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::{
     page::Page,
-    plan::{BlockBytes, BlockRead, GroupPlan, Stretch},
+    plan::{BlockBytes, BlockRead, GroupPlan, SubRange},
 };
 use crate::{
     codec::Chain,
@@ -40,17 +40,17 @@ pub(super) fn decode_block(
     ranges: &[(usize, Bytes)],
 ) -> Result<Vec<Page>> {
     let decoded = match &block.bytes {
-        BlockBytes::Block(stretch) => bytes_of(stretch, ranges).and_then(|bytes| whole(group, types, chains, block, &bytes)),
+        BlockBytes::Block(sub_range) => bytes_of(sub_range, ranges).and_then(|bytes| whole(group, types, chains, block, &bytes)),
         BlockBytes::Pages(pages) => group
             .pages
             .iter()
             .zip(pages)
-            .map(|(page, stretch)| decode_one(types, chains, block, *page, bytes_of(stretch, ranges)?))
+            .map(|(page, sub_range)| decode_one(types, chains, block, *page, bytes_of(sub_range, ranges)?))
             .collect(),
-        BlockBytes::Kept => Err(Error::internal("a cached block must not be decoded again")),
+        BlockBytes::Cached => Err(Error::internal("a cached block must not be decoded again")),
     };
     decoded.map_err(|error| {
-        let first = block.bytes.stretches().first();
+        let first = block.bytes.sub_ranges().first();
         let place = first.and_then(|first| {
             let range = group.ranges.get(first.range)?;
             let start = range.range.start + first.within.start as u64;
@@ -66,10 +66,10 @@ pub(super) fn at_block(types: &GroupTypes, block: &BlockRead, place: Option<(Chu
     error.at(format!("column group `{}`: block {}{place}", types.name, block.ordinal))
 }
 
-fn bytes_of(stretch: &Stretch, ranges: &[(usize, Bytes)]) -> Result<Bytes> {
-    let place = ranges.binary_search_by_key(&stretch.range, |(number, _)| *number).ok();
+fn bytes_of(sub_range: &SubRange, ranges: &[(usize, Bytes)]) -> Result<Bytes> {
+    let place = ranges.binary_search_by_key(&sub_range.range, |(number, _)| *number).ok();
     let (_, range) = place.and_then(|place| ranges.get(place)).ok_or_else(|| Error::internal("a range was not fetched"))?;
-    let bytes = range.get(stretch.within.clone()).map(|bytes| range.slice_ref(bytes));
+    let bytes = range.get(sub_range.within.clone()).map(|bytes| range.slice_ref(bytes));
     bytes.ok_or_else(|| Error::internal("a block lies outside its range"))
 }
 

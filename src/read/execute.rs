@@ -12,10 +12,10 @@ use futures::future::try_join_all;
 
 use super::{
     assemble::Assembly,
+    block_cache::CachedBlocks,
     decode::{GroupTypes, decode_block},
-    files::Files,
+    files::{self, Files},
     flights::Flights,
-    kept::Kept,
     land::Landing,
     layout::Layout,
     page::{Page, lost, store_of},
@@ -51,7 +51,7 @@ const SHARED_PIECE: u64 = 512 << 10;
 /// Executes a read plan and returns each wanted column with its rows.
 ///
 /// `layouts[g]` belongs to `plan.groups[g]`. `stores` has the store of every owner that the plan names. Blocks of which only some
-/// rows were wanted are added to the cache `kept`.
+/// rows were wanted are added to `cache`.
 ///
 /// Decoding work of about a millisecond or less runs on the calling thread; longer work runs off the executor. Dropping the
 /// future stops that work soon.
@@ -64,11 +64,11 @@ pub async fn execute(
     schema: &Schema,
     layouts: &[Arc<Layout>],
     plan: ReadPlan,
-    kept: &Kept,
+    cache: &CachedBlocks,
     flights: &Flights,
 ) -> Result<Vec<(ColumnId, ArrayRef)>> {
     let groups = plan.groups.iter().map(|group| Described::new(schema, group)).collect::<Result<Vec<_>>>()?;
-    let reading = |plan, from| Reading { groups: groups.clone(), layouts: layouts.to_vec(), plan, kept: kept.clone(), from };
+    let reading = |plan, from| Reading { groups: groups.clone(), layouts: layouts.to_vec(), plan, cache: cache.clone(), from };
     if stores.values().all(Store::is_local) {
         let bytes: u64 =
             plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
@@ -77,20 +77,20 @@ pub async fn execute(
         let from = match bytes > PIECE {
             true => Origin::Files(Files::new(stores)),
             false => {
-                Files::new(stores).start(&plan);
+                files::prefetch(stores, &plan);
                 Origin::Fetched(fetch(stores, &plan).await?)
             }
         };
         return reading(plan, from).read().await;
     }
-    let mut boarded = flights.board(stores, plan.clone(), kept)?;
+    let mut boarded = flights.board(stores, plan.clone(), cache)?;
     let read = async {
         let fetched = boarded.arrive().await?;
         let mut plan = ReadPlan { groups: std::mem::take(&mut boarded.plan.groups) };
         if boarded.joins() {
             // Another read that waited for the same blocks may have decoded and cached them.
             for group in &mut plan.groups {
-                group.look_again(kept, |_| true);
+                group.look_again(cache, |_| true);
             }
         }
         reading(plan, Origin::Fetched(fetched)).read().await
@@ -137,7 +137,7 @@ struct Reading {
     groups: Vec<Described>,
     layouts: Vec<Arc<Layout>>,
     plan: ReadPlan,
-    kept: Kept,
+    cache: CachedBlocks,
     from: Origin,
 }
 
@@ -150,6 +150,7 @@ enum Origin {
 }
 
 impl Reading {
+    #[tracing::instrument(level = "debug", name = "decode", skip_all, fields(groups = self.groups.len()))]
     async fn read(self) -> Result<Vec<(ColumnId, ArrayRef)>> {
         match self.work()? <= HERE {
             true => self.read_here(&Stop::default()),
@@ -172,7 +173,7 @@ impl Reading {
     }
 
     fn read_here(self, stop: &Stop) -> Result<Vec<(ColumnId, ArrayRef)>> {
-        let Self { groups, layouts, plan, kept, from } = self;
+        let Self { groups, layouts, plan, cache, from } = self;
         let (files, mut fetched) = match from {
             Origin::Fetched(fetched) => (None, fetched.into_iter()),
             Origin::Files(files) => {
@@ -202,7 +203,7 @@ impl Reading {
                     }
                 };
                 let (types, layout) = (Arc::clone(&described.types), Arc::clone(layout));
-                let read = GroupRead { group, types, layout, ranges, kept: kept.clone(), stop: stop.clone() };
+                let read = GroupRead { group, types, layout, ranges, cache: cache.clone(), stop: stop.clone() };
                 reads.push((columns.len(), ids, read));
             }
             columns.push(arrays);
@@ -256,7 +257,7 @@ struct GroupRead {
     types: Arc<GroupTypes>,
     layout: Arc<Layout>,
     ranges: Ranges,
-    kept: Kept,
+    cache: CachedBlocks,
     stop: Stop,
 }
 
@@ -286,14 +287,14 @@ impl GroupRead {
             .map(|page| self.types.types.get(*page).cloned().ok_or_else(|| Error::internal(format!("no column {page}"))));
         let mut assembly = Assembly::new(&self.group, wanted.collect::<Result<_>>()?);
         let mut order = assembly.order();
-        if !self.group.kept.is_empty() {
-            let mut kept = std::mem::take(&mut self.group.kept).into_iter();
+        if !self.group.cached.is_empty() {
+            let mut cached = std::mem::take(&mut self.group.cached).into_iter();
             for (number, block) in self.group.blocks.iter().enumerate() {
-                if matches!(block.bytes, BlockBytes::Kept) {
-                    assembly.add(number, kept.by_ref().take(self.group.pages.len()))?;
+                if matches!(block.bytes, BlockBytes::Cached) {
+                    assembly.add(number, cached.by_ref().take(self.group.pages.len()))?;
                 }
             }
-            order.retain(|block| self.group.blocks.get(*block).is_some_and(|block| !matches!(block.bytes, BlockBytes::Kept)));
+            order.retain(|block| self.group.blocks.get(*block).is_some_and(|block| !matches!(block.bytes, BlockBytes::Cached)));
         }
         Ok((assembly, order))
     }
@@ -337,7 +338,7 @@ impl GroupRead {
     /// With [`Ranges::Files`], a range belongs to exactly one piece, together with all blocks that lie in the range. So each
     /// range is read once.
     fn pieces(&self, order: &[usize], piece_bytes: u64) -> Vec<Piece> {
-        let stretches = |block: usize| self.group.blocks.get(block).map_or(&[][..], |block| block.bytes.stretches());
+        let sub_ranges = |block: usize| self.group.blocks.get(block).map_or(&[][..], |block| block.bytes.sub_ranges());
         let bytes = |block: usize| self.group.blocks.get(block).map_or(0, |block| block.bytes.stored());
         let files = matches!(self.ranges, Ranges::Files(_));
         if !files && self.group.stored() <= PARALLEL_ABOVE {
@@ -345,8 +346,8 @@ impl GroupRead {
         }
         let mut in_range: Vec<Vec<usize>> = vec![Vec::new(); if files { self.group.ranges.len() } else { 0 }];
         for block in 0..self.group.blocks.len() {
-            for stretch in stretches(block) {
-                if let Some(blocks) = in_range.get_mut(stretch.range).filter(|blocks| blocks.last() != Some(&block)) {
+            for sub_range in sub_ranges(block) {
+                if let Some(blocks) = in_range.get_mut(sub_range.range).filter(|blocks| blocks.last() != Some(&block)) {
                     blocks.push(block);
                 }
             }
@@ -370,9 +371,9 @@ impl GroupRead {
                 }
                 held += bytes(block);
                 piece.blocks.push(block);
-                for stretch in stretches(block) {
-                    if piece.ranges.insert(stretch.range) {
-                        open.extend(in_range.get(stretch.range).into_iter().flatten());
+                for sub_range in sub_ranges(block) {
+                    if piece.ranges.insert(sub_range.range) {
+                        open.extend(in_range.get(sub_range.range).into_iter().flatten());
                     }
                 }
             }
@@ -380,7 +381,7 @@ impl GroupRead {
         pieces
     }
 
-    /// Decodes the wanted pages of each block of a piece, and adds the blocks marked `keep` to the cache.
+    /// Decodes the wanted pages of each block of a piece, and adds the blocks marked `to_cache` to the cache.
     fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<Page>)>> {
         let ranges = piece.ranges.iter().map(|range| Ok((*range, self.range(*range)?))).collect::<Result<Vec<_>>>()?;
         let decode = |block: &usize| {
@@ -390,15 +391,15 @@ impl GroupRead {
             Ok((*block, decode_block(&self.group, &self.types, chains, read, &ranges)?))
         };
         let decoded = piece.blocks.iter().map(decode).collect::<Result<Vec<_>>>()?;
-        let mut keep = Vec::new();
+        let mut to_cache = Vec::new();
         for (block, pages) in &decoded {
             let read = self.block(*block)?;
-            if read.keep {
-                keep.push((read.place, pages.as_slice()));
+            if read.to_cache {
+                to_cache.push((read.place, pages.as_slice()));
             }
         }
-        if !keep.is_empty() {
-            self.kept.add(self.group.group, &self.group.pages, &keep)?;
+        if !to_cache.is_empty() {
+            self.cache.add(self.group.group, &self.group.pages, &to_cache)?;
         }
         Ok(decoded)
     }

@@ -6,7 +6,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -37,17 +40,16 @@ pub(super) struct Files {
 /// The ranges of a plan that the disk is asked for.
 struct Ahead {
     ranges: Vec<RangeRead>,
+    /// Bytes that were read.
+    read: AtomicU64,
     asked: Mutex<Asked>,
 }
 
-/// Progress through the ranges.
+/// The number of ranges that the disk was asked for, and their bytes.
 #[derive(Default)]
 struct Asked {
-    /// Number of ranges that the disk was asked for, and their bytes.
     ranges: usize,
     bytes: u64,
-    /// Bytes that were read.
-    read: u64,
 }
 
 impl Files {
@@ -57,15 +59,8 @@ impl Files {
 
     /// Asks the disk for the first ranges of the plan, unless they are in the page cache.
     pub(super) fn start(&self, plan: &ReadPlan) {
-        let ranges: Vec<&RangeRead> = plan.groups.iter().flat_map(|group| &group.ranges).collect();
-        if ranges.len() < 2 && ranges.iter().all(|range| range.range.end - range.range.start <= ONE_REQUEST) {
-            return;
-        }
-        let step = ranges.len().div_ceil(PROBES);
-        let is_cold = |range: &RangeRead| self.stores.get(&range.owner).is_some_and(|store| store.is_cold_now(&range.request()));
-        if ranges.iter().step_by(step).any(|range| is_cold(range)) {
-            let ranges = ranges.into_iter().cloned().collect();
-            let ahead = self.ahead.get_or_init(|| Ahead { ranges, asked: Mutex::default() });
+        if is_cold(&self.stores, plan) {
+            let ahead = self.ahead.get_or_init(|| Ahead::new(plan));
             ahead.advance(0, &self.stores);
         }
     }
@@ -99,11 +94,16 @@ impl Files {
 }
 
 impl Ahead {
-    /// Notes that bytes were read, and asks the disk for as many more.
+    fn new(plan: &ReadPlan) -> Self {
+        let ranges = ranges(plan).cloned().collect();
+        Self { ranges, read: AtomicU64::new(0), asked: Mutex::default() }
+    }
+
+    /// Notes that bytes were read, and asks the disk for as many more. A thread that finds another one asking goes on reading.
     fn advance(&self, read: u64, stores: &BTreeMap<u32, Store>) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.read += read;
-        while asked.bytes < asked.read + LEAD
+        self.read.fetch_add(read, Ordering::Relaxed);
+        let Ok(mut asked) = self.asked.try_lock() else { return };
+        while asked.bytes < self.read.load(Ordering::Relaxed) + LEAD
             && let Some(range) = self.ranges.get(asked.ranges)
         {
             if let Some(store) = stores.get(&range.owner) {
@@ -113,6 +113,27 @@ impl Ahead {
             asked.bytes += range.range.end - range.range.start;
         }
     }
+}
+
+fn ranges(plan: &ReadPlan) -> impl Iterator<Item = &RangeRead> {
+    plan.groups.iter().flat_map(|group| &group.ranges)
+}
+
+/// Asks the disk for all ranges of a plan of few bytes, unless they are in the page cache.
+pub(super) fn prefetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) {
+    if is_cold(stores, plan) {
+        Ahead::new(plan).advance(0, stores);
+    }
+}
+
+/// Whether any of the probed ranges is not in the page cache; `false` for a plan of one request, which needs no prefetch.
+fn is_cold(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> bool {
+    let count = ranges(plan).count();
+    if count < 2 && ranges(plan).all(|range| range.range.end - range.range.start <= ONE_REQUEST) {
+        return false;
+    }
+    let is_cold = |range: &RangeRead| stores.get(&range.owner).is_some_and(|store| store.is_cold_now(&range.request()));
+    ranges(plan).step_by(count.div_ceil(PROBES)).any(is_cold)
 }
 
 fn not_local() -> Error {

@@ -13,9 +13,9 @@ use std::{
 };
 
 use super::{
-    kept::Kept,
+    block_cache::CachedBlocks,
     page::{lost, store_of},
-    plan::{Coalesce, GroupPlan, RangeRead, ReadPlan, Stretch},
+    plan::{Coalesce, GroupPlan, RangeRead, ReadPlan, SubRange},
 };
 use crate::{
     error::{Error, Result},
@@ -103,15 +103,15 @@ impl Flights {
     ///
     /// # Errors
     /// - `Internal`: the plan names an owner without a store, or a range has no flight.
-    pub(super) fn board(&self, stores: &BTreeMap<u32, Store>, mut plan: ReadPlan, kept: &Kept) -> Result<Boarded<'_>> {
+    pub(super) fn board(&self, stores: &BTreeMap<u32, Store>, mut plan: ReadPlan, cache: &CachedBlocks) -> Result<Boarded<'_>> {
         let lane = lane();
         let mut held = patiently(&self.0);
         let mut joined = Vec::with_capacity(plan.groups.len());
         for group in &mut plan.groups {
-            let hits = held.as_ref().map(|held| find(held, lane, kept.source, group)).unwrap_or_default();
+            let hits = held.as_ref().map(|held| find(held, lane, cache.source, group)).unwrap_or_default();
             // A flight is removed after its blocks are cached. So a block whose flight has just been removed is in the cache.
             let is_hit = |block: usize| hits.range((block, 0)..(block + 1, 0)).next().is_some();
-            let found = group.look_again(kept, |block| !is_hit(block));
+            let found = group.look_again(cache, |block| !is_hit(block));
             joined.push(if found || !hits.is_empty() {
                 regroup(group, hits)
             } else {
@@ -130,7 +130,7 @@ impl Flights {
                 if let Some(origin) = origins.get_mut(*range_number) {
                     *origin = Some(Origin { wait: waits.len(), number, start: range.range.start });
                 }
-                let place = Place { source: kept.source, owner: range.owner, chunk: range.chunk, start: range.range.start };
+                let place = Place { source: cache.source, owner: range.owner, chunk: range.chunk, start: range.range.start };
                 if let Some((held, flight)) = held.as_mut().zip(flight.downgrade()) {
                     held.insert(place, Entry { end: range.range.end, lane, flight, number });
                     places.push(place);
@@ -204,15 +204,15 @@ impl Drop for Boarded<'_> {
     }
 }
 
-/// Finds the stretches of a group that are in flight. The keys are the block and the index of the stretch within the block.
+/// Finds the byte ranges of a group that are in flight. The keys are the block and the index of the sub-range within the block.
 fn find(held: &BTreeMap<Place, Entry>, lane: Lane, source: usize, group: &GroupPlan) -> BTreeMap<(usize, usize), Hit> {
     let mut hits = BTreeMap::new();
     if held.is_empty() {
         return hits;
     }
     for (block, read) in group.blocks.iter().enumerate() {
-        for (number, stretch) in read.bytes.stretches().iter().enumerate() {
-            let Some((range, bytes)) = group.bytes_of(stretch) else { continue };
+        for (number, sub_range) in read.bytes.sub_ranges().iter().enumerate() {
+            let Some((range, bytes)) = group.bytes_of(sub_range) else { continue };
             let place = |start| Place { source, owner: range.owner, chunk: range.chunk, start };
             let Some((place, entry)) = held.range(place(0)..=place(bytes.start)).next_back() else { continue };
             // A read of few bytes does not wait for a much longer range.
@@ -239,8 +239,8 @@ fn regroup(group: &mut GroupPlan, mut hits: BTreeMap<(usize, usize), Hit>) -> Ve
     let mut newest: Vec<Option<usize>> = vec![None; group.ranges.len()];
     let mut placed = Vec::new();
     for (block, read) in group.blocks.iter().enumerate() {
-        for (number, stretch) in read.bytes.stretches().iter().enumerate() {
-            let Some((range, bytes)) = group.bytes_of(stretch) else { continue };
+        for (number, sub_range) in read.bytes.sub_ranges().iter().enumerate() {
+            let Some((range, bytes)) = group.bytes_of(sub_range) else { continue };
             let hit = hits.remove(&(block, number));
             let near = |number: &usize| {
                 let before = ranges.get(*number);
@@ -248,13 +248,13 @@ fn regroup(group: &mut GroupPlan, mut hits: BTreeMap<(usize, usize), Hit>) -> Ve
             };
             let found = match &hit {
                 Some(hit) => of_flights.get(&hit.place).copied(),
-                None => newest.get(stretch.range).copied().flatten().filter(near),
+                None => newest.get(sub_range.range).copied().flatten().filter(near),
             };
             let place = found.unwrap_or(ranges.len());
             if found.is_none() {
                 if let Some(hit) = &hit {
                     of_flights.insert(hit.place, place);
-                } else if let Some(newest) = newest.get_mut(stretch.range) {
+                } else if let Some(newest) = newest.get_mut(sub_range.range) {
                     *newest = Some(place);
                 }
                 ranges.push(RangeRead { range: bytes.clone(), ..range.clone() });
@@ -266,11 +266,11 @@ fn regroup(group: &mut GroupPlan, mut hits: BTreeMap<(usize, usize), Hit>) -> Ve
             placed.push((place, bytes));
         }
     }
-    let stretches = group.blocks.iter_mut().flat_map(|block| block.bytes.stretches_mut());
-    for (stretch, (place, bytes)) in stretches.zip(placed) {
+    let sub_ranges = group.blocks.iter_mut().flat_map(|block| block.bytes.sub_ranges_mut());
+    for (sub_range, (place, bytes)) in sub_ranges.zip(placed) {
         let start = ranges.get(place).map_or(0, |range| range.range.start);
         let within = |at: u64| usize::try_from(at - start).unwrap_or(usize::MAX);
-        *stretch = Stretch { range: place, within: within(bytes.start)..within(bytes.end) };
+        *sub_range = SubRange { range: place, within: within(bytes.start)..within(bytes.end) };
     }
     group.ranges = ranges;
     origins

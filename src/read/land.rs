@@ -101,7 +101,7 @@ impl Landing {
         };
         let stored: u64 = group.blocks.iter().map(|block| block.bytes.stored()).sum();
         let blocks = group.blocks.len();
-        if blocks < 2 || stored < LONG * blocks as u64 || !group.kept.is_empty() || !slices.iter().all(whole) {
+        if blocks < 2 || stored < LONG * blocks as u64 || !group.cached.is_empty() || !slices.iter().all(whole) {
             return Ok(None);
         }
         let runs = group.runs(layout)?;

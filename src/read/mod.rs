@@ -5,13 +5,13 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 mod assemble;
+mod block_cache;
 mod cover;
 mod decode;
 mod execute;
 mod files;
 mod flights;
 mod gather;
-mod kept;
 mod land;
 mod layout;
 mod page;
@@ -19,14 +19,14 @@ mod plan;
 mod times;
 mod window;
 
+pub use block_cache::{BlockCache, CachedBlocks};
 pub use cover::{GroupCost, cover};
 pub use execute::execute;
 pub use flights::Flights;
-pub use kept::{Kept, KeptBlocks};
 pub use layout::{BlockPlace, Layout, RowPlace};
 pub use page::Page;
 pub use plan::{
-    BlockBytes, BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, Stretch, plan,
+    BlockBytes, BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, SubRange, plan,
 };
 pub use times::{Pick, TimeOffsets, TimeSpan, Times};
 pub use window::{Edge, Offsets, Sequences, Window, window};

@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    kept::Kept,
+    block_cache::CachedBlocks,
     layout::{BlockPlace, Layout, RowPlace},
     page::Page,
 };
@@ -51,7 +51,7 @@ pub struct GroupRequest<'a> {
     /// The layout of the group.
     pub layout: &'a Layout,
     /// The cache of decoded blocks.
-    pub kept: &'a Kept,
+    pub cache: &'a CachedBlocks,
 }
 
 /// The reads that a request for rows needs.
@@ -73,7 +73,7 @@ pub struct GroupPlan {
     /// The ranges that hold the blocks, in the order of the blocks.
     pub ranges: Vec<RangeRead>,
     /// The wanted pages of the blocks found in the cache: one block after another, each in the order of `pages`.
-    pub kept: Vec<Page>,
+    pub cached: Vec<Page>,
     /// For each row of the result: the index of its block in `blocks`, and the number of the row in the block. `None` is a
     /// missing row.
     pub rows: Vec<Option<(usize, usize)>>,
@@ -93,18 +93,18 @@ pub struct BlockRead {
     /// The part of the block that is read.
     pub bytes: BlockBytes,
     /// Whether the decoded block is added to the cache: some of its rows are wanted, but not all.
-    pub keep: bool,
+    pub to_cache: bool,
 }
 
 /// The bytes of a block that are read.
 #[derive(Clone, Debug)]
 pub enum BlockBytes {
     /// The whole block.
-    Block(Stretch),
+    Block(SubRange),
     /// Only the wanted pages, in the order of [`GroupPlan::pages`]. The layout must store page lengths.
-    Pages(Vec<Stretch>),
-    /// Nothing: the wanted pages were found in the cache and are in [`GroupPlan::kept`].
-    Kept,
+    Pages(Vec<SubRange>),
+    /// Nothing: the wanted pages were found in the cache and are in [`GroupPlan::cached`].
+    Cached,
 }
 
 impl RangeRead {
@@ -117,30 +117,30 @@ impl RangeRead {
 impl BlockBytes {
     /// Returns the number of stored bytes that are read.
     pub fn stored(&self) -> u64 {
-        self.stretches().iter().map(|stretch| stretch.within.len() as u64).sum()
+        self.sub_ranges().iter().map(|sub_range| sub_range.within.len() as u64).sum()
     }
 
-    pub(super) fn stretches_mut(&mut self) -> &mut [Stretch] {
+    pub(super) fn sub_ranges_mut(&mut self) -> &mut [SubRange] {
         match self {
-            Self::Block(stretch) => std::slice::from_mut(stretch),
-            Self::Pages(stretches) => stretches,
-            Self::Kept => &mut [],
+            Self::Block(sub_range) => std::slice::from_mut(sub_range),
+            Self::Pages(sub_ranges) => sub_ranges,
+            Self::Cached => &mut [],
         }
     }
 
-    /// Returns the byte stretches that are read, in the order in which they are decoded.
-    pub fn stretches(&self) -> &[Stretch] {
+    /// Returns the byte ranges that are read, in the order in which they are decoded.
+    pub fn sub_ranges(&self) -> &[SubRange] {
         match self {
-            Self::Block(stretch) => std::slice::from_ref(stretch),
-            Self::Pages(stretches) => stretches,
-            Self::Kept => &[],
+            Self::Block(sub_range) => std::slice::from_ref(sub_range),
+            Self::Pages(sub_ranges) => sub_ranges,
+            Self::Cached => &[],
         }
     }
 }
 
 /// Consecutive bytes of a fetched range.
 #[derive(Clone, Debug)]
-pub struct Stretch {
+pub struct SubRange {
     /// The index of the range in [`GroupPlan::ranges`].
     pub range: usize,
     /// The bytes within that range.
@@ -185,27 +185,27 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
             *uses += 1;
         }
     }
-    let (were_kept, kept) = request.kept.find(request.group, &wanted, &request.pages);
+    let (were_cached, cached) = request.cache.find(request.group, &wanted, &request.pages);
     let mut blocks: Vec<BlockRead> = Vec::with_capacity(wanted.len());
     let mut ranges = Ranges { ranges: Vec::new(), coalesce };
-    for ((place, uses), was_kept) in wanted.iter().zip(uses).zip(were_kept) {
+    for ((place, uses), was_cached) in wanted.iter().zip(uses).zip(were_cached) {
         let run = layout.run(*place)?;
         let block_rows = run.block_rows.get(place.block);
         let some = request.pages.len() < run.chains.len();
         let pages = || request.pages.iter().map(|page| run.page_range(place.block, *page)).collect::<Option<Vec<_>>>();
-        let keep = request.kept.keeps() && !was_kept && uses < block_rows;
-        let bytes = if was_kept {
-            BlockBytes::Kept
+        let to_cache = request.cache.is_on() && !was_cached && uses < block_rows;
+        let bytes = if was_cached {
+            BlockBytes::Cached
         } else if let Some(pages) = some.then(pages).flatten() {
             BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect())
         } else {
             BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?))
         };
         let ordinal = run.first_block + u32::try_from(place.block).unwrap_or(u32::MAX);
-        blocks.push(BlockRead { place: *place, ordinal, rows: block_rows, seed: run.seed, bytes, keep });
+        blocks.push(BlockRead { place: *place, ordinal, rows: block_rows, seed: run.seed, bytes, to_cache });
     }
     let ranges = ranges.ranges;
-    Ok(GroupPlan { group: request.group, pages: request.pages.clone(), blocks, ranges, kept, rows })
+    Ok(GroupPlan { group: request.group, pages: request.pages.clone(), blocks, ranges, cached, rows })
 }
 
 impl GroupPlan {
@@ -215,42 +215,43 @@ impl GroupPlan {
         blocks.map(|block| Ok((block.place.run, layout.run(block.place)?))).collect()
     }
 
-    /// Returns the number of stored bytes that are read, without the gaps between stretches.
+    /// Returns the number of stored bytes that are read, without the gaps between the wanted bytes.
     pub(super) fn stored(&self) -> u64 {
         self.blocks.iter().map(|block| block.bytes.stored()).sum()
     }
 
-    /// Returns the range that holds a stretch, and the byte range of the stretch in the chunk.
-    pub(super) fn bytes_of(&self, stretch: &Stretch) -> Option<(&RangeRead, Range<u64>)> {
-        let range = self.ranges.get(stretch.range)?;
+    /// Returns the range that holds a sub-range, and the byte range of the sub-range in the chunk.
+    pub(super) fn bytes_of(&self, sub_range: &SubRange) -> Option<(&RangeRead, Range<u64>)> {
+        let range = self.ranges.get(sub_range.range)?;
         let at = |within: usize| range.range.start + within as u64;
-        Some((range, at(stretch.within.start)..at(stretch.within.end)))
+        Some((range, at(sub_range.within.start)..at(sub_range.within.end)))
     }
 
     /// Looks in the cache for blocks that were added after the plan was made, and takes them from there. Only blocks for whose
     /// number `wanted` is true are looked up. Returns whether any was found.
-    pub(super) fn look_again(&mut self, kept: &Kept, wanted: impl Fn(usize) -> bool) -> bool {
-        let open =
-            |(number, block): &(usize, &BlockRead)| block.rows > 1 && !matches!(block.bytes, BlockBytes::Kept) && wanted(*number);
+    pub(super) fn look_again(&mut self, cache: &CachedBlocks, wanted: impl Fn(usize) -> bool) -> bool {
+        let open = |(number, block): &(usize, &BlockRead)| {
+            block.rows > 1 && !matches!(block.bytes, BlockBytes::Cached) && wanted(*number)
+        };
         let open: Vec<(usize, BlockPlace)> =
             self.blocks.iter().enumerate().filter(open).map(|(number, block)| (number, block.place)).collect();
-        if open.is_empty() || !kept.keeps() {
+        if open.is_empty() || !cache.is_on() {
             return false;
         }
         let places: Vec<BlockPlace> = open.iter().map(|(_, place)| *place).collect();
-        let (are_kept, pages) = kept.find(self.group, &places, &self.pages);
+        let (are_cached, pages) = cache.find(self.group, &places, &self.pages);
         if pages.is_empty() {
             return false;
         }
         let found: BTreeSet<usize> =
-            open.iter().zip(are_kept).filter(|(_, kept)| *kept).map(|((number, _), _)| *number).collect();
-        let (mut before, mut new) = (std::mem::take(&mut self.kept).into_iter(), pages.into_iter());
+            open.iter().zip(are_cached).filter(|(_, cached)| *cached).map(|((number, _), _)| *number).collect();
+        let (mut before, mut new) = (std::mem::take(&mut self.cached).into_iter(), pages.into_iter());
         for (number, block) in self.blocks.iter_mut().enumerate() {
             if found.contains(&number) {
-                (block.bytes, block.keep) = (BlockBytes::Kept, false);
-                self.kept.extend(new.by_ref().take(self.pages.len()));
-            } else if matches!(block.bytes, BlockBytes::Kept) {
-                self.kept.extend(before.by_ref().take(self.pages.len()));
+                (block.bytes, block.to_cache) = (BlockBytes::Cached, false);
+                self.cached.extend(new.by_ref().take(self.pages.len()));
+            } else if matches!(block.bytes, BlockBytes::Cached) {
+                self.cached.extend(before.by_ref().take(self.pages.len()));
             }
         }
         true
@@ -264,30 +265,30 @@ impl GroupPlan {
     pub(super) fn leave(&mut self, left: &[(usize, Option<Vec<Range<u64>>>)]) -> Result<()> {
         let unknown = || Error::internal("the byte range of a page is not known");
         for (number, block) in self.blocks.iter_mut().enumerate() {
-            let stretch = |(position, places): &(usize, Option<Vec<Range<u64>>>)| match &block.bytes {
-                BlockBytes::Pages(stretches) => stretches.get(*position).cloned(),
+            let sub_range = |(position, places): &(usize, Option<Vec<Range<u64>>>)| match &block.bytes {
+                BlockBytes::Pages(sub_ranges) => sub_ranges.get(*position).cloned(),
                 BlockBytes::Block(whole) => {
                     let start = self.ranges.get(whole.range)?.range.start;
                     let place = places.as_ref()?.get(number)?;
                     let within = |at: u64| at.checked_sub(start).and_then(|at| usize::try_from(at).ok());
-                    Some(Stretch { range: whole.range, within: within(place.start)?..within(place.end)? })
+                    Some(SubRange { range: whole.range, within: within(place.start)?..within(place.end)? })
                 }
-                BlockBytes::Kept => None,
+                BlockBytes::Cached => None,
             };
-            block.bytes = BlockBytes::Pages(left.iter().map(stretch).collect::<Option<_>>().ok_or_else(unknown)?);
+            block.bytes = BlockBytes::Pages(left.iter().map(sub_range).collect::<Option<_>>().ok_or_else(unknown)?);
         }
         let pages = left.iter().map(|(position, _)| self.pages.get(*position).copied()).collect::<Option<_>>();
         self.pages = pages.ok_or_else(unknown)?;
         Ok(())
     }
 
-    /// Cuts the ranges into ranges of at most `most` bytes. A single longer stretch stays one range.
+    /// Cuts the ranges into ranges of at most `most` bytes. A single longer sub-range stays one range.
     pub(super) fn in_short_ranges(mut self, most: u64) -> Self {
         let mut short: Vec<RangeRead> = Vec::new();
         let mut newest: Vec<Option<usize>> = vec![None; self.ranges.len()];
-        for stretch in self.blocks.iter_mut().flat_map(|block| block.bytes.stretches_mut()) {
-            let Some((long, newest)) = self.ranges.get(stretch.range).zip(newest.get_mut(stretch.range)) else { continue };
-            let bytes = long.range.start + stretch.within.start as u64..long.range.start + stretch.within.end as u64;
+        for sub_range in self.blocks.iter_mut().flat_map(|block| block.bytes.sub_ranges_mut()) {
+            let Some((long, newest)) = self.ranges.get(sub_range.range).zip(newest.get_mut(sub_range.range)) else { continue };
+            let bytes = long.range.start + sub_range.within.start as u64..long.range.start + sub_range.within.end as u64;
             let fits = |range: &RangeRead| {
                 let near = bytes.start <= range.range.end + Coalesce::LOCAL.max_gap;
                 near && range.range.start <= bytes.start && bytes.end - range.range.start <= most
@@ -300,7 +301,7 @@ impl GroupPlan {
             let Some(range) = short.get_mut(number) else { continue };
             range.range.end = range.range.end.max(bytes.end);
             let start = usize::try_from(bytes.start - range.range.start).unwrap_or(usize::MAX);
-            *stretch = Stretch { range: number, within: start..start.saturating_add(stretch.within.len()) };
+            *sub_range = SubRange { range: number, within: start..start.saturating_add(sub_range.within.len()) };
         }
         self.ranges = short;
         self
@@ -319,7 +320,7 @@ impl Ranges {
     ///
     /// That range need not be the last range of the plan: in a table that shares chunks, new blocks lie in one chunk and the
     /// blocks around them in another.
-    fn add(&mut self, run: &LayoutRun, bytes: Range<u64>) -> Stretch {
+    fn add(&mut self, run: &LayoutRun, bytes: Range<u64>) -> SubRange {
         let Coalesce { max_gap, max_bridged, max_range } = self.coalesce;
         let near = self.ranges.iter().enumerate().rev().take(LOOK_BACK);
         let same = near.filter(|(_, range)| range.chunk == run.chunk && range.owner == run.owner).map(|(number, _)| number);
@@ -343,7 +344,7 @@ impl Ranges {
         };
         let start = usize::try_from(bytes.start - range_start).unwrap_or(usize::MAX);
         let len = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
-        Stretch { range: number, within: start..start.saturating_add(len) }
+        SubRange { range: number, within: start..start.saturating_add(len) }
     }
 }
 
@@ -411,7 +412,7 @@ impl ReadPlan {
             let explained = ExplainGroup {
                 name,
                 columns,
-                blocks: group.blocks.iter().filter(|block| !matches!(block.bytes, BlockBytes::Kept)).count(),
+                blocks: group.blocks.iter().filter(|block| !matches!(block.bytes, BlockBytes::Cached)).count(),
                 ranges: group.ranges.len(),
                 requests: lengths().map(range_parts).sum(),
                 bytes: lengths().sum(),

@@ -46,7 +46,7 @@ pub struct MadeView {
 
 impl Recipe {
     /// Saves the views of the recipe, with the recipe in their lineage. A dry run writes nothing and returns what it would save.
-    /// `reached` has the options of the stores of tables and views.
+    /// `stores` has the options of the stores of tables and views.
     ///
     /// # Errors
     /// - `Invalid`: the recipe has no output, or a step is impossible.
@@ -56,8 +56,8 @@ impl Recipe {
     /// - `Denied`: no pin can be written to a source.
     /// - `Corrupt`: stored data of a source is damaged.
     /// - Errors of the stores.
-    pub async fn run(&self, reached: &StoreOptions, dry_run: bool) -> Result<Vec<MadeView>> {
-        self.run_allowing(reached, dry_run, false).await
+    pub async fn run(&self, stores: &StoreOptions, dry_run: bool) -> Result<Vec<MadeView>> {
+        self.run_allowing(stores, dry_run, false).await
     }
 
     /// Runs the recipe as [`Recipe::run`] does. With `allow_unpinned`, also saves views if no pin can be written to a source, see
@@ -71,11 +71,11 @@ impl Recipe {
     /// - `Denied`: no pin can be written to a source, and `allow_unpinned` is false.
     /// - `Corrupt`: stored data of a source is damaged.
     /// - Errors of the stores.
-    pub async fn run_allowing(&self, reached: &StoreOptions, dry_run: bool, allow_unpinned: bool) -> Result<Vec<MadeView>> {
+    pub async fn run_allowing(&self, stores: &StoreOptions, dry_run: bool, allow_unpinned: bool) -> Result<Vec<MadeView>> {
         let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output]; set `view` there to a URL"))?;
-        let reached = &self.allowing(reached);
+        let stores = &self.allowing(stores);
         let mut made = Vec::new();
-        for (part, index) in self.execute(reached).await? {
+        for (part, index) in self.execute(stores).await? {
             let view = part.as_ref().map_or_else(|| output.view.clone(), |part| format!("{}/{part}", output.view));
             let (index, left_out) = storable(index)?;
             let mut writer = index.view_writer().allow_unpinned(allow_unpinned).lineage("recipe", self.lineage());
@@ -88,8 +88,8 @@ impl Recipe {
             let mut one = MadeView { view, part, size, written: !dry_run, version, uuid, left_out, unpinned, must_allow };
             if !dry_run {
                 let saved = match output.update {
-                    true => writer.save_over(&Table::open_with(&one.view, reached).await?).await?,
-                    false => writer.save_in(Store::open_with(&one.view, reached)?).await?,
+                    true => writer.save_over(&Table::open_with(&one.view, stores).await?).await?,
+                    false => writer.save_in(Store::open_with(&one.view, stores)?).await?,
                 };
                 one.version = Some(saved.table.version());
                 one.uuid = Some(saved.table.manifest().table.to_string());
@@ -109,12 +109,12 @@ impl Recipe {
     /// - `Invalid`: a step is impossible, such as a merge by keys of different types, or SQL that polars refuses.
     /// - `Corrupt`: stored data of a source is damaged.
     /// - Errors of the stores.
-    pub async fn execute(&self, reached: &StoreOptions) -> Result<Vec<(Option<String>, Index)>> {
-        let reached = &self.allowing(reached);
+    pub async fn execute(&self, stores: &StoreOptions) -> Result<Vec<(Option<String>, Index)>> {
+        let stores = &self.allowing(stores);
         let mut opened: BTreeMap<&str, Index> = BTreeMap::new();
         for name in self.from.iter().chain(&self.concat).chain(self.join.iter().map(|join| &join.with)) {
             if !opened.contains_key(name.as_str()) {
-                opened.insert(name, self.open(name, reached).await.map_err(|error| error.at(format!("source `{name}`")))?);
+                opened.insert(name, self.open(name, stores).await.map_err(|error| error.at(format!("source `{name}`")))?);
             }
         }
         let source = |name: &str| opened.get(name).ok_or_else(|| Error::internal(format!("source `{name}` is not open")));
@@ -157,17 +157,17 @@ impl Recipe {
 
     /// Returns the options with the URLs of all sources allowed: tables of the recipe may refer to them, because the recipe names
     /// them.
-    fn allowing(&self, reached: &StoreOptions) -> StoreOptions {
-        reached.clone().allow(self.sources.values().map(|source| match source {
+    fn allowing(&self, stores: &StoreOptions) -> StoreOptions {
+        stores.clone().allow(self.sources.values().map(|source| match source {
             Source::Table(table) | Source::Some { table, .. } => split_name(table).map_or(table.as_str(), |(root, _)| root),
         }))
     }
 
-    async fn open(&self, name: &str, reached: &StoreOptions) -> Result<Index> {
+    async fn open(&self, name: &str, stores: &StoreOptions) -> Result<Index> {
         let source = self.sources.get(name).ok_or_else(|| unknown("source", name, "[sources]", []))?;
         match source {
-            Source::Table(table) => Table::open_with(table, reached).await?.index().await,
-            Source::Some { table, filter } => filtered(Table::open_with(table, reached).await?.index().await?, filter),
+            Source::Table(table) => Table::open_with(table, stores).await?.index().await,
+            Source::Some { table, filter } => filtered(Table::open_with(table, stores).await?.index().await?, filter),
         }
     }
 }

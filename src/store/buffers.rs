@@ -16,7 +16,7 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 
 use super::size::parse_size;
-use crate::{Error, Result};
+use crate::{Result, environment::setting};
 
 /// The environment variable with the maximum bytes of kept buffers in the process, such as `64MiB`; `0` keeps none.
 const VARIABLE: &str = "TETRYS_BUFFERS";
@@ -30,15 +30,11 @@ const SPAN: Duration = Duration::from_secs(2);
 /// Returns the maximum bytes of kept buffers in the process.
 fn most_kept() -> usize {
     static MOST_KEPT: OnceLock<usize> = OnceLock::new();
-    *MOST_KEPT.get_or_init(|| said().ok().flatten().unwrap_or(KEPT))
+    *MOST_KEPT.get_or_init(|| configured().ok().flatten().unwrap_or(KEPT))
 }
 
-fn said() -> Result<Option<usize>> {
-    let Some(said) = std::env::var_os(VARIABLE) else { return Ok(None) };
-    let bytes = said.to_str().and_then(parse_size).and_then(|bytes| usize::try_from(bytes).ok());
-    bytes
-        .map(Some)
-        .ok_or_else(|| Error::invalid(format!("{VARIABLE}={}: expected a size such as 64MiB, or 0", said.to_string_lossy())))
+fn configured() -> Result<Option<usize>> {
+    setting(VARIABLE, "a size such as 64MiB, or 0", |text| usize::try_from(parse_size(text)?).ok())
 }
 
 /// Checks that the variable, if it is set, holds a size.
@@ -46,7 +42,7 @@ fn said() -> Result<Option<usize>> {
 /// # Errors
 /// - `Invalid`: the value is not a size.
 pub(super) fn check() -> Result<()> {
-    said().map(drop)
+    configured().map(drop)
 }
 
 static FREE: Mutex<Free> = Mutex::new(Free { buffers: VecDeque::new(), bytes: 0, before: 0, since: None });

@@ -167,7 +167,7 @@ impl LocalFiles {
         if probe(&handle.file, 0) != Err(rustix::io::Errno::OPNOTSUPP) {
             let _ = rustix::fs::fadvise(&handle.file, 0, None, rustix::fs::Advice::Random);
         }
-        self.handles().keep(Arc::clone(name), Arc::clone(&handle));
+        self.handles().insert(Arc::clone(name), Arc::clone(&handle));
         Ok(handle)
     }
 
@@ -205,7 +205,7 @@ impl Handles {
         Some(Arc::clone(handle))
     }
 
-    fn keep(&mut self, name: Arc<str>, handle: Arc<Handle>) {
+    fn insert(&mut self, name: Arc<str>, handle: Arc<Handle>) {
         if self.open.len() >= HANDLES {
             // Scanning 256 entries costs little compared with opening the file.
             let oldest = self.open.iter().min_by_key(|(_, (_, used))| *used).map(|(name, _)| Arc::clone(name));

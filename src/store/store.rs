@@ -200,7 +200,7 @@ impl Store {
         self.inner.files.is_some()
     }
 
-    /// Returns a handle that reads through the cache, on trial. The caller checks the bytes and then calls [`Store::keep`] if all
+    /// Returns a handle that reads through the cache, on trial. The caller checks the bytes and then calls [`Store::admit`] if all
     /// reads of this handle were good, or [`Store::reject`] if not. The cache only stores objects whose name is the hash of their
     /// content. Without a cache ([`StoreOptions`]), the handle is the same as this store.
     ///
@@ -211,7 +211,7 @@ impl Store {
     /// store.put_new("chunks/aa/one", "sensor bytes".into()).await?;
     /// let trial = store.on_trial();
     /// let bytes = match trial.get_exact("chunks/aa/one", 12).await? {
-    ///     good if good == "sensor bytes" => { trial.keep().await; good }
+    ///     good if good == "sensor bytes" => { trial.admit().await; good }
     ///     _ if trial.reject().await => store.get_exact("chunks/aa/one", 12).await?,
     ///     _ => panic!("damage in the store itself"),
     /// };
@@ -245,9 +245,9 @@ impl Store {
     }
 
     /// Adds the bytes that this handle fetched to the cache. The caller has checked them.
-    pub async fn keep(&self) {
+    pub async fn admit(&self) {
         if let Some(trial) = &self.trial {
-            trial.keep().await;
+            trial.admit().await;
         }
     }
 
@@ -337,6 +337,7 @@ impl Store {
     ///   requested. The message names the object, the range, the expected and the found length.
     /// - `Invalid`: a range has more than [`MAX_RANGE`](super::MAX_RANGE) bytes.
     /// - `Denied`, `Unavailable`: the store refuses or does not answer.
+    #[tracing::instrument(level = "debug", name = "fetch", skip_all, fields(url = self.url(), ranges = requests.len()))]
     pub async fn read(&self, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
         for request in requests {
             request.check(&self.inner.url)?;

@@ -29,8 +29,8 @@ pub use changing::{Edit, GroupReplacer, TableWriter, Ticket};
 pub use described::GroupBytes;
 #[cfg(feature = "frame")]
 pub use frame::Index;
-pub(crate) use reading::more_than_nothing;
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
+pub(crate) use reading::{SampleColumns, more_than_nothing};
 pub use table::Table;
 #[cfg(feature = "frame")]
 pub(crate) use table::split_name;

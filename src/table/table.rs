@@ -17,7 +17,8 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted, short},
     format::{
-        ForeignTable, LayoutRun, Manifest, Segment, index_columns_reader, is_tag, manifest_name, read_layout, read_sequences,
+        ForeignTable, LayoutRun, Manifest, PackedLengths, Segment, index_columns_reader, is_tag, manifest_name, read_layout,
+        read_sequences,
     },
     id::{Hash, ObjectRef},
     offload::offload_large,
@@ -80,6 +81,15 @@ pub(super) struct Inner {
     pub(super) view: Once<Arc<ViewRows>>,
 }
 
+/// Returns the run lengths of the sequences of a segment, which its index object records.
+pub(super) fn recorded_sequences(index: &Bytes, segment: &Segment) -> Result<PackedLengths> {
+    let runs = read_sequences(index, segment.rows)?;
+    if runs.len() as u64 == segment.sequences {
+        return Ok(runs);
+    }
+    Err(Error::corrupt(format!("index: {}, the manifest says {}", counted(runs.len(), "sequence"), segment.sequences)))
+}
+
 /// The longest URL that is followed, in bytes.
 const MAX_URL: usize = 4096;
 
@@ -124,14 +134,14 @@ impl Table {
         let store = |url: &str| Store::open_with(url, options);
         match split_name(url) {
             Some((root, name)) => match name.parse() {
-                Ok(version) => Self::open_version(store(root)?, version).await,
+                Ok(version) => Self::open_version_in(store(root)?, version).await,
                 // A folder may have the name `labels@v7`. If the folder holds a table, the text after `@` is not a tag.
-                Err(_) => match Self::open_store(store(url)?).await {
-                    Err(error) if error.kind() == ErrorKind::NotFound => Self::open_tag(store(root)?, name).await,
+                Err(_) => match Self::open_in(store(url)?).await {
+                    Err(error) if error.kind() == ErrorKind::NotFound => Self::open_tag_in(store(root)?, name).await,
                     opened => opened,
                 },
             },
-            None => Self::open_store(store(url)?).await,
+            None => Self::open_in(store(url)?).await,
         }
     }
 
@@ -142,10 +152,10 @@ impl Table {
     /// - `Corrupt`: a manifest is damaged.
     /// - `Unsupported`: the version needs a feature that this build does not know, or the store cannot list its objects.
     /// - Any error of the store.
-    pub async fn open_tag(store: Store, tag: &str) -> Result<Self> {
-        let newest = Self::open_store(store.clone()).await?;
+    pub async fn open_tag_in(store: Store, tag: &str) -> Result<Self> {
+        let newest = Self::open_in(store.clone()).await?;
         match newest.manifest().tags.get(tag) {
-            Some(version) => Self::open_version(store, *version).await,
+            Some(version) => Self::open_version_in(store, *version).await,
             None => {
                 let tags: Vec<&str> = newest.manifest().tags.keys().map(String::as_str).collect();
                 let known = if tags.is_empty() { "it has none".to_owned() } else { format!("it has {}", tags.join(", ")) };
@@ -161,7 +171,8 @@ impl Table {
     /// - `Corrupt`: the manifest is damaged.
     /// - `Unsupported`: the version needs a feature that this build does not know, or the store cannot list its objects.
     /// - Any error of the store.
-    pub async fn open_store(store: Store) -> Result<Self> {
+    #[tracing::instrument(level = "debug", name = "open", skip_all, fields(url = store.url()))]
+    pub async fn open_in(store: Store) -> Result<Self> {
         let newest = commit::load_newest(&store).await.map_err(|error| match error.kind() {
             ErrorKind::Unsupported if !store.lists() => Error::unsupported(format!("{error}; name the version, as in URL@7")),
             _ => error,
@@ -179,7 +190,8 @@ impl Table {
     /// - `Corrupt`: the manifest is damaged.
     /// - `Unsupported`: the version needs a feature that this build does not know.
     /// - Any error of the store.
-    pub async fn open_version(store: Store, version: u64) -> Result<Self> {
+    #[tracing::instrument(level = "debug", name = "open", skip_all, fields(url = store.url(), version))]
+    pub async fn open_version_in(store: Store, version: u64) -> Result<Self> {
         let (manifest, hash) = commit::load(&store, version).await?;
         Ok(Self::of(store, manifest, hash, Vec::new()))
     }
@@ -499,13 +511,7 @@ impl Table {
 
     fn sequences_of(&self, objects: &[Bytes]) -> Result<Arc<Sequences>> {
         let segments = &self.inner.manifest.segments;
-        let runs = objects.iter().zip(segments).map(|(bytes, segment)| {
-            let runs = read_sequences(bytes, segment.rows)?;
-            if runs.len() as u64 == segment.sequences {
-                return Ok(runs);
-            }
-            Err(Error::corrupt(format!("index: {}, the manifest says {}", counted(runs.len(), "sequence"), segment.sequences)))
-        });
+        let runs = objects.iter().zip(segments).map(|(bytes, segment)| recorded_sequences(bytes, segment));
         let runs = runs.collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(&runs))))
     }
@@ -623,7 +629,7 @@ impl Table {
         let (store, trial) = (&self.inner.store, self.inner.store.on_trial());
         let found = match checked(trial.clone()).await {
             Ok(bytes) => {
-                trial.keep().await;
+                trial.admit().await;
                 Ok(bytes)
             }
             // The damage may have occurred in the cache or during the transfer. A second read goes to the store itself.

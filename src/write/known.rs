@@ -102,7 +102,7 @@ pub struct Known {
 /// Blocks of column groups with equal types.
 #[derive(Debug, Default)]
 struct Set {
-    sources: Vec<Source>,
+    sources: Vec<KnownGroup>,
     /// Hash of every block, source by source.
     hashes: Spool,
     blocks: u64,
@@ -113,7 +113,7 @@ struct Set {
 
 /// A column group of a table version or of one of its segments.
 #[derive(Debug)]
-struct Source {
+struct KnownGroup {
     first: u64,
     runs: Vec<LayoutRun>,
     /// Number of the first block of each run within the source.
@@ -163,7 +163,7 @@ impl KnownBuilder {
         let set = self.sets.entry(types.iter().map(ToString::to_string).collect()).or_default();
         let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.0).collect();
         set.hashes.append(&bytes, self.budget / 4)?;
-        set.sources.push(Source { first: set.blocks, runs, starts, wanted, is_own });
+        set.sources.push(KnownGroup { first: set.blocks, runs, starts, wanted, is_own });
         set.blocks += blocks;
         Ok(())
     }

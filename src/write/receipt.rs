@@ -54,12 +54,12 @@ impl Sharing {
     /// Combines two results: adds the counts, and takes the larger costs.
     pub fn and(self, other: Self) -> Self {
         Self {
-            blocks: self.blocks + other.blocks,
-            bytes: self.bytes + other.bytes,
-            new_bytes: self.new_bytes + other.new_bytes,
-            stored_again: self.stored_again + other.stored_again,
-            stored_again_bytes: self.stored_again_bytes + other.stored_again_bytes,
-            refused: self.refused + other.refused,
+            blocks: self.blocks.saturating_add(other.blocks),
+            bytes: self.bytes.saturating_add(other.bytes),
+            new_bytes: self.new_bytes.saturating_add(other.new_bytes),
+            stored_again: self.stored_again.saturating_add(other.stored_again),
+            stored_again_bytes: self.stored_again_bytes.saturating_add(other.stored_again_bytes),
+            refused: self.refused.saturating_add(other.refused),
             first_refused: self.first_refused.or(other.first_refused),
             worst: self.worst.or(other.worst),
         }

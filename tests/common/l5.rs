@@ -8,7 +8,7 @@ use arrow_array::{
 use tetrys::ingest::l5::{
     Dataset,
     array::{Array, Cursor},
-    source::Source,
+    source::ZarrGroup,
 };
 
 /// Returns every batch of the data set, partition by partition.
@@ -19,7 +19,7 @@ pub fn batches(dataset: &Dataset) -> Vec<RecordBatch> {
 
 /// Returns the decoded records of one array.
 pub fn records(path: &Path, name: &str) -> Vec<u8> {
-    let array = Arc::new(Array::open(&Source::open(path).unwrap(), name).unwrap().unwrap());
+    let array = Arc::new(Array::open(&ZarrGroup::open(path).unwrap(), name).unwrap().unwrap());
     let len = array.meta().len;
     Cursor::new(array).records(0..len).unwrap()
 }

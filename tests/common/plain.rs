@@ -134,7 +134,7 @@ pub(crate) fn pages_of_chunk(chunk: &[u8]) -> Vec<(String, u32, CanonicalPage)> 
 pub(crate) fn append_segment(path: &Path, schema: &Schema, options: &WriteOptions, rows: &RecordBatch) {
     common::tables::block_on(async {
         let store = Store::open(path.to_str().unwrap()).unwrap();
-        let table = Table::open_store(store.clone()).await.unwrap();
+        let table = Table::open_in(store.clone()).await.unwrap();
         let (_, beside) = common::tables::memory();
         let other = common::tables::write(beside.clone(), schema.clone(), options.clone(), std::slice::from_ref(rows));
         let other = other.await.unwrap();

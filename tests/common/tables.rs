@@ -198,7 +198,7 @@ pub fn cut_by(cuts: Cuts) -> WriteOptions {
 
 /// Writes the partitions, each in one batch, and commits.
 pub async fn write(store: Store, schema: Schema, options: WriteOptions, partitions: &[RecordBatch]) -> Result<Table> {
-    let writer = TableWriter::create(store, schema, options).await?;
+    let writer = Table::create_in(store, schema, options).await?;
     let mut receipts = Vec::new();
     for batch in partitions {
         let mut partition = writer.partition()?;

@@ -31,7 +31,7 @@ fn sound() -> Sound {
     block_on(async {
         tables::write(store.clone(), schema, tables::cut_by(tiny_cuts()), &partitions).await.unwrap();
         let sound = Sound { rng: Rng(seed), objects: tables::objects(&store).await, written: joined(&partitions) };
-        let verified = Table::open_store(store).await.unwrap().verify(|_, _| {}).await.unwrap();
+        let verified = Table::open_in(store).await.unwrap().verify(|_, _| {}).await.unwrap();
         assert!(verified.damage.is_empty(), "{verified:?}");
         sound
     })
@@ -64,7 +64,7 @@ enum Found {
 /// Opens and verifies the table, and reads everything that depends on the object `name` (all rows, or the whole index). The reads
 /// must fail or be correct.
 async fn look(store: &Store, name: &str, written: &RecordBatch) -> Found {
-    let table = match Table::open_store(store.clone()).await {
+    let table = match Table::open_in(store.clone()).await {
         Ok(table) => table,
         Err(error) => return Found::AtOpening(error),
     };

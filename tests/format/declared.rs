@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::tables::{Rng, block_on, memory, write};
 use arrow_array::{ArrayRef, Float32Array, Int64Array, LargeStringArray, RecordBatch};
-use tetrys::{ErrorKind, Preset, Schema, SchemaBuilder, Table, TableWriter, WriteOptions};
+use tetrys::{ErrorKind, Preset, Schema, SchemaBuilder, Table, WriteOptions};
 
 fn schema() -> SchemaBuilder {
     Schema::builder().index("log", "utf8").index("time", "i64").group("a", [("a.near", "f32"), ("a.far", "f32")])
@@ -53,7 +53,7 @@ fn a_column_has_the_codecs_of_its_own_preset_and_the_others_those_of_the_table()
     assert_eq!(own.manifest().preset, "compact");
     // The property is part of the schema, so it also holds for rows of later versions by any writer.
     let longer = block_on(async {
-        let reopened = Table::open_store(own.store().clone()).await.unwrap();
+        let reopened = Table::open_in(own.store().clone()).await.unwrap();
         let writer = reopened.append(WriteOptions::default().preset(Preset::Compact)).await.unwrap();
         let mut partition = writer.partition().unwrap();
         let (count, more) = (4000, rows(8000, None));
@@ -66,7 +66,7 @@ fn a_column_has_the_codecs_of_its_own_preset_and_the_others_those_of_the_table()
     assert!(block_on(longer.verify(|_, _| {})).unwrap().damage.is_empty());
 
     let wrong = schema().preset("a.near", "quick").build().unwrap();
-    let writer = block_on(TableWriter::create(memory().1, wrong, WriteOptions::default())).unwrap();
+    let writer = block_on(Table::create_in(memory().1, wrong, WriteOptions::default())).unwrap();
     let error = writer.partition().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("column `a.near`: its property `tetrys.preset`"), "{error}");

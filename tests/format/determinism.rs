@@ -30,7 +30,7 @@ async fn stored(store: &Store) -> Vec<(String, Vec<u8>)> {
 fn stored_of(schema: &Schema, options: &WriteOptions, batches: impl IntoIterator<Item = RecordBatch>) -> Vec<(String, Vec<u8>)> {
     block_on(async {
         let (_, store) = memory();
-        let writer = TableWriter::create(store.clone(), schema.clone(), options.clone()).await.unwrap();
+        let writer = Table::create_in(store.clone(), schema.clone(), options.clone()).await.unwrap();
         let mut partition = writer.partition().unwrap();
         for batch in batches {
             partition.write(&batch).await.unwrap();
@@ -146,7 +146,7 @@ fn the_order_and_the_time_of_partitions_cannot_be_seen_in_what_is_stored() {
     let in_order = |order: [u32; 4]| {
         block_on(async {
             let (_, store) = memory();
-            let writer = TableWriter::create(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
+            let writer = Table::create_in(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
             let mut receipts = Vec::new();
             for number in order {
                 let mut partition = writer.partition_at(number).unwrap();
@@ -171,7 +171,7 @@ fn partitions_written_in_a_joined_session_are_those_of_its_writer() {
     let written = |joins: bool| {
         block_on(async {
             let (_, store) = memory();
-            let writer = TableWriter::create(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
+            let writer = Table::create_in(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
             let mut receipts = Vec::new();
             for part in &parts {
                 let mut partition = if joins {

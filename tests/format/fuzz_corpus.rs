@@ -14,8 +14,9 @@ use tetrys::{
     codec::Chain,
     format::{
         BlockDirectory, ChunkDirectory, ChunkHeader, ChunkSeed, EncodedBlock, IndexWriter, LayoutRun, LayoutWriter, Manifest,
-        PageLengths, PagePlace, decode_page, directory_len, encode_page, page_range, read_layout,
+        PageLengths, PagePlace, Pin, PinOwner, decode_page, directory_len, encode_page, page_range, read_layout, write_join,
     },
+    id::Hash,
     ingest::l5::blosc,
 };
 
@@ -96,6 +97,8 @@ fn the_seeds_are_made_of_real_objects() {
     save("hashes", hashes);
     save("block", blocks(&chunks));
     save("chunk", chunks);
+    save("join", joins(&mut rng));
+    save("pin", pins());
     save("codec", codecs(&mut rng));
     save("text", texts());
     save("blosc", containers(&mut rng));
@@ -231,7 +234,7 @@ type Seeds = Vec<Vec<u8>>;
 fn objects(rng: &mut Rng) -> (Seeds, Seeds, Seeds) {
     let (mut layouts, mut hashes, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
     let mut take = |store: &Store, rows: u32, columns: &dyn Fn(usize) -> u8, some: usize| {
-        let table = block_on(tetrys::Table::open_store(store.clone())).unwrap();
+        let table = block_on(tetrys::Table::open_in(store.clone())).unwrap();
         let mut of_this = 0;
         for (name, bytes) in block_on(tables::objects(store)) {
             if name.starts_with("chunks/") && of_this < some && bytes.len() < 4096 {
@@ -312,6 +315,57 @@ fn blocks(chunks: &[Vec<u8>]) -> Vec<Vec<u8>> {
     }
     seeds.retain(|seed| seed.len() < 2048);
     seeds
+}
+
+/// Returns join maps: in order, at random, without partners, and lists of neighbouring rows.
+fn joins(rng: &mut Rng) -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for rows in [0_u16, 1, 7, 300] {
+        let (all, wide) = (u64::from(rows), u64::from(rows) * 2);
+        let random: Vec<_> = (0..rows).map(|_| (!rng.once_in(3)).then(|| rng.below(wide))).collect();
+        let lists = (0..all).map(|row| Some(row / 3 * 3)).collect();
+        for partners in [(0..all).map(Some).collect(), random, vec![None; usize::from(rows)], lists] {
+            let parquet = write_join(&partners).unwrap();
+            seeds.push([&rows.to_le_bytes()[..], &(wide as u16).to_le_bytes(), &parquet].concat());
+        }
+    }
+    seeds
+}
+
+/// Returns pins, and JSON that almost is one.
+fn pins() -> Vec<Vec<u8>> {
+    let id = |number: u8| format!("00000000-0000-0000-0000-0000000000{number:02x}");
+    let pin = |version: u64, of_commit: Option<u8>, urls: &[&str]| {
+        let owner = PinOwner { table: id(1).parse().unwrap(), version: 7, blake3: Hash::of(b"manifest") };
+        let (table, commit_id) = (id(2).parse().unwrap(), id(3).parse().unwrap());
+        let of_commit = of_commit.map(|number| id(number).parse().unwrap());
+        let urls = urls.iter().map(|url| (*url).to_owned()).collect();
+        let bytes = Pin { owner, table, version, commit_id, of_commit, urls }.to_bytes().unwrap();
+        String::from_utf8(bytes[..bytes.len() - 78].to_vec()).unwrap()
+    };
+    let plain = pin(3, None, &["../labels"]);
+    let mut seeds = vec![
+        pin(1, None, &[]),
+        pin(u64::MAX >> 11, Some(4), &["s3://bucket/labels", "../labels"]),
+        pin(2, Some(255), &["\u{1f697}", "\"\\\n"]),
+        pin(0, None, &[]),
+    ];
+    for (from, to) in [
+        ("\"format\":1", "\"format\":2"),
+        ("\"version\":3", "\"version\":-3"),
+        ("\"version\":3", "\"version\":3.5"),
+        ("\"version\":3", "\"version\":3,\"version\":4"),
+        ("\"version\":3", "\"version\":18446744073709551616"),
+        ("\"urls\":[\"../labels\"]", "\"urls\":[[]]"),
+        ("\"urls\":[\"../labels\"]", "\"urls\":null"),
+        ("\"urls\":[\"../labels\"]", "\"more\":{}"),
+        ("00000002", "0000000g"),
+        ("-0000-", "-"),
+    ] {
+        seeds.push(plain.replace(from, to));
+    }
+    seeds.push(plain);
+    seeds.into_iter().map(String::into_bytes).collect()
 }
 
 fn codecs(rng: &mut Rng) -> Vec<Vec<u8>> {

@@ -15,7 +15,7 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 use tetrys::{
-    ColumnType, Preset, Schema, Store, Table, TableWriter, WriteOptions,
+    ColumnType, Preset, Schema, Store, Table, WriteOptions,
     codec::{Chain, NumberType, Step},
     table::Cuts,
 };
@@ -257,7 +257,7 @@ fn written_by(threads: usize, slice: usize, schema: &Schema, options: &WriteOpti
     let (_, store) = memory();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
     runtime.block_on(async {
-        let writer = TableWriter::create(store.clone(), schema.clone(), options.clone()).await.unwrap();
+        let writer = Table::create_in(store.clone(), schema.clone(), options.clone()).await.unwrap();
         let mut jobs = tokio::task::JoinSet::new();
         for batch in partitions {
             let (mut partition, batch) = (writer.partition().unwrap(), batch.clone());
@@ -298,7 +298,7 @@ fn threads_slices_and_empty_batches_do_not_show_in_the_bytes() {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
         runtime.block_on(async {
             assert!(stored(&one).await == stored(&many).await, "{threads} threads, slices of {slice}: other bytes");
-            let (table, written) = (Table::open_store(many).await.unwrap(), joined(&batches));
+            let (table, written) = (Table::open_in(many).await.unwrap(), joined(&batches));
             comes_back(&table, &written).await;
             // Concurrent readers.
             let mut jobs = tokio::task::JoinSet::new();

@@ -12,7 +12,7 @@ use proptest::{
     prelude::*,
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
-use tetrys::{ColumnType, Edge, Preset, Schema, Table, TableWriter, TimeUnit, WriteOptions, schema::Primitive, table::Cuts};
+use tetrys::{ColumnType, Edge, Preset, Schema, Table, TimeUnit, WriteOptions, schema::Primitive, table::Cuts};
 
 fn units() -> impl Strategy<Value = TimeUnit> {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
@@ -100,7 +100,7 @@ async fn written(case: &Case, schema: &Schema) -> (Table, Vec<RecordBatch>) {
     let mut rng = Rng(case.values);
     let (_, store) = memory();
     let options = cut_by(case.cuts).preset(case.preset);
-    let writer = TableWriter::create(store.clone(), schema.clone(), options).await.unwrap();
+    let writer = Table::create_in(store.clone(), schema.clone(), options).await.unwrap();
     let (mut receipts, mut batches) = (Vec::new(), vec![rows_of(schema, &mut rng, &[], case.taste)]);
     for (number, runs) in case.partitions.iter().enumerate() {
         let logs: Vec<String> = (0..runs.len()).map(|run| format!("log {number} {run}")).collect();
@@ -114,7 +114,7 @@ async fn written(case: &Case, schema: &Schema) -> (Table, Vec<RecordBatch>) {
         batches.push(batch);
     }
     writer.commit(receipts).await.unwrap();
-    (Table::open_store(store).await.unwrap(), batches)
+    (Table::open_in(store).await.unwrap(), batches)
 }
 
 /// Reads the table in every way and compares the rows with those that were written.

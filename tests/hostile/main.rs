@@ -145,7 +145,7 @@ impl Sound {
 /// Reads the table in every way. Returns the errors, whether the rows are those that were written, and the number of damages that
 /// verification reports.
 async fn read_all(store: Store, written: &RecordBatch) -> (Vec<Error>, bool, usize) {
-    let table = match Table::open_store(store).await {
+    let table = match Table::open_in(store).await {
         Ok(table) => table,
         Err(error) => return (vec![error], false, 0),
     };

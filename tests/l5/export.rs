@@ -15,7 +15,7 @@ use arrow_array::RecordBatch;
 use sha2::{Digest, Sha256};
 use tetrys::{
     ErrorKind,
-    ingest::l5::{Dataset, Exporter, GeneratorSettings, export, source::Source},
+    ingest::l5::{Dataset, Exporter, GeneratorSettings, export, source::ZarrGroup},
 };
 
 fn sha256(bytes: &[u8]) -> String {
@@ -28,8 +28,8 @@ fn copy(dataset: &Dataset, target: &Path) {
 
 /// Asserts that `copy` has the records of every array, and every metadata object, of `source`.
 fn assert_same_group(source: &Path, copy: &Path) {
-    let arrays = Source::open(source).unwrap().arrays().unwrap();
-    assert_eq!(Source::open(copy).unwrap().arrays().unwrap(), arrays);
+    let arrays = ZarrGroup::open(source).unwrap().arrays().unwrap();
+    assert_eq!(ZarrGroup::open(copy).unwrap().arrays().unwrap(), arrays);
     for array in &arrays {
         assert_eq!(sha256(&records(source, array)), sha256(&records(copy, array)), "{array}");
         for object in [".zarray", ".zattrs"] {

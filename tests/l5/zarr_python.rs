@@ -10,7 +10,7 @@ use std::{
 
 use crate::common::l5::{batches, records};
 use sha2::{Digest, Sha256};
-use tetrys::ingest::l5::{Dataset, GeneratorSettings, export, source::Source};
+use tetrys::ingest::l5::{Dataset, GeneratorSettings, export, source::ZarrGroup};
 
 /// Returns the Python of a virtual environment with zarr-python 2, or `None` after recording why the test is skipped.
 fn python() -> Option<PathBuf> {
@@ -31,7 +31,7 @@ fn their_hashes(python: &Path, group: &Path) -> BTreeMap<String, String> {
 
 fn our_hashes(group: &Path) -> BTreeMap<String, String> {
     let hash = |name: &str| Sha256::digest(records(group, name)).iter().map(|byte| format!("{byte:02x}")).collect();
-    Source::open(group).unwrap().arrays().unwrap().into_iter().map(|name| (name.clone(), hash(&name))).collect()
+    ZarrGroup::open(group).unwrap().arrays().unwrap().into_iter().map(|name| (name.clone(), hash(&name))).collect()
 }
 
 fn generated(folder: &Path) -> PathBuf {

@@ -17,7 +17,7 @@ use arrow_array::RecordBatch;
 use futures::StreamExt;
 use object_store::{ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory};
 use tetrys::{
-    ErrorKind, Result, Store, Table, TableWriter,
+    ErrorKind, Result, Store, Table,
     format::manifest_name,
     store::{Fault, Faults, FaultyStore},
 };
@@ -28,7 +28,7 @@ const SEED: u64 = 42;
 /// Writes a table with an attachment and two partitions, always with the same rows.
 async fn work(store: Store) -> Result<Table> {
     let (schema, partitions) = two_partitions(SEED);
-    let writer = TableWriter::create(store, schema, tables::cut_by(tiny_cuts())).await?;
+    let writer = Table::create_in(store, schema, tables::cut_by(tiny_cuts())).await?;
     writer.attach("map", "a small map").await?;
     let mut receipts = Vec::new();
     for batch in &partitions {
@@ -45,7 +45,7 @@ fn written() -> RecordBatch {
 
 /// Whether the table exists. Asserts that an existing table is complete and sound.
 async fn is_complete(store: &Store) -> bool {
-    let table = match Table::open_store(store.clone()).await {
+    let table = match Table::open_in(store.clone()).await {
         Ok(table) => table,
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
@@ -122,7 +122,7 @@ fn an_object_torn_by_the_store_is_never_committed() {
             faulty.arm(Faults::none());
             let store = over(Arc::new(faulty.clone()));
             if operation.starts_with("put manifests/") {
-                assert_eq!(Table::open_store(store).await.unwrap_err().kind(), ErrorKind::Corrupt);
+                assert_eq!(Table::open_in(store).await.unwrap_err().kind(), ErrorKind::Corrupt);
                 return;
             }
             assert!(!is_complete(&store).await);
@@ -226,7 +226,7 @@ fn a_claim_that_cannot_be_read_back_is_an_unknown_outcome_with_the_commit_id_to_
         assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
         assert!(error.to_string().contains("cannot be read back; look for commit_id "), "{error}");
         if happened {
-            let table = block_on(Table::open_store(over(raw.clone()))).unwrap();
+            let table = block_on(Table::open_in(over(raw.clone()))).unwrap();
             assert!(error.to_string().contains(&table.manifest().commit_id.to_string()), "{error}");
         }
         assert_eq!(block_on(absent_or_complete_and_rerun(&over(raw))), happened);

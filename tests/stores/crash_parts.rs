@@ -34,7 +34,7 @@ async fn work(store: Store, rows: &RecordBatch) -> tetrys::Result<Table> {
 
 /// Whether the table exists. Asserts that an existing table has all its rows.
 async fn is_complete(store: &Store, rows: &RecordBatch) -> bool {
-    match Table::open_store(store.clone()).await {
+    match Table::open_in(store.clone()).await {
         Ok(table) => {
             let read: Vec<_> = table.index_batches().await.unwrap().collect::<Result<_, _>>().unwrap();
             assert!(read.len() == 1 && read[0].column(0) == rows.column(0), "other rows");

@@ -62,7 +62,7 @@ fn content(number: u64, bytes: u64) -> Vec<u8> {
 async fn read(store: &Store, number: u64, bytes: u64, range: std::ops::Range<u64>) -> Result<Vec<u8>> {
     let trial = store.on_trial();
     let answer = trial.read(&[RangeRequest::new(name(number), bytes, range)]).await?;
-    trial.keep().await;
+    trial.admit().await;
     Ok(answer[0].to_vec())
 }
 
@@ -278,7 +278,7 @@ fn what_fails_its_checks_is_not_kept_and_what_was_kept_wrong_is_mended() {
         let bytes = server.get("data", &format!("t/{key}")).unwrap().len() as u64;
         let trial = store.on_trial();
         block_on(trial.read(&[RangeRequest::new(key, bytes, 0..bytes)])).unwrap();
-        block_on(trial.keep());
+        block_on(trial.admit());
         wrong += 1;
     }
     assert_eq!(cache(folder.path()).stats().unwrap().entries, wrong);

@@ -19,7 +19,7 @@ use crate::common::{
     tables::{self, Rng, block_on, cut_by, memory, over, tiny_cuts, two_partitions},
 };
 use tetrys::{
-    Error, ErrorKind, Result, Store, StoreOptions, Table, TableWriter,
+    Error, ErrorKind, Result, Store, StoreOptions, Table,
     commit::{load, newest_version, publish},
     format::{Manifest, Parent},
     id::Hash,
@@ -226,7 +226,7 @@ fn a_store_that_ignores_conditions_is_found_out_and_refused() {
     server.ignore_conditions();
     let (schema, partitions) = two_partitions(1);
     block_on(async {
-        let error = TableWriter::create(s3::store(&server, "t"), schema.clone(), cut_by(tiny_cuts())).await.unwrap_err();
+        let error = Table::create_in(s3::store(&server, "t"), schema.clone(), cut_by(tiny_cuts())).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("single_writer=true"), "{error}");
         assert_eq!(server.names("data"), Vec::<String>::new(), "the probe is taken away again");
@@ -251,7 +251,7 @@ fn a_process_that_races() {
     let pairs = options.lines().map(|line| StoreOptions::parse_pair(line).unwrap());
     let store = Store::open_with(&url, &StoreOptions::only(pairs)).unwrap();
     block_on(async {
-        let first = Table::open_version(store.clone(), 1).await.unwrap().manifest().clone();
+        let first = Table::open_version_in(store.clone(), 1).await.unwrap().manifest().clone();
         let mut version = 2;
         while version <= rounds + 1 {
             let mine = next(&first, version);

@@ -9,7 +9,7 @@ use crate::common::{
     s3,
     tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions},
 };
-use tetrys::{ErrorKind, Preset, Schema, Store, StoreOptions, Table, TableWriter, WriteOptions, table::Cuts};
+use tetrys::{ErrorKind, Preset, Schema, Store, StoreOptions, Table, WriteOptions, table::Cuts};
 use tetrys_s3_server::{Latency, Server, dependent};
 
 const FAR: Latency = Latency { per_request: Duration::from_millis(40), bytes_per_second: None };
@@ -286,7 +286,7 @@ fn buckets_of_one_name_at_different_endpoints_are_no_neighbours() {
     let (schema, partitions) = two_partitions(common::seed());
     block_on(async {
         let sensors = tables::write(there, schema.clone(), cut_by(tiny_cuts()), &partitions).await.unwrap();
-        let writer = TableWriter::create(here, schema, cut_by(tiny_cuts())).await.unwrap();
+        let writer = Table::create_in(here, schema, cut_by(tiny_cuts())).await.unwrap();
         let error = writer.references([&sensors]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     });

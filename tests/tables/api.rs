@@ -41,7 +41,7 @@ fn waiting_calls_give_what_asynchronous_ones_give() {
     let written: RecordBatch = rows_of(&schema, &mut Rng(common::seed()), &[("a", 12), ("b", 7)], Taste::SMALL);
     let table = blocking::Table::write(&url, schema, cut_by(tiny_cuts()), [written.slice(0, 5), written.slice(5, 14)]).unwrap();
     assert!(table.verify().unwrap().damage.is_empty());
-    let loader = blocking::RowLoader::new(&blocking::Table::open(&url).unwrap().index().unwrap()).unwrap().keep(0);
+    let loader = blocking::RowLoader::new(&blocking::Table::open(&url).unwrap().index().unwrap()).unwrap().cache_bytes(0);
     assert_eq!((loader.len(), loader.is_empty()), (19, false));
     assert_rows(loader.get_row(3).unwrap().as_rows(), &written, &[Some(3)]);
     assert_rows(&loader.get_rows(1, -2..=0).unwrap(), &written, &[None, Some(0), Some(1)]);

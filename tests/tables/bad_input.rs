@@ -33,11 +33,7 @@ fn no_receipt(missing: impl std::fmt::Display, of: u32) -> String {
 /// Asserts that the store holds no table.
 #[track_caller]
 fn nothing_there(store: &Store) {
-    says(
-        block_on(Table::open_store(store.clone())),
-        ErrorKind::NotFound,
-        &format!("{}: no table there (no manifest)", store.url()),
-    );
+    says(block_on(Table::open_in(store.clone())), ErrorKind::NotFound, &format!("{}: no table there (no manifest)", store.url()));
 }
 
 fn sensors_table() -> Table {
@@ -83,7 +79,7 @@ fn offsets_past_2_to_the_31_are_refused() {
 fn a_target_that_exists_is_refused_before_anything_is_written() {
     let table = sensors_table();
     let objects = block_on(table.store().list("")).unwrap();
-    let again = block_on(TableWriter::create(table.store().clone(), sensors(), WriteOptions::default()));
+    let again = block_on(Table::create_in(table.store().clone(), sensors(), WriteOptions::default()));
     says(again.map(|_| ()), ErrorKind::Exists, "memory://table: a table is there already, at version 1");
     assert_eq!(block_on(table.store().list("")).unwrap(), objects);
 }
@@ -91,7 +87,7 @@ fn a_target_that_exists_is_refused_before_anything_is_written() {
 #[test]
 fn a_version_that_is_not_there_is_named() {
     let store = sensors_table().store().clone();
-    says(block_on(Table::open_version(store, 2)).map(|_| ()), ErrorKind::NotFound, "memory://table: no version 2");
+    says(block_on(Table::open_version_in(store, 2)).map(|_| ()), ErrorKind::NotFound, "memory://table: no version 2");
 }
 
 fn small() -> Schema {
@@ -119,7 +115,7 @@ fn replaced(batch: &RecordBatch, name: &str, array: ArrayRef) -> RecordBatch {
 #[track_caller]
 fn write_says(batches: &[RecordBatch], kind: ErrorKind, text: &str) {
     let (_, store) = memory();
-    let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+    let writer = block_on(Table::create_in(store.clone(), small(), WriteOptions::default())).unwrap();
     let mut partition = writer.partition().unwrap();
     let (last, before) = batches.split_last().unwrap();
     before.iter().for_each(|batch| block_on(partition.write(batch)).unwrap());
@@ -201,7 +197,7 @@ fn a_sequence_that_comes_back_and_an_order_that_falls_name_the_row() {
 /// Asserts the error of a commit of these partitions of [`small`], and that no table is visible after the error.
 fn commit_says(partitions: &[RecordBatch], change: impl FnOnce(Vec<Receipt>) -> Vec<Receipt>, text: &str) {
     let (_, store) = memory();
-    let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+    let writer = block_on(Table::create_in(store.clone(), small(), WriteOptions::default())).unwrap();
     let receipts = partitions.iter().map(|batch| {
         let mut partition = writer.partition().unwrap();
         block_on(partition.write(batch)).unwrap();
@@ -234,15 +230,15 @@ fn missing_conflicting_and_foreign_receipts_are_named_and_equal_ones_are_one() {
     let text = "two different receipts for partition 1, of 1 and 9 rows: it was written twice; keep one";
     commit_says(&parts, conflicting, text);
     let (_, store) = memory();
-    let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+    let writer = block_on(Table::create_in(store.clone(), small(), WriteOptions::default())).unwrap();
     let own = block_on(writer.partition().unwrap().finish()).unwrap();
-    let other = block_on(TableWriter::create(memory().1, small(), WriteOptions::default())).unwrap();
+    let other = block_on(Table::create_in(memory().1, small(), WriteOptions::default())).unwrap();
     let foreign = block_on(other.partition().unwrap().finish()).unwrap();
     let text = format!("receipt of partition 0 is of session {}, expected {}", foreign.session, own.session);
     says(block_on(writer.commit([own, foreign])).map(|_| ()), ErrorKind::Invalid, &text);
     nothing_there(&store);
 
-    let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+    let writer = block_on(Table::create_in(store.clone(), small(), WriteOptions::default())).unwrap();
     let mut partition = writer.partition().unwrap();
     block_on(partition.write(&parts[0])).unwrap();
     let receipt = block_on(partition.finish()).unwrap();
@@ -254,7 +250,7 @@ fn missing_conflicting_and_foreign_receipts_are_named_and_equal_ones_are_one() {
 fn a_receipt_of_impossible_numbers_is_refused_without_a_panic() {
     for (partition, rows) in [(u32::MAX, 1), (0, u64::MAX), (0, 2)] {
         let (_, store) = memory();
-        let writer = block_on(TableWriter::create(store.clone(), small(), WriteOptions::default())).unwrap();
+        let writer = block_on(Table::create_in(store.clone(), small(), WriteOptions::default())).unwrap();
         let mut written = writer.partition().unwrap();
         block_on(written.write(&small_rows("a", &[1]))).unwrap();
         let receipt = Receipt { partition, rows, ..block_on(written.finish()).unwrap() };
@@ -266,7 +262,7 @@ fn a_receipt_of_impossible_numbers_is_refused_without_a_panic() {
 #[test]
 fn impossible_cuts_are_named() {
     let cuts = Cuts { block_min: 0, ..Cuts::default() };
-    let created = block_on(TableWriter::create(memory().1, small(), cut_by(cuts))).map(|_| ());
+    let created = block_on(Table::create_in(memory().1, small(), cut_by(cuts))).map(|_| ());
     let text = "cuts: block min/target/max 0/16384/65536: expected 1 <= min < target < max <= 1048576";
     says(created, ErrorKind::Invalid, text);
     assert_eq!(Cuts::default().with_chunk_max(u64::MAX).unwrap_err().kind(), ErrorKind::Invalid);
@@ -275,7 +271,7 @@ fn impossible_cuts_are_named() {
 #[test]
 fn a_schema_without_index_columns_is_refused() {
     let schema = Schema::builder().group("g", [("points", "f32[?,2]")]).build().unwrap();
-    let created = block_on(TableWriter::create(memory().1, schema, WriteOptions::default())).map(|_| ());
+    let created = block_on(Table::create_in(memory().1, schema, WriteOptions::default())).map(|_| ());
     says(created, ErrorKind::Invalid, "the schema has no index column, at least one is needed");
 }
 
@@ -383,7 +379,7 @@ fn a_long_text_in_the_index_is_refused_by_its_column() {
     };
     let written = |texts: Vec<String>| {
         block_on(async {
-            let writer = TableWriter::create(memory().1, schema(), WriteOptions::default()).await?;
+            let writer = Table::create_in(memory().1, schema(), WriteOptions::default()).await?;
             let mut partition = writer.partition()?;
             partition.write(&batch(texts)).await?;
             writer.commit([partition.finish().await?]).await
@@ -401,7 +397,7 @@ fn a_long_text_in_the_index_is_refused_by_its_column() {
 fn a_session_whose_receipts_were_lost_is_committed_with_those_in_the_store() {
     let (_, store) = memory();
     block_on(async {
-        let writer = TableWriter::create(store.clone(), small(), WriteOptions::default()).await.unwrap();
+        let writer = Table::create_in(store.clone(), small(), WriteOptions::default()).await.unwrap();
         for log in ["a", "b"] {
             let mut partition = writer.partition().unwrap();
             partition.write(&small_rows(log, &[1, 2])).await.unwrap();
@@ -434,8 +430,8 @@ fn a_commit_never_leaves_out_a_partition_that_another_process_finished() {
         let mut rows = 0;
         for appends in [false, true] {
             let began = match appends {
-                false => TableWriter::create(store.clone(), small(), WriteOptions::default()).await.unwrap(),
-                true => Table::open_store(store.clone()).await.unwrap().append(WriteOptions::default()).await.unwrap(),
+                false => Table::create_in(store.clone(), small(), WriteOptions::default()).await.unwrap(),
+                true => Table::open_in(store.clone()).await.unwrap().append(WriteOptions::default()).await.unwrap(),
             };
             let ticket = began.ticket().unwrap();
             let worker = TableWriter::join(store.clone(), &ticket).unwrap();
@@ -493,7 +489,7 @@ fn a_session_of_several_processes_adds_its_rows_once_whoever_commits_it_and_what
         assert_eq!((made.version(), made.rows()), (3, 5));
         let again = late.commit([receipt]).await.unwrap();
         assert_eq!((again.version(), again.manifest_hash()), (3, made.manifest_hash()));
-        let newest = Table::open_store(store.clone()).await.unwrap();
+        let newest = Table::open_in(store.clone()).await.unwrap();
         assert_eq!((newest.version(), newest.rows()), (3, 5));
     });
 }
@@ -504,7 +500,7 @@ fn no_table_is_made_under_the_name_of_a_version() {
     let place = folder.path().to_str().unwrap();
     for (name, is_fine) in [("x@1", false), ("x@gold", false), ("a@1/x", true), ("x@", true), ("@1", false), ("x@a b", true)] {
         let store = tetrys::Store::open(&format!("{place}/{name}")).unwrap();
-        let made = block_on(TableWriter::create(store, small(), WriteOptions::default())).map(|_| ());
+        let made = block_on(Table::create_in(store, small(), WriteOptions::default())).map(|_| ());
         match made {
             Ok(()) => assert!(is_fine, "{name}"),
             Err(error) => {

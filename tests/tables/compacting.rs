@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, Reco
 use arrow_select::{concat::concat_batches, take::take_record_batch};
 use object_store::{ObjectStore, memory::InMemory};
 use tetrys::{
-    ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
+    ErrorKind, Preset, Schema, Store, Table, WriteOptions,
     id::ChunkId,
     store::CountingStore,
     table::{Cuts, VerifyReach},
@@ -53,7 +53,7 @@ fn taken(batch: &RecordBatch, rows: impl IntoIterator<Item = u64>) -> RecordBatc
 }
 
 async fn write(store: Store, schema: &Schema, options: WriteOptions, references: &[&Table], rows: &RecordBatch) -> Table {
-    let writer = TableWriter::create(store, schema.clone(), options).await.unwrap();
+    let writer = Table::create_in(store, schema.clone(), options).await.unwrap();
     let writer = writer.references(references.iter().copied()).await.unwrap();
     let mut partition = writer.partition().unwrap();
     partition.write(rows).await.unwrap();
@@ -252,7 +252,7 @@ fn what_another_table_says_is_compared_before_it_is_copied() {
         let error = table.compact_runs(MOST, Locality { extra_ranges: 0, ..bound() }).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.to_string().contains(" of owner 2"), "{error}");
-        assert_eq!(Table::open_store(table.store().clone()).await.unwrap().version(), 1);
+        assert_eq!(Table::open_in(table.store().clone()).await.unwrap().version(), 1);
     });
 }
 
@@ -413,7 +413,7 @@ fn verifying_all_versions_reads_each_object_once_and_ends_where_it_said() {
         for number in 1..12 {
             table = append(&table, &ten_rows(number)).await.unwrap();
         }
-        let table = Table::open_store(store.clone()).await.unwrap();
+        let table = Table::open_in(store.clone()).await.unwrap();
         for all_versions in [false, true] {
             counting.reset();
             let (mut last, mut calls) = ((0, 0), 0);

@@ -33,7 +33,7 @@ fn table_of(records: &[Record], options: WriteOptions) -> (Table, CountingStore)
     let (raw, store) = memory();
     block_on(write(store, schema, options, &[batch.unwrap()])).unwrap();
     let counting = CountingStore::new(raw as Arc<dyn ObjectStore>);
-    (block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap(), counting)
+    (block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap(), counting)
 }
 
 fn records(rng: &mut Rng) -> Vec<Record> {

@@ -21,7 +21,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use serde_json::json;
 use tetrys::{
-    ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
+    ErrorKind, Result, Schema, Store, Table, WriteOptions,
     ingest::{
         Target,
         export::{ExportFormat, ExportSettings, export},
@@ -370,7 +370,7 @@ fn an_export_gives_back_properties_and_a_flat_one_whatever_the_values_became() {
             [("id", Arc::new(Int64Array::from(vec![7])) as ArrayRef), ("price", Arc::new(LargeStringArray::from(vec![price])))];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         block_on(async {
-            let writer = TableWriter::create(store, schema.clone().build()?, WriteOptions::default()).await?;
+            let writer = Table::create_in(store, schema.clone().build()?, WriteOptions::default()).await?;
             let mut partition = writer.partition_at(0)?;
             partition.write(&batch).await?;
             writer.commit([partition.finish().await?]).await

@@ -17,7 +17,7 @@ use crate::common::{
 };
 use arrow_array::{RecordBatch, UInt32Array};
 use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory, path::Path as ObjectPath};
-use tetrys::{ErrorKind, Store, Table, TableWriter, WriteOptions, store::CountingStore, table::GcSettings};
+use tetrys::{ErrorKind, Store, Table, WriteOptions, store::CountingStore, table::GcSettings};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -65,7 +65,7 @@ async fn table_with(store: Store, options: WriteOptions) -> (Vec<Table>, RecordB
 }
 
 async fn assert_sound(table: &Table, written: &RecordBatch) {
-    let table = Table::open_version(table.store().clone(), table.version()).await.unwrap();
+    let table = Table::open_version_in(table.store().clone(), table.version()).await.unwrap();
     let all: Vec<u64> = (0..table.rows()).collect();
     let rows: Vec<_> = all.iter().copied().map(Some).collect();
     assert_rows(&table.row_loader().take(&all).await.unwrap(), written, &rows);
@@ -83,7 +83,7 @@ fn what_is_condemned_is_deleted_an_age_later() {
         assert!(Table::plan_garbage(&store, keep(1), now()).await.unwrap().condemn.is_empty());
         let plan = Table::plan_garbage(&store, keep(1), later(2)).await.unwrap();
         assert!(!plan.condemn.is_empty() && plan.delete.is_empty() && plan.expired == [2, 1], "{plan:?}");
-        assert_eq!(Table::open_store(store.clone()).await.unwrap().version(), 3);
+        assert_eq!(Table::open_in(store.clone()).await.unwrap().version(), 3);
         let plan = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
         assert!(plan.done && store.list("chunks").await.unwrap().len() == before);
         // Old versions can be read until they are deleted.
@@ -91,14 +91,14 @@ fn what_is_condemned_is_deleted_an_age_later() {
         let plan = Table::collect_garbage(&store, keep(1), later(4)).await.unwrap();
         assert!(plan.done && !plan.delete.is_empty(), "{plan:?}");
         assert!(store.list("chunks").await.unwrap().len() < before);
-        let newest = Table::open_store(store.clone()).await.unwrap();
+        let newest = Table::open_in(store.clone()).await.unwrap();
         assert_sound(&newest, &rows).await;
-        assert_eq!(Table::open_version(store.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(Table::open_version_in(store.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
         // In the end, only objects that a version names are left.
         for hours in [6, 8, 10] {
             Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
         }
-        let newest = Table::open_store(store.clone()).await.unwrap();
+        let newest = Table::open_in(store.clone()).await.unwrap();
         assert_sound(&newest, &rows).await;
         assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0);
         assert!(newest.version() >= 4, "numbers are never used again");
@@ -121,7 +121,7 @@ fn nothing_goes_where_all_versions_are_kept() {
 /// Writes a table with the rows of the owner's first version, which uses the chunks of that version.
 async fn user_of(owner: &Table, store: Store) -> (Table, RecordBatch) {
     let rows = joined(&two_partitions(1).1);
-    let writer = TableWriter::create(store, sensors(), cut_by(tiny_cuts())).await.unwrap();
+    let writer = Table::create_in(store, sensors(), cut_by(tiny_cuts())).await.unwrap();
     let writer = writer.references([owner]).await.unwrap();
     let mut partition = writer.partition().unwrap();
     partition.write(&rows).await.unwrap();
@@ -185,8 +185,8 @@ fn a_version_that_another_table_uses_stays_until_that_is_gone() {
             Table::collect_garbage(&owner, keep(1), later(hours)).await.unwrap();
         }
         assert_eq!(owner.list("pins").await.unwrap(), []);
-        assert_eq!(Table::open_version(owner.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
-        assert_sound(&Table::open_store(user.store().clone()).await.unwrap(), &rows).await;
+        assert_eq!(Table::open_version_in(owner.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_sound(&Table::open_in(user.store().clone()).await.unwrap(), &rows).await;
     });
 }
 
@@ -216,7 +216,7 @@ async fn numbers(store: &Store) -> Vec<u64> {
 /// Asserts that every listed version can be read completely.
 async fn assert_all_sound(store: &Store) {
     for version in numbers(store).await {
-        let table = Table::open_version(store.clone(), version).await.unwrap();
+        let table = Table::open_version_in(store.clone(), version).await.unwrap();
         let report = table.verify(|_, _| {}).await.unwrap();
         assert!(report.damage.is_empty(), "version {version}: {:?}", report.damage);
     }
@@ -230,13 +230,13 @@ fn a_change_of_an_old_version_never_takes_a_number_that_was_used() {
             let store = memory("old");
             let (versions, rows) = table(store.clone()).await;
             versions[2].edit().tag("gold", 1).commit().await.unwrap();
-            let mut newest = Table::open_store(store.clone()).await.unwrap();
+            let mut newest = Table::open_in(store.clone()).await.unwrap();
             for seed in 10..13 {
                 newest = append(&newest, seed).await.unwrap();
             }
             collect_all(&store, 1).await;
-            let before = Table::open_store(store.clone()).await.unwrap();
-            let gold = Table::open_tag(store.clone(), "gold").await.unwrap();
+            let before = Table::open_in(store.clone()).await.unwrap();
+            let gold = Table::open_tag_in(store.clone(), "gold").await.unwrap();
             assert!(gold.version() == 1 && !numbers(&store).await.contains(&2));
             let changed = match change {
                 0 => append(&gold, 20).await,
@@ -255,7 +255,7 @@ fn a_change_of_an_old_version_never_takes_a_number_that_was_used() {
                     writer.commit([partition.finish().await.unwrap()]).await
                 }
             };
-            let after = Table::open_store(store.clone()).await.unwrap();
+            let after = Table::open_in(store.clone()).await.unwrap();
             match changed {
                 Ok(changed) => {
                     assert_eq!(changed.version(), before.version() + 1, "change {change}");
@@ -284,7 +284,7 @@ fn no_sequence_of_changes_and_collections_wedges_a_table() {
             let (mut held, mut said) = (versions, Vec::new());
             for _ in 0..6 {
                 let base = rng.pick(&held).clone();
-                let newest = Table::open_store(store.clone()).await.unwrap();
+                let newest = Table::open_in(store.clone()).await.unwrap();
                 let step = rng.below(7);
                 said.push((step, base.version(), newest.version()));
                 let changed = match step {
@@ -330,10 +330,10 @@ fn collections_do_not_count_as_versions_and_leave_no_trail() {
         }
         let left = numbers(&store).await;
         assert!(left[0] > 6 && left[1..] == [6, 5, 4], "{left:?}");
-        assert_eq!(Table::open_version(store.clone(), left[0]).await.unwrap().rows(), newest.rows());
+        assert_eq!(Table::open_version_in(store.clone(), left[0]).await.unwrap().rows(), newest.rows());
         let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 3, age: Duration::ZERO }, now()).await.unwrap();
         assert!(plan.is_empty() && plan.expired.is_empty(), "{plan:?}");
-        let manifest = Table::open_store(store.clone()).await.unwrap().manifest().clone();
+        let manifest = Table::open_in(store.clone()).await.unwrap().manifest().clone();
         assert!(manifest.condemned.is_empty() && manifest.deleting.is_none(), "a table that is tidy announces nothing");
     });
 }
@@ -365,7 +365,7 @@ fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
         drop(overwritten);
         let marked = Table::collect_garbage(&store, keep(1), later(6)).await.unwrap();
         assert!(!marked.delete.is_empty());
-        let newest = Table::open_store(store.clone()).await.unwrap();
+        let newest = Table::open_in(store.clone()).await.unwrap();
         let write = async |newest: &Table| {
             let writer = newest.overwrite(sensors(), cut_by(tiny_cuts())).await?;
             let mut receipts = Vec::new();
@@ -384,7 +384,7 @@ fn a_commit_withdraws_condemnations_of_what_it_needs_and_waits_for_marks() {
         for hours in [8, 10] {
             Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
         }
-        let newest = Table::open_store(store.clone()).await.unwrap();
+        let newest = Table::open_in(store.clone()).await.unwrap();
         let again = write(&newest).await.unwrap();
         assert_sound(&again, &joined(&two_partitions(1).1)).await;
         assert_all_sound(&store).await;
@@ -469,12 +469,12 @@ fn collections_at_any_moment_of_a_commit_lose_nothing() {
             let base = block_on(table_with(plain(&objects), WriteOptions::default())).0.pop().unwrap();
             let (store, hooked) = interrupted(&objects, at, collections(&objects, count));
             let done = block_on(async {
-                let base = Table::open_version(store.clone(), base.version()).await?;
+                let base = Table::open_version_in(store.clone(), base.version()).await?;
                 labels_of_the_first(&base).await
             });
             block_on(async {
                 let place = format!("{count} collections before operation {at}");
-                let newest = Table::open_store(plain(&objects)).await.unwrap();
+                let newest = Table::open_in(plain(&objects)).await.unwrap();
                 match done {
                     Ok(done) => {
                         assert_eq!(newest.manifest().commit_id, done.manifest().commit_id, "{place}: a lost commit");
@@ -505,7 +505,7 @@ fn a_commit_at_any_moment_of_a_collection_loses_nothing() {
             let outcome: Arc<Mutex<Option<tetrys::Result<Table>>>> = Arc::default();
             let (store, kept) = (plain(&objects), Arc::clone(&outcome));
             let commit = move || {
-                let done = block_on(async { labels_of_the_first(&Table::open_store(store.clone()).await?).await });
+                let done = block_on(async { labels_of_the_first(&Table::open_in(store.clone()).await?).await });
                 *kept.lock().unwrap() = Some(done);
             };
             let (store, hooked) = interrupted(&objects, at, Arc::new(commit));
@@ -513,7 +513,7 @@ fn a_commit_at_any_moment_of_a_collection_loses_nothing() {
             block_on(Table::collect_garbage(&store, settings, now())).unwrap();
             block_on(async {
                 let place = format!("after {before} collections, before operation {at}");
-                let newest = Table::open_store(plain(&objects)).await.unwrap();
+                let newest = Table::open_in(plain(&objects)).await.unwrap();
                 let outcome = outcome.lock().unwrap().take();
                 match outcome {
                     Some(Ok(done)) => {
@@ -553,7 +553,7 @@ fn what_a_failed_writer_left_is_collected_and_what_a_new_one_has_is_not() {
         }
         let usage = Table::usage(&store).await.unwrap();
         assert_eq!((usage.unnamed_bytes, store.list("sessions").await.unwrap().len()), (0, 0));
-        assert_sound(&Table::open_store(store).await.unwrap(), &rows).await;
+        assert_sound(&Table::open_in(store).await.unwrap(), &rows).await;
     });
 }
 
@@ -578,7 +578,7 @@ fn a_plan_can_be_made_at_any_time_of_any_clock() {
 #[test]
 fn no_number_of_a_partition_is_given_out_twice() {
     block_on(async {
-        let writer = TableWriter::create(memory("partitions"), sensors(), WriteOptions::default()).await.unwrap();
+        let writer = Table::create_in(memory("partitions"), sensors(), WriteOptions::default()).await.unwrap();
         let refused = |error: tetrys::Error| {
             assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("4294967295"), "{error}");
         };
@@ -623,7 +623,7 @@ fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
         let (schema, partitions) = two_partitions(1);
         let missing = Table::plan_garbage(&store, keep(1), now()).await.unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
-        let writer = TableWriter::create(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
+        let writer = Table::create_in(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
         let mut partition = writer.partition().unwrap();
         partition.write(&partitions[0]).await.unwrap();
         partition.finish().await.unwrap();

@@ -46,7 +46,7 @@ fn table_of(name: &str, records: &[Record]) -> (Table, CountingStore) {
     let (raw, store) = memory();
     block_on(write(store, schema, cut_by(tiny_cuts()), std::slice::from_ref(&batch))).unwrap();
     let counting = CountingStore::new(raw as Arc<dyn ObjectStore>);
-    (block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap(), counting)
+    (block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap(), counting)
 }
 
 /// Returns logs of random lengths, with time steps of 0 to 3 and some null times.
@@ -376,7 +376,7 @@ fn a_batch_of_overlapping_windows_reads_each_block_once() {
 fn windows_of_several_column_sets_are_one_plan() {
     let rows: Vec<Record> = (0..40).map(|row| ("x".to_owned(), Some(row * 10), row + 1)).collect();
     let (table, counting) = table_of("a", &rows);
-    let loader = table.row_loader().keep(0);
+    let loader = table.row_loader().cache_bytes(0);
     let parts = || {
         [
             ("a.value", Offsets::try_from(-4..=0).unwrap()),
@@ -402,7 +402,7 @@ fn windows_of_several_column_sets_are_one_plan() {
     counting.reset();
     let found = block_on(loader.get_parts(0, parts())).unwrap();
     assert_eq!((found[0].mask(), values(&found[1], "a.value")), (vec![false], vec![Some(1)]));
-    let value = block_on(table.row_loader().keep(0).columns(["a.value"]).unwrap().explain(0, 0..=0)).unwrap();
+    let value = block_on(table.row_loader().cache_bytes(0).columns(["a.value"]).unwrap().explain(0, 0..=0)).unwrap();
     assert_eq!(block_on(loader.explain_of_parts(0, parts())).unwrap().bytes, value.bytes);
     assert_eq!(counting.reset().bytes_read, value.bytes);
 }

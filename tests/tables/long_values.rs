@@ -3,7 +3,7 @@
 //! repeated rows. Every damaged byte of a page is detected.
 
 use crate::common;
-use std::{fs, thread};
+use std::{fs, path::Path, thread};
 
 use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, memory};
 use arrow_array::RecordBatch;
@@ -25,7 +25,7 @@ const LONG: [(&str, u64); 10] = [
 
 /// The same table in a directory and in memory, its rows, and the end of each sequence.
 struct Sample {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     local: Table,
     in_memory: Table,
     written: RecordBatch,
@@ -61,7 +61,7 @@ fn sample(rng: &mut Rng) -> Sample {
     let options = WriteOptions::default().preset(Preset::Fast);
     let in_memory = block_on(tables::write(memory().1, schema, options, std::slice::from_ref(&written))).unwrap();
     let ends = (1..=runs.len()).map(|logs| runs[..logs].iter().map(|(_, rows)| *rows as u64).sum()).collect();
-    Sample { _folder: folder, local, in_memory, written, ends }
+    Sample { folder, local, in_memory, written, ends }
 }
 
 impl Sample {
@@ -93,6 +93,20 @@ fn in_directory(schema: Schema, rows: &RecordBatch) -> (tempfile::TempDir, Table
     (folder, table)
 }
 
+/// Drops the pages of all files below a folder, so that the next read comes from the disk.
+fn empty_page_cache(folder: &Path) {
+    #[cfg(target_os = "linux")]
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            empty_page_cache(&entry);
+            continue;
+        }
+        let file = fs::File::open(entry).unwrap();
+        file.sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+}
+
 /// Writes a table of lidar sweeps in a directory, stored plain, and returns its rows.
 fn sweeps(rng: &mut Rng, rows: usize, taste: Taste) -> (tempfile::TempDir, Table, RecordBatch) {
     let schema =
@@ -111,6 +125,9 @@ fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_writt
         long += sample.long_and_plain();
         let rows = sample.local.rows();
         for _ in 0..8 {
+            if rng.once_in(3) {
+                empty_page_cache(sample.folder.path());
+            }
             let names = ["long.0", "short", "long.1", "long.2"];
             let chosen: Vec<&str> = names.into_iter().filter(|_| !rng.once_in(3)).collect();
             let loaders = [&sample.local, &sample.in_memory].map(|table| table.row_loader().columns(&chosen).unwrap());
@@ -210,7 +227,7 @@ fn wide_rows_are_shared_by_threads_for_several_readers_and_damage_is_named() {
     let (folder, table) = in_directory(schema, &written);
     let stored: u64 = table.manifest().segments[0].groups.iter().map(|group| group.stored_bytes).sum();
     assert!(stored > 9 * (512 << 10), "rows of {} bytes are not shared", stored / 9);
-    let loader = table.row_loader().keep(0);
+    let loader = table.row_loader().cache_bytes(0);
     thread::scope(|scope| {
         for reader in 0..4 {
             let (loader, written) = (loader.clone(), &written);

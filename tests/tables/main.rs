@@ -20,6 +20,7 @@ mod planner;
 mod references;
 mod runtimes;
 mod sharing;
+mod spans;
 mod typed;
 mod versions;
 mod views;

@@ -44,7 +44,7 @@ fn one_field_of_a_wide_group_costs_its_own_bytes_for_rows_and_scans() {
     block_on(async {
         write(store, schema, WriteOptions::default(), std::slice::from_ref(&written)).await.unwrap();
         let counting = CountingStore::new(raw);
-        let table = Table::open_store(over(Arc::new(counting.clone()))).await.unwrap();
+        let table = Table::open_in(over(Arc::new(counting.clone()))).await.unwrap();
         let all: Vec<u64> = (0..40).collect();
         for column in ["jpeg", "intrinsics", "extrinsics"] {
             let loader = table.row_loader().columns([column]).unwrap().coalesce(Coalesce::LOCAL);
@@ -134,7 +134,7 @@ fn a_column_in_two_groups_is_read_from_the_cheaper_and_never_from_a_masked_copy(
         table.store().put_new(&tetrys::format::manifest_name(2), bytes.clone().into()).await.unwrap();
         assert!(String::from_utf8_lossy(&bytes).contains(r#""read_features":["masked-copies"]"#));
         assert_eq!(Manifest::parse(&bytes, 2).unwrap().0, manifest);
-        let masked = Table::open_store(table.store().clone()).await.unwrap();
+        let masked = Table::open_in(table.store().clone()).await.unwrap();
         assert_eq!((masked.version(), groups(masked.clone()).await), (2, vec!["wide".to_owned()]));
         let rows: Vec<_> = (0..30).map(Some).collect();
         assert_rows(&masked.row_loader().take(&(0..30).collect::<Vec<_>>()).await.unwrap(), &written, &rows);

@@ -104,10 +104,10 @@ fn asked(counts: &Counts) -> (u64, Vec<&str>) {
 fn opening_lists_the_manifests_and_reads_the_newest() {
     let (counting, waves) = cold();
     block_on(async {
-        Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        Table::open_in(over(Arc::new(waves.clone()))).await.unwrap();
         assert_eq!(asked(&counting.reset()), (1, vec!["manifests"]));
         assert_eq!(waves.take(), 2);
-        Table::open_version(over(Arc::new(waves.clone())), 1).await.unwrap();
+        Table::open_version_in(over(Arc::new(waves.clone())), 1).await.unwrap();
         assert_eq!(asked(&counting.reset()), (0, vec!["manifests"]));
         assert_eq!(waves.take(), 1);
     });
@@ -117,7 +117,7 @@ fn opening_lists_the_manifests_and_reads_the_newest() {
 fn the_first_row_of_one_group_costs_four_requests_and_the_next_one() {
     let (counting, waves) = cold();
     block_on(async {
-        let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        let table = Table::open_in(over(Arc::new(waves.clone()))).await.unwrap();
         let loader = table.row_loader().columns(["lidar.*"]).unwrap();
         loader.get_row(3).await.unwrap();
         assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "layout", "chunks"]));
@@ -132,7 +132,7 @@ fn the_first_row_of_one_group_costs_four_requests_and_the_next_one() {
 fn the_first_row_of_all_groups_waits_no_longer_than_that_of_one() {
     let (counting, waves) = cold();
     block_on(async {
-        let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        let table = Table::open_in(over(Arc::new(waves.clone()))).await.unwrap();
         table.row_loader().get_row(3).await.unwrap();
         let all = ["manifests", "layout", "layout", "layout", "chunks", "chunks", "chunks"];
         assert_eq!(asked(&counting.reset()), (1, all.to_vec()));
@@ -144,7 +144,7 @@ fn the_first_row_of_all_groups_waits_no_longer_than_that_of_one() {
 fn the_first_window_also_reads_the_index_once() {
     let (counting, waves) = cold();
     block_on(async {
-        let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        let table = Table::open_in(over(Arc::new(waves.clone()))).await.unwrap();
         let loader = table.row_loader().columns(["labels.*"]).unwrap();
         // A window of one row is one range, however the rows are cut into blocks.
         loader.get_rows(3, 0..=0).await.unwrap();
@@ -161,7 +161,7 @@ fn the_first_window_also_reads_the_index_once() {
 fn a_window_of_an_index_that_is_loaded_reads_no_index_again() {
     let (counting, waves) = cold();
     block_on(async {
-        let table = Table::open_store(over(Arc::new(waves.clone()))).await.unwrap();
+        let table = Table::open_in(over(Arc::new(waves.clone()))).await.unwrap();
         let index = table.index().await.unwrap();
         // The layouts are small, so they are prefetched with the index before the wanted columns are known.
         assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "layout", "layout", "layout"]));
@@ -182,7 +182,7 @@ fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
     let opened = |number: usize| {
         let (_, waves) = &tables[number];
         let store = Store::new(Arc::new(waves.clone()), Path::default(), format!("memory://hops/{number}"));
-        block_on(Table::open_store(store)).unwrap()
+        block_on(Table::open_in(store)).unwrap()
     };
     let [a, b] = [0, 1].map(opened);
     let (raw, _) = memory();
@@ -198,7 +198,7 @@ fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
         tables.iter().for_each(|(counting, waves)| drop((counting.reset(), waves.take())));
         counting.reset();
         waves.take();
-        let view = Table::open_store(store).await.unwrap().bind([&a, &b]).await.unwrap();
+        let view = Table::open_in(store).await.unwrap().bind([&a, &b]).await.unwrap();
         let loader = RowLoader::new(&view.index().await.unwrap()).unwrap().columns(["lidar.points"]).unwrap();
         // Each source manifest is one request, sent in the third wave together with the index.
         assert_eq!(asked(&counting.reset()), (1, vec!["manifests", "index", "joins"]));

@@ -9,7 +9,7 @@ use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joi
 use arrow_array::{Array, LargeBinaryArray, RecordBatch};
 use tetrys::{
     ColumnType, Edge, Explain, Offsets, Preset, RowLoader, Rows, Schema, Table, WriteOptions,
-    read::{BlockBytes, GroupCost, GroupPlan, GroupRequest, Kept, Layout, Stretch, cover, plan},
+    read::{BlockBytes, CachedBlocks, GroupCost, GroupPlan, GroupRequest, Layout, SubRange, cover, plan},
     schema::ColumnId,
     store::{CountingStore, Counts},
     table::{Coalesce, Cuts},
@@ -74,7 +74,7 @@ fn random_table(rng: &mut Rng) -> Sample {
     let cuts = random_cuts(rng);
     block_on(tables::write(store, schema, cut_by(cuts), &partitions)).unwrap();
     let counting = CountingStore::new(raw);
-    let table = block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap();
+    let table = block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap();
     Sample { table, written: joined(&partitions), sequence_ends, counting }
 }
 
@@ -116,7 +116,7 @@ fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce
     let wanted: Vec<_> = all.iter().filter(|(_, _, held)| rows.iter().flatten().any(|row| held.contains(row))).collect();
     assert_eq!(group.blocks.len(), wanted.len(), "each block once");
     for (planned, (chunk, bytes, held)) in group.blocks.iter().zip(&wanted) {
-        let BlockBytes::Block(Stretch { range, within }) = &planned.bytes else { panic!("small blocks have no page lengths") };
+        let BlockBytes::Block(SubRange { range, within }) = &planned.bytes else { panic!("small blocks have no page lengths") };
         let range = &group.ranges[*range];
         let start = range.range.start + within.start as u64;
         assert_eq!((&range.chunk.object_name(), start..start + within.len() as u64), (chunk, bytes.clone()));
@@ -163,8 +163,8 @@ fn check_explained(sample: &Sample, explained: &Explain, rows: &[Option<u64>], c
             let id = schema.column_named(name).unwrap().id;
             schema.groups()[number].columns.iter().position(|other| *other == id).unwrap()
         };
-        let (pages, kept) = (group.columns.iter().map(page).collect(), &Kept::nothing());
-        let request = GroupRequest { group: number, pages, layout: &layout, kept };
+        let (pages, cache) = (group.columns.iter().map(page).collect(), &CachedBlocks::nothing());
+        let request = GroupRequest { group: number, pages, layout: &layout, cache };
         let planned = plan(&[request], rows, coalesce).unwrap();
         let planned = &planned.groups[0];
         check_plan(planned, &layout, rows, coalesce);
@@ -239,7 +239,7 @@ fn rows_of_kept_blocks_are_what_was_written_and_cost_what_is_explained() {
     let (mut blocks, mut kept) = (0, 0);
     for _ in 0..tables {
         let sample = random_table(&mut rng);
-        let keeping = sample.table.row_loader().coalesce(random_coalesce(&mut rng)).keep(rng.below(40_000) as usize);
+        let keeping = sample.table.row_loader().coalesce(random_coalesce(&mut rng)).cache_bytes(rng.below(40_000) as usize);
         for _ in 0..reads {
             let names: Vec<_> = keeping.column_names().filter(|_| !rng.once_in(3)).map(str::to_owned).collect();
             let loader = keeping.clone().columns(&names).unwrap();
@@ -248,7 +248,7 @@ fn rows_of_kept_blocks_are_what_was_written_and_cost_what_is_explained() {
             let seen = sample.counting.reset();
             assert_rows(&read, &sample.written, &rows);
             assert_eq!((explained.requests as u64, explained.bytes), (seen.requests(), seen.bytes_read));
-            let (alone, _, _) = random_read(&mut again, &sample, &loader.keep(0));
+            let (alone, _, _) = random_read(&mut again, &sample, &loader.cache_bytes(0));
             let of = |explained: &Explain| explained.groups.iter().map(|group| group.blocks).sum::<usize>();
             assert!(of(&explained) <= of(&alone) && explained.bytes <= alone.bytes, "{explained:?} alone {alone:?}");
             (blocks, kept) = (blocks + of(&alone), kept + of(&alone) - of(&explained));
@@ -266,7 +266,7 @@ fn small_rows_at_random_read_each_block_once_and_what_comes_out_whole_is_not_kep
     let (raw, store) = memory();
     block_on(tables::write(store, schema, cut_by(tables::tiny_cuts()), std::slice::from_ref(&written))).unwrap();
     let counting = CountingStore::new(raw);
-    let table = block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap();
+    let table = block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap();
     let layout = block_on(table.layout(0)).unwrap();
     let rows: Vec<u32> = layout.runs().iter().flat_map(|run| run.block_rows.iter()).collect();
     let (blocks, lone) = (rows.len() as u64, rows.iter().filter(|rows| **rows == 1).count() as u64);
@@ -281,11 +281,11 @@ fn small_rows_at_random_read_each_block_once_and_what_comes_out_whole_is_not_kep
     let shuffled: Vec<u64> = (0..600).map(|row| row * 241 % 600).collect();
     let loader = table.row_loader().coalesce(Coalesce::MEMORY);
     assert_eq!((requests(&loader, &shuffled), requests(&loader.clone(), &shuffled)), (blocks, lone));
-    assert_eq!(requests(&loader.clone().keep(0), &shuffled), 600);
-    assert!(requests(&loader.clone().keep(20_000), &shuffled) > blocks, "one block of all");
+    assert_eq!(requests(&loader.clone().cache_bytes(0), &shuffled), 600);
+    assert!(requests(&loader.clone().cache_bytes(20_000), &shuffled) > blocks, "one block of all");
     // A loader of one column caches some pages of a block. A loader of all columns reads the block again, and then both sets of
     // pages are cached.
-    let notes = loader.clone().keep(8 << 20).columns(["note"]).unwrap();
+    let notes = loader.clone().cache_bytes(8 << 20).columns(["note"]).unwrap();
     let all = notes.clone().columns(["*"]).unwrap();
     assert_eq!((requests(&notes, &shuffled), requests(&all, &shuffled), requests(&notes, &shuffled)), (blocks, blocks, lone));
     let scanned = table.row_loader();
@@ -336,7 +336,7 @@ fn a_range_over_12_mib_is_asked_for_in_parts_as_explained() {
     let options = WriteOptions::default().preset(Preset::Fast);
     block_on(tables::write(store, schema, options, &[batch])).unwrap();
     let counting = CountingStore::new(raw);
-    let loader = block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap().row_loader();
+    let loader = block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap().row_loader();
     let explained = block_on(loader.explain(0, Offsets::try_from(0..=0).unwrap())).unwrap();
     counting.reset();
     assert!(block_on(loader.get_row(0)).unwrap().bytes("blob").unwrap() == blob);

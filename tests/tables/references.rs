@@ -42,7 +42,7 @@ async fn referring(folder: &std::path::Path, urls: &[String]) -> (Table, Store, 
     let manifest = Manifest { table, commit_id: Uuid::from_u128(8), segments, stores, ..original.manifest().clone() };
     let (bytes, _) = manifest.to_bytes().unwrap();
     target.put_new(&manifest_name(1), bytes.into()).await.unwrap();
-    (Table::open_store(target).await.unwrap(), original.store().clone(), joined(&partitions))
+    (Table::open_in(target).await.unwrap(), original.store().clone(), joined(&partitions))
 }
 
 #[test]

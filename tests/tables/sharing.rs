@@ -10,7 +10,7 @@ use crate::common::tables::{
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
 use tetrys::{
-    ErrorKind, Preset, Schema, Store, Table, TableWriter, WriteOptions,
+    ErrorKind, Preset, Schema, Store, Table, WriteOptions,
     format::{HashesWriter, Pin, read_hashes},
     id::{Hash, ObjectRef},
     write::{Locality, Reuse, Sharing, worst_windows},
@@ -28,7 +28,7 @@ async fn write(
     references: &[&Table],
     partitions: &[RecordBatch],
 ) -> tetrys::Result<(Table, Sharing)> {
-    let writer = TableWriter::create(store, schema.clone(), options).await?.references(references.iter().copied()).await?;
+    let writer = Table::create_in(store, schema.clone(), options).await?.references(references.iter().copied()).await?;
     assert!(writer.unpinned().is_empty(), "{:?}", writer.unpinned());
     let (mut receipts, mut sharing) = (Vec::new(), Sharing::default());
     for batch in partitions {
@@ -336,7 +336,7 @@ async fn lying(table: &Table, target: Store, lie: impl Fn(&mut Vec<Hash>)) -> Ta
         }
     }
     tetrys::commit::publish(&target, &manifest).await.unwrap();
-    Table::open_store(target).await.unwrap()
+    Table::open_in(target).await.unwrap()
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn damaged_and_missing_blocks_of_a_reference_are_stored_anew() {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         std::fs::write(&damaged, bytes).unwrap();
-        let first = Table::open_store(store(folder.path(), "first")).await.unwrap();
+        let first = Table::open_in(store(folder.path(), "first")).await.unwrap();
         let (table, sharing) =
             write(store(folder.path(), "again"), &schema, wide_cuts(), &[&first], std::slice::from_ref(&batch)).await.unwrap();
         assert!(sharing.refused > 1 && sharing.blocks > 0, "{sharing:?}");
@@ -391,10 +391,10 @@ fn a_reference_without_a_name_and_one_that_comes_too_late_are_refused() {
         let nameless = Store::open("memory://").unwrap();
         let nameless = tables::write(nameless, schema.clone(), cut_by(tiny_cuts()), &partitions).await.unwrap();
         let target = Store::open("memory://sharing-late/table").unwrap();
-        let writer = TableWriter::create(target.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
+        let writer = Table::create_in(target.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
         let error = writer.references([&nameless]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        let writer = TableWriter::create(target, schema, cut_by(tiny_cuts())).await.unwrap();
+        let writer = Table::create_in(target, schema, cut_by(tiny_cuts())).await.unwrap();
         let _partition = writer.partition().unwrap();
         assert_eq!(writer.references([&first]).await.unwrap_err().kind(), ErrorKind::Invalid);
     });
@@ -442,7 +442,7 @@ fn a_table_that_is_materialized_needs_no_other() {
         let chunk = first.store().list("chunks").await.unwrap().remove(0).0;
         let (path, aside) = (folder.path().join("first").join(&chunk), folder.path().join("aside"));
         std::fs::rename(&path, &aside).unwrap();
-        let again = Table::open_store(again.store().clone()).await.unwrap();
+        let again = Table::open_in(again.store().clone()).await.unwrap();
         let damage = again.verify(|_, _| {}).await.unwrap().damage;
         assert_eq!(damage.len(), 1, "{damage:?}");
         assert!(damage[0].object.contains(&chunk) && damage[0].problem.contains("/first"), "{damage:?}");
@@ -453,7 +453,7 @@ fn a_table_that_is_materialized_needs_no_other() {
         let own = again.materialize(|_, _| {}).await.unwrap();
         assert!(own.manifest().stores.is_empty() && own.version() == 2);
         std::fs::remove_dir_all(folder.path().join("first")).unwrap();
-        let own = Table::open_store(own.store().clone()).await.unwrap();
+        let own = Table::open_in(own.store().clone()).await.unwrap();
         assert_reads(&own, &changed).await;
         assert_eq!(own.materialize(|_, _| {}).await.unwrap().version(), 2, "nothing left to do");
     });
@@ -501,7 +501,7 @@ fn a_table_that_comes_home_owns_its_chunks_again() {
         for (name, bytes) in tables::objects(a.store()).await {
             copy.put_new(&name, bytes.into()).await.unwrap();
         }
-        let copy = Table::open_store(copy).await.unwrap();
+        let copy = Table::open_in(copy).await.unwrap();
         let error = a.append(wide_cuts()).await.unwrap().references([&copy]).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("is a copy of"), "{error}");
     });
@@ -526,7 +526,7 @@ fn an_owner_of_a_later_format_and_one_that_is_not_allowed_are_named() {
             stranger.put_new(&name, bytes.into()).await.unwrap();
         }
         tetrys::commit::publish(&stranger, &manifest).await.unwrap();
-        let stranger = Table::open_store(stranger).await.unwrap();
+        let stranger = Table::open_in(stranger).await.unwrap();
         let (table, sharing) =
             write(store(folder.path(), "third"), &schema, wide_cuts(), &[&stranger], std::slice::from_ref(&batch)).await.unwrap();
         assert_eq!((sharing.blocks, table.manifest().stores.len()), (0, 0));
@@ -537,7 +537,7 @@ fn an_owner_of_a_later_format_and_one_that_is_not_allowed_are_named() {
         let body = body[..body.len() - 1].join(",\"blake3\":\"").replacen("\"format\":1", "\"format\":9", 1);
         let later = format!("{body},\"blake3\":\"{}\"}}\n", Hash::of(body.as_bytes()));
         first.store().put_new(&tetrys::format::manifest_name(2), later.into()).await.unwrap();
-        let writer = TableWriter::create(store(folder.path(), "fourth"), schema, wide_cuts()).await.unwrap();
+        let writer = Table::create_in(store(folder.path(), "fourth"), schema, wide_cuts()).await.unwrap();
         let error = writer.references([&first]).await.unwrap_err();
         assert!(
             error.kind() == ErrorKind::Unsupported
@@ -562,9 +562,9 @@ fn an_owner_that_cannot_be_written_is_used_and_that_is_said() {
             _ => Act::Pass,
         });
         let read_only = Store::new(Arc::new(read_only), object_store::path::Path::default(), first.url());
-        let read_only = Table::open_store(read_only).await.unwrap();
+        let read_only = Table::open_in(read_only).await.unwrap();
         let create = async |options| {
-            let writer = TableWriter::create(store(folder.path(), "again"), schema.clone(), options).await.unwrap();
+            let writer = Table::create_in(store(folder.path(), "again"), schema.clone(), options).await.unwrap();
             writer.references([&read_only]).await
         };
         // The write fails with an error, and stores nothing.

@@ -6,7 +6,7 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, Float32Array, Int64Array, LargeStringArray, RecordBatch,
     TimestampMicrosecondArray, cast::AsArray,
 };
-use tetrys::{Edge, ErrorKind, Schema, Table, TableWriter, WriteOptions, ndarray::Axis};
+use tetrys::{Edge, ErrorKind, Schema, Table, WriteOptions, ndarray::Axis};
 
 use crate::common::{
     self,
@@ -122,7 +122,7 @@ fn a_frame_is_written_and_read_back_as_the_same_frame() {
         let all = [0, 1, 2, 3];
         let frame = everything(&by_batch).take(&all).await.unwrap().to_frame().unwrap();
         assert_eq!((frame.height(), frame.width()), (4, 6));
-        let writer = TableWriter::create(memory().1, schema, WriteOptions::default()).await.unwrap();
+        let writer = Table::create_in(memory().1, schema, WriteOptions::default()).await.unwrap();
         let mut partition = writer.partition().unwrap();
         partition.write_frame(&frame).await.unwrap();
         let by_frame = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
@@ -137,4 +137,35 @@ fn a_frame_is_written_and_read_back_as_the_same_frame() {
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("column `camera.jpeg` is binary"), "{error}");
     });
+}
+
+#[cfg(feature = "frame")]
+#[test]
+fn frames_that_do_not_fit_the_schema_are_refused_and_write_nothing() {
+    use tetrys::polars::prelude::{Column, DataFrame, NamedFrom, Series};
+    let schema = Schema::builder().index("id", "i64").group("a", [("a.x", "f32")]).build().unwrap();
+    let (id, x) = (Column::new("id".into(), [1_i64, 2]), Column::new("a.x".into(), [0.5_f32, 1.5]));
+    let frame = |columns: Vec<Column>| DataFrame::new(columns.first().map_or(0, Column::len), columns).unwrap();
+    let list = Series::new("a.x".into(), [Series::new("".into(), [1_i64]), Series::new("".into(), [2_i64])]);
+    for (what, wrong) in [
+        ("no columns", frame(vec![])),
+        ("no rows and no columns of the group", frame(vec![id.clone().slice(0, 0)])),
+        ("a column is missing", frame(vec![id.clone()])),
+        ("a column too many", frame(vec![id.clone(), x.clone(), Column::new("more".into(), [1_i64, 2])])),
+        ("another type", frame(vec![id.clone(), Column::new("a.x".into(), ["a", "b"])])),
+        ("a list", frame(vec![id.clone(), list.into()])),
+    ] {
+        block_on(async {
+            let writer = Table::create_in(memory().1, schema.clone(), WriteOptions::default()).await.unwrap();
+            let mut partition = writer.partition().unwrap();
+            let error = partition.write_frame(&wrong).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{what}: {error}");
+            // The partition is written again, and has only the rows that fit.
+            assert_eq!(partition.finish().await.unwrap_err().kind(), ErrorKind::Invalid, "{what}");
+            let mut partition = writer.partition_at(0).unwrap();
+            partition.write_frame(&frame(vec![id.clone(), x.clone()])).await.unwrap();
+            let table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+            assert_eq!(table.rows(), 2, "{what}");
+        });
+    }
 }

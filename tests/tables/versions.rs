@@ -36,7 +36,7 @@ async fn assert_reads(table: &Table, written: &RecordBatch) {
         }
     }
     // A new reader sees the same version.
-    assert_eq!(Table::open_version(table.store().clone(), table.version()).await.unwrap().manifest(), table.manifest());
+    assert_eq!(Table::open_version_in(table.store().clone(), table.version()).await.unwrap().manifest(), table.manifest());
 }
 
 fn taken(batch: &RecordBatch, rows: impl IntoIterator<Item = u64>) -> RecordBatch {
@@ -413,7 +413,7 @@ fn a_dropped_column_and_rows_of_it_written_meanwhile_are_a_conflict() {
         let error = first.edit().drop_columns(&["camera.pose"]).commit().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
         assert!(error.to_string().contains("column group `camera` in the segment at row 20"), "{error}");
-        let newest = Table::open_store(first.store().clone()).await.unwrap();
+        let newest = Table::open_in(first.store().clone()).await.unwrap();
         newest.edit().drop_columns(&["camera.pose"]).commit().await.unwrap();
         // The opposite order: an append that still has both columns comes too late.
         let rest = rows_of(&sensors(), &mut Rng(65), &[("y", 2)], Taste::SMALL);
@@ -477,7 +477,7 @@ fn two_writers_of_one_thing_are_a_conflict() {
         deleting.commit().await.unwrap();
         assert_eq!(first.edit().set_property("p", 2).commit().await.unwrap_err().kind(), ErrorKind::Conflict);
         // Two writers append the same log.
-        let base = Table::open_store(first.store().clone()).await.unwrap();
+        let base = Table::open_in(first.store().clone()).await.unwrap();
         let rows = rows_of(&sensors(), &mut Rng(70), &[("x", 2)], Taste::SMALL);
         append(&base, &rows).await.unwrap();
         let error = append(&base, &rows).await.unwrap_err();
@@ -581,7 +581,7 @@ fn two_writers_that_only_append_one_after_the_other_lose_no_row() {
         for (session, receipt) in receipts {
             session.commit([receipt]).await.unwrap();
         }
-        let newest = Table::open_store(first.store().clone()).await.unwrap();
+        let newest = Table::open_in(first.store().clone()).await.unwrap();
         assert_eq!(newest.version(), 6);
         added.insert(0, rows.clone());
         assert_reads(&newest, &concat_batches(&rows.schema(), &added).unwrap()).await;
@@ -607,12 +607,12 @@ fn a_change_that_fails_at_any_operation_leaves_a_whole_version() {
                     true => Act::Before(no_answer()),
                     false => Act::Pass,
                 });
-                let made = match Table::open_store(tables::over(Arc::new(hooked.clone()))).await {
+                let made = match Table::open_in(tables::over(Arc::new(hooked.clone()))).await {
                     Err(error) => Err(error),
                     Ok(table) if change == "delete" => table.delete(gone, options()).await,
                     Ok(table) => append(&table, &more).await,
                 };
-                let newest = Table::open_store(tables::over(here)).await.unwrap();
+                let newest = Table::open_in(tables::over(here)).await.unwrap();
                 match newest.version() {
                     1 => assert_reads(&newest, &rows).await,
                     _ => assert_reads(&newest, changed).await,

@@ -415,7 +415,7 @@ fn counted(name: &str, records: &[Record]) -> (Table, CountingStore) {
     block_on(write(store, schema_of(name), cut_by(tiny_cuts()), &[batch_of(name, records)])).unwrap();
     let counting = CountingStore::new(raw as Arc<dyn ObjectStore>);
     let store = Store::new(Arc::new(counting.clone()), object_store::path::Path::default(), format!("memory://counted/{name}"));
-    (block_on(Table::open_store(store)).unwrap(), counting)
+    (block_on(Table::open_in(store)).unwrap(), counting)
 }
 
 #[test]
@@ -430,15 +430,15 @@ fn a_window_over_a_view_of_three_tables_costs_the_ranges_of_its_groups() {
     let view = Store::new(Arc::new(counting.clone()), object_store::path::Path::default(), "memory://counted/view");
     block_on(live.view_writer().save_in(view.clone())).unwrap();
     // The view is opened again, over sources that count requests.
-    let fresh: Vec<Table> = tables.iter().map(|(table, _)| block_on(Table::open_store(table.store().clone())).unwrap()).collect();
+    let fresh: Vec<Table> = tables.iter().map(|(table, _)| block_on(Table::open_in(table.store().clone())).unwrap()).collect();
     counting.reset();
     tables.iter().for_each(|(_, counting)| drop(counting.reset()));
-    let bound = block_on(async { Table::open_store(view).await.unwrap().bind(&fresh).await.unwrap() });
+    let bound = block_on(async { Table::open_in(view).await.unwrap().bind(&fresh).await.unwrap() });
     let opened = index(&bound);
     let seen = counting.reset();
     let folders: Vec<&str> = seen.gets.iter().map(|get| get.path.split('/').next().unwrap()).collect();
     assert_eq!((seen.lists, folders), (1, vec!["manifests", "index", "joins", "joins"]));
-    let loader = RowLoader::new(&opened).unwrap().columns(["*.bytes"]).unwrap().keep(0);
+    let loader = RowLoader::new(&opened).unwrap().columns(["*.bytes"]).unwrap().cache_bytes(0);
     let offsets = Offsets::try_from(-9..=0).unwrap();
     let here = loader.get_rows(50, 0..=0);
     let row = block_on(here).unwrap().table_rows()[0].unwrap();
@@ -488,7 +488,7 @@ fn damaged_and_forged_views_are_refused() {
     let open = |objects: &InMemory| {
         block_on(async {
             let store = over(Arc::new(objects.fork()));
-            let found = Table::open_store(store).await?.bind([&a, &b]).await?;
+            let found = Table::open_in(store).await?.bind([&a, &b]).await?;
             let index = found.index().await?;
             let rows = RowLoader::new(&index)?.get_rows(4, -2..=2).await?;
             Ok::<_, tetrys::Error>((index.len(), rows.len()))

@@ -33,7 +33,7 @@ fn table(cuts: Cuts) -> (Table, RecordBatch, CountingStore) {
     let options = cut_by(cuts).preset(Preset::Fast);
     block_on(tables::write(store, schema, options, std::slice::from_ref(&batch))).unwrap();
     let counting = CountingStore::new(raw);
-    let table = block_on(Table::open_store(over(Arc::new(counting.clone())))).unwrap();
+    let table = block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap();
     (table, batch, counting)
 }
 
@@ -59,7 +59,7 @@ fn padded(row: u64, offsets: &Offsets) -> Vec<Option<u64>> {
 /// chunks, and how often the rows of one window and one group lie in two chunks.
 fn every_window(cuts: Cuts) -> (usize, usize, usize) {
     let (table, written, counting) = table(cuts);
-    let loader = table.row_loader().keep(0);
+    let loader = table.row_loader().cache_bytes(0);
     let mut rng = Rng(common::seed());
     let (mut windows, mut chunks, mut crossings) = (0, BTreeSet::new(), 0);
     let layouts: Vec<_> = (0..3).map(|group| block_on(table.layout(group)).unwrap()).collect();

@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 use tetrys::{
-    Error, Receipt, TableWriter, Ticket,
+    Error, Receipt, Table, TableWriter, Ticket,
     ingest::{
         Target,
         frame::{FrameSettings, write_partition},
@@ -147,7 +147,7 @@ impl Begin {
         let writer = match target {
             Target::New => {
                 let schema = settings.schema(&frame).map_err(Failure::Input)?;
-                TableWriter::create(opening::store(&self.table)?, schema, options).await?
+                Table::create_in(opening::store(&self.table)?, schema, options).await?
             }
             Target::Append => {
                 let table = opening::table(&self.table).await?;

@@ -17,7 +17,7 @@ from ._table import Table
 from ._tetrys import Rows
 from ._windows import Windows
 
-KEEP = 64 << 20
+CACHE_BYTES = 64 << 20
 Window = Iterable[int] | str | _tetrys.Times
 Columns = str | Iterable[str] | None
 """Patterns of column names; None stands for the columns of the loader."""
@@ -35,12 +35,12 @@ class RowLoader:
     Reads may raise `Unavailable`, `Denied` and `Corrupt`, beside the errors that each method lists.
     """
 
-    def __init__(self, source: Index | Table, *, columns: Columns = None, edge: str = "pad", keep: int = KEEP) -> None:
+    def __init__(self, source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> None:
         """Makes a loader; see `tetrys.row_loader` for the arguments."""
         choice("edge", edge, ("pad", "skip", "error"))
-        self._settings = {"edge": edge, "keep": whole("keep", keep), "columns": _patterns(columns)}
+        self._settings = {"edge": edge, "cache_bytes": whole("cache_bytes", cache_bytes), "columns": _patterns(columns)}
         self._source = source
-        options = edge, keep, _patterns(columns)
+        options = edge, cache_bytes, _patterns(columns)
         if isinstance(source, Table):
             # Uses no polars frame: polars does not work in a forked child.
             self._native = _tetrys.RowLoader.of_table(source._native, *options)
@@ -271,18 +271,18 @@ def _window(offsets: Window) -> Any:
     return [whole("an offset", offset, -(2**63)) for offset in several("offsets", offsets)]
 
 
-def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "pad", keep: int = KEEP) -> RowLoader:
+def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> RowLoader:
     """Makes a loader of the rows of an index, or of all rows of a table.
 
     Args:
         source: An `Index` or a `Table`.
         columns: Patterns of the columns to read if a call names none; default: all columns of the column groups.
         edge: Rule for windows beyond the ends of a sequence: `"pad"` with missing rows, `"skip"` them, or raise an `"error"`.
-        keep: Bytes of decoded blocks to cache (default 64 MiB). A block of several small rows is cached when a read uses only
+        cache_bytes: Bytes of decoded blocks to cache (default 64 MiB). A block of several small rows is cached when a read uses only
             some of its rows, so that reads of neighbouring rows need no second request. 0 turns the cache off.
 
     Example:
-        >>> rows = tt.row_loader(tt.read_index("drives"), keep=0)
+        >>> rows = tt.row_loader(tt.read_index("drives"), cache_bytes=0)
         >>> [rows.get_row(row, ["labels.text"])["labels.text"] for row in (3, 4)]
         ['row 3', 'row 4']
 
@@ -291,7 +291,7 @@ def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "p
         Invalid: `edge` is unknown.
         TypeError (an `Invalid`): `source` is neither an index nor a table.
     """
-    return RowLoader(source, columns=columns, edge=edge, keep=keep)
+    return RowLoader(source, columns=columns, edge=edge, cache_bytes=cache_bytes)
 
 
 def times(

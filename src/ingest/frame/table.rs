@@ -49,7 +49,7 @@ pub async fn ingest(
     let (base, (schema, columns)) = match settings.target {
         Target::New => (None, settings.choose(frame.columns()).map_err(place)?),
         Target::Append | Target::Overwrite => {
-            let table = Table::open_store(store.clone()).await?;
+            let table = Table::open_in(store.clone()).await?;
             let chosen = settings.choose_for(frame.columns(), &table).map_err(place)?;
             (Some(table), chosen)
         }
@@ -191,14 +191,19 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn rows(self: &Arc<Self>, frame: &Frame, range: Range<u64>) -> Result<Rows> {
+    pub(super) fn rows(self: &Arc<Self>, frame: &Frame, range: Range<u64>) -> Result<FrameBatches> {
         let roots: Vec<&str> = self.columns.iter().chain(&self.paths).map(|column| column.root.as_str()).collect();
-        Ok(Rows { plan: Arc::clone(self), batches: frame.batches(range.clone(), &roots)?, first: range.start, held: None })
+        Ok(FrameBatches {
+            plan: Arc::clone(self),
+            batches: frame.batches(range.clone(), &roots)?,
+            first: range.start,
+            held: None,
+        })
     }
 }
 
 /// Batches with the columns of the table's schema.
-pub(super) struct Rows {
+pub(super) struct FrameBatches {
     plan: Arc<Plan>,
     batches: Batches,
     /// Row number in the frame of the first row in `held`, or of the next batch.
@@ -207,7 +212,7 @@ pub(super) struct Rows {
     held: Option<(RecordBatch, Vec<ArrayRef>, usize)>,
 }
 
-impl Iterator for Rows {
+impl Iterator for FrameBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -232,7 +237,7 @@ impl Iterator for Rows {
     }
 }
 
-impl Rows {
+impl FrameBatches {
     fn taken(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<ArrayRef>, usize)> {
         let paths = self.plan.paths.iter().map(|column| column.array(batch)).collect::<Result<_>>()?;
         Ok((of_columns(&self.plan.columns, batch)?, paths, 0))

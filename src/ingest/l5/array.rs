@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     blosc::{Codec, Decoder},
     dtype::{Dtype, Element, short},
-    source::{MAX_METADATA, Source},
+    source::{MAX_METADATA, ZarrGroup},
 };
 use crate::{
     error::{Error, Result, counted},
@@ -242,7 +242,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
 #[derive(Clone, Debug)]
 pub struct Array {
     name: String,
-    source: Source,
+    source: ZarrGroup,
     meta: ArrayMeta,
 }
 
@@ -254,7 +254,7 @@ impl Array {
     /// - `Unsupported`: the array uses a feature that this reader lacks.
     /// - `Invalid`: its `.zarray` does not describe an array.
     /// - Errors of the file system.
-    pub fn open(source: &Source, name: &str) -> Result<Option<Self>> {
+    pub fn open(source: &ZarrGroup, name: &str) -> Result<Option<Self>> {
         let Some(bytes) = source.read(&format!("{name}/.zarray"), MAX_METADATA)? else { return Ok(None) };
         let place = format!("{source}: array {name}");
         let text = String::from_utf8(bytes)

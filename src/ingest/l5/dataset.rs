@@ -14,7 +14,7 @@ use super::{
     dtype::Field,
     intervals::Intervals,
     scenes::{self, Scene},
-    source::{MAX_METADATA, Source},
+    source::{MAX_METADATA, ZarrGroup},
 };
 use crate::{
     error::{Error, Result},
@@ -59,7 +59,7 @@ impl Dataset {
     /// - `Unsupported`: a type, compressor or order is not supported.
     /// - `Corrupt`: intervals have gaps, overlap or end outside of their array, or a chunk has the wrong size.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let source = Source::open(path)?;
+        let source = ZarrGroup::open(path)?;
         let names = source.arrays()?;
         let require = |name: &str| -> Result<Arc<Array>> {
             Array::open(&source, name)?.map(Arc::new).ok_or_else(|| {
@@ -200,7 +200,7 @@ fn check_frames(frames: &Arc<Array>, agents: &Array, tl_faces: Option<&Arc<Array
     tl_check.finish(|| frames.place())
 }
 
-fn properties<'a>(source: &Source, arrays: impl Iterator<Item = &'a Array>, scenes: &[Scene]) -> Result<Value> {
+fn properties<'a>(source: &ZarrGroup, arrays: impl Iterator<Item = &'a Array>, scenes: &[Scene]) -> Result<Value> {
     let mut objects = serde_json::Map::new();
     let mut add = |key: String| -> Result<Option<String>> {
         let Some(bytes) = source.read(&key, MAX_METADATA)? else { return Ok(None) };

@@ -55,13 +55,13 @@ impl Dataset {
     /// - `Invalid`: the range is outside of the data set.
     ///
     /// Each batch may return `Corrupt`: a chunk cannot be decoded, or text is invalid. The message names array and record.
-    pub fn rows(&self, range: Range<u64>) -> Result<Rows> {
+    pub fn rows(&self, range: Range<u64>) -> Result<FrameBatches> {
         let len = self.frames_len();
         if range.start > range.end || range.end > len {
             return Err(Error::invalid(format!("rows {range:?}: expected inside 0..{len}")));
         }
         let fields: Vec<ArrowField> = self.schema().columns().iter().map(|column| column.ty.arrow_field(&column.name)).collect();
-        Ok(Rows {
+        Ok(FrameBatches {
             schema: Arc::new(ArrowSchema::new(fields)),
             frames: Cursor::new(self.frames.clone()),
             agents: Cursor::new(self.agents.clone()),
@@ -75,7 +75,7 @@ impl Dataset {
 }
 
 /// Streams frames as batches. See [`Dataset::rows`]. Ends after the first error.
-pub struct Rows {
+pub struct FrameBatches {
     dataset: Dataset,
     schema: SchemaRef,
     range: Range<u64>,
@@ -87,7 +87,7 @@ pub struct Rows {
     masks: Vec<Cursor>,
 }
 
-impl Iterator for Rows {
+impl Iterator for FrameBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -110,7 +110,7 @@ struct Frames {
     tl_faces: Vec<Range<u64>>,
 }
 
-impl Rows {
+impl FrameBatches {
     /// Returns the Arrow schema of every batch.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()

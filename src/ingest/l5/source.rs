@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 8;
 
 /// An open zarr v2 group. Clones share it, and any thread may read.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct ZarrGroup {
     path: PathBuf,
     kind: Kind,
 }
@@ -30,7 +30,7 @@ enum Kind {
     Zip { archive: Arc<Mutex<zip::ZipArchive<BufReader<File>>>>, prefix: String },
 }
 
-impl Source {
+impl ZarrGroup {
     /// Opens the group at `path`: a directory or a zip file.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Source {
     }
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for ZarrGroup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.path.display().fmt(f)
     }
@@ -185,13 +185,13 @@ mod tests {
     #[test]
     fn a_directory_that_is_no_zarr_says_so() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Source::open(folder.path()).unwrap_err();
+        let error = ZarrGroup::open(folder.path()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(error.to_string().ends_with("not a zarr group: expected .zgroup, found no .zgroup"), "{error}");
         std::fs::write(folder.path().join("zarr.json"), "{}").unwrap();
-        assert_eq!(Source::open(folder.path()).unwrap_err().kind(), ErrorKind::Unsupported);
-        assert_eq!(Source::open(folder.path().join("none")).unwrap_err().kind(), ErrorKind::NotFound);
-        assert_eq!(Source::open(folder.path().join("zarr.json")).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(ZarrGroup::open(folder.path()).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(ZarrGroup::open(folder.path().join("none")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(ZarrGroup::open(folder.path().join("zarr.json")).unwrap_err().kind(), ErrorKind::Invalid);
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(".zgroup"), "{}").unwrap();
         std::fs::write(folder.path().join("0"), [7; 100]).unwrap();
-        let source = Source::open(folder.path()).unwrap();
+        let source = ZarrGroup::open(folder.path()).unwrap();
         assert_eq!(source.read("0", 100).unwrap(), Some(vec![7; 100]));
         assert_eq!(source.read("0", 99).unwrap_err().kind(), ErrorKind::Corrupt);
         assert_eq!(source.read("1", 99).unwrap(), None);

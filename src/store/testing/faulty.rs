@@ -39,7 +39,7 @@ impl Fault {
     pub const ALL: [Self; 3] = [Self::Before, Self::After, Self::Torn];
 }
 
-/// Says which operations of a [`FaultyStore`] fail, and whether the store stays down afterwards.
+/// The operations of a [`FaultyStore`] that fail, and whether the store stays down afterwards.
 ///
 /// ```
 /// use tetrys::store::{Fault, Faults};

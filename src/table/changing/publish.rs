@@ -62,6 +62,7 @@ impl Session {
 
     /// Publishes as [`Session::publish`] does, or without `rebases` as [`Session::publish_alone`] does. The caller keeps the
     /// session.
+    #[tracing::instrument(level = "debug", name = "commit", skip_all, fields(url = self.store.url()))]
     pub(in crate::table) async fn publish_with(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
         let published = self.claim(ours, rebases).await;
         // With an unknown outcome the version may exist, so its pins stay.
@@ -310,7 +311,7 @@ impl Session {
             let (Some(marked), Some(store)) = (of(number).filter(|marked| !marked.is_empty()), self.owners.store(number)) else {
                 continue;
             };
-            let source = Table::open_version(store.clone(), version).await?;
+            let source = Table::open_version_in(store.clone(), version).await?;
             let objects = named(&[source]).await?;
             if objects.iter().any(|named| named.is_missing_layouts || named.objects().any(|(name, _)| marked.contains(name))) {
                 let url = store.url();

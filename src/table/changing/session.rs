@@ -156,7 +156,7 @@ impl Session {
             sources.push(base.clone());
             let store = &self.store;
             let open = |version: u64| async move {
-                match Table::open_version(store.clone(), version).await {
+                match Table::open_version_in(store.clone(), version).await {
                     Ok(table) => Ok(Some(table)),
                     // A collected version, or one of a later build, has nothing to reuse.
                     Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => Ok(None),
@@ -263,7 +263,7 @@ impl Session {
         let mut kept: Vec<u32> = (1..=inherited).collect();
         let used: BTreeSet<u32> = used.into_iter().filter(|owner| *owner > inherited).collect();
         kept.extend(used);
-        self.owners.keep(&kept).await;
+        self.owners.retain(&kept).await;
         kept.into_iter().zip(1..).collect()
     }
 

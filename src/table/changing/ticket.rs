@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     session::{SESSION, Session},
-    writer::{Rows, TableWriter},
+    writer::{SessionKind, TableWriter},
 };
 use crate::{
     commit,
@@ -115,7 +115,7 @@ impl TableWriter {
     /// - `Unsupported`: the session overwrites a table, which one process must do alone.
     /// - `Invalid`: readers would refuse the schema.
     pub fn ticket(&self) -> Result<Ticket> {
-        if self.rows == Rows::Overwritten {
+        if self.kind == SessionKind::Overwrite {
             return Err(Error::unsupported(
                 "a session of several processes makes a new table or appends to one; overwrite a table from one process",
             ));
@@ -164,8 +164,8 @@ impl TableWriter {
         let options = WriteOptions { preset, cuts, write_memory, segment_rows, allow_unpinned, ..WriteOptions::default() };
         let (table, commit_id) = (ticket.plan.table, ticket.plan.commit_id);
         let session = Session { table, commit_id, allow_unpinned, ..Session::create(store) };
-        let rows = if ticket.append_to.is_some() { Rows::Appended } else { Rows::Created };
-        let writer = Self::of(session, rows, ticket.plan.schema.clone(), options)?;
+        let kind = if ticket.append_to.is_some() { SessionKind::Append } else { SessionKind::Create };
+        let writer = Self::of(session, kind, ticket.plan.schema.clone(), options)?;
         let writer = Self { id: ticket.session, joined: ticket.append_to, ..writer };
         writer.share(writer.joined);
         Ok(writer)
@@ -228,7 +228,7 @@ impl Session {
     /// - `Denied`: an owner cannot be pinned.
     /// - Errors of the stores.
     pub(in crate::table) async fn on_newest(self, schema: &Schema, cuts: Cuts) -> Result<Self> {
-        let base = Table::open_store(self.store.clone()).await?;
+        let base = Table::open_in(self.store.clone()).await?;
         if base.manifest().table != self.table || base.schema() != schema {
             return Err(Error::conflict(format!(
                 "{} version {}: the table is not the one that the session began with, or its schema changed; start a new session",

@@ -33,7 +33,7 @@ use crate::{
 pub struct TableWriter {
     pub(in crate::table) session: Session,
     pub(in crate::table) id: Uuid,
-    pub(in crate::table) rows: Rows,
+    pub(in crate::table) kind: SessionKind,
     pub(in crate::table) schema: Arc<Schema>,
     pub(in crate::table) options: WriteOptions,
     pub(in crate::table) partitions: AtomicU32,
@@ -46,12 +46,12 @@ pub struct TableWriter {
     pub(in crate::table) joined: Option<u64>,
 }
 
-/// What a session does with the existing rows.
+/// The kind of a session: it creates a table, appends rows, or replaces all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::table) enum Rows {
-    Created,
-    Appended,
-    Overwritten,
+pub(in crate::table) enum SessionKind {
+    Create,
+    Append,
+    Overwrite,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,27 @@ impl Table {
     /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
     /// - Errors of the store.
     pub async fn create(url: &str, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
-        TableWriter::create(Store::open(url)?, schema, options).await
+        Self::create_in(Store::open(url)?, schema, options).await
+    }
+
+    /// Starts a new table as [`Table::create`] does, with options of its store.
+    ///
+    /// # Errors
+    /// - `Exists`: there is a table already.
+    /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
+    /// - Errors of the store.
+    pub async fn create_with(url: &str, stores: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
+        Self::create_in(Store::open_with(url, stores)?, schema, options).await
+    }
+
+    /// Starts a new table in `store`. The schema has at least one index column.
+    ///
+    /// # Errors
+    /// - `Exists`: there is a table already.
+    /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
+    /// - Errors of the store.
+    pub async fn create_in(store: Store, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
+        TableWriter::create(store, schema, options).await
     }
 
     /// Starts a version with more rows. They follow the rows of the table and are cut with its cut limits. Blocks of this version
@@ -118,26 +138,10 @@ impl Table {
     pub async fn overwrite(&self, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
         TableWriter::overwrite(self, schema, options).await
     }
-
-    /// Starts a new table as [`Table::create`] does, with options of its store.
-    ///
-    /// # Errors
-    /// - `Exists`: there is a table already.
-    /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
-    /// - Errors of the store.
-    pub async fn create_with(url: &str, reached: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
-        TableWriter::create(Store::open_with(url, reached)?, schema, options).await
-    }
 }
 
 impl TableWriter {
-    /// Starts a new table in `store`. The schema has at least one index column.
-    ///
-    /// # Errors
-    /// - `Exists`: there is a table already.
-    /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
-    /// - Errors of the store.
-    pub async fn create(store: Store, schema: Schema, options: WriteOptions) -> Result<Self> {
+    async fn create(store: Store, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
         if schema.index().len() == 0 {
             // Without a column, an index segment could not hold a number of rows.
@@ -149,14 +153,14 @@ impl TableWriter {
             return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
         }
         let session = Session { allow_unpinned: options.allow_unpinned, ..Session::create(store) };
-        Self::of(session, Rows::Created, schema, options)
+        Self::of(session, SessionKind::Create, schema, options)
     }
 
-    pub(in crate::table) fn of(session: Session, rows: Rows, schema: Schema, options: WriteOptions) -> Result<Self> {
+    pub(in crate::table) fn of(session: Session, kind: SessionKind, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
         let (partitions, extras, ended, has_ticket) = Default::default();
         let (id, schema, joined) = (Uuid::new_v4(), Arc::new(schema), None);
-        Ok(Self { session, id, rows, schema, options, partitions, extras, ended, has_ticket, joined })
+        Ok(Self { session, id, kind, schema, options, partitions, extras, ended, has_ticket, joined })
     }
 
     /// Starts a version of `base` with more rows.
@@ -166,7 +170,7 @@ impl TableWriter {
         let mut session = Session::change(base, true, options.allow_unpinned).await?;
         session.folds = true;
         session.know(&[], &options).await?;
-        Self::of(session, Rows::Appended, base.schema().clone(), options)
+        Self::of(session, SessionKind::Append, base.schema().clone(), options)
     }
 
     /// Starts a version of `base` with other rows.
@@ -177,7 +181,7 @@ impl TableWriter {
         let schema = schema.with_ids_after(base.schema())?;
         let mut session = Session::change(base, false, options.allow_unpinned).await?;
         session.know(&[], &options).await?;
-        Self::of(session, Rows::Overwritten, schema, options)
+        Self::of(session, SessionKind::Overwrite, schema, options)
     }
 
     /// Lets the table share chunks of other tables. If one of them has a block with the same logical hash, the writer refers to
@@ -218,7 +222,7 @@ impl TableWriter {
 
     /// Whether the session appends rows to an existing table, and uses the schema of that table.
     pub fn appends(&self) -> bool {
-        self.rows == Rows::Appended
+        self.kind == SessionKind::Append
     }
 
     /// Starts the next partition.
@@ -361,7 +365,7 @@ impl TableWriter {
     /// - `OutcomeUnknown`: it is unknown whether the version exists.
     /// - Errors of the stores.
     pub async fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
-        let Self { id, rows, options, .. } = self;
+        let Self { id, kind, options, .. } = self;
         let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
         session.shared = extras.lineage.contains_key(SESSION).then_some(*id);
         let given: Vec<Receipt> = receipts.into_iter().collect();
@@ -395,9 +399,9 @@ impl TableWriter {
         }
         let groups = receipts.iter().flat_map(|receipt| &receipt.parts).flat_map(|parts| &parts.groups);
         let used: Vec<u32> = groups.flat_map(|group| &group.owners).copied().collect();
-        let owners = session.settle_owners(used, *rows == Rows::Appended).await;
+        let owners = session.settle_owners(used, *kind == SessionKind::Append).await;
         let mut tracker = SequenceTracker::new(&schema);
-        let base = session.base.as_ref().filter(|_| *rows == Rows::Appended);
+        let base = session.base.as_ref().filter(|_| *kind == SessionKind::Append);
         if let Some(base) = base {
             for number in 0..base.manifest().segments.len() {
                 follow(base, number, &mut tracker).await?;
@@ -421,13 +425,13 @@ impl TableWriter {
             let shared = serde_json::to_value(&sharing).map_err(|error| Error::internal(error.to_string()))?;
             said.insert("shared".to_owned(), shared);
         }
-        let operation = match rows {
-            Rows::Created => "create",
-            Rows::Appended => "append",
-            Rows::Overwritten => "overwrite",
+        let operation = match kind {
+            SessionKind::Create => "create",
+            SessionKind::Append => "append",
+            SessionKind::Overwrite => "overwrite",
         };
-        let mut manifest = match rows {
-            Rows::Created => Manifest {
+        let mut manifest = match kind {
+            SessionKind::Create => Manifest {
                 table: session.table,
                 version: 1,
                 parent: None,
@@ -446,12 +450,12 @@ impl TableWriter {
                 write_features: Vec::new(),
                 view: None,
             },
-            Rows::Appended => {
+            SessionKind::Append => {
                 let mut child = session.child()?;
                 child.segments.extend(segments);
                 child
             }
-            Rows::Overwritten => Manifest {
+            SessionKind::Overwrite => Manifest {
                 schema: Arc::unwrap_or_clone(schema),
                 preset: options.preset.name().to_owned(),
                 cuts: options.cuts,

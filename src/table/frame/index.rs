@@ -18,7 +18,7 @@ use crate::{
         lists::Lists,
         reading::{
             loader::RowLoader,
-            source::{NO_ROW, Source},
+            source::{LoaderSource, NO_ROW},
         },
         seen::seen_columns,
         table::Table,
@@ -119,7 +119,7 @@ impl Table {
         .await?;
         let named = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place));
         let index = named.map(|(_, column)| (column.name.clone(), column.id)).collect();
-        let Source { columns, .. } = Source::of_table(self, None);
+        let LoaderSource { columns, .. } = LoaderSource::of_table(self, None);
         let table = self.clone();
         let source = IndexSource { table, tag, base: 0, columns, index, partners: None, lists: None, whole: Some(whole) };
         Ok(Index { frame, sources: [source].into() })
@@ -219,7 +219,7 @@ impl Index {
     pub fn sort<N: Into<PlSmallStr>>(&self, by: impl IntoIterator<Item = N>, descending: bool) -> Result<Self> {
         let options = SortMultipleOptions::default().with_order_descending(descending).with_maintain_order(true);
         let by: Vec<PlSmallStr> = by.into_iter().map(Into::into).collect();
-        self.keep(self.frame.sort(by, options).map_err(|error| refused("sort", &error))?)
+        self.with_rows(self.frame.sort(by, options).map_err(|error| refused("sort", &error))?)
     }
 
     /// Draws `rows` rows at random without replacement, in random order. The same seed gives the same rows.
@@ -227,7 +227,9 @@ impl Index {
     /// # Errors
     /// - `Invalid`: the index has fewer rows.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
-        self.keep(self.frame.sample_n_literal(rows, false, Some(true), Some(seed)).map_err(|error| refused("sample", &error))?)
+        self.with_rows(
+            self.frame.sample_n_literal(rows, false, Some(true), Some(seed)).map_err(|error| refused("sample", &error))?,
+        )
     }
 
     /// Returns up to `rows` consecutive rows, beginning with row `start`. A negative start counts from the end.
@@ -242,7 +244,7 @@ impl Index {
     pub fn unique<N: Into<String>>(&self, by: impl IntoIterator<Item = N>) -> Result<Self> {
         let by: Vec<String> = by.into_iter().map(Into::into).collect();
         let frame = self.frame.unique_stable(Some(&by), UniqueKeepStrategy::First, None);
-        self.keep(frame.map_err(|error| refused("unique", &error))?)
+        self.with_rows(frame.map_err(|error| refused("unique", &error))?)
     }
 
     /// Returns the rows for which an SQL condition is true. The condition is the text after WHERE, e.g. `agents_count > 100`.
@@ -378,12 +380,12 @@ impl Index {
     }
 
     fn collect(&self, what: &str, frame: LazyFrame) -> Result<Self> {
-        self.keep(index::collect(frame).map_err(|error| refused(what, &error))?)
+        self.with_rows(index::collect(frame).map_err(|error| refused(what, &error))?)
     }
 
     /// Returns an index of the same tables with a frame from an operation that keeps the locator columns, unless an expression of
     /// the caller overwrites them.
-    fn keep(&self, frame: DataFrame) -> Result<Self> {
+    fn with_rows(&self, frame: DataFrame) -> Result<Self> {
         self.with_frame(frame)
     }
 
@@ -424,7 +426,7 @@ impl RowLoader {
     pub fn new(index: &Index) -> Result<Self> {
         let mut sources = Vec::with_capacity(index.sources.len());
         for (source, at) in index.sources.iter().zip(index.located()?) {
-            sources.push(Source {
+            sources.push(LoaderSource {
                 table: source.table.clone(),
                 base: source.base,
                 partners: source.partners.clone(),

@@ -9,7 +9,7 @@ use arrow_select::{concat::concat, take::take};
 use bytes::Bytes;
 use futures::FutureExt;
 
-use super::source::Source;
+use super::source::LoaderSource;
 use crate::{
     error::{Error, Result},
     format::index_columns_reader,
@@ -58,7 +58,7 @@ impl Table {
     }
 }
 
-impl Source {
+impl LoaderSource {
     /// Returns the values of an index column at rows of the table, and null for a missing row.
     pub(in crate::table) async fn index_at(&self, id: ColumnId, rows: &[Option<u64>]) -> Result<ArrayRef> {
         let values = self.table.index_values(id).await?;

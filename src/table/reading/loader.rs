@@ -8,20 +8,20 @@ use std::{
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
-use arrow_select::interleave::interleave;
 use futures::future::{join, join_all, try_join_all};
 
 use super::{
     index_values,
+    parts::{Found, Part, Wanted, distinct, named, one_below_the_other},
     rows::{Row, Rows},
-    source::{GroupPages, Slots, Source, SourcePart},
+    source::{GroupPages, LoaderSource, Slots, SourcePart},
     windows::Windows,
 };
 use crate::{
     error::{Error, Result},
     offload::{Stop, offload, yield_now},
     once::Once,
-    read::{Coalesce, Edge, Explain, Flights, Kept, KeptBlocks, Window, window},
+    read::{BlockCache, CachedBlocks, Coalesce, Edge, Explain, Flights, Window, window},
     schema::{self, ColumnId, ColumnType},
     table::table::Table,
 };
@@ -39,17 +39,17 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct RowLoader {
     /// The source tables. The loader of a view sets them in its first read, all other loaders when they are created.
-    sources: Arc<Once<Arc<[Source]>>>,
+    sources: Arc<Once<Arc<[LoaderSource]>>>,
     view: Option<Table>,
     len: u64,
-    columns: Vec<Wanted>,
+    pub(super) columns: Vec<Wanted>,
     /// All group columns; [`RowLoader::columns`] chooses from them.
     every: Arc<[Wanted]>,
     /// All index columns; [`RowLoader::columns`] chooses from them.
     every_index: Arc<[Wanted]>,
     edge: Edge,
     coalesce: Option<Coalesce>,
-    kept: Arc<KeptBlocks>,
+    cache: Arc<BlockCache>,
     flights: Arc<Flights>,
     /// Computed by the first read, and again after a change of columns or costs. This saves time in reads of small rows.
     prepared: Arc<OnceLock<Prepared>>,
@@ -65,36 +65,8 @@ struct Prepared {
     types: Arc<[ColumnType]>,
 }
 
-/// A column to be read.
-#[derive(Clone, Debug)]
-struct Wanted {
-    name: String,
-    ty: ColumnType,
-    /// The sources that hold the column, and its id in each. A column of concatenated tables has several.
-    origins: Vec<(usize, ColumnId)>,
-    /// Whether it is an index column.
-    of_index: bool,
-    /// Whether another source has an index column of this name with another type.
-    is_mixed: bool,
-}
-
-impl Wanted {
-    fn is_stored_in(&self, source: usize) -> bool {
-        !self.of_index && self.origins.iter().any(|(origin, _)| *origin == source)
-    }
-}
-
-/// A part of a read: columns, by their indexes in the columns of the loader, at rows.
-struct Part<'a> {
-    columns: Vec<usize>,
-    slots: &'a Slots,
-}
-
-/// The arrays read from one source, by the number of the part and the column.
-type Found = BTreeMap<(usize, ColumnId), ArrayRef>;
-
 /// Default size of the cache of decoded blocks, in bytes.
-const KEEP: usize = 64 << 20;
+const CACHE_BYTES: usize = 64 << 20;
 /// The most positions that are looked up, or values that are assembled, on the calling thread: about a millisecond of work.
 const FEW: usize = 16 << 10;
 /// Number of windows after which `get_windows` and `explain_windows` yield to other futures of the executor.
@@ -110,7 +82,7 @@ impl Table {
 impl RowLoader {
     pub(in crate::table) fn of_table(table: &Table) -> Self {
         let Some(view) = table.view() else {
-            return Self::of_sources([Source::of_table(table, None)].into(), table.rows());
+            return Self::of_sources([LoaderSource::of_table(table, None)].into(), table.rows());
         };
         let columns = view.sources.iter().enumerate().flat_map(|(number, source)| {
             source.columns.iter().map(move |column| (number, column.name.as_str(), column.id, source.type_of(column)))
@@ -127,12 +99,12 @@ impl RowLoader {
     }
 
     /// Returns the source tables. For a view, [`RowLoader::bind`] must have opened them.
-    fn sources(&self) -> &[Source] {
+    pub(super) fn sources(&self) -> &[LoaderSource] {
         self.sources.get().map(|sources| &**sources).unwrap_or_default()
     }
 
     /// Opens the source tables of a view. Every read calls this first.
-    async fn bind(&self) -> Result<()> {
+    pub(super) async fn bind(&self) -> Result<()> {
         if let Some(view) = &self.view {
             let view = view.clone();
             self.sources.get_or_load(|| view.bound_sources()).await?;
@@ -141,7 +113,7 @@ impl RowLoader {
     }
 
     /// Creates a loader of `len` positions. Columns of the same name must have the same type in all sources.
-    pub(in crate::table) fn of_sources(sources: Arc<[Source]>, len: u64) -> Self {
+    pub(in crate::table) fn of_sources(sources: Arc<[LoaderSource]>, len: u64) -> Self {
         let columns = sources.iter().enumerate().flat_map(|(number, source)| {
             let typed = source.columns.iter().filter_map(|(name, id)| source.type_of(*id).map(|ty| (name.as_str(), *id, ty)));
             typed.map(move |(name, id, ty)| (number, name, id, ty))
@@ -163,8 +135,8 @@ impl RowLoader {
         let columns = named(groups, false);
         let (every, every_index) = (columns.clone().into(), named(index, true).into());
         let (sources, edge, coalesce, flights, prepared) = Default::default();
-        let kept = Arc::new(KeptBlocks::new(KEEP));
-        Self { sources, view: None, len, columns, every, every_index, edge, coalesce, kept, flights, prepared }
+        let cache = Arc::new(BlockCache::new(CACHE_BYTES));
+        Self { sources, view: None, len, columns, every, every_index, edge, coalesce, cache, flights, prepared }
     }
 
     /// Restricts the loader to the columns that match any of the patterns, e.g. `lidar.*`, `*.jpeg` or `re:...`.
@@ -216,8 +188,8 @@ impl RowLoader {
     ///
     /// Small rows share a block. A block of which a read returned some rows but not all is cached, so that its other rows need no
     /// request and no decoding. [`RowLoader::explain`] does not count cached blocks.
-    pub fn keep(mut self, bytes: usize) -> Self {
-        self.kept = Arc::new(KeptBlocks::new(bytes));
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache = Arc::new(BlockCache::new(bytes));
         self
     }
 
@@ -275,7 +247,7 @@ impl RowLoader {
         Error: From<<Window as TryFrom<W>>::Error>,
     {
         self.bind().await?;
-        let (slots, starts) = self.windows_slots(positions, &Window::try_from(window)?).await?;
+        let (slots, starts) = self.windows_slots(positions, &Window::try_from(window)?, &self.every_column()).await?;
         Ok(Windows::new(self.read(slots).await?, starts))
     }
 
@@ -348,7 +320,7 @@ impl RowLoader {
         Error: From<<Window as TryFrom<W>>::Error>,
     {
         self.bind().await?;
-        let (slots, _) = self.windows_slots(positions, &Window::try_from(window)?).await?;
+        let (slots, _) = self.windows_slots(positions, &Window::try_from(window)?, &self.every_column()).await?;
         self.explain_parts(&[Part { columns: self.every_column(), slots: &slots }]).await
     }
 
@@ -385,9 +357,9 @@ impl RowLoader {
         for (number, source) in self.sources().iter().enumerate() {
             let wanted = self.source_parts(number, parts);
             if !wanted.is_empty() {
-                let groups = self.groups(number, parts)?;
+                let groups = self.groups(number, &distinct(parts))?;
                 let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
-                let plan = source.plan(wanted, &groups, self.coalesce, self.kept(number)).await?;
+                let plan = source.plan(wanted, &groups, self.coalesce, self.cached_blocks(number)).await?;
                 total = total.and(source.explain(plan.plan).await?);
             }
         }
@@ -395,19 +367,19 @@ impl RowLoader {
     }
 
     /// Returns the indexes of the columns that match any of the patterns.
-    fn select<P: AsRef<str>>(&self, columns: &[Wanted], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
+    pub(super) fn select<P: AsRef<str>>(&self, columns: &[Wanted], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let tables = self.sources().iter().map(|source| &source.table).chain(&self.view);
         let index: Vec<&str> = tables.flat_map(|table| table.schema().index()).map(|column| column.name.as_str()).collect();
         schema::select(&names, &index, patterns)
     }
 
-    fn every_column(&self) -> Vec<usize> {
+    pub(super) fn every_column(&self) -> Vec<usize> {
         (0..self.columns.len()).collect()
     }
 
     /// Returns the rows at positions. Many positions are looked up off the executor.
-    async fn slots_of(&self, positions: &[u64]) -> Result<Slots> {
+    pub(super) async fn slots_of(&self, positions: &[u64]) -> Result<Slots> {
         if positions.len() <= FEW {
             return self.slots(positions);
         }
@@ -419,7 +391,7 @@ impl RowLoader {
         for position in positions {
             self.check(*position)?;
         }
-        let rows = |source: &Source| positions.iter().map(|position| source.row_at(*position)).collect();
+        let rows = |source: &LoaderSource| positions.iter().map(|position| source.row_at(*position)).collect();
         Ok(Slots { of: self.sources().iter().map(rows).collect() })
     }
 
@@ -431,7 +403,7 @@ impl RowLoader {
     }
 
     /// Returns the first base that has a row at a position, and the window's rows there. Prefetches the layouts of `columns`.
-    async fn window_of(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<(usize, Vec<Option<u64>>)> {
+    pub(super) async fn window_of(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<(usize, Vec<Option<u64>>)> {
         self.check(position)?;
         let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
         let there = bases.filter_map(|(number, source)| source.row_at(position).map(|row| (number, source, row))).next();
@@ -442,8 +414,8 @@ impl RowLoader {
             // The layouts that the read needs are prefetched concurrently, which saves a round trip.
             None => {
                 let ahead = self.sources().iter().enumerate().map(|(number, source)| {
-                    let groups = self.choose_groups(number, columns).unwrap_or_default();
-                    source.table.layouts_ahead(groups.into_iter().map(|pages| pages.group()).collect::<Vec<_>>())
+                    let groups = self.groups(number, columns).unwrap_or_default();
+                    source.table.layouts_ahead(groups.iter().map(GroupPages::group).collect::<Vec<_>>())
                 });
                 join(source.table.sequences(), join_all(ahead)).await.0?
             }
@@ -480,14 +452,19 @@ impl RowLoader {
     }
 
     /// Returns the rows of the windows around several positions, and the start of each window.
-    async fn windows_slots(&self, positions: &[u64], window: &Window) -> Result<(Slots, Vec<usize>)> {
-        let (mut starts, columns) = (vec![0], self.every_column());
+    pub(super) async fn windows_slots(
+        &self,
+        positions: &[u64],
+        window: &Window,
+        columns: &[usize],
+    ) -> Result<(Slots, Vec<usize>)> {
+        let mut starts = vec![0];
         let mut all = Slots { of: vec![Vec::new(); self.sources().len()] };
         for (number, position) in positions.iter().enumerate() {
             if number % WINDOWS_AT_ONCE == WINDOWS_AT_ONCE - 1 {
                 yield_now().await;
             }
-            all.extend(self.window_slots(*position, window, &columns).await?);
+            all.extend(self.window_slots(*position, window, columns).await?);
             starts.push(all.len());
         }
         Ok((all, starts))
@@ -542,8 +519,8 @@ impl RowLoader {
         found
     }
 
-    fn kept(&self, source: usize) -> Kept {
-        Kept { blocks: Arc::clone(&self.kept), source }
+    fn cached_blocks(&self, source: usize) -> CachedBlocks {
+        CachedBlocks { blocks: Arc::clone(&self.cache), source }
     }
 
     fn prepared(&self) -> Result<&Prepared> {
@@ -560,13 +537,12 @@ impl RowLoader {
         }
     }
 
-    /// Returns the groups to read from a source for all parts.
-    fn groups(&self, number: usize, parts: &[Part<'_>]) -> Result<Cow<'_, [GroupPages]>> {
-        if parts.iter().any(|part| part.columns.len() == self.columns.len()) {
+    /// Returns the groups to read from a source for these columns, each given once.
+    pub(super) fn groups(&self, number: usize, columns: &[usize]) -> Result<Cow<'_, [GroupPages]>> {
+        if columns.len() == self.columns.len() {
             return Ok(self.prepared()?.groups.get(number).map_or(Cow::Borrowed(&[]), |groups| Cow::Borrowed(groups)));
         }
-        let columns: Vec<usize> = parts.iter().flat_map(|part| part.columns.iter().copied()).collect();
-        self.choose_groups(number, &columns).map(Cow::Owned)
+        self.choose_groups(number, columns).map(Cow::Owned)
     }
 
     fn choose_groups(&self, number: usize, columns: &[usize]) -> Result<Vec<GroupPages>> {
@@ -581,10 +557,11 @@ impl RowLoader {
         rows.pop().ok_or_else(|| Error::internal("a read without rows"))
     }
 
-    async fn read_parts(&self, parts: Vec<Part<'_>>) -> Result<Vec<Rows>> {
+    pub(super) async fn read_parts(&self, parts: Vec<Part<'_>>) -> Result<Vec<Rows>> {
+        let columns = distinct(&parts);
         let reads = self.sources().iter().enumerate().map(|(number, source)| {
             let wanted = self.source_parts(number, &parts);
-            let groups = self.groups(number, &parts);
+            let groups = self.groups(number, &columns);
             let of_index = self.index_parts(number, &parts);
             async move {
                 let mut all = BTreeMap::new();
@@ -595,7 +572,7 @@ impl RowLoader {
                     return Ok(all);
                 }
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
-                let plan = source.plan(wanted, &groups?, self.coalesce, self.kept(number)).await?;
+                let plan = source.plan(wanted, &groups?, self.coalesce, self.cached_blocks(number)).await?;
                 let found = source.read(plan, &self.flights).await?;
                 all.extend(found.into_iter().map(|((part, id), array)| ((places[part], id), array)));
                 Ok::<_, Error>(all)
@@ -670,31 +647,4 @@ impl RowLoader {
             .map(|column| (0..len).map(|row| column.origins.iter().any(|(source, _)| there(*source, row).is_some())).collect());
         Ok(Rows::new(batch, types, rows).with_partners(partners.collect()))
     }
-}
-
-/// Groups columns by name, each with all of its origins. An index column's origin of another type than the first is left out.
-fn named<'a>(columns: impl Iterator<Item = (usize, &'a str, ColumnId, ColumnType)>, of_index: bool) -> Vec<Wanted> {
-    let mut found: Vec<Wanted> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for (number, name, id, ty) in columns {
-        if let Some(column) = places.get(name).and_then(|place| found.get_mut(*place)) {
-            match !of_index || column.ty == ty {
-                true => column.origins.push((number, id)),
-                false => column.is_mixed = true,
-            }
-        } else {
-            places.insert(name, found.len());
-            found.push(Wanted { name: name.to_owned(), ty, origins: vec![(number, id)], of_index, is_mixed: false });
-        }
-    }
-    found
-}
-
-/// Assembles a column of concatenated tables: each row comes from the first source that has the row.
-fn one_below_the_other(origins: &[(usize, ArrayRef)], slots: &Slots) -> Result<ArrayRef> {
-    let there = |source: usize, row: usize| slots.of.get(source).and_then(|rows| rows.get(row)).is_some_and(Option::is_some);
-    let rows: Vec<(usize, usize)> =
-        (0..slots.len()).map(|row| (origins.iter().position(|(source, _)| there(*source, row)).unwrap_or(0), row)).collect();
-    let arrays: Vec<&dyn arrow_array::Array> = origins.iter().map(|(_, array)| array.as_ref()).collect();
-    interleave(&arrays, &rows).map_err(|error| Error::unsupported(format!("rows of several tables in one array: {error}")))
 }

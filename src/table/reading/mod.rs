@@ -2,7 +2,9 @@
 
 pub(in crate::table) mod index_values;
 pub(in crate::table) mod loader;
+pub(in crate::table) mod parts;
 pub(in crate::table) mod rows;
+pub(in crate::table) mod samples;
 pub(in crate::table) mod source;
 pub(in crate::table) mod streams;
 pub(in crate::table) mod times;
@@ -11,5 +13,6 @@ pub(in crate::table) mod windows;
 
 pub use loader::RowLoader;
 pub use rows::{Element, Row, Rows, Tensor};
+pub(crate) use samples::SampleColumns;
 pub(crate) use streams::more_than_nothing;
 pub use windows::Windows;

@@ -13,7 +13,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{PageLengths, Segment},
     offload::{Stop, offload},
-    read::{Coalesce, Explain, Flights, GroupCost, GroupRequest, Kept, Layout, ReadPlan, cover, execute, plan},
+    read::{CachedBlocks, Coalesce, Explain, Flights, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, plan},
     schema::{ColumnId, ColumnType},
     store::Store,
     table::{lists::Lists, table::Table},
@@ -27,7 +27,7 @@ pub(in crate::table) const NO_ROW: i64 = -1;
 
 /// One source table of a loader.
 #[derive(Clone, Debug)]
-pub(in crate::table) struct Source {
+pub(in crate::table) struct LoaderSource {
     pub(in crate::table) table: Table,
     /// The number of the source whose rows windows follow: this source, or the source into which it was merged.
     pub(in crate::table) base: usize,
@@ -92,12 +92,12 @@ impl GroupPages {
 pub(in crate::table) struct SourcePlan {
     pub(in crate::table) plan: ReadPlan,
     layouts: Vec<Arc<Layout>>,
-    kept: Kept,
+    cache: CachedBlocks,
     /// For each group, its spans of rows: the number of the part, the first row, and the number of rows.
     spans: Vec<Vec<(usize, usize, usize)>>,
 }
 
-impl Source {
+impl LoaderSource {
     /// Creates the source of a single table: position p is row `at[p]`, or row p without `at`.
     pub(in crate::table) fn of_table(table: &Table, at: Option<Arc<[i64]>>) -> Self {
         let schema = table.schema();
@@ -164,21 +164,22 @@ impl Source {
 
     /// Plans all parts together, so that each block is read and decoded once. `groups` must hold the columns of all parts. Large
     /// plans are made off the executor.
+    #[tracing::instrument(level = "debug", skip_all, fields(url = self.table.url(), groups = groups.len()))]
     pub(in crate::table) async fn plan(
         &self,
         parts: Vec<SourcePart<'_>>,
         groups: &[GroupPages],
         coalesce: Option<Coalesce>,
-        kept: Kept,
+        cache: CachedBlocks,
     ) -> Result<SourcePlan> {
         let layouts = try_join_all(groups.iter().map(|group| self.table.layout(group.group))).await?;
         let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
         if rows.saturating_mul(groups.len()) <= FEW {
-            return self.plan_here(&parts, groups, layouts, coalesce, kept, &Stop::default());
+            return self.plan_here(&parts, groups, layouts, coalesce, cache, &Stop::default());
         }
         let (source, groups) = (self.clone(), groups.to_vec());
         let parts: Vec<_> = parts.into_iter().map(SourcePart::into_owned).collect();
-        offload(move |stop| source.plan_here(&parts, &groups, layouts, coalesce, kept, stop)).await
+        offload(move |stop| source.plan_here(&parts, &groups, layouts, coalesce, cache, stop)).await
     }
 
     fn plan_here(
@@ -187,10 +188,10 @@ impl Source {
         groups: &[GroupPages],
         layouts: Vec<Arc<Layout>>,
         coalesce: Option<Coalesce>,
-        kept: Kept,
+        cache: CachedBlocks,
         stop: &Stop,
     ) -> Result<SourcePlan> {
-        let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, kept, spans: Vec::new() };
+        let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, cache, spans: Vec::new() };
         for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
             stop.check()?;
             let columns = &self.table.schema().groups()[*group].columns;
@@ -205,7 +206,7 @@ impl Source {
                 }
             }
             let rows = if let [only] = users.as_slice() { &*parts[*only].rows } else { rows.as_slice() };
-            let request = GroupRequest { group: *group, pages: pages.clone(), layout, kept: &planned.kept };
+            let request = GroupRequest { group: *group, pages: pages.clone(), layout, cache: &planned.cache };
             planned.plan.groups.extend(plan(&[request], rows, self.coalesce_or(coalesce))?.groups);
             planned.spans.push(spans);
         }
@@ -229,11 +230,11 @@ impl Source {
         planned: SourcePlan,
         flights: &Flights,
     ) -> Result<Vec<((usize, ColumnId), ArrayRef)>> {
-        let SourcePlan { plan, layouts, kept, spans } = planned;
+        let SourcePlan { plan, layouts, cache, spans } = planned;
         let stores = self.table.stores_of(&plan).await?;
         let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
         let found = self
-            .execute(&stores, &layouts, plan, &kept, flights)
+            .execute(&stores, &layouts, plan, &cache, flights)
             .await
             .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
         let mut found = found.into_iter();
@@ -259,23 +260,23 @@ impl Source {
         stores: &BTreeMap<u32, Store>,
         layouts: &[Arc<Layout>],
         plan: ReadPlan,
-        kept: &Kept,
+        cache: &CachedBlocks,
         flights: &Flights,
     ) -> Result<Vec<(ColumnId, ArrayRef)>> {
         let schema = self.table.schema();
         if stores.values().all(Store::is_local) {
-            return execute(stores, schema, layouts, plan, kept, flights).await;
+            return execute(stores, schema, layouts, plan, cache, flights).await;
         }
         let trials: BTreeMap<u32, Store> = stores.iter().map(|(owner, store)| (*owner, store.on_trial())).collect();
-        let found = execute(&trials, schema, layouts, plan.clone(), kept, flights).await;
+        let found = execute(&trials, schema, layouts, plan.clone(), cache, flights).await;
         match &found {
             Ok(_) => {
-                join_all(trials.values().map(Store::keep)).await;
+                join_all(trials.values().map(Store::admit)).await;
             }
             // The damage may have occurred in a cache or during the transfer. A second read goes to the stores themselves.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 join_all(trials.values().map(Store::reject)).await;
-                return execute(stores, schema, layouts, plan, kept, flights).await;
+                return execute(stores, schema, layouts, plan, cache, flights).await;
             }
             Err(_) => {}
         }

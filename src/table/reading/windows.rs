@@ -39,6 +39,13 @@ impl Windows {
         &self.starts
     }
 
+    /// Returns some of the windows, without copying values.
+    pub(crate) fn slice(&self, windows: std::ops::Range<usize>) -> Self {
+        let starts = &self.starts[windows.start..=windows.end];
+        let (first, end) = (starts[0], starts[starts.len() - 1]);
+        Self { rows: self.rows.slice(first, end - first), starts: starts.iter().map(|start| start - first).collect() }
+    }
+
     /// Returns the rows of one window, without copying values.
     ///
     /// # Errors

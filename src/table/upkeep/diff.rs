@@ -133,7 +133,7 @@ pub struct GroupDiff {
 type Hashes = Vec<(String, Vec<u64>)>;
 
 /// The rows of a table, reduced to hashes for the comparison.
-struct Rows {
+struct RowHashes {
     keys: Vec<u128>,
     /// Index columns that are not keys.
     index: Hashes,
@@ -231,7 +231,7 @@ impl Table {
         })
     }
 
-    async fn rows_to_compare(&self, keys: &[String]) -> Result<Rows> {
+    async fn rows_to_compare(&self, keys: &[String]) -> Result<RowHashes> {
         let (batches, groups) = try_join(self.index_batches(), self.prints()).await?;
         let rows = usize::try_from(self.rows()).map_err(|_| Error::unsupported("too many rows to compare"))?;
         let index = self.schema().index().map(|column| (column.name.clone(), Vec::with_capacity(rows))).collect();
@@ -239,7 +239,7 @@ impl Table {
         let keys = keys.to_vec();
         // The two tables are hashed concurrently, each on its own thread.
         let (keys, index) = offload(move |stop| hash_rows(batches, index, &keys, rows, stop)).await?;
-        Ok(Rows { keys, index, groups: groups.0, bytes: read })
+        Ok(RowHashes { keys, index, groups: groups.0, bytes: read })
     }
 
     /// Returns the hashes of each column group by its name, and the bytes read. A view has the groups of its sources.
@@ -305,7 +305,7 @@ impl Table {
     }
 }
 
-impl Rows {
+impl RowHashes {
     fn origins(&self) -> BTreeMap<String, Origin> {
         self.groups.iter().filter_map(|(name, prints)| Some((name.clone(), prints.origin.clone()?))).collect()
     }
@@ -409,7 +409,7 @@ fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
 
 /// Compares the rows of two tables. The caller fills in the key columns and the added and removed columns. `same` has, for each
 /// group whose values were compared, the rows that are equal. For other groups, returns also the rows that may be equal.
-fn compare(old: &Rows, new: &Rows, same: &BTreeMap<String, BTreeSet<usize>>) -> (Diff, Doubts) {
+fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<usize>>) -> (Diff, Doubts) {
     let partners = partners(&old.keys, &new.keys);
     let (mut added, mut pairs, mut kept) = (Vec::new(), Vec::with_capacity(new.keys.len()), vec![false; old.keys.len()]);
     for (row, before) in partners.into_iter().enumerate() {
@@ -460,7 +460,7 @@ fn compare(old: &Rows, new: &Rows, same: &BTreeMap<String, BTreeSet<usize>>) -> 
             doubts.insert(name.clone(), open);
         }
     }
-    let of = |rows: &Rows| -> BTreeSet<Typed> {
+    let of = |rows: &RowHashes| -> BTreeSet<Typed> {
         rows.groups.values().flat_map(|prints| &prints.columns).filter(|column| !compared.contains(column)).cloned().collect()
     };
     let not_compared = of(old).intersection(&of(new)).map(|(name, _)| name.clone()).collect();

@@ -158,7 +158,7 @@ impl Survey {
         self.plan.sweep.retain(|name, _| !name.starts_with("pins/") || dead.contains_key(name));
         let newest = commit::newest_version(store).await?.unwrap_or(0);
         if newest > self.newest.version() {
-            self.newest = Table::open_version(store.clone(), newest).await?;
+            self.newest = Table::open_version_in(store.clone(), newest).await?;
         }
         wanted.extend(self.newest.manifest().tags.values());
         let wanted: Vec<(Table, Bytes)> =

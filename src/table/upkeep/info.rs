@@ -182,7 +182,7 @@ impl Table {
     async fn blocks_before(&self) -> BTreeSet<ChunkId> {
         let mut chunks = BTreeSet::new();
         let Some(parent) = &self.manifest().parent else { return chunks };
-        let Ok(before) = Self::open_version(self.store().clone(), parent.version).await else { return chunks };
+        let Ok(before) = Self::open_version_in(self.store().clone(), parent.version).await else { return chunks };
         for group in 0..before.schema().groups().len() {
             let Ok(layout) = before.layout(group).await else { continue };
             chunks.extend(layout.runs().iter().filter(|run| run.owner == 0).map(|run| run.chunk));

@@ -13,14 +13,18 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted},
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PagePlace, SequenceTracker, ViewSource,
-        decode_page, index_reader, logical_block_hash, page_range, read_hashes,
+        BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PackedLengths, PagePlace, Segment, SequenceTracker,
+        ViewSource, decode_page, index_columns_reader, index_reader, logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash, ObjectRef},
     offload::{offload, yield_now},
-    schema::ColumnType,
+    read::Sequences,
+    schema::{ColumnType, Schema},
     store::Store,
-    table::table::Table,
+    table::{
+        seen::seen_columns,
+        table::{Table, recorded_sequences},
+    },
 };
 
 /// Result of a verification.
@@ -112,7 +116,7 @@ impl Table {
                 if reach.all_versions {
                     for version in others {
                         let place = format!("version {version}: ");
-                        let opened = Self::open_version(this.store().clone(), version).await;
+                        let opened = Self::open_version_in(this.store().clone(), version).await;
                         let opened = opened.map(|table| table.allow(this.inner.allowed.iter().cloned()));
                         if let Some(table) = found.note(&format!("{place}manifest"), opened)? {
                             tables.push((place, table));
@@ -210,25 +214,7 @@ impl Table {
     ) -> Result<()> {
         let manifest = self.manifest();
         found.objects += 1;
-        let before = found.damage.len();
-        for segment in &manifest.segments {
-            let name = segment.index.name_in("index");
-            if !seen.is_new(self.part(&name)) {
-                continue;
-            }
-            let index = self.object("index", &segment.index).await;
-            if let Some(bytes) = found.note(&name, index)? {
-                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
-                let rows = index_rows(bytes, &manifest.schema, segment.rows);
-                found.note(&name, rows)?;
-            }
-            work.add(segment.index.bytes);
-        }
-        // Damage of an index object is recorded already; the sequences would only report it again.
-        if found.damage.len() == before {
-            let sequences = self.verify_sequences().await;
-            found.note("index", sequences)?;
-        }
+        self.verify_index(found, seen, work).await?;
         for (name, object) in &manifest.attachments {
             if !seen.is_new(self.part(&object.name_in("attachments"))) {
                 continue;
@@ -275,26 +261,35 @@ impl Table {
         Ok(())
     }
 
-    /// Compares the recorded sequences, which windows rely on, with the values of the `sequence_by` columns.
-    async fn verify_sequences(&self) -> Result<()> {
-        let sequences = self.sequences().await?;
-        let mut tracker = SequenceTracker::new(self.schema());
-        let (mut number, mut row) = (0, 0);
-        for batch in self.index_batches().await? {
-            let batch = batch?;
-            for start in tracker.push(&batch).map_err(|error| Error::corrupt(error.to_string()))? {
-                let (start, recorded) = (row + start as u64, sequences.rows(number));
-                if recorded.as_ref().map(|rows| rows.start) != Some(start) {
-                    return Err(Error::corrupt(format!(
-                        "sequence {number} starts at row {start}, the recorded rows are {recorded:?}"
-                    )));
-                }
-                number += 1;
+    /// Reads each index object once. Checks the new ones, and compares the recorded sequences, which windows rely on, with the
+    /// values of the `sequence_by` columns.
+    async fn verify_index(&self, found: &mut Verification, seen: &mut Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
+        let segments = &self.manifest().segments;
+        let before = found.damage.len();
+        let mut starts = Some(SequenceStarts::new(self.schema()));
+        for segment in segments {
+            let name = segment.index.name_in("index");
+            let is_new = seen.is_new(self.part(&name));
+            let read = self.object("index", &segment.index).await;
+            let Some(bytes) = found.note(if is_new { &name } else { "index" }, read)? else { continue };
+            if is_new {
+                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes.len() as u64);
+                work.add(segment.index.bytes);
             }
-            row += batch.num_rows() as u64;
+            if is_new {
+                let (table, bytes, rows) = (self.clone(), bytes.clone(), segment.rows);
+                let checked = offload(move |_| index_rows(bytes, &table.manifest().schema, rows)).await;
+                found.note(&name, checked)?;
+            }
+            // Damage of an index object is recorded already; the sequences would only report it again.
+            if let Some(held) = starts.take_if(|_| found.damage.len() == before) {
+                let (table, segment) = (self.clone(), segment.clone());
+                let added = offload(move |_| held.add(&table, &segment, bytes)).await;
+                starts = found.note("index", added)?;
+            }
         }
-        if number != sequences.len() {
-            return Err(Error::corrupt(format!("found {}, {} are recorded", counted(number, "sequence"), sequences.len())));
+        if let Some(starts) = starts.filter(|_| found.damage.len() == before) {
+            found.note("index", starts.compare(segments))?;
         }
         Ok(())
     }
@@ -436,7 +431,54 @@ fn ranges(numbers: &[u64]) -> String {
     parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-fn index_rows(bytes: Bytes, schema: &crate::schema::Schema, rows: u64) -> Result<()> {
+/// The recorded sequences of the segments so far, and the rows at which sequences start by their values.
+struct SequenceStarts {
+    tracker: SequenceTracker,
+    starts: Vec<u64>,
+    rows: u64,
+    recorded: Vec<PackedLengths>,
+}
+
+impl SequenceStarts {
+    fn new(schema: &Schema) -> Self {
+        Self { tracker: SequenceTracker::new(schema), starts: Vec::new(), rows: 0, recorded: Vec::new() }
+    }
+
+    /// Adds a segment with this index object.
+    fn add(mut self, table: &Table, segment: &Segment, bytes: Bytes) -> Result<Self> {
+        self.recorded.push(recorded_sequences(&bytes, segment)?);
+        let manifest = table.manifest();
+        for batch in index_columns_reader(bytes, &manifest.schema, segment.rows, &seen_columns(manifest))? {
+            let batch = batch?;
+            let starts = self.tracker.push(&batch).map_err(|error| Error::corrupt(error.to_string()))?;
+            self.starts.extend(starts.into_iter().map(|start| self.rows + start as u64));
+            self.rows += batch.num_rows() as u64;
+        }
+        Ok(self)
+    }
+
+    fn compare(&self, segments: &[Segment]) -> Result<()> {
+        let sequences = Sequences::new(segments.iter().map(|segment| segment.continues).zip(&self.recorded));
+        for (number, start) in self.starts.iter().enumerate() {
+            let recorded = sequences.rows(number);
+            if recorded.as_ref().map(|rows| rows.start) != Some(*start) {
+                return Err(Error::corrupt(format!(
+                    "sequence {number} starts at row {start}, the recorded rows are {recorded:?}"
+                )));
+            }
+        }
+        if self.starts.len() != sequences.len() {
+            return Err(Error::corrupt(format!(
+                "found {}, {} are recorded",
+                counted(self.starts.len(), "sequence"),
+                sequences.len()
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn index_rows(bytes: Bytes, schema: &Schema, rows: u64) -> Result<()> {
     let mut found = 0;
     for batch in index_reader(bytes, schema, rows)? {
         found += batch?.num_rows() as u64;

@@ -137,7 +137,7 @@ async fn is_at(store: &Store, foreign: &ForeignTable) -> Result<bool> {
 async fn wanted(store: &Store, stores: &[ForeignTable]) -> String {
     let wanted: Vec<String> =
         stores.iter().map(|foreign| format!("version {} of table {}", foreign.version, foreign.table)).collect();
-    let there = match Table::open_store(store.clone()).await {
+    let there = match Table::open_in(store.clone()).await {
         Ok(table) => format!("table {} with versions up to {}", table.manifest().table, table.version()),
         Err(error) => format!("no table ({error})"),
     };

@@ -18,7 +18,7 @@ use crate::{
     id::ObjectRef,
     index::{column_type, is_locator, shown_zone, unframed},
     schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
-    store::Store,
+    store::{Store, StoreOptions},
     table::{
         changing::{session::Session, writer::is_new_name},
         frame::index::{Index, IndexSource},
@@ -153,6 +153,19 @@ impl ViewWriter {
         self.save_in(Store::open(url)?).await
     }
 
+    /// Saves a new view at `url` as [`ViewWriter::save`] does, with options of its store.
+    ///
+    /// # Errors
+    /// - `Exists`: there is a table already.
+    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
+    /// - `Invalid`: an option is malformed, the index has no columns, a column of a type that an index cannot hold, or a column
+    ///   with the name of a group column.
+    /// - `Conflict`: a garbage collection deleted a version of a source.
+    /// - Errors of the stores.
+    pub async fn save_with(self, url: &str, stores: &StoreOptions) -> Result<SavedView> {
+        self.save_in(Store::open_with(url, stores)?).await
+    }
+
     /// Saves a new view in `store`.
     ///
     /// # Errors
@@ -166,7 +179,7 @@ impl ViewWriter {
         is_new_name(&store)?;
         match commit::newest_version(&store).await? {
             Some(version) => Err(Error::exists(format!(
-                "{}: a table is there already, at version {version}; to save the next version of that view, save with `update`",
+                "{}: a table is there already, at version {version}; use `save_over` for the next version of that view",
                 store.url()
             ))),
             None => self.publish(store, None).await,

@@ -18,7 +18,7 @@ use crate::{
     schema::Column,
     table::{
         lists::Lists,
-        reading::source::{NO_ROW, Source},
+        reading::source::{LoaderSource, NO_ROW},
         seen::ViewRows,
         table::Table,
     },
@@ -190,16 +190,16 @@ impl Table {
     }
 
     /// Returns the future of [`Table::loader_sources`] in a box, so that its type is not part of the future of every read.
-    pub(in crate::table) fn bound_sources(&self) -> BoxFuture<'static, Result<Arc<[Source]>>> {
+    pub(in crate::table) fn bound_sources(&self) -> BoxFuture<'static, Result<Arc<[LoaderSource]>>> {
         let view = self.clone();
         Box::pin(async move { view.loader_sources().await })
     }
 
     /// Returns the sources that a loader reads from: the sources of a view, or else this table itself.
-    async fn loader_sources(&self) -> Result<Arc<[Source]>> {
-        let Some(view) = self.view() else { return Ok([Source::of_table(self, None)].into()) };
+    async fn loader_sources(&self) -> Result<Arc<[LoaderSource]>> {
+        let Some(view) = self.view() else { return Ok([LoaderSource::of_table(self, None)].into()) };
         let (tables, rows) = try_join(self.sources(), self.view_rows()).await?;
-        let found = view.sources.iter().zip(tables.iter()).enumerate().map(|(number, (source, table))| Source {
+        let found = view.sources.iter().zip(tables.iter()).enumerate().map(|(number, (source, table))| LoaderSource {
             table: table.clone(),
             base: source.base,
             partners: rows.partners.get(number).cloned().flatten(),

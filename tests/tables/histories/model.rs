@@ -159,7 +159,7 @@ impl State {
     }
 
     /// Returns what is here in the place of these cells; `None` for each row that is not here.
-    pub(crate) fn values_of(&self, cells: &Cells) -> Vec<Option<Vec<Option<Value>>>> {
+    fn values_of(&self, cells: &Cells) -> Vec<Option<Vec<Option<Value>>>> {
         let row = |id: &u64| self.rows.iter().find(|row| row.id == *id);
         let values = |(id, cells): (&u64, &BTreeMap<u64, Value>)| {
             row(id).map(|row| cells.keys().map(|column| row.cells.get(column).cloned()).collect())

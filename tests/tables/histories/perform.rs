@@ -35,7 +35,7 @@ pub(crate) async fn create(store: Store, state: &State, references: &[&Table], r
         true => (7, options(rng).segment_rows(1)),
         false => (2, options(rng)),
     };
-    let writer = TableWriter::create(store, schema_of(state), options).await?;
+    let writer = Table::create_in(store, schema_of(state), options).await?;
     let writer = writer.references(references.iter().copied()).await?;
     let receipts = write(&writer, state, &state.rows, parts).await?;
     writer.commit(receipts).await

@@ -246,7 +246,7 @@ impl World {
     }
 
     async fn open(&self, subject: usize, version: u64) -> Checked<Table> {
-        let opened = Table::open_version(self.subjects[subject].store.clone(), version).await;
+        let opened = Table::open_version_in(self.subjects[subject].store.clone(), version).await;
         opened.map_err(|error| format!("opening table {subject} version {version}: {error}"))
     }
 
@@ -293,20 +293,14 @@ impl World {
         let since: Vec<&Version> = subject.versions.range(base + 1..).map(|(_, version)| version).collect();
         let known = since.iter().filter_map(|version| version.change.as_ref());
         // Values that were written and are as before, or whose columns were dropped again, force no conflict.
-        let (then, now) = (&subject.versions[&base].state, &subject.newest_version().state);
+        let (then, now) = (&subject.versions[&base], subject.newest_version());
         let judged = known.map(|other| match other {
-            Change::Patch { cells, .. } | Change::Replace { cells, .. } if !now.has_other_values(cells, then) => {
+            Change::Patch { cells, .. } | Change::Replace { cells, .. } if !now.state.has_other_values(cells, &then.state) => {
                 verdict(&change, other).min(Verdict::Either)
             }
             _ => verdict(&change, other),
         });
         let mut allowed = judged.max().unwrap_or(Verdict::Succeeds);
-        // Values that were written into a group are lost if the group has been dropped since.
-        if let Change::Patch { group, .. } | Change::Replace { group, .. } = &change
-            && subject.newest_version().state.group(group).is_none()
-        {
-            allowed = allowed.min(Verdict::Either);
-        }
         // A garbage collection since then may force a conflict. So may one that has given up the version that the writer began
         // with.
         if since.iter().any(|version| version.by_gc) || subject.versions[&base].given_up {
@@ -314,18 +308,15 @@ impl World {
         }
         // The library compares contents, not changes: what others changed and changed back is as it was. And a change that makes a
         // tag what it is already is no change, so that what others made of the tag stands.
-        let (then, now) = (&subject.versions[&base], subject.newest_version());
         let is_no_change = matches!(&change, Change::Tag { name, version } if then.tags.get(name) == version.as_ref());
         let is_as_it_was = match &change {
             Change::Tag { name, .. } => is_no_change || then.tags.get(name) == now.tags.get(name),
             Change::Rename { column, .. } => then.state.name_of(column) == now.state.name_of(column),
-            Change::Patch { cells, .. } | Change::Replace { cells, .. } => {
-                then.state.values_of(cells) == now.state.values_of(cells)
-            }
+            Change::Patch { cells, .. } | Change::Replace { cells, .. } => !now.state.has_other_values(cells, &then.state),
             Change::AddGroup { .. } => now.state.has_only_rows_of(&then.state),
             _ => then.state.begins(&now.state),
         };
-        if is_as_it_was || now.state.rows.is_empty() {
+        if is_as_it_was {
             allowed = allowed.min(Verdict::Either);
         }
         // A layout numbers the tables whose blocks it uses. Appended rows that share blocks with other tables cannot be rebased if
@@ -632,7 +623,7 @@ impl World {
         }
         for (number, subject) in self.subjects.iter().enumerate() {
             let place = |error: tetrys::Error| format!("table {number}: {error}");
-            let table = Table::open_store(subject.store.clone()).await.map_err(place)?;
+            let table = Table::open_in(subject.store.clone()).await.map_err(place)?;
             let damage = table.verify(|_, _| {}).await.map_err(place)?.damage;
             if !damage.is_empty() {
                 return Err(format!("table {number}: {damage:?}"));
@@ -655,7 +646,7 @@ async fn versions_of(store: &Store) -> Checked<BTreeSet<u64>> {
 async fn matches(store: &Store, version: u64, made: &Version) -> Checked {
     let failed = |error: tetrys::Error| error.to_string();
     let state = &made.state;
-    let table = Table::open_version(store.clone(), version).await.map_err(failed)?;
+    let table = Table::open_version_in(store.clone(), version).await.map_err(failed)?;
     if table.manifest().tags != made.tags {
         return Err(format!("tags {:?}, expected {:?}", table.manifest().tags, made.tags));
     }

@@ -174,7 +174,7 @@ pub(crate) struct Files {
     /// Folder of relative paths. Files outside it are refused, also behind symbolic links [default: the folder of FRAME]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// What to do if a file is missing: stop with an error, or store null
+    /// How to treat a missing file: stop with an error, or store null
     #[arg(long, default_value = "error", value_parser = missing())]
     missing: Missing,
     /// Size of the largest file that is read, in bytes: 16MiB; a larger file is an error [default and maximum: 1GiB]

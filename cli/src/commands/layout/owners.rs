@@ -98,7 +98,7 @@ impl Entry {
 pub(super) async fn shared(maps: &[GroupMap], table: &Table, versions: &[u64]) -> Result<BTreeSet<ChunkId>, Error> {
     let mut named = BTreeSet::new();
     for version in versions.iter().filter(|version| **version != table.version()) {
-        let other = Table::open_version(table.store().clone(), *version).await?;
+        let other = Table::open_version_in(table.store().clone(), *version).await?;
         named.extend(other.objects().await?.into_keys());
     }
     let chunks =

@@ -28,7 +28,7 @@ fn array(folder: &Path, meta: &Value, chunks: &[(u64, Vec<u8>)]) -> Arc<Array> {
     for (chunk, bytes) in chunks {
         std::fs::write(folder.join(format!("a/{chunk}")), bytes).unwrap();
     }
-    Arc::new(Array::open(&Source::open(folder).unwrap(), "a").unwrap().unwrap())
+    Arc::new(Array::open(&ZarrGroup::open(folder).unwrap(), "a").unwrap().unwrap())
 }
 
 #[test]

@@ -18,7 +18,7 @@ const BESIDE: usize = 256;
 const USUAL: usize = 16 << 10;
 
 /// The cache of decoded pages that all reads of a loader share, bounded in bytes.
-pub struct KeptBlocks {
+pub struct BlockCache {
     bytes: usize,
     pages: Mutex<Option<Cache<PageKey, Page, Weight>>>,
 }
@@ -41,7 +41,7 @@ impl Weighter<PageKey, Page> for Weight {
     }
 }
 
-impl KeptBlocks {
+impl BlockCache {
     /// Creates a cache of at most `bytes` bytes. With 0, nothing is cached.
     pub fn new(bytes: usize) -> Self {
         Self { bytes, pages: Mutex::default() }
@@ -52,36 +52,36 @@ impl KeptBlocks {
     }
 }
 
-impl std::fmt::Debug for KeptBlocks {
+impl std::fmt::Debug for BlockCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KeptBlocks").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("BlockCache").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
 /// The cached pages of one table of a loader.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct CachedBlocks {
     /// The cache, shared by all tables of the loader.
-    pub blocks: Arc<KeptBlocks>,
+    pub blocks: Arc<BlockCache>,
     /// The number of the table in the loader.
     pub source: usize,
 }
 
-impl Kept {
-    /// Creates a cache that keeps nothing.
+impl CachedBlocks {
+    /// Creates a cache that holds nothing.
     pub fn nothing() -> Self {
-        Self { blocks: Arc::new(KeptBlocks::new(0)), source: 0 }
+        Self { blocks: Arc::new(BlockCache::new(0)), source: 0 }
     }
 
-    /// Whether the cache may keep anything.
-    pub(super) fn keeps(&self) -> bool {
+    /// Whether the cache may hold anything.
+    pub(super) fn is_on(&self) -> bool {
         self.blocks.bytes > 0
     }
 
     /// Looks up the wanted pages of each block. Returns for each block whether all of its wanted pages are cached, and the pages
     /// of the blocks for which that is true, one block after another.
     pub(super) fn find(&self, group: usize, blocks: &[BlockPlace], pages: &[usize]) -> (Vec<bool>, Vec<Page>) {
-        let held = if self.keeps() { self.blocks.pages() } else { None };
+        let held = if self.is_on() { self.blocks.pages() } else { None };
         let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return (vec![false; blocks.len()], Vec::new()) };
         let mut found: Vec<Page> = Vec::with_capacity(blocks.len() * pages.len());
         let all = blocks.iter().map(|block| {

@@ -1,0 +1,134 @@
+//! What a data loader needs to know of the positions of a row loader: their neighbours, and windows of different columns around
+//! several positions.
+
+use std::sync::Arc;
+
+use super::{loader::RowLoader, parts::Part, windows::Windows};
+use crate::{
+    error::Result,
+    id::Hash,
+    offload::{offload, yield_now},
+    read::{Layout, Sequences, Window},
+};
+
+/// Columns of a loader, by their places in [`RowLoader::column_names`], and the window in which they are read; `None` for the
+/// row itself.
+pub(crate) type SampleColumns = (Vec<usize>, Option<Window>);
+
+/// Positions whose windows are looked up before other futures may run.
+const AT_ONCE: usize = 4096;
+
+impl RowLoader {
+    /// Reads the samples at several positions. Returns the windows of each part, one for each position. A block that several
+    /// samples or parts share is read and decoded once.
+    pub(crate) async fn samples(&self, positions: &[u64], parts: &[SampleColumns]) -> Result<Vec<Windows>> {
+        self.bind().await?;
+        let mut slots = Vec::with_capacity(parts.len());
+        for (columns, window) in parts {
+            slots.push(match window {
+                Some(window) => self.windows_slots(positions, window, columns).await?,
+                None => (self.slots_of(positions).await?, (0..=positions.len()).collect()),
+            });
+        }
+        let wanted = parts.iter().zip(&slots).map(|((columns, _), (slots, _))| Part { columns: columns.clone(), slots });
+        let read = self.read_parts(wanted.collect()).await?;
+        Ok(read.into_iter().zip(slots).map(|(rows, (_, starts))| Windows::new(rows, starts)).collect())
+    }
+
+    /// Returns the places of the columns that match a pattern.
+    pub(crate) fn places(&self, pattern: &str) -> Result<Vec<usize>> {
+        self.select(&self.columns, [pattern])
+    }
+
+    /// Returns the first position of each run of positions in one sequence, and the number of positions.
+    pub(crate) async fn sequence_starts(&self) -> Result<Vec<u64>> {
+        self.bind().await?;
+        let mut sequences: Vec<Arc<Sequences>> = Vec::new();
+        for source in self.sources() {
+            sequences.push(source.table.sequences().await?);
+        }
+        self.runs(move |source, row| sequences.get(source).and_then(|held| held.around(row)).map_or(0, |rows| rows.start)).await
+    }
+
+    /// Returns the first position of each run of positions whose rows lie in one chunk of the largest column group that is read,
+    /// and the number of positions.
+    pub(crate) async fn chunk_starts(&self) -> Result<Vec<u64>> {
+        self.bind().await?;
+        let mut layouts: Vec<Option<Arc<Layout>>> = Vec::new();
+        for (number, source) in self.sources().iter().enumerate() {
+            let every: Vec<usize> = self.every_column();
+            let stored =
+                |group: usize| source.table.manifest().segments.iter().map(|held| held.groups[group].stored_bytes).sum::<u64>();
+            let largest = self.groups(number, &every)?.iter().map(|pages| pages.group()).max_by_key(|group| stored(*group));
+            layouts.push(match largest {
+                Some(group) => Some(source.table.layout(group).await?),
+                None => None,
+            });
+        }
+        self.runs(move |source, row| {
+            let layout = layouts.get(source).and_then(Option::as_ref);
+            layout.and_then(|layout| layout.locate(row).ok()).map_or(0, |place| place.block.run as u64)
+        })
+        .await
+    }
+
+    /// Returns the starts of the runs of positions whose rows have the same source and the same key.
+    async fn runs(&self, key_of: impl Fn(usize, u64) -> u64 + Send + 'static) -> Result<Vec<u64>> {
+        let loader = self.clone();
+        offload(move |stop| {
+            let bases: Vec<_> = loader.sources().iter().enumerate().filter(|(number, source)| source.base == *number).collect();
+            let (mut starts, mut last) = (Vec::new(), None);
+            for position in 0..loader.len() {
+                if position % (1 << 16) == 0 {
+                    stop.check()?;
+                }
+                let found = bases.iter().find_map(|(number, source)| source.row_at(position).map(|row| (*number, row)));
+                let key = found.map(|(source, row)| (source, key_of(source, row)));
+                if position == 0 || key != last {
+                    starts.push(position);
+                    last = key;
+                }
+            }
+            starts.push(loader.len());
+            Ok(starts)
+        })
+        .await
+    }
+
+    /// Returns the positions whose windows are complete: no row of them is missing.
+    pub(crate) async fn complete(&self, windows: &[Window]) -> Result<Vec<u64>> {
+        self.bind().await?;
+        let mut found = Vec::new();
+        'positions: for position in 0..self.len() {
+            if position % AT_ONCE as u64 == 0 {
+                yield_now().await;
+            }
+            for window in windows {
+                if self.window_of(position, window, &[]).await?.1.iter().any(Option::is_none) {
+                    continue 'positions;
+                }
+            }
+            found.push(position);
+        }
+        Ok(found)
+    }
+
+    /// Returns hashes of the tables, of their versions, and of the rows of the positions.
+    pub(crate) async fn identity(&self) -> Result<[Hash; 3]> {
+        self.bind().await?;
+        let loader = self.clone();
+        offload(move |_| {
+            let (mut tables, mut versions, mut rows) = (Vec::new(), Vec::new(), blake3::Hasher::new());
+            rows.update(&loader.len().to_le_bytes());
+            for source in loader.sources() {
+                tables.extend(source.table.manifest().table.as_bytes());
+                versions.extend(source.table.version().to_le_bytes());
+                if let Some(at) = &source.at {
+                    rows.update(bytemuck::cast_slice(at));
+                }
+            }
+            Ok([Hash::of(&tables), Hash::of(&versions), Hash(*rows.finalize().as_bytes())])
+        })
+        .await
+    }
+}
