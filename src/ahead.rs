@@ -24,19 +24,28 @@ impl<T: Send + 'static> Ahead<T> {
         }
     }
 
+    /// Waits for the work, whose result [`Ahead::done`] then returns at once. Dropping the future loses nothing.
+    pub(crate) async fn ready(&mut self) {
+        if let Self::Running(tasks) = self {
+            let done = match tasks.join_next().await {
+                Some(Ok(done)) => done,
+                Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                _ => Err(Error::unavailable("the runtime is shutting down")),
+            };
+            *self = Self::Done(done);
+        }
+    }
+
     /// Waits for the work and returns its result.
     ///
     /// # Errors
     /// - `Unavailable`: the runtime shuts down before the work is done.
     /// - Errors of the work.
-    pub(crate) async fn done(self) -> Result<T> {
+    pub(crate) async fn done(mut self) -> Result<T> {
+        self.ready().await;
         match self {
             Self::Done(done) => done,
-            Self::Running(mut tasks) => match tasks.join_next().await {
-                Some(Ok(done)) => done,
-                Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                _ => Err(Error::unavailable("the runtime is shutting down")),
-            },
+            Self::Running(_) => Err(Error::internal("background work that is ready has no result")),
         }
     }
 }

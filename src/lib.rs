@@ -56,6 +56,7 @@ mod flight;
 #[cfg(feature = "frame")]
 mod hints;
 pub mod ingest;
+pub mod loader;
 mod offload;
 mod once;
 mod panics;

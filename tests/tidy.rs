@@ -21,7 +21,7 @@ const FLOORS: &[&[&str]] = &[
     &["store"],
     &["write", "commit", "index", "read"],
     &["table"],
-    &["ingest", "blocking", "recipe"],
+    &["ingest", "blocking", "loader", "recipe"],
 ];
 
 /// Modules that use another module of their own floor, `(user, used)`. `ARCHITECTURE.md` lists each as "`user` uses `used`".

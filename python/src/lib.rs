@@ -2,6 +2,7 @@
 //! its frames. Users see the modules of `python/tetrys/`. Neither has table logic.
 
 mod arrays;
+mod batches;
 mod capsule;
 mod change;
 mod column;
@@ -30,6 +31,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<diff::Diff>()?;
     module.add_class::<index::Index>()?;
     module.add_class::<loader::RowLoader>()?;
+    module.add_class::<batches::DataLoader>()?;
     module.add_class::<loader::Rows>()?;
     module.add_class::<loader::Scan>()?;
     module.add_class::<loader::Times>()?;

@@ -50,7 +50,7 @@ impl RowLoader {
         Ok(Self { loader, chosen, last: Mutex::default() })
     }
 
-    fn with(&self, columns: Option<Vec<String>>) -> PyResult<tetrys::RowLoader> {
+    pub(crate) fn with(&self, columns: Option<Vec<String>>) -> PyResult<tetrys::RowLoader> {
         let Some(columns) = columns else { return Ok(self.chosen.clone()) };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((held, loader)) = &*last
@@ -196,7 +196,7 @@ fn explained<'py>(py: Python<'py>, cost: &Explain) -> PyResult<Bound<'py, PyDict
 }
 
 /// Parses row offsets (`range(-10, 1)`, a list, `"-10..=0"`) or `tetrys.times(..)`.
-fn parse_window(window: &Bound<'_, PyAny>) -> PyResult<Window> {
+pub(crate) fn parse_window(window: &Bound<'_, PyAny>) -> PyResult<Window> {
     if let Ok(times) = window.cast::<Times>() {
         return Ok(Window::Times(times.get().offsets.clone()));
     }
@@ -287,7 +287,7 @@ fn dict_of<'py>(py: Python<'py>, rows: &tetrys::Rows, row: usize) -> PyResult<Bo
 /// lists of numbers and tensors of variable shape are `Ragged`. Text and other lists are object arrays. Null numbers read as 0;
 /// `valid(name)` tells null from 0. `len(rows)` is the number of rows, missing ones included.
 #[pyclass(frozen, mapping, module = "tetrys")]
-pub(crate) struct Rows(tetrys::Rows);
+pub(crate) struct Rows(pub(crate) tetrys::Rows);
 
 #[pymethods]
 impl Rows {

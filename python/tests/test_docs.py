@@ -78,7 +78,7 @@ def test_the_merge_script_does_what_it_asserts(tmp_path: Path) -> None:
     assert "busy rows of 1000" in ran.stdout
 
 
-PAGES = ["README.md", "docs/guide/python.md", "python/README.md"]
+PAGES = ["README.md", "docs/guide/python.md", "docs/guide/training.md", "python/README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

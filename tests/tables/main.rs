@@ -2,6 +2,7 @@
 
 mod api;
 mod bad_input;
+mod batches;
 mod blocking;
 #[path = "../common/mod.rs"]
 mod common;

@@ -16,6 +16,7 @@ later), `Denied` (change the access rights) and `Corrupt` (restore the bytes), b
 
 from ._images import decode
 from ._index import Index, concat, merge, open_table, read_index, run
+from ._loader import DataLoader
 from ._rows import RowLoader, row_loader, times
 from ._table import Table
 from ._tetrys import (
@@ -42,6 +43,7 @@ from ._write import Partition, PartitionTask, Writer, ingest_l5, write_table
 __all__ = [
     "Conflict",
     "Corrupt",
+    "DataLoader",
     "Denied",
     "Diff",
     "Error",

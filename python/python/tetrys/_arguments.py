@@ -82,6 +82,18 @@ def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> in
     return int(value)
 
 
+def size(what: str, value: object) -> int:
+    """Returns a number of bytes, given as an integer or as text: `"512MiB"`, `"1.5GB"`."""
+    if not isinstance(value, str):
+        return whole(what, value)
+    units = {"": 1, "B": 1, **{f"{unit}B": 1000**power for power, unit in enumerate("kMGT", 1)}}
+    units |= {f"{unit}iB": 1024**power for power, unit in enumerate("KMGT", 1)} | {"KB": 1000}
+    parsed = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", value)
+    if parsed is None or parsed[2] not in units:
+        raise Invalid(f"{what}: `{value}`: expected a size such as 512MiB")
+    return int(float(parsed[1]) * units[parsed[2]])
+
+
 def members(what: str, value: object) -> dict[str, Any]:
     """Returns a dict with text keys; an empty one for None."""
     if value is None:

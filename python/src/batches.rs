@@ -1,0 +1,160 @@
+//! Data loaders: batches for training.
+
+use std::{
+    process,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use numpy::PyArray1;
+use pyo3::{prelude::*, types::PyDict};
+use tetrys::{
+    Window,
+    loader::{Last, LoaderOptions, OnError, Shuffle},
+};
+
+use crate::{
+    error::{IntoPython, Invalid},
+    loader::{RowLoader, Rows, parse_window},
+    runtime::{wait, wait_long},
+};
+
+/// Positions, whether each sample only fills the batch, and the rows of each part with the length of its windows.
+type Found<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<bool>>, Vec<(Rows, Option<usize>)>);
+
+/// Delivers the samples of an index in batches; `tetrys.DataLoader` wraps it.
+#[pyclass(frozen, module = "tetrys._tetrys")]
+pub(crate) struct DataLoader {
+    /// Taken out while a call uses it, so that the mutex is not locked while the GIL is released.
+    loader: Mutex<Option<tetrys::loader::DataLoader>>,
+    /// The length of the windows of each part behind the first.
+    times: Vec<usize>,
+    /// The process whose threads read ahead.
+    process: AtomicU32,
+}
+
+impl DataLoader {
+    /// Runs `work` on the loader.
+    fn with<T>(&self, work: impl FnOnce(&mut tetrys::loader::DataLoader) -> PyResult<T>) -> PyResult<T> {
+        let held = self.loader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut loader = held.ok_or_else(|| Invalid::new_err("another thread waits for a batch of this loader"))?;
+        if self.process.swap(process::id(), Ordering::Relaxed) != process::id() {
+            loader.restart_reads();
+        }
+        let done = work(&mut loader);
+        *self.loader.lock().unwrap_or_else(PoisonError::into_inner) = Some(loader);
+        done
+    }
+}
+
+#[pymethods]
+impl DataLoader {
+    /// Makes a loader of the rows of a row loader. `shuffle` has the mode, the samples of a block, and the blocks of a window.
+    #[new]
+    #[pyo3(signature = (rows, *, columns, batch_size, windows, shuffle, seed, rank, last, prefetch, skip, skip_incomplete, weights, classes, samples))]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of the Python class")]
+    fn new(
+        py: Python<'_>,
+        rows: &RowLoader,
+        columns: Option<Vec<String>>,
+        batch_size: u64,
+        windows: Vec<(String, Bound<'_, PyAny>)>,
+        shuffle: (String, u64, u64),
+        seed: u64,
+        rank: (u64, u64),
+        last: &str,
+        prefetch: u64,
+        skip: Option<u64>,
+        skip_incomplete: bool,
+        weights: Option<(Vec<f64>, bool)>,
+        classes: Option<Vec<u32>>,
+        samples: Option<u64>,
+    ) -> PyResult<Self> {
+        let shuffle = match shuffle {
+            (mode, ..) if mode == "none" => Shuffle::None,
+            (mode, ..) if mode == "global" => Shuffle::Global,
+            (mode, ..) if mode == "sequence" => Shuffle::Sequence,
+            (mode, rows, window) if mode == "block" => Shuffle::Block { rows, window },
+            (mode, ..) => return Err(Invalid::new_err(format!("shuffle `{mode}`: expected none, global, block or sequence"))),
+        };
+        let last = match last {
+            "drop" => Last::Drop,
+            "pad" => Last::Pad,
+            "short" => Last::Short,
+            other => return Err(Invalid::new_err(format!("last `{other}`: expected drop, pad or short"))),
+        };
+        let on_error = skip.map_or(OnError::Raise, |limit| OnError::Skip { limit });
+        let mut options = LoaderOptions::new(batch_size).shuffle(shuffle).seed(seed).rank(rank.0, rank.1).last(last);
+        options = options.prefetch(prefetch).on_error(on_error).skip_incomplete(skip_incomplete);
+        options = match (weights, classes) {
+            (Some((weights, replace)), _) => options.weights(weights, replace, samples),
+            (None, Some(classes)) => options.balanced(classes, samples),
+            (None, None) => options,
+        };
+        let mut times = Vec::new();
+        for (pattern, window) in windows {
+            let window: Window = parse_window(&window)?;
+            times.push(window.len());
+            options = options.window(pattern, window).py()?;
+        }
+        let rows = rows.with(columns)?;
+        let loader = wait_long(py, async move { tetrys::loader::DataLoader::new(rows, options).await })?;
+        Ok(Self { loader: Mutex::new(Some(loader)), times, process: AtomicU32::new(process::id()) })
+    }
+
+    /// Returns the next batch, or None at the end of an epoch.
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Found<'py>>> {
+        let Some(batch) = self.with(|loader| wait(py, loader.next()))? else { return Ok(None) };
+        let times = std::iter::once(None).chain(self.times.iter().copied().map(Some));
+        let parts = batch.parts.iter().zip(times).map(|(part, time)| (Rows(part.rows().clone()), time)).collect();
+        let (positions, padding) = (PyArray1::from_vec(py, batch.positions), PyArray1::from_vec(py, batch.padding));
+        Ok(Some((positions, padding, parts)))
+    }
+
+    /// Batches of this rank in a whole epoch, and until its end; samples of all ranks; the epoch.
+    fn sizes(&self) -> PyResult<(u64, u64, u64, u64)> {
+        self.with(|loader| Ok((loader.len(), loader.remaining(), loader.samples(), loader.epoch())))
+    }
+
+    fn set_epoch(&self, epoch: u64) -> PyResult<()> {
+        self.with(|loader| {
+            loader.set_epoch(epoch);
+            Ok(())
+        })
+    }
+
+    /// Returns the state as JSON.
+    fn state(&self) -> PyResult<String> {
+        self.with(|loader| serde_json::to_string(&loader.state()).map_err(|error| Invalid::new_err(error.to_string())))
+    }
+
+    fn load_state(&self, state: &str) -> PyResult<()> {
+        let state = serde_json::from_str(state).map_err(|error| Invalid::new_err(format!("loader state: {error}")))?;
+        self.with(|loader| loader.load_state(&state).py())
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.with(|loader| Ok(loader.stats()))?;
+        let found = PyDict::new(py);
+        found.set_item("batches", stats.batches)?;
+        found.set_item("samples", stats.samples)?;
+        found.set_item("bytes", stats.bytes)?;
+        found.set_item("skipped", stats.skipped)?;
+        found.set_item("consumer_waited", stats.consumer_waited.as_secs_f64())?;
+        found.set_item("loader_waited", stats.loader_waited.as_secs_f64())?;
+        Ok(found)
+    }
+
+    /// Returns the quality of the shuffle.
+    fn quality<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let quality = self.with(|loader| wait(py, loader.quality()))?;
+        let found = PyDict::new(py);
+        found.set_item("neighbour_distance", quality.neighbour_distance)?;
+        found.set_item("perfect_distance", quality.perfect_distance)?;
+        found.set_item("largest_share", quality.largest_share)?;
+        found.set_item("perfect_share", quality.perfect_share)?;
+        Ok(found)
+    }
+}

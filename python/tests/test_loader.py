@@ -1,0 +1,278 @@
+"""The data loader: every sample once an epoch, the same values as a row loader, windows, ranks, states, workers and bad input."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import tetrys as tt
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROWS = 20
+COLUMNS = ["camera.*", "labels.*", "timestamp"]
+
+
+def positions(loader: tt.DataLoader) -> list[int]:
+    return [int(position) for batch in loader for position in batch["positions"]]
+
+
+@given(
+    batch_size=st.integers(1, 25),
+    world_size=st.integers(1, 3),
+    shuffle=st.sampled_from(["none", "global", "block", "sequence"]),
+    seed=st.integers(0, 2**64 - 1),
+    prefetch=st.sampled_from([1, "1MiB"]),
+    low=st.integers(0, 4),
+)
+def test_an_epoch_has_every_sample_once_with_the_values_of_a_row_loader(
+    drives: str, batch_size: int, world_size: int, shuffle: Any, seed: int, prefetch: Any, low: int
+) -> None:
+    index = tt.read_index(drives).filter(pl.col("pedestrians") >= low)
+    rows, found = tt.row_loader(index), []
+    for rank in range(world_size):
+        loader = tt.DataLoader(
+            index, batch_size=batch_size, columns=COLUMNS, shuffle=shuffle, seed=seed, rank=rank, world_size=world_size,
+            last="pad", prefetch=prefetch, blocks=2, block_rows=3,
+        )  # fmt: skip
+        batches = list(loader)
+        assert len(batches) == len(loader) and loader.samples == len(index)
+        for batch in batches:
+            read = rows.take(batch["positions"], COLUMNS)
+            np.testing.assert_array_equal(batch["camera.intrinsics"], read["camera.intrinsics"])
+            np.testing.assert_array_equal(batch["timestamp"], read["timestamp"])
+            assert batch["labels.text"].tolist() == read["labels.text"].tolist()
+            assert [bytes(one) for one in batch["camera.jpeg"]] == [bytes(one) for one in read["camera.jpeg"]]
+            found += batch["positions"][~batch["padding"]].tolist()
+    assert sorted(found) == list(range(len(index)))
+
+
+def test_windows_are_stacked_with_masks_and_every_epoch_has_another_order(index: tt.Index) -> None:
+    offsets = {"camera.intrinsics": range(-2, 1), "labels.*": [0, 1]}
+    loader = tt.DataLoader(index, batch_size=5, columns=["camera.intrinsics", "labels.*", "timestamp"], offsets=offsets, seed=3)
+    rows, orders = tt.row_loader(index), []
+    for _ in range(2):
+        order: list[int] = []
+        for batch in loader:
+            taken = batch["positions"].tolist()
+            windows = rows.get_windows(taken, ["camera.intrinsics"], offsets=range(-2, 1))
+            assert batch["camera.intrinsics"].shape == (5, 3, 3, 3)
+            np.testing.assert_array_equal(batch["camera.intrinsics"], windows["camera.intrinsics"])
+            np.testing.assert_array_equal(batch["camera.intrinsics.mask"], windows.mask)
+            assert batch["labels.text"].shape == batch["labels.text.mask"].shape == (5, 2)
+            assert batch["timestamp"].shape == (5,) and "timestamp.mask" not in batch
+            order += taken
+        orders.append(order)
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(ROWS)) and orders[0] != orders[1]
+    assert loader.epoch == 2 and loader.stats()["samples"] == 40
+
+
+def test_a_state_continues_with_exactly_the_rest_in_another_process_and_with_other_sizes(index: tt.Index, tmp_path: Path) -> None:
+    made = lambda size, **more: tt.DataLoader(index, batch_size=size, columns=["labels.*"], last="short", seed=5, **more)  # noqa: E731
+    order = positions(made(3))
+    for steps in range(7):
+        loader = made(3)
+        batches = iter(loader)
+        for _ in range(steps):
+            next(batches)
+        state = json.loads(json.dumps(loader.state_dict()))
+        assert (state["epoch"], state["offset"]) == (0, steps * 3)
+        for size in (1, 4, 25):
+            again = made(size)
+            again.load_state_dict(state)
+            assert positions(again) == order[steps * 3 :]
+    list(batches)
+    after = made(4)
+    after.load_state_dict(loader.state_dict())
+    assert positions(after) == [p for batch in loader for p in batch["positions"]], "a state at the end starts the next epoch"
+    program = (
+        "import json, sys, tetrys as tt\n"
+        "index = tt.read_index(sys.argv[1])\n"
+        "loader = tt.DataLoader(index, batch_size=7, columns=['labels.*'], last='short')\n"
+        "loader.load_state_dict(json.loads(sys.argv[2]))\n"
+        "print([int(p) for batch in loader for p in batch['positions']])"
+    )
+    state = {**state, "epoch": 0, "offset": 6}
+    done = subprocess.run([sys.executable, "-c", program, index.tables[0].url, json.dumps(state)], capture_output=True, check=True, timeout=60)
+    assert json.loads(done.stdout) == order[6:]
+
+
+def test_a_loop_after_break_runs_the_next_epoch_and_set_epoch_any(index: tt.Index) -> None:
+    loader = tt.DataLoader(index, batch_size=4, columns=["labels.*"])
+    epochs = [positions(loader) for _ in range(3)]
+    loader.set_epoch(0)
+    for _ in loader:
+        break
+    assert positions(loader) == epochs[1] and positions(loader) == epochs[2]
+    loader.set_epoch(1)
+    assert positions(loader) == epochs[1]
+
+
+def test_weights_and_classes_choose_what_is_drawn(index: tt.Index) -> None:
+    by_column = tt.DataLoader(index, batch_size=5, columns=["labels.*"], weights="pedestrians", samples=500)
+    drawn = np.bincount(np.asarray(positions(by_column)) % 5, minlength=5)
+    assert drawn[0] == 0 and drawn.sum() == 500 and drawn[4] > drawn[1]
+    once = tt.DataLoader(index, batch_size=2, columns=["labels.*"], weights=np.arange(ROWS), replacement=False, samples=18)
+    assert len(set(positions(once))) == 18
+    skewed = tt.concat([index.filter(log_id="monday"), index.filter(log_id="tuesday").sample(2, seed=1)])
+    balanced = tt.DataLoader(skewed, batch_size=4, columns=["labels.*"], balance_by="log_id", samples=40)
+    of_monday = sum(position < 10 for position in positions(balanced))
+    assert of_monday == 20
+
+
+def test_tensors_have_the_same_values(index: tt.Index) -> None:
+    torch = pytest.importorskip("torch")
+    arguments: dict[str, Any] = dict(batch_size=4, columns=["camera.intrinsics"], offsets=range(-1, 1), seed=1)
+    for tensors, arrays in zip(tt.DataLoader(index, to="torch", **arguments), tt.DataLoader(index, **arguments), strict=True):
+        assert tensors["camera.intrinsics"].shape == (4, 2, 3, 3) and tensors["camera.intrinsics.mask"].dtype == torch.bool
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(tensors[name].numpy(), array)
+
+
+def first_batches(loader: tt.DataLoader) -> list[list[int]]:
+    return [batch["positions"].tolist() for batch in loader]
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+def test_a_loader_goes_on_in_another_process(drives: str, method: str) -> None:
+    loader = tt.DataLoader(tt.Table(drives), batch_size=4, columns=["labels.*"], seed=2)
+    whole = first_batches(loader)
+    loader.set_epoch(0)
+    next(iter(loader))
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as workers:
+        assert workers.submit(first_batches, loader).result(timeout=60) == whole[1:]
+    assert pickle.loads(pickle.dumps(loader)).state_dict() == loader.state_dict()
+
+
+def test_a_forked_child_goes_on_behind_the_reads_of_its_parent(drives: str) -> None:
+    loader = tt.DataLoader(tt.Table(drives), batch_size=4, columns=["labels.*"], seed=2)
+    whole = first_batches(loader)
+    loader.set_epoch(0)
+    batches = iter(loader)
+    assert next(batches)["positions"].tolist() == whole[0]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if [batch["positions"].tolist() for batch in batches] == whole[1:] else 1)
+    for _ in range(600):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        pytest.fail("the child hangs")
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert [batch["positions"].tolist() for batch in batches] == whole[1:], "and so does the parent"
+
+
+def test_ranks_come_from_the_environment(index: tt.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    arguments: dict[str, Any] = dict(batch_size=2, columns=["labels.*"])
+    assert positions(tt.DataLoader(index, **arguments)) == positions(tt.DataLoader(index, rank=1, world_size=2, **arguments))
+    monkeypatch.setenv("RANK", "one")
+    with pytest.raises(tt.Invalid, match="RANK and WORLD_SIZE"):
+        tt.DataLoader(index, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"batch_size": 0}, "batch_size: 0"),
+        ({"batch_size": 2.5}, "batch_size: expected an integer"),
+        ({"batch_size": True}, "batch_size"),
+        ({"shuffle": "all"}, "shuffle `all`: expected none, global, block or sequence"),
+        ({"shuffle": None}, "shuffle"),
+        ({"last": "keep"}, "last `keep`: expected drop, pad or short"),
+        ({"rank": 1}, "belong together"),
+        ({"rank": 2, "world_size": 2}, "rank 2: expected 0 to 1"),
+        ({"rank": 0, "world_size": 0}, "world_size: 0"),
+        ({"seed": -1}, "seed: -1"),
+        ({"prefetch": "much"}, "prefetch: `much`: expected a size such as 512MiB"),
+        ({"weights": [1.0]}, "1 weight, expected one for each of 20 positions"),
+        ({"weights": "log_id"}, "weights: expected one number"),
+        ({"weights": [-1.0] * ROWS}, "weight of sample 0: -1"),
+        ({"weights": "nothing"}, "no index column `nothing`"),
+        ({"balance_by": "nothing"}, "no index column `nothing`"),
+        ({"weights": "pedestrians", "balance_by": "log_id"}, "exclude each other"),
+        ({"samples": 3}, "needs weights or balance_by"),
+        ({"samples": 3, "weights": "pedestrians", "shuffle": "sequence"}, "global shuffle"),
+        ({"columns": ["lidar.nothing"]}, "lidar.nothing"),
+        ({"offsets": {"radar.*": [0]}}, "radar"),
+        ({"offsets": {"labels.*": []}}, "offset"),
+        ({"offsets": {"labels.*": [0], "*": [1]}}, "two windows"),
+        ({"offsets": {"labels.*": [1.5]}}, "integer"),
+        ({"to": "jax"}, "to `jax`"),
+        ({"on_error": -1}, "on_error: -1"),
+        ({"skip_incomplete": 1}, "skip_incomplete"),
+    ],
+)
+def test_impossible_arguments_are_refused_before_the_first_batch(index: tt.Index, arguments: dict[str, Any], text: str) -> None:
+    with pytest.raises(tt.Error, match=text.replace("(", r"\(")):
+        tt.DataLoader(index, **{"batch_size": 4, **arguments})
+
+
+def test_foreign_states_and_sources_are_refused(index: tt.Index, drives: str) -> None:
+    loader = tt.DataLoader(index, batch_size=4, columns=["labels.*"])
+    other = tt.DataLoader(index.filter(log_id="monday"), batch_size=4, columns=["labels.*"])
+    with pytest.raises(tt.Invalid, match="differs in the rows of the index"):
+        loader.load_state_dict(other.state_dict())
+    for wrong in ({}, {**loader.state_dict(), "offset": -1}, {**loader.state_dict(), "more": 1}):
+        with pytest.raises(tt.Invalid, match="loader state"):
+            loader.load_state_dict(wrong)
+    for wrong in (None, "state", [1]):
+        with pytest.raises(TypeError):
+            loader.load_state_dict(wrong)  # type: ignore[arg-type]
+    for source in (drives, None, tt.row_loader(index)):
+        with pytest.raises(TypeError, match="an Index or a Table"):
+            tt.DataLoader(source, batch_size=4)  # type: ignore[arg-type]
+    assert sorted(positions(loader)) == list(range(ROWS))
+
+
+def test_a_damaged_row_raises_or_is_left_out(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (12, 40_000), dtype=np.uint8)
+    table = tt.write_table(str(tmp_path / "t"), {"i": np.arange(12), "a.raw": noise}, index=["i"], preset="fast")
+    chunk = max((tmp_path / "t/chunks").rglob("*"), key=lambda path: path.stat().st_size)
+    damaged = bytearray(chunk.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    chunk.unlink()
+    chunk.write_bytes(damaged)
+    loader = tt.DataLoader(table, batch_size=4, seed=1)
+    found, errors = [], []
+    batches = iter(loader)
+    with pytest.raises(tt.Corrupt, match="sample at position"):
+        for batch in batches:
+            found += batch["positions"].tolist()
+    skipping = tt.DataLoader(table, batch_size=4, seed=1, on_error=1)
+    left = positions(skipping)
+    assert len(left) == 11 and skipping.stats()["skipped"] == 1 and set(found) <= set(left) and not errors
+
+
+def test_ctrl_c_ends_the_loop_within_a_second(drives: str) -> None:
+    program = (
+        "import sys, time, tetrys as tt\n"
+        "loader = tt.DataLoader(tt.Table(sys.argv[1]), batch_size=4, columns=['labels.*'])\n"
+        "print('ready', flush=True)\n"
+        "while True:\n"
+        "    for batch in loader: pass\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", program, drives], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+    time.sleep(0.3)
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=30)
+    assert b"KeyboardInterrupt" in errors and child.returncode != 0
+    assert time.monotonic() - began < 5, "a loaded machine may need more than a second"

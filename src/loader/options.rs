@@ -1,0 +1,147 @@
+//! The options of a data loader.
+
+use super::{
+    order::Shuffle,
+    shards::{Last, Shards},
+};
+use crate::{
+    error::{Error, Result},
+    read::Window,
+};
+
+/// What a loader does with a sample that cannot be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnError {
+    /// Returns the error instead of the batch. The next call continues with the next batch.
+    #[default]
+    Raise,
+    /// Leaves the sample out of its batch, up to this number of samples in an epoch.
+    Skip {
+        /// Samples that may be left out.
+        limit: u64,
+    },
+}
+
+/// The options of a [`DataLoader`](super::DataLoader).
+///
+/// ```
+/// use tetrys::loader::{Last, LoaderOptions, Shuffle};
+/// let options = LoaderOptions::new(64).shuffle(Shuffle::Global).seed(7).rank(0, 8).last(Last::Pad);
+/// # let _ = options;
+/// ```
+#[derive(Clone, Debug)]
+pub struct LoaderOptions {
+    pub(super) shards: Shards,
+    pub(super) shuffle: Shuffle,
+    pub(super) seed: u64,
+    pub(super) prefetch: u64,
+    pub(super) windows: Vec<(String, Window)>,
+    pub(super) on_error: OnError,
+    pub(super) skip_incomplete: bool,
+    pub(super) choice: Choice,
+}
+
+/// Which samples an epoch draws.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Choice {
+    /// Every position once.
+    #[default]
+    All,
+    /// By the weight of each position.
+    Weights { weights: Vec<f64>, replace: bool, draws: Option<u64> },
+    /// Every class equally often, by the class of each position.
+    Classes { classes: Vec<u32>, draws: Option<u64> },
+}
+
+/// Default bound of the bytes that are read ahead.
+const PREFETCH: u64 = 512 << 20;
+
+impl LoaderOptions {
+    /// Creates options for batches of `batch_size` samples on each rank. The order is a global shuffle with seed 0, on one rank;
+    /// the remainder of an epoch is dropped, and up to 512 MiB are read ahead.
+    pub fn new(batch_size: u64) -> Self {
+        let shards = Shards { batch_size, rank: 0, world_size: 1, last: Last::Drop };
+        let (shuffle, seed, windows, on_error, choice) = Default::default();
+        Self { shards, shuffle, seed, prefetch: PREFETCH, windows, on_error, skip_incomplete: false, choice }
+    }
+
+    /// Sets the order of the samples.
+    #[must_use]
+    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
+        self.shuffle = shuffle;
+        self
+    }
+
+    /// Sets the seed of the order. Every seed and every epoch gives another order.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets the rank of this process among `world_size` processes, from 0. Each gets its own share of every step.
+    #[must_use]
+    pub fn rank(mut self, rank: u64, world_size: u64) -> Self {
+        (self.shards.rank, self.shards.world_size) = (rank, world_size);
+        self
+    }
+
+    /// Sets the rule for the remainder of an epoch.
+    #[must_use]
+    pub fn last(mut self, last: Last) -> Self {
+        self.shards.last = last;
+        self
+    }
+
+    /// Sets the bound of the bytes that are read ahead and wait, in bytes of decoded rows. A batch that is larger is read alone.
+    #[must_use]
+    pub fn prefetch(mut self, bytes: u64) -> Self {
+        self.prefetch = bytes;
+        self
+    }
+
+    /// Reads the columns that match `pattern` as a window around each sample. Columns without a window are read at the sample
+    /// itself.
+    ///
+    /// # Errors
+    /// - `Invalid`: the window is malformed.
+    pub fn window<W>(mut self, pattern: impl Into<String>, window: W) -> Result<Self>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.windows.push((pattern.into(), Window::try_from(window)?));
+        Ok(self)
+    }
+
+    /// Sets what happens to a sample that cannot be read.
+    #[must_use]
+    pub fn on_error(mut self, on_error: OnError) -> Self {
+        self.on_error = on_error;
+        self
+    }
+
+    /// Leaves out samples whose windows reach beyond their sequence.
+    #[must_use]
+    pub fn skip_incomplete(mut self, skip: bool) -> Self {
+        self.skip_incomplete = skip;
+        self
+    }
+
+    /// Draws samples by weight, `weights[p]` for position p: with `replace`, as often as the weights say; without, each sample at
+    /// most once. An epoch has `draws` draws, by default one for each position.
+    #[must_use]
+    pub fn weights(mut self, weights: Vec<f64>, replace: bool, draws: Option<u64>) -> Self {
+        self.choice = Choice::Weights { weights, replace, draws };
+        self
+    }
+
+    /// Draws every class equally often, `classes[p]` for position p: numbers from 0 without gaps. Smaller classes repeat. An
+    /// epoch has `draws` draws, by default one for each position.
+    #[must_use]
+    pub fn balanced(mut self, classes: Vec<u32>, draws: Option<u64>) -> Self {
+        self.choice = Choice::Classes { classes, draws };
+        self
+    }
+}

@@ -1,0 +1,272 @@
+//! Tests of the pure parts: orders and shares.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "tests may panic"
+)]
+
+use std::collections::BTreeSet;
+
+use super::{
+    order::{Draws, Order, Shuffle, quality},
+    permutation::{Permutation, hash},
+    shards::{Last, Shards},
+};
+
+/// Statistic of a chi-square test: the sum of (found - expected)^2 / expected.
+fn chi_square(found: &[u64], expected: impl Fn(usize) -> f64) -> f64 {
+    (0..).zip(found).map(|(cell, found)| (*found as f64 - expected(cell)).powi(2) / expected(cell)).sum()
+}
+
+/// Checks a statistic of `freedom` degrees of freedom. A chi-square variable has the mean `freedom` and the variance
+/// `2 * freedom`; six standard deviations beyond the mean come up by chance less than once in a hundred thousand tests.
+#[track_caller]
+fn is_random(statistic: f64, freedom: usize) {
+    let bound = freedom as f64 + 6.0 * (2.0 * freedom as f64).sqrt();
+    assert!(statistic < bound, "chi-square {statistic} of {freedom} degrees of freedom, expected below {bound}");
+}
+
+fn order(seed: u64, samples: u64, shuffle: Shuffle, starts: Vec<u64>) -> Order {
+    Order::new(seed, samples, shuffle, Draws::Once, starts).unwrap()
+}
+
+/// Random runs of `0..samples`.
+fn runs(rng: &mut fastrand::Rng, samples: u64) -> Vec<u64> {
+    let mut starts: BTreeSet<u64> = (0..rng.u64(0..20)).map(|_| rng.u64(0..samples.max(1))).collect();
+    starts.extend([0, samples]);
+    starts.into_iter().collect()
+}
+
+#[test]
+fn a_permutation_has_every_number_once() {
+    for n in (0..400).chain([1_000, 4_096, 65_537]) {
+        let permutation = Permutation::new(n, n ^ 7);
+        let found: BTreeSet<u64> = (0..n).map(|k| permutation.at(k)).collect();
+        assert_eq!(found, (0..n).collect());
+    }
+    // Too many to look at all: no two of a hundred thousand are the same.
+    for n in [100_000_000_u64, (1 << 40) + 1, 1 << 62] {
+        let permutation = Permutation::new(n, 3);
+        let found: BTreeSet<u64> = (0..100_000).map(|k| permutation.at(k)).collect();
+        assert!(found.len() == 100_000 && found.iter().all(|number| *number < n));
+    }
+}
+
+#[test]
+fn positions_pairs_and_neighbours_of_a_global_shuffle_are_random() {
+    const SEEDS: u64 = 20_000;
+    for n in [3_u64, 7, 10, 16, 33] {
+        let size = n as usize;
+        let (mut places, mut pairs, mut distances) = (vec![0; size * size], vec![0; size * size], vec![0; size]);
+        for seed in 0..SEEDS {
+            let epoch = order(seed, n, Shuffle::Global, Vec::new()).epoch(seed % 3);
+            let all: Vec<usize> = (0..n).map(|k| epoch.at(k) as usize).collect();
+            all.iter().enumerate().for_each(|(k, sample)| places[k * size + sample] += 1);
+            pairs[all[0] * size + all[size - 1]] += 1;
+            all.windows(2).for_each(|pair| distances[pair[0].abs_diff(pair[1])] += 1);
+        }
+        is_random(chi_square(&places, |_| SEEDS as f64 / n as f64), (size - 1) * (size - 1));
+        // Equal numbers cannot be a pair.
+        let different: Vec<u64> = (0..size * size).filter(|cell| cell / size != cell % size).map(|cell| pairs[cell]).collect();
+        is_random(chi_square(&different, |_| SEEDS as f64 / (n * (n - 1)) as f64), different.len() - 1);
+        // Of all pairs of different numbers, 2 (n - d) of n (n - 1) differ by d.
+        let expected = |d: usize| (SEEDS * (n - 1)) as f64 * 2.0 * (n - 1 - d as u64) as f64 / (n * (n - 1)) as f64;
+        is_random(chi_square(&distances[1..], expected), size - 2 + usize::from(size == 2));
+    }
+}
+
+#[test]
+fn every_mode_has_every_sample_once_and_another_order_in_every_epoch() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    for _ in 0..300 {
+        let samples = rng.u64(0..600);
+        let starts = runs(&mut rng, samples);
+        for shuffle in [
+            Shuffle::None,
+            Shuffle::Global,
+            Shuffle::Sequence,
+            Shuffle::Block { rows: 0, window: rng.u64(1..6) },
+            Shuffle::Block { rows: 0, window: u64::MAX },
+        ] {
+            let order = order(rng.u64(..), samples, shuffle, starts.clone());
+            let epochs = [0, 1].map(|epoch| {
+                let epoch = order.epoch(epoch);
+                (0..samples).map(|k| epoch.at(k)).collect::<Vec<_>>()
+            });
+            for epoch in &epochs {
+                assert_eq!(epoch.iter().copied().collect::<BTreeSet<_>>(), (0..samples).collect(), "{shuffle:?} {starts:?}");
+            }
+            let few = samples < 50 || (starts.len() < 12 && shuffle == Shuffle::Sequence);
+            assert!(few || (epochs[0] == epochs[1]) == (shuffle == Shuffle::None), "{shuffle:?}");
+        }
+    }
+}
+
+#[test]
+fn sequences_stay_whole_and_blocks_stay_within_their_window() {
+    let mut rng = fastrand::Rng::with_seed(2);
+    for _ in 0..200 {
+        let samples = rng.u64(1..500);
+        let starts = runs(&mut rng, samples);
+        let run_of = |sample: u64| starts.partition_point(|start| *start <= sample) - 1;
+        let epoch = order(rng.u64(..), samples, Shuffle::Sequence, starts.clone()).epoch(0);
+        for k in 1..samples {
+            let (before, sample) = (epoch.at(k - 1), epoch.at(k));
+            assert!(sample == before + 1 || (starts.contains(&sample) && starts.contains(&(before + 1))));
+        }
+        let window = rng.u64(1..5);
+        let epoch = order(rng.u64(..), samples, Shuffle::Block { rows: 0, window }, starts.clone()).epoch(0);
+        let mut k = 0;
+        while k < samples {
+            let (start, end) = epoch.shuffled_with(k);
+            assert!(start == k && end > k);
+            let members: BTreeSet<usize> = (start..end).map(|k| run_of(epoch.at(k))).collect();
+            let sizes: u64 = members.iter().map(|run| starts[run + 1] - starts[*run]).sum();
+            assert!(sizes == end - start && members.len() as u64 <= window, "whole blocks, at most {window}");
+            k = end;
+        }
+    }
+}
+
+#[test]
+fn ranks_share_an_epoch_and_resume_it_with_other_sizes() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    for _ in 0..2_000 {
+        let samples = rng.u64(0..300);
+        let last = [Last::Drop, Last::Pad, Last::Short][rng.usize(0..3)];
+        let draw = |rng: &mut fastrand::Rng| (rng.u64(1..9), rng.u64(1..6));
+        let (batch_size, world_size) = draw(&mut rng);
+        let ranks = |batch_size, world_size| (0..world_size).map(move |rank| Shards { batch_size, rank, world_size, last });
+        // Returns the samples from `offset` on, in order, and checks that all ranks do the same number of steps.
+        let deliver = |offset: u64, steps: u64, batch_size, world_size| {
+            let (mut all, mut padding) = (Vec::new(), 0);
+            let mut at = offset;
+            for _ in 0..steps {
+                let shares: Vec<_> = ranks(batch_size, world_size).map(|shards| shards.share(samples, at).unwrap()).collect();
+                for place in 0..batch_size as usize {
+                    for share in &shares {
+                        let real = share.numbers.len() - share.padding;
+                        all.extend(share.numbers.get(place).filter(|_| place < real));
+                        padding += usize::from(place >= real && place < share.numbers.len());
+                        assert!(last != Last::Pad || share.numbers.len() == batch_size as usize);
+                    }
+                }
+                at += batch_size * world_size;
+            }
+            (all, padding)
+        };
+        let steps = |offset, batch_size, world_size| Shards { batch_size, rank: 0, world_size, last }.steps(samples, offset);
+        let whole = steps(0, batch_size, world_size);
+        let before = if whole == 0 { 0 } else { rng.u64(0..=whole) };
+        let (first, padding) = deliver(0, before, batch_size, world_size);
+        let offset = (before * batch_size * world_size).min(samples);
+        assert!(padding == 0 || before == whole);
+        let (batch_size, world_size) = draw(&mut rng);
+        let (rest, _) = deliver(offset, steps(offset, batch_size, world_size), batch_size, world_size);
+        let all: Vec<u64> = first.into_iter().chain(rest).collect();
+        let expected = match last {
+            Last::Drop => all.len() as u64,
+            _ => samples,
+        };
+        assert_eq!(all, (0..expected).collect::<Vec<_>>(), "{last:?}");
+        assert!(samples - expected < batch_size * world_size);
+    }
+}
+
+#[test]
+fn shares_of_impossible_sizes_are_refused() {
+    let shards = |batch_size, rank, world_size| Shards { batch_size, rank, world_size, last: Last::Short };
+    for (wrong, text) in [
+        (shards(0, 0, 1), "batch size 0"),
+        (shards(1, 0, 0), "world size 0"),
+        (shards(1, 3, 3), "rank 3: expected 0 to 2"),
+        (shards(u64::MAX, 0, 1), "batch size 18446744073709551615"),
+    ] {
+        assert!(wrong.check().unwrap_err().to_string().contains(text), "{wrong:?}");
+    }
+    assert!(shards(4, 0, 3).check_last(14, 0).unwrap_err().to_string().contains("2 samples for 3 ranks"));
+    shards(4, 0, 3).check_last(15, 0).unwrap();
+    shards(4, 0, 3).check_last(24, 0).unwrap();
+}
+
+#[test]
+fn weighted_draws_follow_the_weights() {
+    const EPOCHS: u64 = 4_000;
+    let weights = vec![1.0, 0.0, 3.0, 0.5, 0.0, 5.5];
+    let drawable = [0, 2, 3, 5];
+    let shares = |found: &[u64]| drawable.map(|sample| found[sample]);
+    for replace in [true, false] {
+        let draws = Draws::by_weight(weights.clone(), replace, if replace { 10 } else { 4 }).unwrap();
+        let order = Order::new(9, 6, Shuffle::Global, draws, Vec::new()).unwrap();
+        let (mut first, mut all) = (vec![0; 6], vec![0; 6]);
+        for epoch in 0..EPOCHS {
+            let epoch = order.epoch(epoch);
+            let drawn: Vec<u64> = (0..order.len()).map(|k| epoch.at(k)).collect();
+            first[drawn[0] as usize] += 1;
+            drawn.iter().for_each(|sample| all[*sample as usize] += 1);
+            assert!(replace || drawn.iter().collect::<BTreeSet<_>>().len() == 4);
+        }
+        // The first draw of an epoch follows the weights, with replacement every draw does.
+        for (found, draws) in [(&first, EPOCHS), (&all, EPOCHS * order.len())].into_iter().take(1 + usize::from(replace)) {
+            assert_eq!((found[1], found[4]), (0, 0), "a weight of 0 is never drawn");
+            is_random(chi_square(&shares(found), |cell| draws as f64 * weights[drawable[cell]] / 10.0), 3);
+        }
+    }
+    for (wrong, text) in [
+        (vec![1.0, -1.0], "weight of sample 1: -1"),
+        (vec![f64::NAN], "NaN"),
+        (vec![0.0, 0.0], "0 samples of a weight above 0"),
+        (vec![1.0, 0.0], "1 sample of a weight above 0, 2 samples are drawn"),
+    ] {
+        assert!(Draws::by_weight(wrong, false, 2).unwrap_err().to_string().contains(text), "{text}");
+    }
+    let draws = Draws::by_weight(weights, true, 6).unwrap();
+    assert!(Order::new(0, 6, Shuffle::Sequence, draws, vec![0, 6]).is_err());
+}
+
+#[test]
+fn balanced_draws_give_every_class_its_share_and_repeat_only_small_classes() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    for _ in 0..200 {
+        let count = rng.u32(1..5);
+        let mut classes: Vec<u32> = (0..count).chain((0..rng.u32(0..100)).map(|_| rng.u32(0..count))).collect();
+        rng.shuffle(&mut classes);
+        let draws = rng.u64(0..300);
+        let order = Order::new(rng.u64(..), classes.len() as u64, Shuffle::Global, Draws::by_class(&classes, draws), Vec::new());
+        let epoch = order.unwrap().epoch(5);
+        let mut found = vec![0_u64; classes.len()];
+        (0..draws).for_each(|k| found[epoch.at(k) as usize] += 1);
+        for class in 0..count {
+            let of_class: Vec<u64> = found.iter().zip(&classes).filter(|(_, held)| **held == class).map(|(n, _)| *n).collect();
+            let share = of_class.iter().sum::<u64>();
+            assert!(share.abs_diff(draws / u64::from(count)) <= 1, "{share} of {draws} draws in {count} classes");
+            let (least, most) = (of_class.iter().min().unwrap(), of_class.iter().max().unwrap());
+            assert!(most - least <= 1, "a class repeats only after all of its samples");
+        }
+    }
+}
+
+#[test]
+fn the_quality_of_a_global_shuffle_is_perfect_and_that_of_no_shuffle_is_not() {
+    let starts: Vec<u64> = (0..=100).map(|run| run * 100).collect();
+    let of = |shuffle| quality(&order(1, 10_000, shuffle, starts.clone()), 64, 0, |sample| sample / 100);
+    let (global, none) = (of(Shuffle::Global), of(Shuffle::None));
+    assert!((global.neighbour_distance / global.perfect_distance - 1.0).abs() < 0.03, "{global:?}");
+    assert!((global.largest_share / global.perfect_share - 1.0).abs() < 0.1, "{global:?}");
+    assert!(none.neighbour_distance < 0.001 && none.largest_share > 0.6, "{none:?}");
+    let block = of(Shuffle::Block { rows: 0, window: 10 });
+    assert!(
+        block.neighbour_distance > 0.1 && block.largest_share < 0.5 && block.largest_share > global.largest_share,
+        "{block:?}"
+    );
+}
+
+#[test]
+fn an_epoch_over_a_hundred_million_samples_takes_no_memory() {
+    let order = order(1, 100_000_000, Shuffle::Global, Vec::new());
+    assert!(size_of_val(&order) + size_of_val(&order.epoch(1)) < 1024, "the whole state is in these values");
+    assert_ne!(order.epoch(1).at(99_999_999), order.epoch(2).at(99_999_999));
+    assert_ne!(hash(&[1, 2]), hash(&[2, 1]));
+}

@@ -1,0 +1,380 @@
+//! The data loader over real tables: every sample once an epoch with the values that a row loader reads, shared between ranks,
+//! resumed anywhere, with damaged rows and failing stores.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    sync::{Arc, LazyLock},
+};
+
+use arrow_array::RecordBatch;
+use polars::prelude::{col, lit};
+use tetrys::{
+    Edge, ErrorKind, Offsets, Preset, RowLoader, Schema, Table, Window, WriteOptions,
+    loader::{Batch, DataLoader, Last, LoaderOptions, LoaderState, OnError, Shuffle},
+    store::{Fault, Faults, FaultyStore},
+};
+
+use crate::common::{
+    self,
+    tables::{self, Rng, Taste, cut_by, memory, over, rows_of, tiny_cuts},
+};
+
+/// Reads run ahead between two calls, so all calls of a loader are in one runtime.
+static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| tokio::runtime::Runtime::new().unwrap());
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    RUNTIME.block_on(work)
+}
+
+const LOGS: [(&str, usize); 5] = [("a", 61), ("b", 1), ("c", 40), ("d", 7), ("e", 30)];
+const ROWS: u64 = 139;
+
+fn schema() -> Schema {
+    Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .group("camera", [("camera.jpeg", "u8[?]"), ("camera.gain", "f32")])
+        .group("ego", [("ego.pose", "f64[3,3]"), ("ego.note", "utf8")])
+        .sequence_by(["log"])
+        .order_by(["time"])
+        .build()
+        .unwrap()
+}
+
+fn written() -> RecordBatch {
+    rows_of(&schema(), &mut Rng(common::seed()), &LOGS, Taste { nulls: 9, length: 300, smooth: false })
+}
+
+fn table() -> Table {
+    let (_, store) = memory();
+    block_on(tables::write(store, schema(), cut_by(tiny_cuts()).preset(Preset::Fast), &[written()])).unwrap()
+}
+
+/// Reads the rest of an epoch.
+fn rest(loader: &mut DataLoader) -> Vec<Batch> {
+    let mut batches = Vec::new();
+    while let Some(batch) = block_on(loader.next()).unwrap() {
+        batches.push(batch);
+    }
+    batches
+}
+
+fn positions(batches: &[Batch]) -> Vec<u64> {
+    let real = |batch: &Batch| {
+        batch.positions.iter().zip(&batch.padding).filter(|(_, fills)| !**fills).map(|(at, _)| *at).collect::<Vec<_>>()
+    };
+    batches.iter().flat_map(real).collect()
+}
+
+/// Compares a batch with what the row loader reads at its positions.
+fn assert_batch(batch: &Batch, rows: &RowLoader, windows: &[(String, Window)]) {
+    let of = |part: usize| batch.parts[part].rows().batch().clone();
+    let names: Vec<String> = of(0).schema().fields().iter().map(|field| field.name().clone()).collect();
+    let alone = block_on(rows.clone().columns(&names).unwrap().take(&batch.positions)).unwrap();
+    assert_eq!(&of(0), alone.batch());
+    for (part, (pattern, window)) in windows.iter().enumerate() {
+        let read = rows.clone().edge(Edge::Pad).columns([pattern]).unwrap();
+        let read = block_on(read.get_windows(&batch.positions, window)).unwrap();
+        assert_eq!(&of(part + 1), read.rows().batch(), "{pattern}");
+        assert_eq!((batch.parts[part + 1].starts(), batch.parts[part + 1].len()), (read.starts(), batch.positions.len()));
+    }
+}
+
+#[test]
+fn an_epoch_has_every_sample_once_with_its_values_whatever_the_mode_the_ranks_and_the_sizes() {
+    let (table, mut rng) = (table(), Rng(common::seed()));
+    let whole = block_on(table.index()).unwrap();
+    let mut batches_seen = 0;
+    for case in 0..common::cases(60) as u64 {
+        // A filtered, sorted or repeated index, or the table itself.
+        let index = match case % 4 {
+            0 => whole.clone(),
+            1 => whole.filter(col("time").gt(lit(rng.below(3) as i64 * 7))).unwrap(),
+            2 => whole.sample(rng.below(ROWS) as usize + 1, case).unwrap(),
+            _ => whole.with_frame(whole.frame().vstack(whole.frame()).unwrap()).unwrap(),
+        };
+        let rows = RowLoader::new(&index).unwrap().columns(["camera.*", "ego.*", "time"]).unwrap();
+        let shuffle = *rng.pick(&[
+            Shuffle::None,
+            Shuffle::Global,
+            Shuffle::Sequence,
+            Shuffle::Block { rows: 0, window: 2 },
+            Shuffle::Block { rows: 5, window: 3 },
+        ]);
+        let windows: Vec<(String, Window)> = match rng.below(3) {
+            0 => vec![],
+            1 => vec![("ego.pose".to_owned(), Window::Rows(Offsets::try_from(-2..=1).unwrap()))],
+            _ => vec![
+                ("camera.*".to_owned(), Window::Rows(Offsets::new([-7, 0]).unwrap())),
+                ("ego.note".to_owned(), Window::Rows(Offsets::try_from(0..=2).unwrap())),
+            ],
+        };
+        let (batch_size, world_size) = (rng.below(20) + 1, rng.below(3) + 1);
+        let last = *rng.pick(&[Last::Drop, Last::Pad, Last::Short]);
+        let prefetch = *rng.pick(&[1, 10_000, 1 << 30]);
+        let options = |rank| {
+            let options =
+                LoaderOptions::new(batch_size).shuffle(shuffle).seed(case).rank(rank, world_size).last(last).prefetch(prefetch);
+            windows.iter().fold(options, |options, (pattern, window)| options.window(pattern, window).unwrap())
+        };
+        let step = batch_size * world_size;
+        let left = rows.len() % step;
+        if last == Last::Short && left > 0 && left < world_size {
+            let error = block_on(DataLoader::new(rows, options(0))).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            continue;
+        }
+        let (mut all, mut lens) = (Vec::new(), BTreeSet::new());
+        for rank in 0..world_size {
+            let mut loader = block_on(DataLoader::new(rows.clone(), options(rank))).unwrap();
+            let batches = rest(&mut loader);
+            assert_eq!((batches.len() as u64, loader.epoch()), (loader.len(), 1));
+            lens.insert(batches.len());
+            batches.iter().for_each(|batch| assert_batch(batch, &rows, &windows));
+            batches_seen += batches.len();
+            all.extend(positions(&batches));
+        }
+        assert_eq!(lens.len(), 1, "all ranks do the same number of steps");
+        let (mut found, mut expected) = (BTreeMap::new(), rows.len());
+        all.iter().for_each(|position| *found.entry(*position).or_insert(0) += 1);
+        if last == Last::Drop {
+            expected -= left;
+        }
+        assert!(found.values().all(|times| *times == 1) && found.len() as u64 == expected, "{shuffle:?} {last:?}: {found:?}");
+    }
+    println!("{batches_seen} batches compared");
+}
+
+#[test]
+fn a_loader_resumes_behind_any_step_with_other_batch_sizes_and_ranks() {
+    let (table, mut rng) = (table(), Rng(common::seed()));
+    let rows = table.row_loader().columns(["ego.*"]).unwrap();
+    for shuffle in [Shuffle::None, Shuffle::Global, Shuffle::Sequence, Shuffle::Block { rows: 0, window: 2 }] {
+        let options = |batch_size| LoaderOptions::new(batch_size).shuffle(shuffle).seed(3).last(Last::Short);
+        let mut loader = block_on(DataLoader::new(rows.clone(), options(8))).unwrap();
+        rest(&mut loader);
+        let order = positions(&rest(
+            &mut block_on(DataLoader::new(rows.clone(), options(8)))
+                .map(|mut one| {
+                    rest(&mut one);
+                    one
+                })
+                .unwrap(),
+        ));
+        let mut states = vec![(0, loader.state())];
+        let mut done = 0;
+        while let Some(batch) = block_on(loader.next()).unwrap() {
+            done += batch.positions.len();
+            states.push((done, loader.state()));
+        }
+        assert_eq!((done, states.len()), (ROWS as usize, 19));
+        for (done, state) in states {
+            let text = serde_json::to_string(&state).unwrap();
+            assert!(text.len() < 1024, "{} bytes", text.len());
+            let state: LoaderState = serde_json::from_str(&text).unwrap();
+            let (batch_size, world_size) = (rng.below(30) + 1, 1);
+            // Another seed: that of the state holds.
+            let mut again = block_on(DataLoader::new(rows.clone(), options(batch_size).seed(99).rank(0, world_size))).unwrap();
+            again.load_state(&state).unwrap();
+            if done == ROWS as usize {
+                assert_eq!(
+                    (again.epoch(), again.remaining()),
+                    (2, again.len()),
+                    "a state behind the last step begins the next epoch"
+                );
+                continue;
+            }
+            assert_eq!(positions(&rest(&mut again)), order[done..], "{shuffle:?} behind {done} samples");
+            // Several ranks share the rest, in the same order.
+            let world_size = rng.below(4) + 2;
+            let ranks: Vec<Vec<Batch>> = (0..world_size)
+                .map(|rank| {
+                    let options = options(batch_size).last(Last::Pad).rank(rank, world_size);
+                    let mut again = block_on(DataLoader::new(rows.clone(), options)).unwrap();
+                    again.load_state(&state).unwrap();
+                    rest(&mut again)
+                })
+                .collect();
+            let shared: Vec<u64> = (0..ranks[0].len())
+                .flat_map(|step| (0..batch_size as usize).map(move |place| (step, place)))
+                .flat_map(|(step, place)| ranks.iter().map(move |batches| &batches[step]).map(move |batch| (batch, place)))
+                .filter(|(batch, place)| !batch.padding[*place])
+                .map(|(batch, place)| batch.positions[place])
+                .collect();
+            assert_eq!(shared, order[done..], "{world_size} ranks");
+        }
+    }
+}
+
+#[test]
+fn the_state_of_another_loader_is_refused_by_name() {
+    let table = table();
+    let rows = || table.row_loader().columns(["ego.*"]).unwrap();
+    let of = |rows: RowLoader, options: LoaderOptions| block_on(DataLoader::new(rows, options)).unwrap();
+    let plain = || LoaderOptions::new(8);
+    let mut loader = of(rows(), plain());
+    let longer = block_on(async {
+        let writer = table.append(WriteOptions::default()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&rows_of(&schema(), &mut Rng(7), &[("f", 3)], Taste::SMALL)).await.unwrap();
+        writer.commit([partition.finish().await.unwrap()]).await.unwrap()
+    });
+    let index = block_on(table.index()).unwrap().filter(col("log").neq(lit("b"))).unwrap();
+    let filtered = RowLoader::new(&index).unwrap().columns(["ego.*"]).unwrap();
+    let windowed = plain().window("ego.pose", -1..=0).unwrap();
+    for (other, what) in [
+        (of(self::table().row_loader().columns(["ego.*"]).unwrap(), plain()), "the tables"),
+        (of(longer.row_loader().columns(["ego.*"]).unwrap(), plain()), "the table versions"),
+        (of(filtered, plain()), "the rows of the index"),
+        (of(rows().columns(["ego.pose"]).unwrap(), plain()), "the columns or windows"),
+        (of(rows(), windowed), "the columns or windows"),
+        (of(rows(), plain().shuffle(Shuffle::Sequence)), "the mode of the order"),
+        (of(rows(), plain().weights(vec![1.0; ROWS as usize], true, None)), "the mode of the order"),
+    ] {
+        let error = loader.load_state(&other.state()).unwrap_err();
+        assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains(what), "{what}: {error}");
+    }
+    let json = |from: &str, to: &str| {
+        let text = serde_json::to_string(&loader.state()).unwrap().replace(from, to);
+        serde_json::from_str::<LoaderState>(&text).unwrap()
+    };
+    let (later, beyond) = (json("\"format\":1", "\"format\":2"), json("\"offset\":0", "\"offset\":140"));
+    assert_eq!(loader.load_state(&later).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(loader.load_state(&beyond).unwrap_err().to_string().contains("offset 140 in an epoch of 139 samples"));
+    // The loader goes on as before.
+    assert_eq!(rest(&mut loader).len(), 17);
+}
+
+#[test]
+fn impossible_options_are_refused_before_the_first_batch() {
+    let table = table();
+    let rows = || table.row_loader().columns(["ego.*"]).unwrap();
+    let few = |weight: f64| vec![weight; 3];
+    for (options, text) in [
+        (LoaderOptions::new(0), "batch size 0"),
+        (LoaderOptions::new(1).rank(0, 0), "world size 0"),
+        (LoaderOptions::new(1).rank(2, 2), "rank 2: expected 0 to 1"),
+        (
+            LoaderOptions::new(70).rank(0, 2).last(Last::Short).shuffle(Shuffle::Block { rows: 3, window: 0 }),
+            "window of 0 blocks",
+        ),
+        (LoaderOptions::new(69).rank(0, 2).last(Last::Short), "1 sample for 2 ranks"),
+        (LoaderOptions::new(1).weights(few(1.0), true, None), "3 weights, expected one for each of 139 positions"),
+        (LoaderOptions::new(1).balanced(vec![0; 3], None), "3 class numbers, expected"),
+        (LoaderOptions::new(1).window("lidar.*", 0..=1).unwrap(), "lidar.*"),
+        (LoaderOptions::new(1).window("ego.*", 0..=1).unwrap().window("ego.pose", 0..=0).unwrap(), "`ego.pose` has two windows"),
+        (LoaderOptions::new(1).weights(vec![1.0; ROWS as usize], true, None).shuffle(Shuffle::None), "global shuffle"),
+    ] {
+        let error = block_on(DataLoader::new(rows(), options)).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound) && error.to_string().contains(text),
+            "{text}: {error}"
+        );
+    }
+}
+
+#[test]
+fn incomplete_windows_and_drawn_samples_are_chosen_as_asked() {
+    let table = table();
+    let rows = table.row_loader().columns(["ego.*"]).unwrap();
+    let options = || LoaderOptions::new(4).last(Last::Short).window("ego.pose", -2..=1).unwrap().skip_incomplete(true);
+    for shuffle in [Shuffle::Global, Shuffle::Sequence, Shuffle::Block { rows: 0, window: 2 }] {
+        let mut loader = block_on(DataLoader::new(rows.clone(), options().shuffle(shuffle))).unwrap();
+        let batches = rest(&mut loader);
+        assert!(batches.iter().all(|batch| batch.parts[1].rows().mask().iter().all(|there| *there)));
+        let mut found = positions(&batches);
+        found.sort_unstable();
+        let (mut expected, mut start) = (Vec::new(), 0);
+        for (_, len) in LOGS {
+            expected.extend((start..start + len as u64).filter(|row| *row >= start + 2 && row + 1 < start + len as u64));
+            start += len as u64;
+        }
+        assert_eq!(found, expected);
+    }
+    let weights: Vec<f64> = (0..ROWS).map(|row| f64::from(u8::from(row % 10 == 0))).collect();
+    let drawn = LoaderOptions::new(5).weights(weights, true, Some(50));
+    let batches = rest(&mut block_on(DataLoader::new(rows, drawn)).unwrap());
+    assert!(batches.len() == 10 && positions(&batches).iter().all(|row| row % 10 == 0));
+}
+
+#[test]
+fn a_damaged_row_fails_its_batch_or_is_left_out_and_the_loader_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = folder.path().join("t").display().to_string();
+    let store = tetrys::Store::open(&url).unwrap();
+    block_on(tables::write(store, schema(), cut_by(tiny_cuts()).preset(Preset::Fast), &[written()])).unwrap();
+    damage_a_chunk(&folder.path().join("t/chunks"));
+    let rows = block_on(Table::open(&url)).unwrap().row_loader();
+    let bad: BTreeSet<u64> = (0..ROWS).filter(|row| block_on(rows.take(&[*row])).is_err()).collect();
+    assert!(!bad.is_empty() && bad.len() < 100, "{} damaged rows", bad.len());
+    let loader = |on_error| {
+        let options = LoaderOptions::new(4).last(Last::Short).seed(1).on_error(on_error);
+        block_on(DataLoader::new(rows.clone(), options)).unwrap()
+    };
+    let (mut raising, mut failed, mut good) = (loader(OnError::Raise), 0, Vec::new());
+    loop {
+        match block_on(raising.next()) {
+            Ok(Some(batch)) => good.extend(batch.positions),
+            Ok(None) => break,
+            Err(error) => {
+                assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("sample at position"), "{error}");
+                failed += 1;
+            }
+        }
+    }
+    assert!(failed > 0 && good.len() >= ROWS as usize - 4 * failed && good.iter().all(|row| !bad.contains(row)));
+    let mut skipping = loader(OnError::Skip { limit: bad.len() as u64 });
+    let mut found = positions(&rest(&mut skipping));
+    found.sort_unstable();
+    assert_eq!(found, (0..ROWS).filter(|row| !bad.contains(row)).collect::<Vec<_>>());
+    assert_eq!(skipping.stats().skipped, bad.len() as u64);
+    let mut limited = loader(OnError::Skip { limit: bad.len() as u64 - 1 });
+    let errors = (0..35).filter_map(|_| block_on(limited.next()).err()).collect::<Vec<_>>();
+    assert!(errors.first().is_some_and(|error| error.to_string().contains("could not be read, at most")), "{errors:?}");
+}
+
+/// Flips a bit in the middle of the largest chunk.
+fn damage_a_chunk(folder: &Path) {
+    let folders = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let chunks = folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    let largest = chunks.max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
+    let mut bytes = fs::read(&largest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::remove_file(&largest).unwrap();
+    fs::write(&largest, bytes).unwrap();
+}
+
+#[test]
+fn a_store_that_fails_now_and_then_delays_batches_and_loses_none() {
+    let (objects, store) = memory();
+    block_on(tables::write(store, schema(), WriteOptions::default(), &[written()])).unwrap();
+    let every_seventh = (0..100_000).step_by(7).fold(Faults::none(), |faults, operation| faults.at(operation + 3, Fault::Before));
+    let faulty = FaultyStore::new(objects);
+    let table = block_on(Table::open_in(over(Arc::new(faulty.clone())))).unwrap();
+    faulty.arm(every_seventh);
+    let rows = table.row_loader().cache_bytes(0);
+    let made = || block_on(DataLoader::new(rows.clone(), LoaderOptions::new(16).last(Last::Short)));
+    let mut loader = (0..10).find_map(|_| made().ok()).unwrap();
+    let (mut found, mut failed) = (Vec::new(), 0);
+    let mut state = loader.state();
+    loop {
+        match block_on(loader.next()) {
+            Ok(Some(batch)) => {
+                found.extend(batch.positions);
+                state = loader.state();
+            }
+            Ok(None) => break,
+            // A training script that saves its state goes back to it.
+            Err(error) => {
+                assert_ne!(error.kind(), ErrorKind::Internal, "{error}");
+                failed += 1;
+                loader.load_state(&state).unwrap();
+            }
+        }
+    }
+    found.sort_unstable();
+    assert_eq!(found, (0..ROWS).collect::<Vec<_>>(), "{failed} batches failed and were read again");
+}
