@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import importlib
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -124,6 +127,8 @@ def test_weights_and_classes_choose_what_is_drawn(index: tt.Index) -> None:
     by_column = tt.DataLoader(index, batch_size=5, columns=["labels.*"], weights="pedestrians", samples=500)
     drawn = np.bincount(np.asarray(positions(by_column)) % 5, minlength=5)
     assert drawn[0] == 0 and drawn.sum() == 500 and drawn[4] > drawn[1]
+    of_table = tt.DataLoader(tt.Table(index.tables[0].url), batch_size=5, columns=["labels.*"], weights="pedestrians", samples=500)
+    assert positions(of_table) == positions(tt.DataLoader(index, batch_size=5, columns=["labels.*"], weights="pedestrians", samples=500))
     once = tt.DataLoader(index, batch_size=2, columns=["labels.*"], weights=np.arange(ROWS), replacement=False, samples=18)
     assert len(set(positions(once))) == 18
     skewed = tt.concat([index.filter(log_id="monday"), index.filter(log_id="tuesday").sample(2, seed=1)])
@@ -250,14 +255,14 @@ def test_a_damaged_row_raises_or_is_left_out(tmp_path: Path) -> None:
     chunk.unlink()
     chunk.write_bytes(damaged)
     loader = tt.DataLoader(table, batch_size=4, seed=1)
-    found, errors = [], []
+    found: list[int] = []
     batches = iter(loader)
     with pytest.raises(tt.Corrupt, match="sample at position"):
         for batch in batches:
             found += batch["positions"].tolist()
     skipping = tt.DataLoader(table, batch_size=4, seed=1, on_error=1)
     left = positions(skipping)
-    assert len(left) == 11 and skipping.stats()["skipped"] == 1 and set(found) <= set(left) and not errors
+    assert len(left) == 11 and skipping.stats()["skipped"] == 1 and set(found) <= set(left)
 
 
 def test_ctrl_c_ends_the_loop_within_a_second(drives: str) -> None:
@@ -276,3 +281,75 @@ def test_ctrl_c_ends_the_loop_within_a_second(drives: str) -> None:
     _, errors = child.communicate(timeout=30)
     assert b"KeyboardInterrupt" in errors and child.returncode != 0
     assert time.monotonic() - began < 5, "a loaded machine may need more than a second"
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_loader_of_pytorch_reads_the_data_sets(drives: str, workers: int, method: str) -> None:
+    torch = pytest.importorskip("torch")
+    data = importlib.import_module("tetrys.torch")
+    table = tt.Table(drives)
+    settings: dict[str, Any] = dict(num_workers=workers)
+    if workers:
+        settings |= dict(multiprocessing_context=method, persistent_workers=True)
+    samples = data.Dataset(table, columns=["camera.intrinsics", "timestamp"], offsets={"camera.intrinsics": range(-1, 1)})
+    assert len(samples) == ROWS and samples[3]["camera.intrinsics"].shape == (2, 3, 3) and samples[-1]["timestamp"] == 1900
+    sampler = torch.utils.data.DistributedSampler(samples, num_replicas=2, rank=1, seed=3)
+    loader = torch.utils.data.DataLoader(samples, batch_size=4, sampler=sampler, **settings)
+    rows = tt.row_loader(table)
+    for _ in range(2):
+        for batch, taken in zip(loader, torch.tensor(list(sampler)).split(4), strict=True):
+            assert batch["timestamp"].tolist() == (taken * 100).tolist()
+            windows = rows.get_windows(taken.numpy(), ["camera.intrinsics"], offsets=range(-1, 1))
+            np.testing.assert_array_equal(batch["camera.intrinsics"].numpy(), windows["camera.intrinsics"])
+            np.testing.assert_array_equal(batch["camera.intrinsics.mask"].numpy(), windows.mask)
+    with pytest.raises(IndexError):
+        samples[ROWS]
+    batches = data.IterableDataset(tt.DataLoader(table, batch_size=2, columns=["timestamp"], seed=1, last="short"))
+    epochs = []
+    loader = torch.utils.data.DataLoader(batches, batch_size=None, **settings)
+    for _ in range(2):
+        epochs.append([position for batch in loader for position in batch["positions"].tolist()])
+        assert sorted(epochs[-1]) == list(range(ROWS)), "the workers share an epoch"
+    assert epochs[0] != epochs[1]
+
+
+def train(folder: Path, batch: int, world_size: int = 1, save_every: int = 5) -> list[subprocess.Popen[bytes]]:
+    """Starts the example that trains a model, on `world_size` ranks."""
+    script = Path(__file__).parents[2] / "examples" / "train.py"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = [sys.executable, str(script), str(folder), "--batch", str(batch), "--save-every", str(save_every)]
+    shared = {**os.environ, "WORLD_SIZE": str(world_size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    return [subprocess.Popen(arguments, env={**shared, "RANK": str(rank)}, stderr=subprocess.PIPE) for rank in range(world_size)]
+
+
+def test_two_ranks_that_are_killed_resume_as_one_and_end_with_the_same_model(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    (alone,) = train(whole, 32)
+    _, errors = alone.communicate(timeout=300)
+    assert alone.returncode == 0, errors.decode()
+    # Both runs read the same table.
+    shutil.copytree(whole / "poses", killed / "poses")
+    ranks = train(killed, 16, world_size=2, save_every=2)
+    for _ in range(3000):
+        if (killed / "checkpoint.pt").exists() or any(rank.poll() is not None for rank in ranks):
+            break
+        time.sleep(0.02)
+    for rank in ranks:
+        rank.send_signal(signal.SIGKILL)
+    errors = b"".join(rank.communicate(timeout=60)[1] for rank in ranks)
+    assert (killed / "checkpoint.pt").exists(), errors.decode()
+    before = torch.load(killed / "checkpoint.pt")
+    assert 0 < before["step"] < 84 and not (killed / "model.pt").exists(), "the run was killed before its end"
+    (resumed,) = train(killed, 32)
+    _, errors = resumed.communicate(timeout=300)
+    assert resumed.returncode == 0, errors.decode()
+    expected, found = torch.load(whole / "model.pt"), torch.load(killed / "model.pt")
+    for name in expected:
+        # The sum of the gradients of two ranks is rounded in another order.
+        torch.testing.assert_close(found[name], expected[name], rtol=1e-9, atol=1e-9)

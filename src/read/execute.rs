@@ -20,6 +20,7 @@ use super::{
     layout::Layout,
     page::{Page, lost, store_of},
     plan::{BlockBytes, BlockRead, GroupPlan, RangeRead, ReadPlan},
+    sizes::{BYTES_AS_ONE, HERE, PARALLEL_ABOVE, PARALLEL_PLAIN_ABOVE, PIECE, SHARED_PIECE, VALUE},
 };
 use crate::{
     codec::Chain,
@@ -30,23 +31,6 @@ use crate::{
     store::{RangeRequest, Store},
     threads::{others_for, share, share_in_order},
 };
-
-/// The most work that a read does on the calling thread, in stored bytes to decode: 1 MiB takes about a millisecond. Larger reads
-/// run off the executor.
-const HERE: u64 = 1 << 20;
-/// Number of bytes that are copied (plain pages) or produced (encoded pages) in the time that decoding one stored byte takes.
-const BYTES_AS_ONE: u64 = 4;
-/// Cost of placing one value in the result, in stored bytes to decode.
-const VALUE: u64 = 32;
-/// Several threads decode a group of more stored bytes than this.
-const PARALLEL_ABOVE: u64 = 1 << 20;
-/// Several threads copy a group of plain pages of more bytes than this. For fewer bytes, moving them between the caches of two
-/// cores costs more time than the second core saves.
-const PARALLEL_PLAIN_ABOVE: u64 = 32 << 20;
-/// Stored bytes of a group that a thread reads, verifies and copies at a time, so that they stay in the cache of its core.
-const PIECE: u64 = 256 << 10;
-/// Stored bytes of a piece if several threads share a group: enough work to be worth waking a thread.
-const SHARED_PIECE: u64 = 512 << 10;
 
 /// Executes a read plan and returns each wanted column with its rows.
 ///

@@ -17,18 +17,12 @@ use bytes::Bytes;
 use super::{
     page::{lost, store_of},
     plan::{RangeRead, ReadPlan},
+    sizes::{LEAD, ONE_REQUEST, PROBES},
 };
 use crate::{
     error::{Error, Result},
     store::{RangeRequest, Store},
 };
-
-/// Bytes that the disk is asked for ahead of the reads.
-const LEAD: u64 = 64 << 20;
-/// Ranges of a plan that are probed: a probe takes 0.3 us, and reading a range from the page cache 1 us and more.
-const PROBES: usize = 8;
-/// A plan of one range of at most so many bytes is one request to the disk by itself.
-const ONE_REQUEST: u64 = 256 << 10;
 
 /// The files of a plan.
 #[derive(Clone)]

@@ -16,6 +16,7 @@ use super::{
     gather::Gather,
     layout::{BlockPlace, Layout},
     plan::{BlockRead, GroupPlan},
+    sizes::LONG,
 };
 use crate::{
     codec::Chain,
@@ -27,8 +28,6 @@ use crate::{
     threads::{others_for, share},
 };
 
-/// The lowest average of stored bytes of a page for zero-copy reads. For such pages another file read costs less than a copy.
-const LONG: u64 = 32 << 10;
 /// Bytes of a page that are read first to parse its head. The head of a page of one row is never longer.
 const HEAD: usize = 64;
 /// The most bytes behind the values of a page: less than 8 bytes of padding, and the checksum.

@@ -16,6 +16,7 @@ mod land;
 mod layout;
 mod page;
 mod plan;
+mod sizes;
 mod times;
 mod window;
 

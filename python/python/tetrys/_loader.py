@@ -15,7 +15,7 @@ import numpy.typing as npt
 from . import _tetrys
 from ._arguments import choice, size, text, truth, whole
 from ._errors import WrongType, found
-from ._index import Index
+from ._index import Index, read_index
 from ._rows import Columns, RowLoader, Window, _patterns, _window
 from ._table import Table
 from ._tetrys import Invalid, Ragged, Rows
@@ -126,6 +126,7 @@ class DataLoader:
         taken = {"positions", *(["padding"] if last == "pad" else []), *(f"{name}.mask" for part in self._masks for name in part)}
         if both := sorted(taken.intersection(self._rows.columns)):
             raise Invalid(f"column `{both[0]}` has the name of another entry of a batch: leave it out of columns")
+        self.rank, self.world_size = _rank(rank, world_size)
         self._to = to
         self._pad = last == "pad"
         self._native = _tetrys.DataLoader(
@@ -135,7 +136,7 @@ class DataLoader:
             windows=[(pattern, _window(window)) for pattern, window in windows],
             shuffle=(shuffle, 0 if block_rows is None else whole("block_rows", block_rows, 1), whole("blocks", blocks, 1)),
             seed=whole("seed", seed, 0, 2**64 - 1),
-            rank=_rank(rank, world_size),
+            rank=(self.rank, self.world_size),
             last=last,
             prefetch=size("prefetch", prefetch),
             skip=None if on_error is None else whole("on_error", on_error),
@@ -300,7 +301,7 @@ def _rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
 
 
 def _column(source: Index | Table, name: str) -> Any:
-    index = source if isinstance(source, Index) else source.index()
+    index = source if isinstance(source, Index) else read_index(source)
     frame = index.to_polars()
     if name not in frame.columns:
         raise _tetrys.NotFound(f"no index column `{name}`; there are: {', '.join(index.columns)}")

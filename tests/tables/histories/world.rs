@@ -306,17 +306,20 @@ impl World {
         if since.iter().any(|version| version.by_gc) || subject.versions[&base].given_up {
             allowed = allowed.max(Verdict::Either);
         }
-        // The library compares contents, not changes: what others changed and changed back is as it was. And a change that makes a
-        // tag what it is already is no change, so that what others made of the tag stands.
+        // The library compares contents, not changes: what others changed and changed back is as it was, and where no row is left,
+        // no row can differ. A change that makes a tag what it is already is no change, so that what others made of the tag stands;
+        // and others may have made the tag what this change makes it.
         let is_no_change = matches!(&change, Change::Tag { name, version } if then.tags.get(name) == version.as_ref());
         let is_as_it_was = match &change {
-            Change::Tag { name, .. } => is_no_change || then.tags.get(name) == now.tags.get(name),
+            Change::Tag { name, version } => {
+                is_no_change || [version.as_ref(), then.tags.get(name)].contains(&now.tags.get(name))
+            }
             Change::Rename { column, .. } => then.state.name_of(column) == now.state.name_of(column),
             Change::Patch { cells, .. } | Change::Replace { cells, .. } => !now.state.has_other_values(cells, &then.state),
             Change::AddGroup { .. } => now.state.has_only_rows_of(&then.state),
             _ => then.state.begins(&now.state),
         };
-        if is_as_it_was {
+        if is_as_it_was || now.state.rows.is_empty() {
             allowed = allowed.min(Verdict::Either);
         }
         // A layout numbers the tables whose blocks it uses. Appended rows that share blocks with other tables cannot be rebased if
@@ -325,6 +328,16 @@ impl World {
         let appended = appends(&change) || since.iter().filter_map(|version| version.change.as_ref()).any(appends);
         if appended && then.uses != now.uses {
             allowed = allowed.max(Verdict::Either);
+        }
+        // Content that the newest version marks for deletion cannot be written again before a later collection removes the mark.
+        if let Err(error) = &done
+            && error.kind() == ErrorKind::Conflict
+        {
+            let newest = self.open(number, newest).await?;
+            let mut marks = newest.manifest().deleting.iter().flatten();
+            if marks.any(|mark| error.to_string().contains(&mark.object.blake3.to_string())) {
+                allowed = allowed.max(Verdict::Either);
+            }
         }
         let table = match done {
             Ok(table) if table.version() == base => {

@@ -1,0 +1,107 @@
+"""Data sets for PyTorch's own DataLoader.
+
+`tetrys.DataLoader` needs no worker processes, and its batches come faster: use it where you can. These classes are for programs
+that are built around `torch.utils.data.DataLoader`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+import torch.utils.data
+
+from ._arguments import chosen
+from ._errors import WrongType, found
+from ._index import Index
+from ._loader import Batch, DataLoader, _windows
+from ._rows import Columns, RowLoader, Window
+from ._table import Table
+from ._torch import tensor, tensors
+
+__all__ = ["Dataset", "IterableDataset"]
+
+
+class Dataset(torch.utils.data.Dataset[dict[str, Any]]):
+    """A map-style data set: sample i is position i of an index. PyTorch chooses the order.
+
+    A batch is one read (`__getitems__`). Use `num_workers=0` for tables of numbers; with workers, each process opens the table
+    for itself, which pays if `collate_fn` or transforms take longer than reading. The data set can be pickled, and works with
+    spawn, forkserver and fork, `persistent_workers` and `DistributedSampler`.
+
+    Args:
+        source: An `Index` or a `Table`.
+        columns: Patterns of the columns; default: all columns of the column groups.
+        offsets: Windows around each sample, {pattern: offsets}, or one window for all columns. A sample has them stacked,
+            [time, *shape], with the mask `NAME.mask`, bool [time].
+
+    Example:
+        >>> samples = Dataset(index, columns=["camera.*", "labels.*"], offsets={"camera.*": range(-3, 1)})
+        >>> loader = torch.utils.data.DataLoader(samples, batch_size=64, shuffle=True)
+    """
+
+    def __init__(self, source: Index | Table, *, columns: Columns = None, offsets: Mapping[str, Window] | Window | None = None) -> None:
+        self._rows = RowLoader(source, columns=columns)
+        self._windows = _windows(offsets)
+        self._names = [[name for name in self._rows._native.matching([pattern]) if name in self._rows.columns] for pattern, _ in self._windows]
+        taken = {name for names in self._names for name in names}
+        self._alone = [name for name in self._rows.columns if name not in taken]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, position: int) -> dict[str, Any]:
+        return self.__getitems__([position])[0]
+
+    def __getitems__(self, positions: Iterable[int]) -> list[dict[str, Any]]:
+        """Reads several samples with one plan for each window."""
+        places = chosen(list(positions), len(self), "a data set")
+        samples: list[dict[str, Any]] = [{} for _ in places]
+        if self._alone:
+            for name, values in tensors(self._rows.take(places, self._alone)).items():
+                for sample, value in zip(samples, values, strict=True):
+                    sample[name] = value
+        for (_, window), names in zip(self._windows, self._names, strict=True):
+            windows = self._rows.get_windows(places, names, offsets=window)
+            mask = tensor(windows.mask)
+            for name, values in tensors(windows.rows).items():
+                time = mask.shape[1]
+                for number, sample in enumerate(samples):
+                    sample[name] = values[number * time : (number + 1) * time]
+                    sample[f"{name}.mask"] = mask[number]
+        return samples
+
+
+class IterableDataset(torch.utils.data.IterableDataset[Batch]):
+    """The batches of a `tetrys.DataLoader` as an iterable data set. Use it with `batch_size=None`.
+
+    With workers, each worker delivers its share of the batches of this rank. The epochs go on from loop to loop.
+
+    Example:
+        >>> batches = IterableDataset(tt.DataLoader(index, batch_size=64, columns=["camera.*"]))
+        >>> loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=0)
+    """
+
+    def __init__(self, loader: DataLoader) -> None:
+        if not isinstance(loader, DataLoader):
+            raise WrongType(f"expected a tetrys.DataLoader, found {found(loader)}")
+        settings = {**loader._settings, "to": "torch"}
+        self._loader = DataLoader(loader._source, **settings)
+        self._loader.load_state_dict(loader.state_dict())
+        self._share: DataLoader | None = None
+
+    def __iter__(self) -> Iterator[Batch]:
+        worker = torch.utils.data.get_worker_info()
+        if worker is None or worker.num_workers == 1:
+            return iter(self._loader)
+        if self._share is None:
+            rank, world_size = self._loader.rank, self._loader.world_size
+            settings = dict(self._loader._settings)
+            settings |= dict(rank=rank * worker.num_workers + worker.id, world_size=world_size * worker.num_workers)
+            self._share = DataLoader(self._loader._source, **settings)
+            self._share.load_state_dict(self._loader.state_dict())
+        return iter(self._share)
+
+    def __len__(self) -> int:
+        return len(self._loader)
