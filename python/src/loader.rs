@@ -192,6 +192,7 @@ fn explained<'py>(py: Python<'py>, cost: &Explain) -> PyResult<Bound<'py, PyDict
     found.set_item("bytes", cost.bytes)?;
     found.set_item("payload_bytes", cost.payload_bytes)?;
     found.set_item("hops", cost.hops)?;
+    found.set_item("file_reads", cost.file_reads)?;
     Ok(found)
 }
 

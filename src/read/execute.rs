@@ -54,11 +54,7 @@ pub async fn execute(
     let groups = plan.groups.iter().map(|group| Described::new(schema, group)).collect::<Result<Vec<_>>>()?;
     let reading = |plan, from| Reading { groups: groups.clone(), layouts: layouts.to_vec(), plan, cache: cache.clone(), from };
     if stores.values().all(Store::is_local) {
-        let bytes: u64 =
-            plan.groups.iter().flat_map(|group| &group.ranges).map(|range| range.range.end - range.range.start).sum();
-        // The threads that decode a large local read also read its files, piece by piece. A small local read fetches all ranges
-        // first.
-        let from = match bytes > PIECE {
+        let from = match is_piecewise(&plan) {
             true => Origin::Files(Files::new(stores)),
             false => {
                 files::prefetch(stores, &plan);
@@ -88,6 +84,37 @@ pub async fn execute(
         }
         read => read,
     }
+}
+
+/// Whether the threads that decode a local read also read its files, piece by piece. A small read fetches all ranges first.
+fn is_piecewise(plan: &ReadPlan) -> bool {
+    let ranges = plan.groups.iter().flat_map(|group| &group.ranges);
+    ranges.map(|range| range.range.end - range.range.start).sum::<u64>() > PIECE
+}
+
+/// Splits the groups of a plan for reads piece by piece: the columns that are read directly into the result, and the rest of the
+/// group in short ranges, each of which is read once.
+fn local_parts(plan: ReadPlan, groups: &[Described], layouts: &[Arc<Layout>]) -> Result<Vec<(Option<Landing>, GroupPlan)>> {
+    let parts = plan.groups.into_iter().zip(groups).zip(layouts).map(|((mut group, described), layout)| {
+        let landing = Landing::take_from(&mut group, &described.types, layout)?;
+        Ok((landing, if group.pages.is_empty() { group } else { group.in_short_ranges(PIECE) }))
+    });
+    parts.collect()
+}
+
+/// Returns the number of file reads that [`execute`] makes for this plan if all of its stores are local.
+///
+/// # Errors
+/// - `Internal`: the plan names a group or a block that the schema or the layouts do not have.
+pub fn file_reads(schema: &Schema, layouts: &[Arc<Layout>], plan: ReadPlan) -> Result<usize> {
+    if !is_piecewise(&plan) {
+        return Ok(plan.groups.iter().map(|group| group.ranges.len()).sum());
+    }
+    let groups = plan.groups.iter().map(|group| Described::new(schema, group)).collect::<Result<Vec<_>>>()?;
+    let reads = local_parts(plan, &groups, layouts)?.into_iter().map(|(landing, rest)| {
+        landing.map_or(0, |landing| landing.file_reads()) + if rest.pages.is_empty() { 0 } else { rest.ranges.len() }
+    });
+    Ok(reads.sum())
 }
 
 /// The schema of one group of a plan.
@@ -168,23 +195,22 @@ impl Reading {
         // The columns of each group: first those read directly into the result, then the others.
         let mut columns: Vec<Vec<(ColumnId, ArrayRef)>> = Vec::with_capacity(plan.groups.len());
         let mut reads = Vec::new();
-        for ((mut group, described), layout) in plan.groups.into_iter().zip(&groups).zip(&layouts) {
+        let parts = match files {
+            Some(_) => local_parts(plan, &groups, &layouts)?,
+            None => plan.groups.into_iter().map(|group| (None, group)).collect(),
+        };
+        for (((landing, group), described), layout) in parts.into_iter().zip(&groups).zip(&layouts) {
             let mut arrays = Vec::with_capacity(group.pages.len());
-            if let Some(files) = &files
-                && let Some(landing) = Landing::take_from(&mut group, &described.types, layout, files)?
-            {
-                for (page, array) in landing.read(stop)? {
+            if let (Some(files), Some(landing)) = (&files, landing) {
+                for (page, array) in landing.read(files, stop)? {
                     arrays.push((described.id(page)?, array));
                 }
             }
             if !group.pages.is_empty() {
                 let ids = group.pages.iter().map(|page| described.id(*page)).collect::<Result<Vec<_>>>()?;
-                let (group, ranges) = match &files {
-                    Some(files) => (group.in_short_ranges(PIECE), Ranges::Files(files.clone())),
-                    None => {
-                        let ranges = fetched.by_ref().take(group.ranges.len()).collect();
-                        (group, Ranges::Fetched(ranges))
-                    }
+                let ranges = match &files {
+                    Some(files) => Ranges::Files(files.clone()),
+                    None => Ranges::Fetched(fetched.by_ref().take(group.ranges.len()).collect()),
                 };
                 let (types, layout) = (Arc::clone(&described.types), Arc::clone(layout));
                 let read = GroupRead { group, types, layout, ranges, cache: cache.clone(), stop: stop.clone() };

@@ -28,14 +28,16 @@ use crate::{
     threads::{others_for, share},
 };
 
-/// Bytes of a page that are read first to parse its head. The head of a page of one row is never longer.
+/// Bytes of a page that are read first to parse its head, besides those of [`HEAD_OF_ROW`] for each row. Longer heads, as those of
+/// lists with nulls, need a second read.
 const HEAD: usize = 64;
+/// See [`HEAD`].
+const HEAD_OF_ROW: usize = 16;
 /// The most bytes behind the values of a page: less than 8 bytes of padding, and the checksum.
 const AFTER: usize = 16;
 
 /// The columns of one group that are read directly into the result.
 pub(super) struct Landing {
-    files: Files,
     layout: Arc<Layout>,
     types: Arc<GroupTypes>,
     blocks: Vec<BlockRead>,
@@ -85,12 +87,7 @@ impl Landing {
     ///
     /// # Errors
     /// - `Internal`: the plan names a block that the layout does not have.
-    pub(super) fn take_from(
-        group: &mut GroupPlan,
-        types: &Arc<GroupTypes>,
-        layout: &Arc<Layout>,
-        files: &Files,
-    ) -> Result<Option<Self>> {
+    pub(super) fn take_from(group: &mut GroupPlan, types: &Arc<GroupTypes>, layout: &Arc<Layout>) -> Result<Option<Self>> {
         let slices = slices(group);
         let whole = |slice: &Slice| match slice {
             Slice::Missing(_) => true,
@@ -134,44 +131,49 @@ impl Landing {
         let blocks = group.blocks.clone();
         group.leave(&left)?;
         let (layout, types, rows) = (Arc::clone(layout), Arc::clone(types), group.rows.len());
-        Ok(Some(Self { files: files.clone(), layout, types, blocks, objects, slices, rows, columns }))
+        Ok(Some(Self { layout, types, blocks, objects, slices, rows, columns }))
     }
 
-    /// Reads the columns and returns each of them with its page number.
+    /// Returns the number of reads: the head of each page, then its values.
+    pub(super) fn file_reads(&self) -> usize {
+        2 * self.columns.len() * self.blocks.len()
+    }
+
+    /// Reads the columns from `files` and returns each of them with its page number.
     ///
     /// # Errors
     /// - `Corrupt`: stored bytes fail their checks, or a chunk does not exist.
     /// - `Internal`: the caller no longer waits for the result.
     /// - Any error of the stores.
-    pub(super) fn read(&self, stop: &Stop) -> Result<Vec<(usize, ArrayRef)>> {
+    pub(super) fn read(&self, files: &Files, stop: &Stop) -> Result<Vec<(usize, ArrayRef)>> {
         let mut results = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
             stop.check()?;
-            let heads = (0..self.blocks.len()).map(|block| self.head(column, block)).collect::<Result<Vec<_>>>()?;
+            let heads = (0..self.blocks.len()).map(|block| self.head(files, column, block)).collect::<Result<Vec<_>>>()?;
             results.push(Landed::new(self, column, heads)?);
         }
         let mut jobs = Vec::new();
         for landed in &mut results {
             jobs.extend(landed.jobs()?);
         }
-        self.read_values(jobs, stop)?;
+        self.read_values(files, jobs, stop)?;
         results.into_iter().map(|landed| landed.finish()).collect()
     }
 
     /// Reads and verifies the values of all pages. Threads share large reads.
-    fn read_values(&self, jobs: Vec<Job<'_>>, stop: &Stop) -> Result<()> {
+    fn read_values(&self, files: &Files, jobs: Vec<Job<'_>>, stop: &Stop) -> Result<()> {
         let bytes = jobs.iter().map(Job::bytes).sum();
-        share(jobs, others_for(bytes), |job| stop.check().and_then(|()| self.read_one(job))).map(drop)
+        share(jobs, others_for(bytes), |job| stop.check().and_then(|()| self.read_one(files, job))).map(drop)
     }
 
-    fn read_one(&self, job: Job<'_>) -> Result<()> {
+    fn read_one(&self, files: &Files, job: Job<'_>) -> Result<()> {
         let Job { column, block, head, values, mut copies } = job;
         let place = self.place(column, block)?;
         let (at, start) = (self.at(column, block)?, head.parsed.values.start);
         let mut tail = [0; AFTER];
         let mut read = || {
             let tail = tail.get_mut(..head.after).unwrap_or_default();
-            self.read_at(block, at.start + start as u64..at.end, [&mut *values, &mut *tail])?;
+            self.read_at(files, block, at.start + start as u64..at.end, [&mut *values, &mut *tail])?;
             verify_parts(&place, &head.bytes, values, tail)?;
             copies.iter_mut().for_each(|copy| copy.copy_from_slice(values));
             Ok(())
@@ -180,11 +182,12 @@ impl Landing {
     }
 
     /// Reads and parses the bytes before the values of a page.
-    fn head(&self, column: &Column, block: usize) -> Result<Head> {
+    fn head(&self, files: &Files, column: &Column, block: usize) -> Result<Head> {
         let at = self.at(column, block)?;
+        let usual = HEAD.saturating_add(HEAD_OF_ROW.saturating_mul(self.block(block)?.rows as usize));
         let read = || {
-            let mut bytes = vec![0; usize::try_from(at.end - at.start).unwrap_or(usize::MAX).min(HEAD)];
-            self.read_at(block, at.start..at.start + bytes.len() as u64, [&mut bytes, &mut []])?;
+            let mut bytes = vec![0; usize::try_from(at.end - at.start).unwrap_or(usize::MAX).min(usual)];
+            self.read_at(files, block, at.start..at.start + bytes.len() as u64, [&mut bytes, &mut []])?;
             let len = PageHead::len(&bytes)?;
             if at.start.saturating_add(len as u64) > at.end {
                 let page = counted(at.end - at.start, "byte");
@@ -194,6 +197,7 @@ impl Landing {
             bytes.resize(len, 0);
             if first < len {
                 self.read_at(
+                    files,
                     block,
                     at.start + first as u64..at.start + len as u64,
                     [bytes.get_mut(first..).unwrap_or_default(), &mut []],
@@ -211,11 +215,11 @@ impl Landing {
         read().map_err(|error| self.blame(column, block, error))
     }
 
-    fn read_at(&self, block: usize, range: Range<u64>, parts: [&mut [u8]; 2]) -> Result<()> {
+    fn read_at(&self, files: &Files, block: usize, range: Range<u64>, parts: [&mut [u8]; 2]) -> Result<()> {
         let (run, number) = (self.run(block)?, self.block(block)?.place.run);
         let object = self.objects.get(&number).ok_or_else(|| Error::internal(format!("no run {number}")))?;
         let request = RangeRequest::new(Arc::clone(object), run.chunk_bytes, range);
-        self.files.read_into(run.owner, &request, parts)
+        files.read_into(run.owner, &request, parts)
     }
 
     fn block(&self, block: usize) -> Result<&BlockRead> {

@@ -22,7 +22,7 @@ mod window;
 
 pub use block_cache::{BlockCache, CachedBlocks};
 pub use cover::{GroupCost, cover};
-pub use execute::execute;
+pub use execute::{execute, file_reads};
 pub use flights::Flights;
 pub use layout::{BlockPlace, Layout, RowPlace};
 pub use page::Page;

@@ -366,6 +366,9 @@ pub struct Explain {
     pub payload_bytes: u64,
     /// Number of dependent requests: each waits for the response of the one before.
     pub hops: usize,
+    /// Number of reads of local files: long values are read page by page, and long ranges in pieces. 0 for other stores. A page of
+    /// lists may need one more: the nulls of their items stand before the values.
+    pub file_reads: usize,
 }
 
 /// The cost of one column group.
@@ -398,6 +401,7 @@ impl Explain {
             bytes: self.bytes + other.bytes,
             payload_bytes: self.payload_bytes + other.payload_bytes,
             hops: self.hops.max(other.hops),
+            file_reads: self.file_reads + other.file_reads,
         }
     }
 }

@@ -9,7 +9,10 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
 
@@ -39,6 +42,8 @@ pub(super) struct LocalFiles {
     root: PathBuf,
     url: String,
     handles: Mutex<Handles>,
+    /// Number of ranges that were read.
+    reads: AtomicU64,
 }
 
 struct Handle {
@@ -54,12 +59,17 @@ struct Handles {
 
 impl LocalFiles {
     pub(super) fn new(root: PathBuf, url: String) -> Self {
-        Self { root, url, handles: Mutex::default() }
+        Self { root, url, handles: Mutex::default(), reads: AtomicU64::new(0) }
     }
 
     /// Returns the directory.
     pub(super) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the number of ranges that were read.
+    pub(super) fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
     }
 
     /// Reads the range of one request.
@@ -69,6 +79,7 @@ impl LocalFiles {
             return Ok(Bytes::new());
         }
         let handle = self.handle_of(request)?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let short = |found| request.wrong_answer(&self.url, &request.range, found);
         read_at(&handle.file, &request.name, &self.url, request.range.clone(), short)
     }
@@ -77,6 +88,7 @@ impl LocalFiles {
     pub(super) fn read_into(&self, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Result<()> {
         request.check(&self.url)?;
         let handle = self.handle_of(request)?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let read = read_parts(&handle.file, request.range.start, parts);
         match read.map_err(|error| failure::disk(&error, Doing::Reading, &request.name, &self.url))? {
             read if read < request.bytes() => Err(request.wrong_answer(&self.url, &request.range, read)),

@@ -373,6 +373,12 @@ impl Store {
         self.inner.files.as_ref().map(|files| files.read(request))
     }
 
+    /// Returns the number of ranges that were read from local files, through this handle and its clones; 0 if the objects are not
+    /// local files.
+    pub fn file_reads(&self) -> u64 {
+        self.inner.files.as_ref().map_or(0, |files| files.reads())
+    }
+
     /// Whether reading a range of a local file would wait for the disk; `false` if unknown.
     pub(crate) fn is_cold_now(&self, request: &RangeRequest) -> bool {
         self.inner.files.as_ref().is_some_and(|files| files.is_cold(request))

@@ -65,6 +65,18 @@ fn sample(rng: &mut Rng) -> Sample {
 }
 
 impl Sample {
+    /// Compares the file reads since there were `before` with the explained ones. A page of lists may need one more.
+    fn assert_reads(&self, columns: &[&str], explained: u64, before: u64) -> u64 {
+        let done = self.local.store().file_reads() - before;
+        let is_list =
+            |name: &&str| self.local.schema().column_named(name).is_some_and(|column| column.ty.to_string().starts_with("list<"));
+        match columns.iter().any(is_list) {
+            true => assert!((explained..=2 * explained).contains(&done), "{done} reads, {explained} explained"),
+            false => assert_eq!(done, explained, "reads of {columns:?}"),
+        }
+        done
+    }
+
     /// Returns the number of columns that are stored plain in pages of at least 32 KiB.
     fn long_and_plain(&self) -> usize {
         let groups = self.local.schema().groups().iter().enumerate();
@@ -117,9 +129,9 @@ fn sweeps(rng: &mut Rng, rows: usize, taste: Taste) -> (tempfile::TempDir, Table
 }
 
 #[test]
-fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_written() {
+fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_written_with_the_reads_that_are_explained() {
     let mut rng = Rng(common::seed());
-    let (mut long, mut reads) = (0, 0);
+    let (mut long, mut reads, mut explained) = (0, 0, 0);
     for _ in 0..common::cases(12) {
         let sample = sample(&mut rng);
         long += sample.long_and_plain();
@@ -131,22 +143,29 @@ fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_writt
             let names = ["long.0", "short", "long.1", "long.2"];
             let chosen: Vec<&str> = names.into_iter().filter(|_| !rng.once_in(3)).collect();
             let loaders = [&sample.local, &sample.in_memory].map(|table| table.row_loader().columns(&chosen).unwrap());
+            let cost = loaders[0].clone();
+            // The layouts and sequences are read with the explanation.
+            let before = |cost: tetrys::Explain| (cost.file_reads as u64, sample.local.store().file_reads());
             if rng.once_in(2) {
                 let positions: Vec<u64> = (0..rng.below(2 * rows)).map(|_| rng.below(rows)).collect();
                 let wanted: Vec<Option<u64>> = positions.iter().copied().map(Some).collect();
+                let (expected, before) = before(block_on(cost.explain_take(&positions)).unwrap());
                 let found = loaders.map(|loader| block_on(loader.take(&positions)).unwrap());
+                explained += sample.assert_reads(&chosen, expected, before);
                 found.iter().for_each(|found| assert_rows(found, &sample.written, &wanted));
             } else {
                 let edge = if rng.once_in(3) { Edge::Skip } else { Edge::Pad };
                 let (row, offsets) = (rng.below(rows), (0..9).map(|_| rng.below(9) as i64 - 6).collect::<Vec<_>>());
                 let wanted = tables::window_rows(&sample.ends, row, &offsets, edge);
+                let (expected, before) = before(block_on(cost.edge(edge).explain(row, offsets.clone())).unwrap());
                 let found = loaders.map(|loader| block_on(loader.edge(edge).get_rows(row, offsets.clone())).unwrap());
+                explained += sample.assert_reads(&chosen, expected, before);
                 found.iter().for_each(|found| assert_rows(found, &sample.written, &wanted));
             }
             reads += 1;
         }
     }
-    println!("{reads} reads; {long} columns of long values stored plain");
+    println!("{reads} reads, {explained} file reads, all explained; {long} columns of long values stored plain");
     assert!(long > 0, "no column was long and plain: nothing was tested");
 }
 

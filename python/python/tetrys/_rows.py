@@ -209,7 +209,7 @@ class RowLoader:
             offsets: Offsets of the windows; without them, the rows alone.
 
         Returns a dict with `ranges` (byte ranges), `requests`, `bytes` (requested), `payload_bytes` (needed), `hops` (requests
-        that wait for one another) and `groups`, the same for each column group.
+        that wait for one another), `file_reads` (reads of local files) and `groups`, the same for each column group.
 
         Example:
             >>> cost = tt.row_loader(tt.read_index("drives")).explain(5, ["camera.*"], offsets=range(-3, 1))

@@ -64,7 +64,8 @@ impl Session {
     /// session.
     #[tracing::instrument(level = "debug", name = "commit", skip_all, fields(url = self.store.url()))]
     pub(in crate::table) async fn publish_with(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
-        let published = self.claim(ours, rebases).await;
+        // Boxed, because the states of this and of the changes around it are large for the stack of a thread.
+        let published = Box::pin(self.claim(ours, rebases)).await;
         // With an unknown outcome the version may exist, so its pins stay.
         if published.as_ref().is_err_and(|error| error.kind() != ErrorKind::OutcomeUnknown) {
             self.owners.unpin(|_| false).await;

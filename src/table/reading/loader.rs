@@ -360,7 +360,7 @@ impl RowLoader {
                 let groups = self.groups(number, &distinct(parts))?;
                 let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
                 let plan = source.plan(wanted, &groups, self.coalesce, self.cached_blocks(number)).await?;
-                total = total.and(source.explain(plan.plan).await?);
+                total = total.and(source.explain(plan).await?);
             }
         }
         Ok(total)

@@ -13,7 +13,9 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{PageLengths, Segment},
     offload::{Stop, offload},
-    read::{CachedBlocks, Coalesce, Explain, Flights, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, plan},
+    read::{
+        CachedBlocks, Coalesce, Explain, Flights, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, file_reads, plan,
+    },
     schema::{ColumnId, ColumnType},
     store::Store,
     table::{lists::Lists, table::Table},
@@ -284,21 +286,25 @@ impl LoaderSource {
     }
 
     /// Returns the cost of a plan. The cost of a large plan is computed off the executor.
-    pub(in crate::table) async fn explain(&self, plan: ReadPlan) -> Result<Explain> {
+    pub(in crate::table) async fn explain(&self, planned: SourcePlan) -> Result<Explain> {
+        let SourcePlan { plan, layouts, .. } = planned;
+        let is_local = self.table.stores_of(&plan).await?.values().all(Store::is_local);
         if plan.groups.iter().map(|group| group.rows.len()).sum::<usize>() <= FEW {
-            return Ok(self.explain_here(&plan));
+            return self.explain_here(plan, &layouts, is_local);
         }
         let source = self.clone();
-        offload(move |_| Ok(source.explain_here(&plan))).await
+        offload(move |_| source.explain_here(plan, &layouts, is_local)).await
     }
 
-    fn explain_here(&self, plan: &ReadPlan) -> Explain {
-        plan.explain(|group| {
+    fn explain_here(&self, plan: ReadPlan, layouts: &[Arc<Layout>], is_local: bool) -> Result<Explain> {
+        let explained = plan.explain(|group| {
             let described = &self.table.schema().groups()[group.group];
             let id = |page: &usize| described.columns.get(*page);
             let name = |id: &ColumnId| self.columns.iter().find(|(_, held)| held == id).map(|(name, _)| name.clone());
             (described.name.clone(), group.pages.iter().filter_map(id).filter_map(name).collect())
-        })
+        });
+        let file_reads = if is_local { file_reads(self.table.schema(), layouts, plan)? } else { 0 };
+        Ok(Explain { file_reads, ..explained })
     }
 
     /// Returns the error for a window over a column of a table that was joined by hand.

@@ -167,9 +167,10 @@ impl State {
         cells.iter().map(values).collect()
     }
 
-    /// Whether any of these cells, in columns that are here, has another value than in `other`.
+    /// Whether any of these cells, in columns that are here and in `other`, has another value than in `other`.
     pub(crate) fn has_other_values(&self, cells: &Cells, other: &Self) -> bool {
-        let columns: BTreeSet<u64> = self.columns().map(|column| column.id).collect();
+        let ids = |state: &Self| state.columns().map(|column| column.id).collect::<BTreeSet<u64>>();
+        let columns: BTreeSet<u64> = ids(self).intersection(&ids(other)).copied().collect();
         let known = |cells: &BTreeMap<u64, Value>| {
             cells.iter().filter(|(id, _)| columns.contains(id)).map(|(id, value)| (*id, value.clone())).collect()
         };

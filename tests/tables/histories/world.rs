@@ -259,7 +259,7 @@ impl World {
         let Some(change) = draw::change(op, rng, &mut self.fresh, &state, &versions, &tags) else { return Ok(()) };
         self.told.push(format!("table {number} version {}: {}", base.version(), told(&change)));
         let done = perform(&base, &change, &state, rng).await;
-        self.settle(number, base.version(), change, done).await
+        Box::pin(self.settle(number, base.version(), change, done)).await
     }
 
     async fn begin(&mut self, rng: &mut Rng) -> Checked {
@@ -283,7 +283,7 @@ impl World {
         let Some((writer, receipts, change)) = begun else { return Ok(()) };
         self.told.push(format!("table {subject} version {}: commit {}", base.version(), told(&change)));
         let done = writer.commit(receipts).await;
-        self.settle(subject, base.version(), change, done).await
+        Box::pin(self.settle(subject, base.version(), change, done)).await
     }
 
     /// Compares the result of a change with the rules, and records the version that it made.
@@ -292,7 +292,8 @@ impl World {
         let newest = subject.newest();
         let since: Vec<&Version> = subject.versions.range(base + 1..).map(|(_, version)| version).collect();
         let known = since.iter().filter_map(|version| version.change.as_ref());
-        // Values that were written and are as before, or whose columns were dropped again, force no conflict.
+        // Values that were written and are as before, or whose columns were dropped again or are newer than the writer's version, force
+        // no conflict.
         let (then, now) = (&subject.versions[&base], subject.newest_version());
         let judged = known.map(|other| match other {
             Change::Patch { cells, .. } | Change::Replace { cells, .. } if !now.state.has_other_values(cells, &then.state) => {
