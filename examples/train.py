@@ -45,6 +45,11 @@ def main() -> None:
     if world_size > 1:
         dist.init_process_group("gloo")
         model = DistributedDataParallel(model)
+    # The first rank writes the table, the others wait for it.
+    if rank == 0:
+        table(arguments.folder)
+    if world_size > 1:
+        dist.barrier()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 
     # The last four poses of each sample, and the one to be learned. Ranks come from torch.distributed.
@@ -52,7 +57,7 @@ def main() -> None:
         table(arguments.folder), batch_size=arguments.batch, offsets={"ego.pose": range(-3, 1)}, skip_incomplete=True, seed=7, to="torch"
     )
     checkpoint = arguments.folder / "checkpoint.pt"
-    step, plain = 0, model.module if world_size > 1 else model
+    step, loss, plain = 0, None, model.module if world_size > 1 else model
     if checkpoint.exists():
         saved = torch.load(checkpoint)
         plain.load_state_dict(saved["model"])
@@ -74,7 +79,8 @@ def main() -> None:
                 checkpoint.with_suffix(".new").rename(checkpoint)
     if rank == 0:
         torch.save(plain.state_dict(), arguments.folder / "model.pt")
-        print(f"{step} steps of {arguments.batch * world_size} samples, last loss {loss.item():.6f}")
+        last = "no step was left" if loss is None else f"last loss {loss.item():.6f}"
+        print(f"{step} steps of {arguments.batch * world_size} samples, {last}")
     if world_size > 1:
         dist.destroy_process_group()
 

@@ -39,13 +39,36 @@ impl DataLoader {
     /// Runs `work` on the loader.
     fn with<T>(&self, work: impl FnOnce(&mut tetrys::loader::DataLoader) -> PyResult<T>) -> PyResult<T> {
         let held = self.loader.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut loader = held.ok_or_else(|| Invalid::new_err("another thread waits for a batch of this loader"))?;
+        let loader = held.ok_or_else(|| Invalid::new_err("another thread waits for a batch of this loader"))?;
+        let mut taken = Taken { loader: Some(loader), from: &self.loader };
+        let Some(loader) = &mut taken.loader else { return Err(Invalid::new_err("no loader")) };
         if self.process.swap(process::id(), Ordering::Relaxed) != process::id() {
             loader.restart_reads();
         }
-        let done = work(&mut loader);
-        *self.loader.lock().unwrap_or_else(PoisonError::into_inner) = Some(loader);
-        done
+        work(loader)
+    }
+}
+
+impl Drop for DataLoader {
+    fn drop(&mut self) {
+        // A forked child that never used the loader still has the reads of its parent.
+        if self.process.load(Ordering::Relaxed) != process::id()
+            && let Some(loader) = self.loader.get_mut().unwrap_or_else(PoisonError::into_inner)
+        {
+            loader.restart_reads();
+        }
+    }
+}
+
+/// A loader that a call uses. Dropping the value puts the loader back, also if the call panics.
+struct Taken<'a> {
+    loader: Option<tetrys::loader::DataLoader>,
+    from: &'a Mutex<Option<tetrys::loader::DataLoader>>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *self.from.lock().unwrap_or_else(PoisonError::into_inner) = self.loader.take();
     }
 }
 

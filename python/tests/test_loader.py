@@ -7,7 +7,6 @@ import importlib
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import socket
 import subprocess
@@ -135,6 +134,9 @@ def test_weights_and_classes_choose_what_is_drawn(index: tt.Index) -> None:
     balanced = tt.DataLoader(skewed, batch_size=4, columns=["labels.*"], balance_by="log_id", samples=40)
     of_monday = sum(position < 10 for position in positions(balanced))
     assert of_monday == 20
+    numbered = tt.DataLoader(skewed, batch_size=4, columns=["labels.*"], balance_by=np.arange(12) // 10, samples=40)
+    assert sum(position < 10 for position in positions(numbered)) == 20
+    assert positions(pickle.loads(pickle.dumps(balanced))) == positions(balanced), "both run their second epoch"
 
 
 def test_tensors_have_the_same_values(index: tt.Index) -> None:
@@ -211,6 +213,9 @@ def test_ranks_come_from_the_environment(index: tt.Index, monkeypatch: pytest.Mo
         ({"weights": [-1.0] * ROWS}, "weight of sample 0: -1"),
         ({"weights": "nothing"}, "no index column `nothing`"),
         ({"balance_by": "nothing"}, "no index column `nothing`"),
+        ({"balance_by": [0.5] * ROWS}, "one class number for each position"),
+        ({"weights": [1e308] * ROWS}, "not finite"),
+        ({"offsets": {"labels.*": tt.times("nothing", ["0s"])}}, "nothing"),
         ({"weights": "pedestrians", "balance_by": "log_id"}, "exclude each other"),
         ({"samples": 3}, "needs weights or balance_by"),
         ({"samples": 3, "weights": "pedestrians", "shuffle": "sequence"}, "global shuffle"),
@@ -260,6 +265,9 @@ def test_a_damaged_row_raises_or_is_left_out(tmp_path: Path) -> None:
     with pytest.raises(tt.Corrupt, match="sample at position"):
         for batch in batches:
             found += batch["positions"].tolist()
+    # The iterator goes on behind the batch with the damaged row.
+    found += [position for batch in batches for position in batch["positions"].tolist()]
+    assert len(found) == 8 and loader.epoch == 1
     skipping = tt.DataLoader(table, batch_size=4, seed=1, on_error=1)
     left = positions(skipping)
     assert len(left) == 11 and skipping.stats()["skipped"] == 1 and set(found) <= set(left)
@@ -312,6 +320,16 @@ def test_the_loader_of_pytorch_reads_the_data_sets(drives: str, workers: int, me
         epochs.append([position for batch in loader for position in batch["positions"].tolist()])
         assert sorted(epochs[-1]) == list(range(ROWS)), "the workers share an epoch"
     assert epochs[0] != epochs[1]
+    if workers:
+        # Workers that end after each loop run the epochs that they are told.
+        loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=workers, multiprocessing_context=method)
+        for epoch in (0, 1, 1):
+            batches.set_epoch(epoch)
+            assert [position for batch in loader for position in batch["positions"].tolist()] == epochs[epoch]
+    else:
+        state = batches.state_dict()
+        batches.load_state_dict(state)
+        assert batches.state_dict() == state
 
 
 def train(folder: Path, batch: int, world_size: int = 1, save_every: int = 5) -> list[subprocess.Popen[bytes]]:
@@ -333,8 +351,6 @@ def test_two_ranks_that_are_killed_resume_as_one_and_end_with_the_same_model(tmp
     (alone,) = train(whole, 32)
     _, errors = alone.communicate(timeout=300)
     assert alone.returncode == 0, errors.decode()
-    # Both runs read the same table.
-    shutil.copytree(whole / "poses", killed / "poses")
     ranks = train(killed, 16, world_size=2, save_every=2)
     for _ in range(3000):
         if (killed / "checkpoint.pt").exists() or any(rank.poll() is not None for rank in ranks):

@@ -1,7 +1,7 @@
 //! The data loader: plans batches, reads them ahead, and hands them out in order.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     ahead::Ahead,
-    error::{Error, Result, counted},
+    error::{Error, ErrorKind, Result, counted},
     id::Hash,
     read::{Edge, Window},
-    table::{RowLoader, SampleColumns, Windows},
+    table::{RowLoader, SampleColumns, SampleKey, Windows},
 };
 
 /// Bytes of the batches that one read plan covers: enough that blocks and ranges that they share are read once, and few enough
@@ -27,6 +27,9 @@ const PLAN_BYTES: u64 = 16 << 20;
 const PLAN_BATCHES: usize = 16;
 /// The most plans that are read at a time.
 const PLANS: usize = 8;
+/// Decoded bytes of a block of samples that share a chunk: few enough that the blocks of a window fit the default bound of the bytes
+/// read ahead, and enough for large requests to a remote store.
+const BLOCK_BYTES: u64 = 8 << 20;
 
 /// Delivers the samples of a row loader in batches, epoch after epoch. See the [module](super) for an example.
 ///
@@ -39,7 +42,7 @@ pub struct DataLoader {
     /// The positions that are delivered, if they are not all positions.
     positions: Option<Arc<[u64]>>,
     /// First sample of each run of neighbours, for orders that need it.
-    starts: Vec<u64>,
+    starts: Arc<[u64]>,
     draws: Draws,
     order: Order,
     seed: u64,
@@ -92,11 +95,11 @@ struct Run {
     order: Arc<Epoch>,
     /// Offset of the first step that is not planned yet.
     planned: u64,
-    reads: VecDeque<(u64, Ahead<Vec<Result<ReadBatch>>>)>,
+    reads: VecDeque<(u64, Ahead<Plan>)>,
     /// Bytes of the reads under way, as estimated.
     bytes: u64,
     /// Batches that are read and not handed out.
-    ready: VecDeque<Result<Batch>>,
+    ready: VecDeque<Result<ReadBatch>>,
     skipped: u64,
     last_call: Option<Instant>,
 }
@@ -104,10 +107,15 @@ struct Run {
 /// The positions of the samples of one batch, and how many of them only fill it.
 type Positions = (Vec<u64>, usize);
 
+/// The batches of one read plan.
+type Plan = Vec<Result<ReadBatch>>;
+
 /// A batch that was read, and the samples that were left out of it.
 #[derive(Debug)]
 struct ReadBatch {
     batch: Batch,
+    /// Bytes of its decoded columns.
+    bytes: u64,
     left_out: u64,
     /// The error of the first sample that was left out.
     first_error: Option<Error>,
@@ -159,18 +167,32 @@ impl DataLoader {
             }
             false => None,
         };
-        let samples = positions.as_ref().map_or(rows.len(), |held: &Arc<[u64]>| held.len() as u64);
-        let starts = match shuffle {
-            Shuffle::Sequence => runs_of(rows.sequence_starts().await?, positions.as_deref()),
-            Shuffle::Block { rows: 0, .. } => runs_of(rows.chunk_starts().await?, positions.as_deref()),
-            Shuffle::Block { rows, .. } => {
-                (0..samples).step_by(usize::try_from(rows).unwrap_or(usize::MAX)).chain([samples]).collect()
+        let mut positions: Option<Arc<[u64]>> = positions;
+        let mut starts: Arc<[u64]> = Arc::default();
+        match shuffle {
+            Shuffle::Sequence => (positions, starts) = together(rows.sequence_runs().await?, rows.len(), positions),
+            Shuffle::Block { rows: 0, .. } => {
+                let runs = rows.block_runs(BLOCK_BYTES).await?;
+                starts = runs_of(runs.iter().map(|(start, _)| *start), rows.len(), positions.as_deref());
             }
-            _ => Vec::new(),
-        };
+            Shuffle::Block { rows: block, .. } => {
+                let samples = positions.as_ref().map_or(rows.len(), |held| held.len() as u64);
+                starts = (0..samples).step_by(usize::try_from(block).unwrap_or(usize::MAX)).chain([samples]).collect();
+            }
+            _ => {}
+        }
+        let samples = positions.as_ref().map_or(rows.len(), |held| held.len() as u64);
+        // A window that no sample can have is an error here, not of each sample.
+        if samples > 0 {
+            let first = positions.as_ref().and_then(|held| held.first()).copied().unwrap_or(0);
+            for part in &parts {
+                rows.check_window(first, part).await?;
+            }
+        }
         let draws = draws_of(choice, rows.len(), positions.as_deref())?;
-        let order = Order::new(seed, samples, shuffle, draws.clone(), starts.clone())?;
-        let made_of = made_of(&rows, &parts, &windows, shuffle, &draws, samples).await?;
+        let order = Order::new(seed, samples, shuffle, draws.clone(), Arc::clone(&starts))?;
+        let order_of = (shuffle, &draws, &*starts);
+        let made_of = made_of(&rows, &parts, &windows, order_of, samples).await?;
         let loader = Self {
             rows,
             parts: parts.into(),
@@ -197,8 +219,9 @@ impl DataLoader {
     /// Returns the next batch of this rank, or `None` at the end of an epoch. The call after that begins the next epoch.
     ///
     /// # Errors
-    /// - `Corrupt`, `NotFound`, `Denied`, ..: a sample cannot be read; the message names its position. The next call continues
-    ///   with the next batch. With [`OnError::Skip`], only once more samples failed than its limit says.
+    /// - `Corrupt`: a sample is damaged; the message names its position. The next call continues with the next batch. With
+    ///   [`OnError::Skip`], only once more samples were left out than its limit says, or if no sample of a batch can be read.
+    /// - Errors of the stores: the next call tries the same batch again.
     pub async fn next(&mut self) -> Result<Option<Batch>> {
         let began = Instant::now();
         if let Some(before) = self.run.as_mut().and_then(|run| run.last_call.take()) {
@@ -214,7 +237,6 @@ impl DataLoader {
             Some(batch) => {
                 self.stats.batches += 1;
                 self.stats.samples += batch.positions.len() as u64;
-                self.stats.bytes += bytes_of(&batch.parts);
             }
             None => self.set_epoch(self.epoch + 1),
         }
@@ -228,27 +250,25 @@ impl DataLoader {
             let Some(run) = &mut self.run else { return Ok(None) };
             if let Some(batch) = run.ready.pop_front() {
                 self.offset = (self.offset + step).min(len);
-                let batch = batch?;
-                // Every sample of this batch was left out.
-                if batch.positions.is_empty() {
-                    continue;
-                }
-                return Ok(Some(batch));
+                return self.judged(batch).map(Some);
             }
             // The read stays in the queue until it is done: a caller that stops waiting loses no batch.
             let Some((_, read)) = run.reads.front_mut() else { return Ok(None) };
             read.ready().await;
             let Some((estimate, read)) = run.reads.pop_front() else { return Ok(None) };
             run.bytes -= estimate;
-            let read = read.done().await?;
-            for ReadBatch { batch, .. } in read.iter().flatten() {
-                let bytes = bytes_of(&batch.parts).div_ceil(batch.positions.len().max(1) as u64);
-                self.sample_bytes = self.sample_bytes.max(bytes);
-            }
-            for batch in read {
-                let batch = self.judged(batch);
-                if let Some(run) = &mut self.run {
-                    run.ready.push_back(batch);
+            match read.done().await {
+                Ok(read) => {
+                    for ReadBatch { batch, bytes, .. } in read.iter().flatten() {
+                        let bytes = bytes.div_ceil(batch.positions.len().max(1) as u64);
+                        self.sample_bytes = self.sample_bytes.max(bytes);
+                    }
+                    run.ready.extend(read);
+                }
+                // Not an error of a sample: the next call begins again behind the last batch that was handed out.
+                Err(error) => {
+                    self.run = None;
+                    return Err(error);
                 }
             }
         }
@@ -256,7 +276,8 @@ impl DataLoader {
 
     /// Counts the samples that a batch leaves out, and fails if they are too many.
     fn judged(&mut self, read: Result<ReadBatch>) -> Result<Batch> {
-        let ReadBatch { batch, left_out, first_error } = read?;
+        let ReadBatch { batch, bytes, left_out, first_error } = read?;
+        self.stats.bytes += bytes;
         let (OnError::Skip { limit }, Some(run)) = (self.on_error, &mut self.run) else { return Ok(batch) };
         run.skipped += left_out;
         self.stats.skipped += left_out;
@@ -264,6 +285,8 @@ impl DataLoader {
             Some(error) if run.skipped > limit => {
                 Err(error.at(format!("{} could not be read, at most {limit} may be left out", counted(run.skipped, "sample"))))
             }
+            // All ranks do the same number of steps, so a batch cannot be left out.
+            Some(error) if batch.positions.is_empty() => Err(error.at("no sample of the batch can be read")),
             _ => Ok(batch),
         }
     }
@@ -292,15 +315,16 @@ impl DataLoader {
                 return;
             }
             let mut batches: Vec<Positions> = Vec::new();
-            while let Some(Share { numbers, padding }) = self.shards.share(len, run.planned) {
+            let mut planned = run.planned;
+            while let Some(Share { numbers, padding }) = self.shards.share(len, planned) {
                 let samples = numbers.into_iter().map(|number| run.order.at(number));
                 let position = |sample: u64| match &self.positions {
                     Some(held) => usize::try_from(sample).ok().and_then(|sample| held.get(sample)).copied().unwrap_or(0),
                     None => sample,
                 };
                 batches.push((samples.map(position).collect(), padding));
-                run.planned += self.shards.step();
-                let is_apart = run.planned >= together && batches.len() >= PLAN_BATCHES;
+                planned += self.shards.step();
+                let is_apart = planned >= together && batches.len() >= PLAN_BATCHES;
                 // Before the size of a sample is known, one batch is read alone.
                 if batch_bytes == 0 || is_apart || batch_bytes * (batches.len() as u64 + 1) > plan_bytes {
                     break;
@@ -309,10 +333,13 @@ impl DataLoader {
             if batches.is_empty() {
                 return;
             }
-            let estimate = batch_bytes * batches.len() as u64;
-            run.bytes += estimate;
+            let estimate = batch_bytes.saturating_mul(batches.len() as u64);
             let (rows, parts, on_error) = (self.rows.clone(), Arc::clone(&self.parts), self.on_error);
-            run.reads.push_back((estimate, Ahead::start(async move { Ok(read(&rows, &parts, batches, on_error).await) }).await));
+            let read = Ahead::start(async move { read(&rows, &parts, batches, on_error).await }).await;
+            // Behind the await: a caller that stops waiting has planned nothing.
+            run.planned = planned;
+            run.bytes += estimate;
+            run.reads.push_back((estimate, read));
         }
     }
 
@@ -367,7 +394,7 @@ impl DataLoader {
     pub fn load_state(&mut self, state: &LoaderState) -> Result<()> {
         state.check(&self.made_of, self.order.len())?;
         self.shards.check_last(self.order.len(), state.offset)?;
-        self.order = Order::new(state.seed, self.sample_count(), self.shuffle, self.draws.clone(), self.starts.clone())?;
+        self.order = Order::new(state.seed, self.sample_count(), self.shuffle, self.draws.clone(), Arc::clone(&self.starts))?;
         self.seed = state.seed;
         (self.epoch, self.offset, self.run) = (state.epoch, state.offset, None);
         // A state that was saved behind the last step begins the next epoch.
@@ -391,44 +418,60 @@ impl DataLoader {
     /// # Errors
     /// - Errors of the stores.
     pub async fn quality(&self) -> Result<ShuffleQuality> {
-        let starts = runs_of(self.rows.sequence_starts().await?, self.positions.as_deref());
-        let sequence = |sample: u64| starts.partition_point(|start| *start <= sample) as u64;
+        let runs = self.rows.sequence_runs().await?;
+        let mut numbers: BTreeMap<SampleKey, u64> = BTreeMap::new();
+        let number_of = |key: SampleKey| {
+            let next = numbers.len() as u64;
+            *numbers.entry(key).or_insert(next)
+        };
+        let sequences: Vec<(u64, u64)> =
+            runs.iter().map(|(start, _)| *start).zip(runs.iter().map(|(_, key)| *key).map(number_of)).collect();
+        let positions = self.positions.clone();
+        let sequence = |sample: u64| {
+            let place = usize::try_from(sample).unwrap_or(usize::MAX);
+            let position = positions.as_ref().map_or(sample, |held| held.get(place).copied().unwrap_or(0));
+            let run = sequences.partition_point(|(start, _)| *start <= position);
+            run.checked_sub(1).and_then(|run| sequences.get(run)).map_or(0, |(_, number)| *number)
+        };
         Ok(quality(&self.order, self.shards.step(), self.epoch, sequence))
     }
 }
 
-/// Reads batches with one plan. If that fails, reads them one by one, so that only those with an unreadable sample fail.
-async fn read(rows: &RowLoader, parts: &[SampleColumns], batches: Vec<Positions>, on_error: OnError) -> Vec<Result<ReadBatch>> {
+/// Reads batches with one plan. If samples are damaged, reads the batches one by one, so that only those with a damaged sample fail.
+///
+/// # Errors
+/// Errors that are not of a sample, as those of a store that does not answer.
+async fn read(rows: &RowLoader, parts: &[SampleColumns], batches: Vec<Positions>, on_error: OnError) -> Result<Plan> {
     let all: Vec<u64> = batches.iter().flat_map(|(positions, _)| positions).copied().collect();
     let mut found = Vec::with_capacity(batches.len());
     match rows.samples(&all, parts).await {
         Ok(windows) => {
+            // Of all batches together: slices of lists count the values of all of them.
+            let bytes = bytes_of(&windows);
             let mut end = 0;
             for (positions, padding) in batches {
                 let start = end;
                 end += positions.len();
-                found.push(Ok(whole(positions, padding, windows.iter().map(|held| held.slice(start..end)).collect())));
+                let bytes = bytes / (all.len().max(1) as u64) * positions.len() as u64;
+                found.push(Ok(whole(positions, padding, windows.iter().map(|held| held.slice(start..end)).collect(), bytes)));
             }
         }
-        Err(_) if batches.len() > 1 => {
+        Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+        Err(_) => {
             for (positions, padding) in batches {
-                found.push(match rows.samples(&positions, parts).await {
-                    Ok(windows) => Ok(whole(positions, padding, windows)),
-                    Err(_) => one_by_one(rows, parts, positions, padding, on_error).await,
+                found.push(match without_damaged(rows, parts, positions, padding, on_error).await {
+                    Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+                    batch => batch,
                 });
             }
         }
-        Err(_) => {
-            for (positions, padding) in batches {
-                found.push(one_by_one(rows, parts, positions, padding, on_error).await);
-            }
-        }
     }
-    found
+    Ok(found)
 }
 
-/// Reads the samples of a batch that failed one by one: leaves out those that fail, or returns the first error with its position.
-async fn one_by_one(
+/// Reads a batch in ever smaller parts, to find its damaged samples: leaves them out, or returns the error of the first one with its
+/// position.
+async fn without_damaged(
     rows: &RowLoader,
     parts: &[SampleColumns],
     positions: Vec<u64>,
@@ -437,14 +480,22 @@ async fn one_by_one(
 ) -> Result<ReadBatch> {
     let (real, all) = (positions.len() - padding, positions.len());
     let (mut good, mut good_padding, mut first_error) = (Vec::new(), 0, None);
-    for (place, position) in positions.into_iter().enumerate() {
-        match rows.samples(&[position], parts).await {
+    // Places that are not read yet, the first of them on top.
+    let mut ranges: Vec<std::ops::Range<usize>> = std::iter::once(0..all).collect();
+    while let Some(range) = ranges.pop() {
+        let part = positions.get(range.clone()).unwrap_or_default();
+        match rows.samples(part, parts).await {
             Ok(_) => {
-                good_padding += usize::from(place >= real);
-                good.push(position);
+                good_padding += range.filter(|place| *place >= real).count();
+                good.extend_from_slice(part);
+            }
+            Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+            Err(_) if range.len() > 1 => {
+                let middle = range.start + range.len() / 2;
+                ranges.extend([middle..range.end, range.start..middle]);
             }
             Err(error) => {
-                let error = error.at(format!("sample at position {position}"));
+                let error = error.at(format!("sample at position {}", part.first().copied().unwrap_or(0)));
                 if on_error == OnError::Raise {
                     return Err(error);
                 }
@@ -453,14 +504,14 @@ async fn one_by_one(
         }
     }
     let windows = rows.samples(&good, parts).await?;
-    let left_out = (all - good.len()) as u64;
-    Ok(ReadBatch { left_out, first_error, ..whole(good, good_padding, windows) })
+    let (left_out, bytes) = ((all - good.len()) as u64, bytes_of(&windows));
+    Ok(ReadBatch { left_out, first_error, ..whole(good, good_padding, windows, bytes) })
 }
 
-fn whole(positions: Vec<u64>, padding: usize, parts: Vec<Windows>) -> ReadBatch {
+fn whole(positions: Vec<u64>, padding: usize, parts: Vec<Windows>, bytes: u64) -> ReadBatch {
     let real = positions.len() - padding;
     let padding = (0..positions.len()).map(|place| place >= real).collect();
-    ReadBatch { batch: Batch { positions, padding, parts }, left_out: 0, first_error: None }
+    ReadBatch { batch: Batch { positions, padding, parts }, bytes, left_out: 0, first_error: None }
 }
 
 fn bytes_of(parts: &[Windows]) -> u64 {
@@ -485,12 +536,51 @@ fn parts_of(rows: &RowLoader, windows: &[(String, Window)]) -> Result<Vec<Sample
     Ok(parts)
 }
 
-/// Returns the starts of runs of samples from the starts of runs of positions.
-fn runs_of(starts: Vec<u64>, positions: Option<&[u64]>) -> Vec<u64> {
-    let Some(positions) = positions else { return starts };
-    let mut runs: Vec<u64> = starts.iter().map(|start| positions.partition_point(|held| held < start) as u64).collect();
+/// Returns the starts of runs of samples, and their number, from the starts of runs of `len` positions.
+fn runs_of(starts: impl Iterator<Item = u64>, len: u64, positions: Option<&[u64]>) -> Arc<[u64]> {
+    let place = |start: u64| positions.map_or(start, |held| held.partition_point(|position| *position < start) as u64);
+    let mut runs: Vec<u64> = starts.chain([len]).map(place).collect();
     runs.dedup();
-    runs
+    runs.into()
+}
+
+/// Returns the positions so that those of a sequence stand together, in the order of the index, and the starts of the sequences.
+/// Returns the given positions if they stand together already.
+fn together(runs: Vec<(u64, SampleKey)>, len: u64, positions: Option<Arc<[u64]>>) -> (Option<Arc<[u64]>>, Arc<[u64]>) {
+    // Sequences by their first position, with the ranges of their positions.
+    let mut of_key: BTreeMap<SampleKey, usize> = BTreeMap::new();
+    let mut sequences: Vec<Vec<(u64, u64)>> = Vec::new();
+    let ends = runs.iter().skip(1).map(|(start, _)| *start).chain([len]);
+    for ((start, key), end) in runs.iter().zip(ends) {
+        let number = *of_key.entry(*key).or_insert(sequences.len());
+        if number == sequences.len() {
+            sequences.push(Vec::new());
+        }
+        sequences[number].push((*start, end));
+    }
+    if sequences.len() == runs.len() {
+        let starts = runs_of(runs.iter().map(|(start, _)| *start), len, positions.as_deref());
+        return (positions, starts);
+    }
+    let mut all = Vec::new();
+    let mut starts = Vec::new();
+    for ranges in sequences {
+        let before = all.len();
+        for (start, end) in ranges {
+            match &positions {
+                Some(held) => {
+                    let place = |end: u64| held.partition_point(|position| *position < end);
+                    all.extend_from_slice(held.get(place(start)..place(end)).unwrap_or_default());
+                }
+                None => all.extend(start..end),
+            }
+        }
+        if all.len() > before {
+            starts.push(before as u64);
+        }
+    }
+    starts.push(all.len() as u64);
+    (Some(all.into()), starts.into())
 }
 
 fn draws_of(choice: Choice, positions: u64, chosen: Option<&[u64]>) -> Result<Draws> {
@@ -523,7 +613,7 @@ fn draws_of(choice: Choice, positions: u64, chosen: Option<&[u64]>) -> Result<Dr
             for class in &mut classes {
                 *class = u32::try_from(there.binary_search(class).unwrap_or(0)).unwrap_or(0);
             }
-            Ok(Draws::by_class(&classes, draws.unwrap_or(count)))
+            Draws::by_class(&classes, draws.unwrap_or(count))
         }
     }
 }
@@ -532,8 +622,7 @@ async fn made_of(
     rows: &RowLoader,
     parts: &[SampleColumns],
     windows: &[(String, Window)],
-    shuffle: Shuffle,
-    draws: &Draws,
+    (shuffle, draws, starts): (Shuffle, &Draws, &[u64]),
     samples: u64,
 ) -> Result<MadeOf> {
     let digits = |hash: Hash| hash.to_string().chars().take(16).collect::<String>();
@@ -541,7 +630,8 @@ async fn made_of(
     let names: Vec<&str> = rows.column_names().collect();
     let columns = Hash::of(format!("{names:?} {parts:?} {windows:?}").as_bytes());
     let order = match draws {
-        Draws::Once => format!("{shuffle:?}"),
+        // The starts of blocks follow from layouts, which a copy of the table elsewhere has too, but may choose others of.
+        Draws::Once => format!("{shuffle:?} {}", Hash::of(bytemuck::cast_slice(starts))),
         Draws::Replaced { sums, draws } => format!("replaced {draws} {}", of_floats(sums)),
         Draws::Weighted { weights, draws } => format!("weighted {draws} {}", of_floats(weights)),
         Draws::Balanced { samples, starts, draws } => {

@@ -17,7 +17,7 @@ pub enum Shuffle {
     /// Blocks of neighbouring samples in random order; the samples of `window` consecutive blocks of that order are shuffled. A
     /// remote store then sees few large ranges.
     Block {
-        /// Number of samples of a block; 0 for blocks of samples that share a chunk.
+        /// Number of samples of a block; 0 for blocks of up to 8 MiB of samples that share a chunk.
         rows: u64,
         /// Number of blocks whose samples are shuffled together.
         window: u64,
@@ -68,15 +68,15 @@ impl Order {
     ///
     /// # Errors
     /// - `Invalid`: samples are drawn by weight or class, and `shuffle` is not global; or a window has no block.
-    pub(super) fn new(seed: u64, samples: u64, shuffle: Shuffle, draws: Draws, starts: Vec<u64>) -> Result<Self> {
+    pub(super) fn new(seed: u64, samples: u64, shuffle: Shuffle, draws: Draws, starts: Arc<[u64]>) -> Result<Self> {
         let kind = match (draws, shuffle) {
             (Draws::Once, Shuffle::None) => Kind::InOrder,
             (Draws::Once, Shuffle::Global) => Kind::Global,
             (Draws::Once, Shuffle::Block { window: 0, .. }) => {
                 return Err(Error::invalid("a shuffle window of 0 blocks: expected 1 or more"));
             }
-            (Draws::Once, Shuffle::Block { window, .. }) => Kind::Runs { starts: starts.into(), window },
-            (Draws::Once, Shuffle::Sequence) => Kind::Runs { starts: starts.into(), window: 0 },
+            (Draws::Once, Shuffle::Block { window, .. }) => Kind::Runs { starts, window },
+            (Draws::Once, Shuffle::Sequence) => Kind::Runs { starts, window: 0 },
             (draws, Shuffle::Global) => Kind::Drawn(draws),
             (_, shuffle) => {
                 return Err(Error::invalid(format!(
@@ -158,11 +158,21 @@ impl Draws {
             sum += weight;
             sum
         });
-        Ok(Self::Replaced { sums: sums.collect(), draws })
+        let sums: Arc<[f64]> = sums.collect();
+        match sum.is_finite() {
+            true => Ok(Self::Replaced { sums, draws }),
+            false => Err(Error::invalid("the sum of all weights is not finite: use smaller weights")),
+        }
     }
 
     /// Creates draws with equal shares for all classes, `classes[k]` for sample k: numbers from 0 without gaps.
-    pub(super) fn by_class(classes: &[u32], draws: u64) -> Self {
+    ///
+    /// # Errors
+    /// - `Invalid`: there is no sample to draw.
+    pub(super) fn by_class(classes: &[u32], draws: u64) -> Result<Self> {
+        if classes.is_empty() && draws > 0 {
+            return Err(Error::invalid(format!("no sample is left, {} are drawn", counted(draws, "sample"))));
+        }
         let count = classes.iter().max().map_or(0, |class| *class as usize + 1);
         let mut sizes = vec![0_u64; count + 1];
         classes.iter().for_each(|class| sizes[*class as usize + 1] += 1);
@@ -181,7 +191,7 @@ impl Draws {
             samples[usize::try_from(*place).unwrap_or(usize::MAX)] = sample;
             *place += 1;
         }
-        Self::Balanced { samples: samples.into(), starts: starts.into(), draws }
+        Ok(Self::Balanced { samples: samples.into(), starts: starts.into(), draws })
     }
 
     fn epoch(&self, key: u64) -> EpochKind {

@@ -1,7 +1,11 @@
 //! Random permutations that take no memory.
 
-/// Rounds of the network. Four are enough for the proof; eight also mix domains of a few elements well.
+/// Rounds of the network for a domain of at least [`FEW`] elements.
 const ROUNDS: usize = 8;
+/// Rounds for fewer elements: two halves of two or three elements each need more to reach all permutations equally often.
+const MOST_ROUNDS: usize = 24;
+/// See [`MOST_ROUNDS`].
+const FEW: u64 = 1 << 10;
 /// The step of SplitMix64: 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -16,7 +20,8 @@ pub(crate) struct Permutation {
     /// The sizes of the two halves of a number: `left * right >= n`.
     left: u64,
     right: u64,
-    keys: [u64; ROUNDS],
+    keys: [u64; MOST_ROUNDS],
+    rounds: usize,
 }
 
 impl Permutation {
@@ -24,13 +29,14 @@ impl Permutation {
     pub(crate) fn new(n: u64, key: u64) -> Self {
         let left = n.isqrt() + u64::from(n.isqrt().pow(2) < n);
         let left = left.max(1);
-        let mut keys = [0; ROUNDS];
+        let mut keys = [0; MOST_ROUNDS];
         let mut state = key;
         keys.fill_with(|| {
             state = state.wrapping_add(GOLDEN);
             mix(state)
         });
-        Self { n, left, right: n.div_ceil(left).max(1), keys }
+        let rounds = if n < FEW { MOST_ROUNDS } else { ROUNDS };
+        Self { n, left, right: n.div_ceil(left).max(1), keys, rounds }
     }
 
     /// Returns the number of elements.
@@ -55,7 +61,7 @@ impl Permutation {
     fn network(&self, number: u64) -> u64 {
         let (mut one, mut other) = (number % self.left, number / self.left);
         let mut sizes = (self.left, self.right);
-        for key in self.keys {
+        for key in self.keys.iter().take(self.rounds) {
             // The sum of two numbers below `sizes.0`.
             let sum = one + below(mix(key ^ other.wrapping_mul(GOLDEN)), sizes.0);
             (one, other) = (other, if sum >= sizes.0 { sum - sizes.0 } else { sum });

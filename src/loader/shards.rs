@@ -15,6 +15,9 @@ pub enum Last {
     Short,
 }
 
+/// The largest batch and the most ranks.
+const MOST: u64 = 1 << 24;
+
 /// The share of a rank: the batches of step t are the next `batch_size * world_size` samples of the epoch, and rank r takes every
 /// `world_size`-th of them, from the r-th on.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +44,8 @@ impl Shards {
     pub(super) fn check(&self) -> Result<()> {
         let Self { batch_size, rank, world_size, .. } = *self;
         for (what, value) in [("batch size", batch_size), ("world size", world_size)] {
-            if !(1..=1 << 31).contains(&value) {
-                return Err(Error::invalid(format!("{what} {value}: expected 1 to 2147483648")));
+            if !(1..=MOST).contains(&value) {
+                return Err(Error::invalid(format!("{what} {value}: expected 1 to {MOST}")));
             }
         }
         match rank < world_size {

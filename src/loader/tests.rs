@@ -29,7 +29,7 @@ fn is_random(statistic: f64, freedom: usize) {
 }
 
 fn order(seed: u64, samples: u64, shuffle: Shuffle, starts: Vec<u64>) -> Order {
-    Order::new(seed, samples, shuffle, Draws::Once, starts).unwrap()
+    Order::new(seed, samples, shuffle, Draws::Once, starts.into()).unwrap()
 }
 
 /// Random runs of `0..samples`.
@@ -57,20 +57,25 @@ fn a_permutation_has_every_number_once() {
 #[test]
 fn positions_pairs_and_neighbours_of_a_global_shuffle_are_random() {
     const SEEDS: u64 = 20_000;
-    for n in [3_u64, 7, 10, 16, 33] {
+    for n in [2_u64, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 33] {
         let size = n as usize;
-        let (mut places, mut pairs, mut distances) = (vec![0; size * size], vec![0; size * size], vec![0; size]);
+        let (mut places, mut distances) = (vec![0; size * size], vec![0; size]);
+        let (mut first_two, mut ends) = (vec![0; size * size], vec![0; size * size]);
         for seed in 0..SEEDS {
             let epoch = order(seed, n, Shuffle::Global, Vec::new()).epoch(seed % 3);
             let all: Vec<usize> = (0..n).map(|k| epoch.at(k) as usize).collect();
             all.iter().enumerate().for_each(|(k, sample)| places[k * size + sample] += 1);
-            pairs[all[0] * size + all[size - 1]] += 1;
+            first_two[all[0] * size + all[1]] += 1;
+            ends[all[0] * size + all[size - 1]] += 1;
             all.windows(2).for_each(|pair| distances[pair[0].abs_diff(pair[1])] += 1);
         }
         is_random(chi_square(&places, |_| SEEDS as f64 / n as f64), (size - 1) * (size - 1));
         // Equal numbers cannot be a pair.
-        let different: Vec<u64> = (0..size * size).filter(|cell| cell / size != cell % size).map(|cell| pairs[cell]).collect();
-        is_random(chi_square(&different, |_| SEEDS as f64 / (n * (n - 1)) as f64), different.len() - 1);
+        for pairs in [first_two, ends] {
+            let different: Vec<u64> =
+                (0..size * size).filter(|cell| cell / size != cell % size).map(|cell| pairs[cell]).collect();
+            is_random(chi_square(&different, |_| SEEDS as f64 / (n * (n - 1)) as f64), different.len() - 1);
+        }
         // Of all pairs of different numbers, 2 (n - d) of n (n - 1) differ by d.
         let expected = |d: usize| (SEEDS * (n - 1)) as f64 * 2.0 * (n - 1 - d as u64) as f64 / (n * (n - 1)) as f64;
         is_random(chi_square(&distances[1..], expected), size - 2 + usize::from(size == 2));
@@ -199,7 +204,7 @@ fn weighted_draws_follow_the_weights() {
     let shares = |found: &[u64]| drawable.map(|sample| found[sample]);
     for replace in [true, false] {
         let draws = Draws::by_weight(weights.clone(), replace, if replace { 10 } else { 4 }).unwrap();
-        let order = Order::new(9, 6, Shuffle::Global, draws, Vec::new()).unwrap();
+        let order = Order::new(9, 6, Shuffle::Global, draws, [].into()).unwrap();
         let (mut first, mut all) = (vec![0; 6], vec![0; 6]);
         for epoch in 0..EPOCHS {
             let epoch = order.epoch(epoch);
@@ -218,12 +223,13 @@ fn weighted_draws_follow_the_weights() {
         (vec![1.0, -1.0], "weight of sample 1: -1"),
         (vec![f64::NAN], "NaN"),
         (vec![0.0, 0.0], "0 samples of a weight above 0"),
+        (vec![f64::INFINITY], "inf"),
         (vec![1.0, 0.0], "1 sample of a weight above 0, 2 samples are drawn"),
     ] {
         assert!(Draws::by_weight(wrong, false, 2).unwrap_err().to_string().contains(text), "{text}");
     }
     let draws = Draws::by_weight(weights, true, 6).unwrap();
-    assert!(Order::new(0, 6, Shuffle::Sequence, draws, vec![0, 6]).is_err());
+    assert!(Order::new(0, 6, Shuffle::Sequence, draws, [0, 6].into()).is_err());
 }
 
 #[test]
@@ -234,7 +240,8 @@ fn balanced_draws_give_every_class_its_share_and_repeat_only_small_classes() {
         let mut classes: Vec<u32> = (0..count).chain((0..rng.u32(0..100)).map(|_| rng.u32(0..count))).collect();
         rng.shuffle(&mut classes);
         let draws = rng.u64(0..300);
-        let order = Order::new(rng.u64(..), classes.len() as u64, Shuffle::Global, Draws::by_class(&classes, draws), Vec::new());
+        let order =
+            Order::new(rng.u64(..), classes.len() as u64, Shuffle::Global, Draws::by_class(&classes, draws).unwrap(), [].into());
         let epoch = order.unwrap().epoch(5);
         let mut found = vec![0_u64; classes.len()];
         (0..draws).for_each(|k| found[epoch.at(k) as usize] += 1);

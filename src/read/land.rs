@@ -33,6 +33,8 @@ use crate::{
 const HEAD: usize = 64;
 /// See [`HEAD`].
 const HEAD_OF_ROW: usize = 16;
+/// The most bytes that [`HEAD_OF_ROW`] adds.
+const MOST_HEAD: usize = 1 << 10;
 /// The most bytes behind the values of a page: less than 8 bytes of padding, and the checksum.
 const AFTER: usize = 16;
 
@@ -184,7 +186,7 @@ impl Landing {
     /// Reads and parses the bytes before the values of a page.
     fn head(&self, files: &Files, column: &Column, block: usize) -> Result<Head> {
         let at = self.at(column, block)?;
-        let usual = HEAD.saturating_add(HEAD_OF_ROW.saturating_mul(self.block(block)?.rows as usize));
+        let usual = HEAD + HEAD_OF_ROW.saturating_mul(self.block(block)?.rows as usize).min(MOST_HEAD);
         let read = || {
             let mut bytes = vec![0; usize::try_from(at.end - at.start).unwrap_or(usize::MAX).min(usual)];
             self.read_at(files, block, at.start..at.start + bytes.len() as u64, [&mut bytes, &mut []])?;

@@ -30,7 +30,7 @@ pub use described::GroupBytes;
 #[cfg(feature = "frame")]
 pub use frame::Index;
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
-pub(crate) use reading::{SampleColumns, more_than_nothing};
+pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
 pub use table::Table;
 #[cfg(feature = "frame")]
 pub(crate) use table::split_name;

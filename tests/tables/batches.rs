@@ -14,6 +14,7 @@ use tetrys::{
     Edge, ErrorKind, Offsets, Preset, RowLoader, Schema, Table, Window, WriteOptions,
     loader::{Batch, DataLoader, Last, LoaderOptions, LoaderState, OnError, Shuffle},
     store::{Fault, Faults, FaultyStore},
+    table::Coalesce,
 };
 
 use crate::common::{
@@ -348,6 +349,38 @@ fn damage_a_chunk(folder: &Path) {
 }
 
 #[test]
+fn a_caller_that_stops_waiting_loses_no_batch_and_sequences_stay_together_in_any_index() {
+    let table = table();
+    let rows = table.row_loader();
+    for prefetch in [1, 1 << 30] {
+        let options = || LoaderOptions::new(8).last(Last::Short).seed(2).prefetch(prefetch);
+        let order = positions(&rest(&mut block_on(DataLoader::new(rows.clone(), options())).unwrap()));
+        let mut loader = block_on(DataLoader::new(rows.clone(), options())).unwrap();
+        let (mut found, mut given_up) = (Vec::new(), 0);
+        loop {
+            let next = block_on(async { tokio::time::timeout(std::time::Duration::from_micros(300), loader.next()).await });
+            match next {
+                Ok(batch) => match batch.unwrap() {
+                    Some(batch) => found.extend(batch.positions),
+                    None => break,
+                },
+                Err(_) => given_up += 1,
+            }
+        }
+        assert_eq!(found, order, "{given_up} calls were given up");
+    }
+    // An index in which the rows of the logs alternate.
+    let index = block_on(table.index()).unwrap().sort(["time"], false).unwrap();
+    let logs: Vec<String> = index.frame().column("log").unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect();
+    let mixed = RowLoader::new(&index).unwrap().columns(["ego.*"]).unwrap();
+    let options = LoaderOptions::new(1).shuffle(Shuffle::Sequence);
+    let order = positions(&rest(&mut block_on(DataLoader::new(mixed, options)).unwrap()));
+    let mut of_logs: Vec<&str> = order.iter().map(|position| logs[*position as usize].as_str()).collect();
+    of_logs.dedup();
+    assert_eq!((of_logs.len(), order.len()), (LOGS.len(), ROWS as usize), "each log once, whole");
+}
+
+#[test]
 fn a_store_that_fails_now_and_then_delays_batches_and_loses_none() {
     let (objects, store) = memory();
     block_on(tables::write(store, schema(), WriteOptions::default(), &[written()])).unwrap();
@@ -355,26 +388,31 @@ fn a_store_that_fails_now_and_then_delays_batches_and_loses_none() {
     let faulty = FaultyStore::new(objects);
     let table = block_on(Table::open_in(over(Arc::new(faulty.clone())))).unwrap();
     faulty.arm(every_seventh);
-    let rows = table.row_loader().cache_bytes(0);
+    // Without coalescing, every row is a request.
+    let rows = table.row_loader().cache_bytes(0).coalesce(Coalesce { max_gap: 0, ..Coalesce::REMOTE });
     let made = || block_on(DataLoader::new(rows.clone(), LoaderOptions::new(16).last(Last::Short)));
     let mut loader = (0..10).find_map(|_| made().ok()).unwrap();
     let (mut found, mut failed) = (Vec::new(), 0);
     let mut state = loader.state();
-    loop {
+    while loader.epoch() < 8 {
         match block_on(loader.next()) {
             Ok(Some(batch)) => {
                 found.extend(batch.positions);
                 state = loader.state();
             }
-            Ok(None) => break,
-            // A training script that saves its state goes back to it.
+            Ok(None) => state = loader.state(),
+            // The next call tries again; a training script may also go back to a state that it saved.
             Err(error) => {
                 assert_ne!(error.kind(), ErrorKind::Internal, "{error}");
                 failed += 1;
-                loader.load_state(&state).unwrap();
+                if failed % 2 == 0 {
+                    loader.load_state(&state).unwrap();
+                }
             }
         }
     }
     found.sort_unstable();
-    assert_eq!(found, (0..ROWS).collect::<Vec<_>>(), "{failed} batches failed and were read again");
+    let expected: Vec<u64> = (0..ROWS).flat_map(|row| [row; 8]).collect();
+    assert_eq!(found, expected, "{failed} batches failed and were read again");
+    assert!(faulty.operations() > 50, "{} operations", faulty.operations());
 }

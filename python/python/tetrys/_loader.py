@@ -52,7 +52,7 @@ class DataLoader:
             variables RANK and WORLD_SIZE, else 0 of 1.
         weights: Weight of each sample: the name of a number column of the index, or one number for each position. Samples are
             drawn by weight.
-        balance_by: Name of a column of the index: each of its values gets the same number of draws.
+        balance_by: Name of a column of the index, or one class number for each position: each class gets the same number of draws.
         replacement: With `weights`: whether a sample may be drawn several times.
         samples: With `weights` or `balance_by`: number of draws of an epoch; default: the number of positions.
         skip_incomplete: Leaves out samples whose windows reach beyond their sequence.
@@ -96,7 +96,7 @@ class DataLoader:
         rank: int | None = None,
         world_size: int | None = None,
         weights: str | Iterable[float] | None = None,
-        balance_by: str | None = None,
+        balance_by: str | Iterable[int] | None = None,
         replacement: bool = True,
         samples: int | None = None,
         skip_incomplete: bool = False,
@@ -121,12 +121,15 @@ class DataLoader:
         self._source = source
         self._rows = RowLoader(source, columns=columns)
         windows = _windows(offsets)
-        names = {pattern: self._rows._native.matching([pattern]) for pattern, _ in windows}
-        self._masks = [[name for name in names[pattern] if name in self._rows.columns] for pattern, _ in windows]
-        taken = {"positions", *(["padding"] if last == "pad" else []), *(f"{name}.mask" for part in self._masks for name in part)}
+        masks = self._rows.columns if windows else []
+        taken = {"positions", *(["padding"] if last == "pad" else []), *(f"{name}.mask" for name in masks)}
         if both := sorted(taken.intersection(self._rows.columns)):
             raise Invalid(f"column `{both[0]}` has the name of another entry of a batch: leave it out of columns")
         self.rank, self.world_size = _rank(rank, world_size)
+        drawn = None if weights is None else _weights(source, weights)
+        classes = None if balance_by is None else _classes(source, balance_by)
+        # What was found here also holds in another process, which may have no ranks and may not use frames.
+        self._settings |= dict(rank=self.rank, world_size=self.world_size, weights=drawn, balance_by=classes)
         self._to = to
         self._pad = last == "pad"
         self._native = _tetrys.DataLoader(
@@ -141,8 +144,8 @@ class DataLoader:
             prefetch=size("prefetch", prefetch),
             skip=None if on_error is None else whole("on_error", on_error),
             skip_incomplete=truth("skip_incomplete", skip_incomplete),
-            weights=None if weights is None else (_weights(source, weights), truth("replacement", replacement)),
-            classes=None if balance_by is None else _classes(source, text("balance_by", balance_by)),
+            weights=None if drawn is None else (drawn, truth("replacement", replacement)),
+            classes=classes,
             samples=None if samples is None else whole("samples", samples, 1),
         )
         self._is_fresh = True
@@ -153,18 +156,13 @@ class DataLoader:
             # The loop before was left early: its epoch ends here.
             self._native.set_epoch(self.epoch + 1)
         self._is_fresh = False
-        return self._batches()
-
-    def _batches(self) -> Iterator[Batch]:
-        while (batch := self._native.next()) is not None:
-            yield self._batch(*batch)
-        self._is_fresh = True
+        return _Epoch(self)
 
     def _batch(
         self, positions: npt.NDArray[np.uint64], padding: npt.NDArray[np.bool_], parts: list[tuple[Rows, int | None]]
     ) -> Batch:
         batch: Batch = {}
-        for number, (rows, time) in enumerate(parts):
+        for rows, time in parts:
             shape = (len(positions),) if time is None else (len(positions), time)
             if self._to == "torch":
                 from ._torch import tensors
@@ -175,9 +173,8 @@ class DataLoader:
             for name, values in columns.items():
                 is_array = not isinstance(values, (Ragged, list))
                 batch[name] = values.reshape(*shape, *values.shape[1:]) if is_array and time is not None else values
-            if time is not None:
-                mask = self._array(rows.mask.reshape(shape))
-                batch.update({f"{name}.mask": mask for name in self._masks[number - 1]})
+                if time is not None:
+                    batch[f"{name}.mask"] = self._array(rows.column_mask(name).reshape(shape))
         batch["positions"] = self._array(positions.astype(np.int64))
         if self._pad:
             batch["padding"] = self._array(padding)
@@ -265,6 +262,20 @@ class DataLoader:
         return f"DataLoader: {self.samples} samples in {len(self)} batches of {self._settings['batch_size']}, epoch {self.epoch}"
 
 
+class _Epoch(Iterator[Batch]):
+    """The batches of an epoch. An error ends neither the epoch nor the iterator: the next batch follows."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self._loader = loader
+
+    def __next__(self) -> Batch:
+        batch = self._loader._native.next()
+        if batch is None:
+            self._loader._is_fresh = True
+            raise StopIteration
+        return self._loader._batch(*batch)
+
+
 def _restored(source: Index | Table, settings: dict[str, Any], state: dict[str, Any]) -> DataLoader:
     loader = DataLoader(source, **settings)
     loader.load_state_dict(state)
@@ -289,7 +300,9 @@ def _rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
         there = torch.distributed.get_rank(), torch.distributed.get_world_size()
     if rank is not None and world_size is not None:
         chosen = whole("rank", rank), whole("world_size", world_size, 1)
-        if there is not None and chosen != there:
+        # The workers of PyTorch's loader have ranks of their own.
+        in_worker = torch is not None and torch.utils.data.get_worker_info() is not None
+        if there is not None and chosen != there and not in_worker:
             warnings.warn(f"rank {chosen[0]} of {chosen[1]}, but torch.distributed says {there[0]} of {there[1]}", stacklevel=3)
         return chosen
     if there is not None:
@@ -316,8 +329,14 @@ def _weights(source: Index | Table, weights: str | Iterable[float]) -> list[floa
     return numbers
 
 
-def _classes(source: Index | Table, name: str) -> list[int]:
-    codes: list[int] = (_column(source, name).rank("dense") - 1).to_list()
+def _classes(source: Index | Table, classes: str | Iterable[int]) -> list[int]:
+    if not isinstance(classes, str):
+        numbers = np.asarray(classes)
+        if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+            raise WrongType(f"balance_by: expected the name of a column or one class number for each position, found {found(classes)}")
+        codes: list[int] = np.unique(numbers, return_inverse=True)[1].tolist()
+        return codes
+    codes = (_column(source, classes).rank("dense") - 1).to_list()
     if any(code is None for code in codes):
-        raise Invalid(f"balance_by: column `{name}` has nulls: fill them or filter them out")
+        raise Invalid(f"balance_by: column `{classes}` has nulls: fill them or filter them out")
     return codes

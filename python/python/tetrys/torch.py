@@ -76,31 +76,57 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):
 class IterableDataset(torch.utils.data.IterableDataset[Batch]):
     """The batches of a `tetrys.DataLoader` as an iterable data set. Use it with `batch_size=None`.
 
-    With workers, each worker delivers its share of the batches of this rank. The epochs go on from loop to loop.
+    Without workers, each loop runs the next epoch, and `state_dict` and `load_state_dict` work as those of the loader. With workers,
+    each worker delivers its share of the batches of this rank. Workers that end after each loop (`persistent_workers=False`) do not
+    know the epochs before: call `set_epoch` before each loop, as for PyTorch's `DistributedSampler`.
 
     Example:
         >>> batches = IterableDataset(tt.DataLoader(index, batch_size=64, columns=["camera.*"]))
-        >>> loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=0)
+        >>> loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=2)
+        >>> for epoch in range(3):
+        ...     batches.set_epoch(epoch)
+        ...     for batch in loader: ...
     """
 
     def __init__(self, loader: DataLoader) -> None:
         if not isinstance(loader, DataLoader):
             raise WrongType(f"expected a tetrys.DataLoader, found {found(loader)}")
-        settings = {**loader._settings, "to": "torch"}
-        self._loader = DataLoader(loader._source, **settings)
+        self._loader = DataLoader(loader._source, **{**loader._settings, "to": "torch"})
         self._loader.load_state_dict(loader.state_dict())
         self._share: DataLoader | None = None
+        # The epoch that `set_epoch` chose, and how often: shared with the workers.
+        self._chosen = torch.zeros(2, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
+        self._seen = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Lets the next loop run this epoch, also in workers."""
+        self._loader.set_epoch(epoch)
+        self._chosen[0] = epoch
+        self._chosen[1] += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the state of the loader. Without workers only: batches of workers are not counted here."""
+        return self._loader.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continues behind a state, as `tetrys.DataLoader.load_state_dict` does."""
+        self._loader.load_state_dict(state)
+        self._share = None
 
     def __iter__(self) -> Iterator[Batch]:
         worker = torch.utils.data.get_worker_info()
-        if worker is None or worker.num_workers == 1:
+        if worker is None:
             return iter(self._loader)
         if self._share is None:
-            rank, world_size = self._loader.rank, self._loader.world_size
             settings = dict(self._loader._settings)
-            settings |= dict(rank=rank * worker.num_workers + worker.id, world_size=world_size * worker.num_workers)
+            settings["rank"] = self._loader.rank * worker.num_workers + worker.id
+            settings["world_size"] = self._loader.world_size * worker.num_workers
             self._share = DataLoader(self._loader._source, **settings)
             self._share.load_state_dict(self._loader.state_dict())
+        epoch, times = self._chosen.tolist()
+        if times != self._seen:
+            self._seen = times
+            self._share.set_epoch(epoch)
         return iter(self._share)
 
     def __len__(self) -> int:

@@ -13,6 +13,6 @@ pub(in crate::table) mod windows;
 
 pub use loader::RowLoader;
 pub use rows::{Element, Row, Rows, Tensor};
-pub(crate) use samples::SampleColumns;
+pub(crate) use samples::{SampleColumns, SampleKey};
 pub(crate) use streams::more_than_nothing;
 pub use windows::Windows;

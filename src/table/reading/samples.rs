@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{loader::RowLoader, parts::Part, windows::Windows};
+use super::{loader::RowLoader, parts::Part, source::GroupPages, windows::Windows};
 use crate::{
     error::Result,
     id::Hash,
@@ -14,6 +14,9 @@ use crate::{
 /// Columns of a loader, by their places in [`RowLoader::column_names`], and the window in which they are read; `None` for the
 /// row itself.
 pub(crate) type SampleColumns = (Vec<usize>, Option<Window>);
+
+/// The source and a part of it to which a position belongs; `None` if no table has the position.
+pub(crate) type SampleKey = Option<(usize, u64)>;
 
 /// Positions whose windows are looked up before other futures may run.
 const AT_ONCE: usize = 4096;
@@ -40,8 +43,8 @@ impl RowLoader {
         self.select(&self.columns, [pattern])
     }
 
-    /// Returns the first position of each run of positions in one sequence, and the number of positions.
-    pub(crate) async fn sequence_starts(&self) -> Result<Vec<u64>> {
+    /// Returns the runs of positions in one sequence: the first position of each, and the key of its sequence.
+    pub(crate) async fn sequence_runs(&self) -> Result<Vec<(u64, SampleKey)>> {
         self.bind().await?;
         let mut sequences: Vec<Arc<Sequences>> = Vec::new();
         for source in self.sources() {
@@ -50,16 +53,16 @@ impl RowLoader {
         self.runs(move |source, row| sequences.get(source).and_then(|held| held.around(row)).map_or(0, |rows| rows.start)).await
     }
 
-    /// Returns the first position of each run of positions whose rows lie in one chunk of the largest column group that is read,
-    /// and the number of positions.
-    pub(crate) async fn chunk_starts(&self) -> Result<Vec<u64>> {
+    /// Returns the runs of positions whose rows lie in one block: up to `block_bytes` decoded bytes of a chunk of the largest column
+    /// group that is read.
+    pub(crate) async fn block_runs(&self, block_bytes: u64) -> Result<Vec<(u64, SampleKey)>> {
         self.bind().await?;
         let mut layouts: Vec<Option<Arc<Layout>>> = Vec::new();
         for (number, source) in self.sources().iter().enumerate() {
-            let every: Vec<usize> = self.every_column();
             let stored =
                 |group: usize| source.table.manifest().segments.iter().map(|held| held.groups[group].stored_bytes).sum::<u64>();
-            let largest = self.groups(number, &every)?.iter().map(|pages| pages.group()).max_by_key(|group| stored(*group));
+            let groups = self.groups(number, &self.every_column())?;
+            let largest = groups.iter().map(GroupPages::group).max_by_key(|group| stored(*group));
             layouts.push(match largest {
                 Some(group) => Some(source.table.layout(group).await?),
                 None => None,
@@ -67,30 +70,40 @@ impl RowLoader {
         }
         self.runs(move |source, row| {
             let layout = layouts.get(source).and_then(Option::as_ref);
-            layout.and_then(|layout| layout.locate(row).ok()).map_or(0, |place| place.block.run as u64)
+            let place = layout.and_then(|layout| Some((layout, layout.locate(row).ok()?.block)));
+            let Some((layout, block)) = place else { return 0 };
+            let start = layout.byte_range(block).map_or(0, |range| range.start);
+            ((block.run as u64) << 32) | (start.saturating_mul(layout.expansion()) / block_bytes.max(1)).min(u64::from(u32::MAX))
         })
         .await
     }
 
-    /// Returns the starts of the runs of positions whose rows have the same source and the same key.
-    async fn runs(&self, key_of: impl Fn(usize, u64) -> u64 + Send + 'static) -> Result<Vec<u64>> {
+    /// Checks that the window of these columns exists at a position, without reading payload.
+    pub(crate) async fn check_window(&self, position: u64, (columns, window): &SampleColumns) -> Result<()> {
+        self.bind().await?;
+        if let Some(window) = window {
+            self.windows_slots(&[position], window, columns).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the first position of each run of positions whose rows have the same source and the same key, and that key.
+    async fn runs(&self, key_of: impl Fn(usize, u64) -> u64 + Send + 'static) -> Result<Vec<(u64, SampleKey)>> {
         let loader = self.clone();
         offload(move |stop| {
             let bases: Vec<_> = loader.sources().iter().enumerate().filter(|(number, source)| source.base == *number).collect();
-            let (mut starts, mut last) = (Vec::new(), None);
+            let mut runs: Vec<(u64, SampleKey)> = Vec::new();
             for position in 0..loader.len() {
                 if position % (1 << 16) == 0 {
                     stop.check()?;
                 }
                 let found = bases.iter().find_map(|(number, source)| source.row_at(position).map(|row| (*number, row)));
                 let key = found.map(|(source, row)| (source, key_of(source, row)));
-                if position == 0 || key != last {
-                    starts.push(position);
-                    last = key;
+                if runs.last().is_none_or(|(_, last)| *last != key) {
+                    runs.push((position, key));
                 }
             }
-            starts.push(loader.len());
-            Ok(starts)
+            Ok(runs)
         })
         .await
     }
