@@ -36,6 +36,7 @@
 //! | [`blocking`] | the same methods without `async` |
 //! | [`store`] | directories, S3, Google Cloud Storage, Azure, HTTP; the local cache |
 //! | [`ingest`] | import and export of Parquet, Arrow, CSV, JSON and Level 5 data |
+//! | [`loader`] | batches for training: shuffled, shared between ranks, resumable |
 //! | `recipe` | merges and views described in a TOML file |
 //! | [`error`] | the error type, whose kind says what to do next |
 //! | [`arrow`], [`polars`], [`ndarray`], [`half`], [`object_store`] | crates whose types are part of this API |
