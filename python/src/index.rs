@@ -22,6 +22,21 @@ pub(crate) struct Index(pub(crate) tetrys::Index);
 
 #[pymethods]
 impl Index {
+    /// Loads the index of a table, or those of its columns that match any of the patterns.
+    #[staticmethod]
+    #[pyo3(signature = (table, columns = None))]
+    fn of_table(py: Python<'_>, table: &Table, columns: Option<Vec<String>>) -> PyResult<Self> {
+        check_frames().py()?;
+        let table = table.table.clone();
+        let open = async move {
+            match columns {
+                None => table.index().await,
+                Some(columns) => table.index_columns(columns).await,
+            }
+        };
+        wait_long(py, open).map(Self)
+    }
+
     fn tables(&self) -> Vec<Table> {
         self.0.tables().cloned().map(Table::from).collect()
     }

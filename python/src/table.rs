@@ -7,10 +7,9 @@ use tetrys::table::{GcSettings, now_ms};
 
 use crate::{
     diff::Diff,
-    error::{IntoPython, Invalid},
-    index::Index,
+    error::Invalid,
     json::{from_python, to_python},
-    runtime::{check_frames, wait_long},
+    runtime::wait_long,
 };
 
 /// One version of a table; `tetrys.Table` wraps it.
@@ -316,20 +315,6 @@ impl Table {
             }
         };
         to_python(py, &wait_long(py, work)?)
-    }
-
-    /// Loads the index, or those of its columns that match any of the patterns.
-    #[pyo3(signature = (columns = None))]
-    fn _index(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Index> {
-        check_frames().py()?;
-        let table = self.table.clone();
-        let open = async move {
-            match columns {
-                None => table.index().await,
-                Some(columns) => table.index_columns(columns).await,
-            }
-        };
-        wait_long(py, open).map(Index)
     }
 
     fn __len__(&self) -> usize {

@@ -21,12 +21,12 @@ use crate::{
 };
 
 /// Bytes of the batches that one read plan covers: enough that blocks and ranges that they share are read once, and few enough
-/// that the first of them does not wait long.
-const PLAN_BYTES: u64 = 16 << 20;
+/// that the first of them does not wait long, and that the results stay in the cache of the processor.
+const PLAN_BYTES: u64 = 4 << 20;
 /// The most batches that one read plan covers.
 const PLAN_BATCHES: usize = 16;
 /// The most plans that are read at a time.
-const PLANS: usize = 8;
+const PLANS: usize = 16;
 /// Decoded bytes of a block of samples that share a chunk: few enough that the blocks of a window fit the default bound of the bytes
 /// read ahead, and enough for large requests to a remote store.
 const BLOCK_BYTES: u64 = 8 << 20;

@@ -364,7 +364,7 @@ def read_index(url: Url | Table, columns: str | Iterable[str] | None = None, *, 
     """
     table = url.allow(*urls_of("allow", allow)) if isinstance(url, Table) else Table(url, allow=allow)
     columns = None if columns is None else texts("columns", columns)
-    return Index(table._native._index(columns), (read_index, (table, columns)))
+    return Index(_tetrys.Index.of_table(table._native, columns), (read_index, (table, columns)))
 
 
 def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index:
