@@ -76,12 +76,11 @@ impl Drop for Taken<'_> {
 impl DataLoader {
     /// Makes a loader of the rows of a row loader. `shuffle` has the mode, the samples of a block, and the blocks of a window.
     #[new]
-    #[pyo3(signature = (rows, *, columns, batch_size, windows, shuffle, seed, rank, last, prefetch, skip, skip_incomplete, weights, classes, samples))]
+    #[pyo3(signature = (rows, *, batch_size, windows, shuffle, seed, rank, last, prefetch, skip, skip_incomplete, weights, classes, samples))]
     #[expect(clippy::too_many_arguments, reason = "the arguments of the Python class")]
     fn new(
         py: Python<'_>,
         rows: &RowLoader,
-        columns: Option<Vec<String>>,
         batch_size: u64,
         windows: Vec<(String, Bound<'_, PyAny>)>,
         shuffle: (String, u64, u64),
@@ -122,7 +121,7 @@ impl DataLoader {
             times.push(window.len());
             options = options.window(pattern, window).py()?;
         }
-        let rows = rows.with(columns)?;
+        let rows = rows.with(None)?;
         let loader = wait_long(py, async move { tetrys::loader::DataLoader::new(rows, options).await })?;
         Ok(Self { loader: Mutex::new(Some(loader)), times, process: AtomicU32::new(process::id()) })
     }

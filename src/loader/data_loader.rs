@@ -41,12 +41,7 @@ pub struct DataLoader {
     parts: Arc<[SampleColumns]>,
     /// The positions that are delivered, if they are not all positions.
     positions: Option<Arc<[u64]>>,
-    /// First sample of each run of neighbours, for orders that need it.
-    starts: Arc<[u64]>,
-    draws: Draws,
     order: Order,
-    seed: u64,
-    shuffle: Shuffle,
     shards: Shards,
     prefetch: u64,
     on_error: OnError,
@@ -72,7 +67,7 @@ pub struct Batch {
     pub parts: Vec<Windows>,
 }
 
-/// What a loader has delivered so far, and where time went.
+/// Counts of what a loader has delivered, and the time that the loader and its consumer waited for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoaderStats {
     /// Batches handed out.
@@ -160,14 +155,14 @@ impl DataLoader {
         shards.check()?;
         let rows = rows.edge(Edge::Pad);
         let parts = parts_of(&rows, &windows)?;
-        let positions = match skip_incomplete {
+        let mut positions: Option<Arc<[u64]>> = match skip_incomplete {
             true => {
                 let windows: Vec<Window> = windows.iter().map(|(_, window)| window.clone()).collect();
                 Some(Arc::from(rows.complete(&windows).await?))
             }
             false => None,
         };
-        let mut positions: Option<Arc<[u64]>> = positions;
+        // The first sample of each run of neighbours, for orders that need it.
         let mut starts: Arc<[u64]> = Arc::default();
         match shuffle {
             Shuffle::Sequence => (positions, starts) = together(rows.sequence_runs().await?, rows.len(), positions),
@@ -182,26 +177,21 @@ impl DataLoader {
             _ => {}
         }
         let samples = positions.as_ref().map_or(rows.len(), |held| held.len() as u64);
-        // A window that no sample can have is an error here, not of each sample.
+        // Refuses an impossible window at once. Otherwise every sample would fail.
         if samples > 0 {
-            let first = positions.as_ref().and_then(|held| held.first()).copied().unwrap_or(0);
+            let first = position_of(positions.as_deref(), 0);
             for part in &parts {
                 rows.check_window(first, part).await?;
             }
         }
         let draws = draws_of(choice, rows.len(), positions.as_deref())?;
-        let order = Order::new(seed, samples, shuffle, draws.clone(), Arc::clone(&starts))?;
-        let order_of = (shuffle, &draws, &*starts);
-        let made_of = made_of(&rows, &parts, &windows, order_of, samples).await?;
+        let made_of = made_of(&rows, &parts, &windows, (shuffle, &draws, &*starts), samples).await?;
+        let order = Order::new(seed, samples, shuffle, draws, starts)?;
         let loader = Self {
             rows,
             parts: parts.into(),
             positions,
-            starts,
-            draws,
             order,
-            seed,
-            shuffle,
             shards,
             prefetch,
             on_error,
@@ -317,12 +307,8 @@ impl DataLoader {
             let mut batches: Vec<Positions> = Vec::new();
             let mut planned = run.planned;
             while let Some(Share { numbers, padding }) = self.shards.share(len, planned) {
-                let samples = numbers.into_iter().map(|number| run.order.at(number));
-                let position = |sample: u64| match &self.positions {
-                    Some(held) => usize::try_from(sample).ok().and_then(|sample| held.get(sample)).copied().unwrap_or(0),
-                    None => sample,
-                };
-                batches.push((samples.map(position).collect(), padding));
+                let position = |number: u64| position_of(self.positions.as_deref(), run.order.at(number));
+                batches.push((numbers.into_iter().map(position).collect(), padding));
                 planned += self.shards.step();
                 let is_apart = planned >= together && batches.len() >= PLAN_BATCHES;
                 // Before the size of a sample is known, one batch is read alone.
@@ -381,7 +367,7 @@ impl DataLoader {
 
     /// Returns the state behind the last batch that was handed out. All ranks save it at the same step.
     pub fn state(&self) -> LoaderState {
-        LoaderState::new(self.seed, self.epoch, self.offset, self.made_of.clone())
+        LoaderState::new(self.order.seed(), self.epoch, self.offset, self.made_of.clone())
     }
 
     /// Continues where a state was saved, with the seed of the state: the next batches have exactly the samples behind it, in the
@@ -394,18 +380,13 @@ impl DataLoader {
     pub fn load_state(&mut self, state: &LoaderState) -> Result<()> {
         state.check(&self.made_of, self.order.len())?;
         self.shards.check_last(self.order.len(), state.offset)?;
-        self.order = Order::new(state.seed, self.sample_count(), self.shuffle, self.draws.clone(), Arc::clone(&self.starts))?;
-        self.seed = state.seed;
+        self.order = self.order.clone().with_seed(state.seed);
         (self.epoch, self.offset, self.run) = (state.epoch, state.offset, None);
         // A state that was saved behind the last step begins the next epoch.
         if self.remaining() == 0 {
             self.set_epoch(state.epoch + 1);
         }
         Ok(())
-    }
-
-    fn sample_count(&self) -> u64 {
-        self.positions.as_ref().map_or(self.rows.len(), |held| held.len() as u64)
     }
 
     /// Returns what was delivered, and where time went.
@@ -419,19 +400,11 @@ impl DataLoader {
     /// - Errors of the stores.
     pub async fn quality(&self) -> Result<ShuffleQuality> {
         let runs = self.rows.sequence_runs().await?;
-        let mut numbers: BTreeMap<SampleKey, u64> = BTreeMap::new();
-        let number_of = |key: SampleKey| {
-            let next = numbers.len() as u64;
-            *numbers.entry(key).or_insert(next)
-        };
-        let sequences: Vec<(u64, u64)> =
-            runs.iter().map(|(start, _)| *start).zip(runs.iter().map(|(_, key)| *key).map(number_of)).collect();
-        let positions = self.positions.clone();
+        let numbers = numbered(&runs);
         let sequence = |sample: u64| {
-            let place = usize::try_from(sample).unwrap_or(usize::MAX);
-            let position = positions.as_ref().map_or(sample, |held| held.get(place).copied().unwrap_or(0));
-            let run = sequences.partition_point(|(start, _)| *start <= position);
-            run.checked_sub(1).and_then(|run| sequences.get(run)).map_or(0, |(_, number)| *number)
+            let position = position_of(self.positions.as_deref(), sample);
+            let run = runs.partition_point(|(start, _)| *start <= position).checked_sub(1);
+            run.and_then(|run| numbers.get(run)).map_or(0, |number| *number as u64)
         };
         Ok(quality(&self.order, self.shards.step(), self.epoch, sequence))
     }
@@ -536,6 +509,24 @@ fn parts_of(rows: &RowLoader, windows: &[(String, Window)]) -> Result<Vec<Sample
     Ok(parts)
 }
 
+/// Returns the position of a sample.
+fn position_of(positions: Option<&[u64]>, sample: u64) -> u64 {
+    match positions {
+        Some(held) => usize::try_from(sample).ok().and_then(|sample| held.get(sample)).copied().unwrap_or(0),
+        None => sample,
+    }
+}
+
+/// Returns the number of the sequence of each run. Sequences are numbered from 0, in the order of their first run.
+fn numbered(runs: &[(u64, SampleKey)]) -> Vec<usize> {
+    let mut of_key: BTreeMap<SampleKey, usize> = BTreeMap::new();
+    let number = |(_, key): &(u64, SampleKey)| {
+        let next = of_key.len();
+        *of_key.entry(*key).or_insert(next)
+    };
+    runs.iter().map(number).collect()
+}
+
 /// Returns the starts of runs of samples, and their number, from the starts of runs of `len` positions.
 fn runs_of(starts: impl Iterator<Item = u64>, len: u64, positions: Option<&[u64]>) -> Arc<[u64]> {
     let place = |start: u64| positions.map_or(start, |held| held.partition_point(|position| *position < start) as u64);
@@ -547,12 +538,10 @@ fn runs_of(starts: impl Iterator<Item = u64>, len: u64, positions: Option<&[u64]
 /// Returns the positions so that those of a sequence stand together, in the order of the index, and the starts of the sequences.
 /// Returns the given positions if they stand together already.
 fn together(runs: Vec<(u64, SampleKey)>, len: u64, positions: Option<Arc<[u64]>>) -> (Option<Arc<[u64]>>, Arc<[u64]>) {
-    // Sequences by their first position, with the ranges of their positions.
-    let mut of_key: BTreeMap<SampleKey, usize> = BTreeMap::new();
+    // The ranges of positions of each sequence.
     let mut sequences: Vec<Vec<(u64, u64)>> = Vec::new();
     let ends = runs.iter().skip(1).map(|(start, _)| *start).chain([len]);
-    for ((start, key), end) in runs.iter().zip(ends) {
-        let number = *of_key.entry(*key).or_insert(sequences.len());
+    for (((start, _), end), number) in runs.iter().zip(ends).zip(numbered(&runs)) {
         if number == sequences.len() {
             sequences.push(Vec::new());
         }
@@ -630,7 +619,7 @@ async fn made_of(
     let names: Vec<&str> = rows.column_names().collect();
     let columns = Hash::of(format!("{names:?} {parts:?} {windows:?}").as_bytes());
     let order = match draws {
-        // The starts of blocks follow from layouts, which a copy of the table elsewhere has too, but may choose others of.
+        // A copy of the table in another kind of store may choose other column groups, and so other blocks.
         Draws::Once => format!("{shuffle:?} {}", Hash::of(bytemuck::cast_slice(starts))),
         Draws::Replaced { sums, draws } => format!("replaced {draws} {}", of_floats(sums)),
         Draws::Weighted { weights, draws } => format!("weighted {draws} {}", of_floats(weights)),

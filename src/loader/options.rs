@@ -9,7 +9,7 @@ use crate::{
     read::Window,
 };
 
-/// What a loader does with a sample that cannot be read.
+/// The rule for samples that cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnError {

@@ -26,15 +26,15 @@ pub enum Shuffle {
     Sequence,
 }
 
-/// How often a sample occurs in an epoch.
+/// The rule by which an epoch draws samples.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Draws {
     /// Every sample once.
     #[default]
     Once,
-    /// As often as its weight says: the weights of samples `0..=k`, added up.
+    /// By weight, with replacement. `sums[k]` is the sum of the weights of the samples `0..=k`.
     Replaced { sums: Arc<[f64]>, draws: u64 },
-    /// Each sample at most once, those of large weight earlier.
+    /// By weight, without replacement: a sample of large weight is drawn early.
     Weighted { weights: Arc<[f64]>, draws: u64 },
     /// Every class equally often. `samples` lists the samples class by class, `starts` the first place of each class and the end.
     Balanced { samples: Arc<[u64]>, starts: Arc<[u64]>, draws: u64 },
@@ -85,6 +85,16 @@ impl Order {
             }
         };
         Ok(Self { seed, samples, kind })
+    }
+
+    /// Returns the same order with another seed.
+    pub(super) fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Returns the seed.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Returns the number of samples of an epoch.

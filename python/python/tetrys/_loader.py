@@ -128,13 +128,12 @@ class DataLoader:
         self.rank, self.world_size = _rank(rank, world_size)
         drawn = None if weights is None else _weights(source, weights)
         classes = None if balance_by is None else _classes(source, balance_by)
-        # What was found here also holds in another process, which may have no ranks and may not use frames.
+        # A pickled loader takes these values along: another process may have no rank, and a forked one cannot use frames.
         self._settings |= dict(rank=self.rank, world_size=self.world_size, weights=drawn, balance_by=classes)
         self._to = to
         self._pad = last == "pad"
         self._native = _tetrys.DataLoader(
             self._rows._native,
-            columns=None,
             batch_size=whole("batch_size", batch_size, 1),
             windows=[(pattern, _window(window)) for pattern, window in windows],
             shuffle=(shuffle, 0 if block_rows is None else whole("block_rows", block_rows, 1), whole("blocks", blocks, 1)),

@@ -223,7 +223,6 @@ class DataLoader:
         cls,
         rows: RowLoader,
         *,
-        columns: list[str] | None,
         batch_size: int,
         windows: list[tuple[str, Any]],
         shuffle: tuple[str, int, int],

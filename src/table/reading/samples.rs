@@ -1,5 +1,5 @@
-//! What a data loader needs to know of the positions of a row loader: their neighbours, and windows of different columns around
-//! several positions.
+//! Calls of a row loader for the data loader: read samples with windows of different columns, find runs of neighbouring positions,
+//! and find the positions whose windows are complete.
 
 use std::sync::Arc;
 
