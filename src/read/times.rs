@@ -56,6 +56,19 @@ impl FromStr for TimeSpan {
 }
 
 impl TimeSpan {
+    /// Parses a span of 0 or more. `what` names it in errors.
+    ///
+    /// # Errors
+    /// - `Invalid`: the text is not a span of time, or negative.
+    pub fn distance(text: &str, what: &str) -> Result<Self> {
+        let parsed: Delta = text.parse()?;
+        let (Delta::Nanoseconds(size) | Delta::Ticks(size)) = parsed;
+        match size < 0 {
+            true => Err(Error::invalid(format!("{what} {text}: expected 0 or more"))),
+            false => Ok(Self(parsed)),
+        }
+    }
+
     /// Converts the span to units of a column, rounded down. `nanoseconds_per_tick` is `None` for a column of plain numbers.
     ///
     /// # Errors
@@ -113,12 +126,7 @@ impl TimeOffsets {
     /// # Errors
     /// - `Invalid`: the tolerance is not a span of time, or negative.
     pub fn within(mut self, tolerance: impl AsRef<str>) -> Result<Self> {
-        let parsed: Delta = tolerance.as_ref().parse()?;
-        let (Delta::Nanoseconds(size) | Delta::Ticks(size)) = parsed;
-        if size < 0 {
-            return Err(Error::invalid(format!("tolerance {}: expected 0 or more", tolerance.as_ref())));
-        }
-        self.tolerance = Some(parsed);
+        self.tolerance = Some(TimeSpan::distance(tolerance.as_ref(), "tolerance")?.0);
         Ok(self)
     }
 
@@ -303,6 +311,33 @@ impl Times {
         self.values.get(row).copied().filter(|_| there)
     }
 
+    /// Counts the steps in time that are larger than `most`. Returns, for each row, their number from row 0 up to this row: rows
+    /// `a..=b` of a sequence have no such step between them if both have the same number. A step from or to a null counts too.
+    ///
+    /// # Errors
+    /// - `Invalid`: the span has a unit, but `column`, the name of the column, has none.
+    pub fn large_steps(&self, most: TimeSpan, column: &str) -> Result<Vec<u32>> {
+        let per_tick = self.nanoseconds_per_tick.map(i128::from);
+        // In nanoseconds, or in ticks if the column has no unit.
+        let (most, scale) = match (most.0, per_tick) {
+            (Delta::Ticks(ticks), _) => (ticks, 1),
+            (Delta::Nanoseconds(span), Some(per_tick)) => (span, per_tick),
+            (Delta::Nanoseconds(_), None) => return Err(no_unit(column)),
+        };
+        let time = |row: usize| self.get(row as u64).map(i128::from);
+        let is_large = |row: usize| match row.checked_sub(1).map(|before| (time(before), time(row))) {
+            Some((Some(before), Some(time))) => (time - before).abs() * scale > most,
+            Some(_) => true,
+            None => false,
+        };
+        let mut steps = 0;
+        let count = |row| {
+            steps += u32::from(is_large(row));
+            steps
+        };
+        Ok((0..self.values.len()).map(count).collect())
+    }
+
     /// Returns the row of `rows` that `pick` selects for a time, if it is at most `tolerance` ticks away.
     pub fn nearest(&self, rows: Range<u64>, time: i64, pick: Pick, tolerance: Option<i128>) -> Option<u64> {
         let target = Target { scaled: time.into(), per_tick: 1 };
@@ -420,6 +455,18 @@ mod tests {
             // Plain numbers are ticks of the column; a tick is a millisecond here.
             assert_eq!(window("-140,140ms"), [Some(2), Some(4)]);
         }
+    }
+
+    #[test]
+    fn large_steps_are_counted_up_to_each_row() {
+        let times =
+            |per_tick| Times::new([Some(0), Some(100), Some(251), Some(200), None, Some(300), Some(300)], per_tick, false);
+        let steps = |most: &str, per_tick| times(per_tick).large_steps(most.parse().unwrap(), "t").unwrap();
+        assert_eq!(steps("100ms", Some(1_000_000)), [0, 0, 1, 1, 2, 3, 3]);
+        assert_eq!(steps("150.9ms", Some(1_000_000)), [0, 0, 1, 1, 2, 3, 3]);
+        assert_eq!(steps("151ms", Some(1_000_000)), [0, 0, 0, 0, 1, 2, 2]);
+        assert_eq!(steps("50", None), [0, 1, 2, 3, 4, 5, 5]);
+        assert!(times(None).large_steps("1s".parse().unwrap(), "t").unwrap_err().to_string().contains("`t` has no unit"));
     }
 
     #[test]
