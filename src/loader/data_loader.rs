@@ -1,23 +1,26 @@
 //! The data loader: plans batches, reads them ahead, and hands them out in order.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{
-    options::{Choice, LoaderOptions, OnError},
-    order::{Draws, Epoch, Order, Shuffle, ShuffleQuality, quality},
+    batch::{self, Batch, Planned, ReadBatch},
+    draws::{Drawing, Sources},
+    mix::{Mix, Stop},
+    options::{LoaderOptions, OnError},
+    order::ShuffleQuality,
     shards::{Shards, Share},
+    source::Source,
     state::{LoaderState, MadeOf},
+    trace::Trace,
 };
 use crate::{
     ahead::Ahead,
-    error::{Error, ErrorKind, Result, counted},
-    id::Hash,
-    read::{Edge, Window},
-    table::{RowLoader, SampleColumns, SampleKey, Windows},
+    error::{Error, Result, counted},
+    table::RowLoader,
 };
 
 /// Bytes of the batches that one read plan covers: enough that blocks and ranges that they share are read once, and few enough
@@ -26,45 +29,27 @@ const PLAN_BYTES: u64 = 4 << 20;
 /// The most batches that one read plan covers.
 const PLAN_BATCHES: usize = 16;
 /// The most plans that are read at a time.
-const PLANS: usize = 16;
-/// Decoded bytes of a block of samples that share a chunk: few enough that the blocks of a window fit the default bound of the bytes
-/// read ahead, and enough for large requests to a remote store.
-const BLOCK_BYTES: u64 = 8 << 20;
-
+pub(super) const PLANS: usize = 16;
 /// Delivers the samples of a row loader in batches, epoch after epoch. See the [module](super) for an example.
 ///
 /// The order depends on the seed and the epoch alone, not on ranks, batch sizes or threads. Batches are read ahead on the
 /// library's threads, up to a bound in bytes, and handed out in order.
 #[derive(Debug)]
 pub struct DataLoader {
-    rows: RowLoader,
-    parts: Arc<[SampleColumns]>,
-    /// The positions that are delivered, if they are not all positions.
-    positions: Option<Arc<[u64]>>,
-    order: Order,
-    shards: Shards,
-    prefetch: u64,
+    pub(super) sources: Sources,
+    /// The choice between several sources.
+    pub(super) mix: Option<Mix>,
+    pub(super) shards: Shards,
+    pub(super) prefetch: u64,
     on_error: OnError,
-    made_of: MadeOf,
-    epoch: u64,
+    trace: Option<Trace>,
+    pub(super) epoch: u64,
     /// Samples of the epoch that all ranks together have handed out.
     offset: u64,
     run: Option<Run>,
     /// The largest bytes of a sample that were seen.
     sample_bytes: u64,
     stats: LoaderStats,
-}
-
-/// A batch of samples.
-#[derive(Clone, Debug)]
-pub struct Batch {
-    /// Position of each sample in the index.
-    pub positions: Vec<u64>,
-    /// Whether each sample only fills the batch ([`Last::Pad`](super::Last::Pad)).
-    pub padding: Vec<bool>,
-    /// The columns without a window, then those of each window, in the order of [`LoaderOptions::window`]. Part i has one window
-    /// for each sample.
-    pub parts: Vec<Windows>,
 }
 
 /// Counts of what a loader has delivered, and the time that the loader and its consumer waited for each other.
@@ -78,6 +63,14 @@ pub struct LoaderStats {
     pub bytes: u64,
     /// Samples that could not be read and were left out.
     pub skipped: u64,
+    /// Requests to the stores, also for batches that were read and not yet handed out.
+    pub requests: u64,
+    /// Bytes of these requests.
+    pub requested_bytes: u64,
+    /// Blocks that were needed.
+    pub blocks: u64,
+    /// Blocks of these that were in the block cache.
+    pub cached_blocks: u64,
     /// Time for which the consumer waited for a batch.
     pub consumer_waited: Duration,
     /// Time between two calls, in which the loader waited for the consumer.
@@ -87,7 +80,7 @@ pub struct LoaderStats {
 /// The reads of an epoch under way.
 #[derive(Debug)]
 struct Run {
-    order: Arc<Epoch>,
+    drawing: Drawing,
     /// Offset of the first step that is not planned yet.
     planned: u64,
     reads: VecDeque<(u64, Ahead<Plan>)>,
@@ -99,22 +92,8 @@ struct Run {
     last_call: Option<Instant>,
 }
 
-/// The positions of the samples of one batch, and how many of them only fill it.
-type Positions = (Vec<u64>, usize);
-
 /// The batches of one read plan.
 type Plan = Vec<Result<ReadBatch>>;
-
-/// A batch that was read, and the samples that were left out of it.
-#[derive(Debug)]
-struct ReadBatch {
-    batch: Batch,
-    /// Bytes of its decoded columns.
-    bytes: u64,
-    left_out: u64,
-    /// The error of the first sample that was left out.
-    first_error: Option<Error>,
-}
 
 impl DataLoader {
     /// Creates a loader of the samples of `rows`, with the columns that `rows` reads.
@@ -151,59 +130,78 @@ impl DataLoader {
     /// - `NotFound`: the pattern of a window matches no column of `rows`.
     /// - Errors of the stores.
     pub async fn new(rows: RowLoader, options: LoaderOptions) -> Result<Self> {
-        let LoaderOptions { shards, shuffle, seed, prefetch, windows, on_error, skip_incomplete, choice } = options;
-        shards.check()?;
-        let rows = rows.edge(Edge::Pad);
-        let parts = parts_of(&rows, &windows)?;
-        let mut positions: Option<Arc<[u64]>> = match skip_incomplete {
-            true => {
-                let windows: Vec<Window> = windows.iter().map(|(_, window)| window.clone()).collect();
-                Some(Arc::from(rows.complete(&windows).await?))
-            }
-            false => None,
-        };
-        // The first sample of each run of neighbours, for orders that need it.
-        let mut starts: Arc<[u64]> = Arc::default();
-        match shuffle {
-            Shuffle::Sequence => (positions, starts) = together(rows.sequence_runs().await?, rows.len(), positions),
-            Shuffle::Block { rows: 0, .. } => {
-                let runs = rows.block_runs(BLOCK_BYTES).await?;
-                starts = runs_of(runs.iter().map(|(start, _)| *start), rows.len(), positions.as_deref());
-            }
-            Shuffle::Block { rows: block, .. } => {
-                let samples = positions.as_ref().map_or(rows.len(), |held| held.len() as u64);
-                starts = (0..samples).step_by(usize::try_from(block).unwrap_or(usize::MAX)).chain([samples]).collect();
-            }
-            _ => {}
-        }
-        let samples = positions.as_ref().map_or(rows.len(), |held| held.len() as u64);
-        // Refuses an impossible window at once. Otherwise every sample would fail.
-        if samples > 0 {
-            let first = position_of(positions.as_deref(), 0);
-            for part in &parts {
-                rows.check_window(first, part).await?;
-            }
-        }
-        let draws = draws_of(choice, rows.len(), positions.as_deref())?;
-        let made_of = made_of(&rows, &parts, &windows, (shuffle, &draws, &*starts), samples).await?;
-        let order = Order::new(seed, samples, shuffle, draws, starts)?;
-        let loader = Self {
-            rows,
-            parts: parts.into(),
-            positions,
-            order,
-            shards,
-            prefetch,
-            on_error,
-            made_of,
-            epoch: 0,
-            offset: 0,
-            run: None,
-            sample_bytes: 0,
-            stats: LoaderStats::default(),
-        };
-        loader.shards.check_last(loader.order.len(), 0)?;
+        options.shards.check()?;
+        let (shards, prefetch, on_error) = (options.shards, options.prefetch, options.on_error);
+        let source = Source::new(rows, options).await?;
+        let loader = Self::of(Sources(Arc::new([source])), None, shards, prefetch, on_error);
+        loader.shards.check_last(loader.samples(), 0)?;
         Ok(loader)
+    }
+
+    /// Mixes the samples of several loaders: of n samples, loader i gives n · `weights[i]` / (sum of the weights), give or take one.
+    /// The samples of each loader come in the order that the loader gives them.
+    ///
+    /// The loaders have the same columns, windows, batch size and rank. Everything else that is not of the samples, such as the bound
+    /// of the bytes that are read ahead, is that of the first loader.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Table, WriteOptions, loader::{DataLoader, LoaderOptions, Stop}};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let schema = Schema::builder().index("id", "i64").group("squares", [("square", "i64")]).build()?;
+    /// # let numbers = |of: fn(i64) -> i64| Arc::new(Int64Array::from_iter_values((0..100).map(of))) as arrow_array::ArrayRef;
+    /// # let batch = RecordBatch::try_from_iter([("id", numbers(|id| id)), ("square", numbers(|id| id * id))])?;
+    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?;
+    /// # partition.write(&batch).await?;
+    /// # writer.commit([partition.finish().await?]).await?;
+    /// # let table = Table::open(&url).await?;
+    /// let city = DataLoader::new(table.row_loader(), LoaderOptions::new(32)).await?;
+    /// let highway = DataLoader::new(table.row_loader(), LoaderOptions::new(32).seed(1)).await?;
+    /// let mut mixed = DataLoader::mix([&city, &highway], &[3.0, 1.0], Stop::Longest)?;
+    /// let batch = mixed.next().await?.expect("an epoch has batches");
+    /// assert_eq!(batch.sources.iter().filter(|source| **source == 0).count(), 24);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - `Invalid`: there are no loaders, a weight is not above 0, a loader is empty or a mix itself, or the loaders differ in what
+    ///   they must have in common.
+    pub fn mix<'a>(loaders: impl IntoIterator<Item = &'a Self>, weights: &[f64], stop: Stop) -> Result<Self> {
+        let loaders: Vec<&Self> = loaders.into_iter().collect();
+        let Some(first) = loaders.first() else { return Err(Error::invalid("a mix of no loaders: expected 1 or more")) };
+        for (number, loader) in loaders.iter().enumerate() {
+            let differs = match (&*first.sources.0, &*loader.sources.0) {
+                _ if loader.mix.is_some() => Some("is a mix itself".to_owned()),
+                _ if loader.shards != first.shards => {
+                    Some(format!("has {:?}, expected {:?} as loader 0 has", loader.shards, first.shards))
+                }
+                ([first], [source]) => source.differs(first),
+                _ => None,
+            };
+            if let Some(differs) = differs {
+                return Err(Error::invalid(format!("loader {number} of a mix {differs}")));
+            }
+        }
+        let mix = Mix::new(loaders.iter().map(|loader| loader.samples()).collect(), weights, stop)?;
+        let sources = loaders.iter().flat_map(|loader| loader.sources.0.iter()).map(|source| source.clone().counted()).collect();
+        let mixed = Self::of(Sources(sources), Some(mix), first.shards, first.prefetch, first.on_error);
+        let mixed = Self { trace: first.trace.clone(), ..mixed };
+        mixed.shards.check_last(mixed.samples(), 0)?;
+        Ok(mixed)
+    }
+
+    fn of(sources: Sources, mix: Option<Mix>, shards: Shards, prefetch: u64, on_error: OnError) -> Self {
+        let stats = LoaderStats::default();
+        Self { sources, mix, shards, prefetch, on_error, trace: None, epoch: 0, offset: 0, run: None, sample_bytes: 0, stats }
+    }
+
+    /// Records what the loader does from here on.
+    pub fn set_trace(&mut self, trace: Trace) {
+        self.trace = Some(trace);
     }
 
     /// Returns the next batch of this rank, or `None` at the end of an epoch. The call after that begins the next epoch.
@@ -212,13 +210,20 @@ impl DataLoader {
     /// - `Corrupt`: a sample is damaged; the message names its position. The next call continues with the next batch. With
     ///   [`OnError::Skip`], only once more samples were left out than its limit says, or if no sample of a batch can be read.
     /// - Errors of the stores: the next call tries the same batch again.
+    /// - Once, the error that ended the trace.
     pub async fn next(&mut self) -> Result<Option<Batch>> {
+        if let Some(trace) = &self.trace {
+            trace.check()?;
+        }
         let began = Instant::now();
         if let Some(before) = self.run.as_mut().and_then(|run| run.last_call.take()) {
             self.stats.loader_waited += began - before;
+            self.record("work on a batch", before, began);
         }
         let next = self.next_batch().await;
-        self.stats.consumer_waited += began.elapsed();
+        let ended = Instant::now();
+        self.stats.consumer_waited += ended - began;
+        self.record("wait for a batch", began, ended);
         if let Some(run) = &mut self.run {
             run.last_call = Some(Instant::now());
         }
@@ -233,10 +238,16 @@ impl DataLoader {
         Ok(next)
     }
 
+    fn record(&self, name: &str, began: Instant, ended: Instant) {
+        if let Some(trace) = &self.trace {
+            trace.record(name, began, ended, &[]);
+        }
+    }
+
     async fn next_batch(&mut self) -> Result<Option<Batch>> {
         loop {
             self.read_ahead().await;
-            let (step, len) = (self.shards.step(), self.order.len());
+            let (step, len) = (self.shards.step(), self.samples());
             let Some(run) = &mut self.run else { return Ok(None) };
             if let Some(batch) = run.ready.pop_front() {
                 self.offset = (self.offset + step).min(len);
@@ -283,45 +294,38 @@ impl DataLoader {
 
     /// Starts reads until the bytes under way reach the bound.
     async fn read_ahead(&mut self) {
-        let len = self.order.len();
+        let len = self.samples();
         if self.run.is_none() {
-            let order = Arc::new(self.order.epoch(self.epoch));
+            let drawing = Drawing::new(&self.sources, self.mix.as_ref(), self.epoch);
             let (reads, ready) = Default::default();
-            self.run = Some(Run { order, planned: self.offset, reads, bytes: 0, ready, skipped: 0, last_call: None });
+            self.run = Some(Run { drawing, planned: self.offset, reads, bytes: 0, ready, skipped: 0, last_call: None });
         }
         let Some(run) = &mut self.run else { return };
         loop {
             let batch_bytes = self.sample_bytes.saturating_mul(self.shards.batch_size);
             let waiting = run.bytes + run.ready.len() as u64 * batch_bytes;
-            let (_, together) = run.order.shuffled_with(run.planned.min(len.saturating_sub(1)));
-            // Samples that are shuffled together are read together, so that their blocks are read once.
-            let plan_bytes = match together > run.planned + 1 {
-                true => self.prefetch / 3,
-                false => PLAN_BYTES.min(self.prefetch / 4),
-            };
+            let planner = Planner { shards: self.shards, samples: len, batch_bytes, prefetch: self.prefetch };
             let is_idle = run.reads.is_empty() && run.ready.is_empty();
-            if !is_idle && (batch_bytes == 0 || waiting + plan_bytes.max(batch_bytes) > self.prefetch || run.reads.len() >= PLANS)
-            {
+            let is_full = waiting + planner.plan_bytes(&run.drawing, run.planned).max(batch_bytes) > self.prefetch;
+            if !is_idle && (batch_bytes == 0 || is_full || run.reads.len() >= PLANS) {
                 return;
             }
-            let mut batches: Vec<Positions> = Vec::new();
-            let mut planned = run.planned;
-            while let Some(Share { numbers, padding }) = self.shards.share(len, planned) {
-                let position = |number: u64| position_of(self.positions.as_deref(), run.order.at(number));
-                batches.push((numbers.into_iter().map(position).collect(), padding));
-                planned += self.shards.step();
-                let is_apart = planned >= together && batches.len() >= PLAN_BATCHES;
-                // Before the size of a sample is known, one batch is read alone.
-                if batch_bytes == 0 || is_apart || batch_bytes * (batches.len() as u64 + 1) > plan_bytes {
-                    break;
-                }
-            }
+            let (batches, planned) = planner.plan(&mut run.drawing, run.planned);
             if batches.is_empty() {
                 return;
             }
             let estimate = batch_bytes.saturating_mul(batches.len() as u64);
-            let (rows, parts, on_error) = (self.rows.clone(), Arc::clone(&self.parts), self.on_error);
-            let read = Ahead::start(async move { read(&rows, &parts, batches, on_error).await }).await;
+            let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
+            let read = Ahead::start(async move {
+                let (began, samples) = (Instant::now(), batches.iter().map(|batch| batch.draws.len() as u64).sum());
+                let read = batch::read(&sources, batches, on_error).await?;
+                if let Some(trace) = trace {
+                    let bytes = read.iter().flatten().map(|batch| batch.bytes).sum();
+                    trace.record("read", began, Instant::now(), &[("samples", samples), ("bytes", bytes)]);
+                }
+                Ok(read)
+            });
+            let read = read.await;
             // Behind the await: a caller that stops waiting has planned nothing.
             run.planned = planned;
             run.bytes += estimate;
@@ -331,18 +335,19 @@ impl DataLoader {
 
     /// Forgets the reads under way and starts them again: a forked child does not have the threads that read for its parent.
     pub fn restart_reads(&mut self) {
-        // Dropping the reads would wake threads that do not exist here.
+        // Dropping the reads would wake threads that do not exist here. The trace is the parent's.
         std::mem::forget(self.run.take());
+        std::mem::forget(self.trace.take());
     }
 
     /// Returns the number of batches that this rank gets until the end of the epoch.
     pub fn remaining(&self) -> u64 {
-        self.shards.steps(self.order.len(), self.offset)
+        self.shards.steps(self.samples(), self.offset)
     }
 
     /// Returns the number of batches of a whole epoch.
     pub fn len(&self) -> u64 {
-        self.shards.steps(self.order.len(), 0)
+        self.shards.steps(self.samples(), 0)
     }
 
     /// Whether an epoch has no batch.
@@ -352,7 +357,10 @@ impl DataLoader {
 
     /// Returns the number of samples of an epoch, over all ranks.
     pub fn samples(&self) -> u64 {
-        self.order.len()
+        match (&self.mix, &*self.sources.0) {
+            (Some(mix), _) => mix.len(),
+            (None, sources) => sources.first().map_or(0, |source| source.order.len()),
+        }
     }
 
     /// Returns the number of the epoch, from 0.
@@ -363,11 +371,17 @@ impl DataLoader {
     /// Goes to the start of an epoch. Batches that were read ahead are dropped.
     pub fn set_epoch(&mut self, epoch: u64) {
         (self.epoch, self.offset, self.run) = (epoch, 0, None);
+        self.mix = self.mix.take().map(Mix::fresh);
     }
 
     /// Returns the state behind the last batch that was handed out. All ranks save it at the same step.
     pub fn state(&self) -> LoaderState {
-        LoaderState::new(self.order.seed(), self.epoch, self.offset, self.made_of.clone())
+        let seeds: Vec<u64> = self.sources.0.iter().map(|source| source.order.seed()).collect();
+        LoaderState::new(&seeds, self.epoch, self.offset, self.made_of(), self.mix.as_ref().map(Mix::change))
+    }
+
+    fn made_of(&self) -> MadeOf {
+        MadeOf::all(self.sources.0.iter().map(|source| &source.made_of))
     }
 
     /// Continues where a state was saved, with the seed of the state: the next batches have exactly the samples behind it, in the
@@ -378,10 +392,32 @@ impl DataLoader {
     ///   would get no sample in the last step.
     /// - `Unsupported`: a later build saved the state.
     pub fn load_state(&mut self, state: &LoaderState) -> Result<()> {
-        state.check(&self.made_of, self.order.len())?;
-        self.shards.check_last(self.order.len(), state.offset)?;
-        self.order = self.order.clone().with_seed(state.seed);
-        (self.epoch, self.offset, self.run) = (state.epoch, state.offset, None);
+        let (seeds, change) = state.check(&self.made_of(), self.sources.0.len())?;
+        let mix = match (&self.mix, change) {
+            (Some(mix), Some(change)) => Some(mix.resumed(change, state.offset)?),
+            (None, None) => None,
+            (Some(_), None) => return Err(Error::invalid("loader state: of a single loader, expected one of a mix")),
+            (None, Some(_)) => return Err(Error::invalid("loader state: of a mix, expected one of a single loader")),
+        };
+        let seeded = |(source, seed): (&Source, &u64)| source.clone().with_seed(*seed);
+        let sources = Sources(self.sources.0.iter().zip(&seeds).map(seeded).collect());
+        let stats = self.stats;
+        let loader = Self {
+            trace: self.trace.clone(),
+            epoch: state.epoch,
+            offset: state.offset,
+            stats,
+            ..Self::of(sources, mix, self.shards, self.prefetch, self.on_error)
+        };
+        if state.offset > loader.samples() {
+            return Err(Error::invalid(format!(
+                "loader state: offset {} in an epoch of {} samples",
+                state.offset,
+                loader.samples()
+            )));
+        }
+        loader.shards.check_last(loader.samples(), state.offset)?;
+        *self = loader;
         // A state that was saved behind the last step begins the next epoch.
         if self.remaining() == 0 {
             self.set_epoch(state.epoch + 1);
@@ -391,247 +427,66 @@ impl DataLoader {
 
     /// Returns what was delivered, and where time went.
     pub fn stats(&self) -> LoaderStats {
-        self.stats
+        self.sources.0.iter().map(|source| source.rows.counts()).fold(self.stats, |stats, counts| LoaderStats {
+            requests: stats.requests + counts.requests,
+            requested_bytes: stats.requested_bytes + counts.bytes,
+            blocks: stats.blocks + counts.blocks,
+            cached_blocks: stats.cached_blocks + counts.cached_blocks,
+            ..stats
+        })
     }
 
-    /// Measures how well the order of this epoch mixes neighbours and sequences.
+    /// Measures how well the order of this epoch mixes neighbours and sequences; of a mix, the order of the first loader.
     ///
     /// # Errors
     /// - Errors of the stores.
     pub async fn quality(&self) -> Result<ShuffleQuality> {
-        let runs = self.rows.sequence_runs().await?;
-        let numbers = numbered(&runs);
-        let sequence = |sample: u64| {
-            let position = position_of(self.positions.as_deref(), sample);
-            let run = runs.partition_point(|(start, _)| *start <= position).checked_sub(1);
-            run.and_then(|run| numbers.get(run)).map_or(0, |number| *number as u64)
-        };
-        Ok(quality(&self.order, self.shards.step(), self.epoch, sequence))
+        match self.sources.0.first() {
+            Some(source) => source.quality(self.shards.step(), self.epoch).await,
+            None => Err(Error::internal("a loader without sources")),
+        }
     }
 }
 
-/// Reads batches with one plan. If samples are damaged, reads the batches one by one, so that only those with a damaged sample fail.
-///
-/// # Errors
-/// Errors that are not of a sample, as those of a store that does not answer.
-async fn read(rows: &RowLoader, parts: &[SampleColumns], batches: Vec<Positions>, on_error: OnError) -> Result<Plan> {
-    let all: Vec<u64> = batches.iter().flat_map(|(positions, _)| positions).copied().collect();
-    let mut found = Vec::with_capacity(batches.len());
-    match rows.samples(&all, parts).await {
-        Ok(windows) => {
-            // Of all batches together: slices of lists count the values of all of them.
-            let bytes = bytes_of(&windows);
-            let mut end = 0;
-            for (positions, padding) in batches {
-                let start = end;
-                end += positions.len();
-                let bytes = bytes / (all.len().max(1) as u64) * positions.len() as u64;
-                found.push(Ok(whole(positions, padding, windows.iter().map(|held| held.slice(start..end)).collect(), bytes)));
+/// Chooses the batches that one read plan covers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planner {
+    pub(super) shards: Shards,
+    /// Number of samples of the epoch.
+    pub(super) samples: u64,
+    /// Bytes of a batch; 0 if they are not known.
+    pub(super) batch_bytes: u64,
+    /// Bound of the bytes that are read ahead.
+    pub(super) prefetch: u64,
+}
+
+impl Planner {
+    /// Returns the bytes of the batches of a plan that begins at draw `first`. Samples that are shuffled together are read together,
+    /// so that their blocks are read once.
+    pub(super) fn plan_bytes(&self, drawing: &Drawing, first: u64) -> u64 {
+        match self.shuffled_up_to(drawing, first) {
+            (_, true) => self.prefetch / 3,
+            (_, false) => PLAN_BYTES.min(self.prefetch / 4),
+        }
+    }
+
+    /// Returns the batches of the plan that begins at draw `first`, and the first draw of the next plan.
+    pub(super) fn plan(&self, drawing: &mut Drawing, first: u64) -> (Vec<Planned>, u64) {
+        let (plan_bytes, (together, _)) = (self.plan_bytes(drawing, first), self.shuffled_up_to(drawing, first));
+        let (mut batches, mut planned) = (Vec::new(), first);
+        while let Some(Share { numbers, padding }) = self.shards.share(self.samples, planned) {
+            batches.push(Planned { draws: numbers.into_iter().map(|number| drawing.at(number)).collect(), padding });
+            planned += self.shards.step();
+            let is_apart = planned >= together && batches.len() >= PLAN_BATCHES;
+            // Before the size of a sample is known, one batch is read alone.
+            if self.batch_bytes == 0 || is_apart || self.batch_bytes * (batches.len() as u64 + 1) > plan_bytes {
+                break;
             }
         }
-        Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
-        Err(_) => {
-            for (positions, padding) in batches {
-                found.push(match without_damaged(rows, parts, positions, padding, on_error).await {
-                    Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
-                    batch => batch,
-                });
-            }
-        }
+        (batches, planned)
     }
-    Ok(found)
-}
 
-/// Reads a batch in ever smaller parts, to find its damaged samples: leaves them out, or returns the error of the first one with its
-/// position.
-async fn without_damaged(
-    rows: &RowLoader,
-    parts: &[SampleColumns],
-    positions: Vec<u64>,
-    padding: usize,
-    on_error: OnError,
-) -> Result<ReadBatch> {
-    let (real, all) = (positions.len() - padding, positions.len());
-    let (mut good, mut good_padding, mut first_error) = (Vec::new(), 0, None);
-    // Places that are not read yet, the first of them on top.
-    let mut ranges: Vec<std::ops::Range<usize>> = std::iter::once(0..all).collect();
-    while let Some(range) = ranges.pop() {
-        let part = positions.get(range.clone()).unwrap_or_default();
-        match rows.samples(part, parts).await {
-            Ok(_) => {
-                good_padding += range.filter(|place| *place >= real).count();
-                good.extend_from_slice(part);
-            }
-            Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
-            Err(_) if range.len() > 1 => {
-                let middle = range.start + range.len() / 2;
-                ranges.extend([middle..range.end, range.start..middle]);
-            }
-            Err(error) => {
-                let error = error.at(format!("sample at position {}", part.first().copied().unwrap_or(0)));
-                if on_error == OnError::Raise {
-                    return Err(error);
-                }
-                first_error = first_error.or(Some(error));
-            }
-        }
+    fn shuffled_up_to(&self, drawing: &Drawing, first: u64) -> (u64, bool) {
+        drawing.shuffled_up_to(first.min(self.samples.saturating_sub(1)))
     }
-    let windows = rows.samples(&good, parts).await?;
-    let (left_out, bytes) = ((all - good.len()) as u64, bytes_of(&windows));
-    Ok(ReadBatch { left_out, first_error, ..whole(good, good_padding, windows, bytes) })
-}
-
-fn whole(positions: Vec<u64>, padding: usize, parts: Vec<Windows>, bytes: u64) -> ReadBatch {
-    let real = positions.len() - padding;
-    let padding = (0..positions.len()).map(|place| place >= real).collect();
-    ReadBatch { batch: Batch { positions, padding, parts }, bytes, left_out: 0, first_error: None }
-}
-
-fn bytes_of(parts: &[Windows]) -> u64 {
-    let columns = parts.iter().flat_map(|part| part.rows().batch().columns());
-    columns.map(|array| array.to_data().get_slice_memory_size().unwrap_or(0) as u64).sum()
-}
-
-/// Returns the columns without a window, then those of each window.
-fn parts_of(rows: &RowLoader, windows: &[(String, Window)]) -> Result<Vec<SampleColumns>> {
-    let mut left: Vec<usize> = (0..rows.column_names().len()).collect();
-    let mut parts = Vec::new();
-    for (pattern, window) in windows {
-        let places = rows.places(pattern)?;
-        if let Some(twice) = places.iter().find(|place| !left.contains(place)) {
-            let name = rows.column_names().nth(*twice).unwrap_or_default();
-            return Err(Error::invalid(format!("column `{name}` has two windows: pattern `{pattern}` selects it again")));
-        }
-        left.retain(|place| !places.contains(place));
-        parts.push((places, Some(window.clone())));
-    }
-    parts.insert(0, (left, None));
-    Ok(parts)
-}
-
-/// Returns the position of a sample.
-fn position_of(positions: Option<&[u64]>, sample: u64) -> u64 {
-    match positions {
-        Some(held) => usize::try_from(sample).ok().and_then(|sample| held.get(sample)).copied().unwrap_or(0),
-        None => sample,
-    }
-}
-
-/// Returns the number of the sequence of each run. Sequences are numbered from 0, in the order of their first run.
-fn numbered(runs: &[(u64, SampleKey)]) -> Vec<usize> {
-    let mut of_key: BTreeMap<SampleKey, usize> = BTreeMap::new();
-    let number = |(_, key): &(u64, SampleKey)| {
-        let next = of_key.len();
-        *of_key.entry(*key).or_insert(next)
-    };
-    runs.iter().map(number).collect()
-}
-
-/// Returns the starts of runs of samples, and their number, from the starts of runs of `len` positions.
-fn runs_of(starts: impl Iterator<Item = u64>, len: u64, positions: Option<&[u64]>) -> Arc<[u64]> {
-    let place = |start: u64| positions.map_or(start, |held| held.partition_point(|position| *position < start) as u64);
-    let mut runs: Vec<u64> = starts.chain([len]).map(place).collect();
-    runs.dedup();
-    runs.into()
-}
-
-/// Returns the positions so that those of a sequence stand together, in the order of the index, and the starts of the sequences.
-/// Returns the given positions if they stand together already.
-fn together(runs: Vec<(u64, SampleKey)>, len: u64, positions: Option<Arc<[u64]>>) -> (Option<Arc<[u64]>>, Arc<[u64]>) {
-    // The ranges of positions of each sequence.
-    let mut sequences: Vec<Vec<(u64, u64)>> = Vec::new();
-    let ends = runs.iter().skip(1).map(|(start, _)| *start).chain([len]);
-    for (((start, _), end), number) in runs.iter().zip(ends).zip(numbered(&runs)) {
-        if number == sequences.len() {
-            sequences.push(Vec::new());
-        }
-        sequences[number].push((*start, end));
-    }
-    if sequences.len() == runs.len() {
-        let starts = runs_of(runs.iter().map(|(start, _)| *start), len, positions.as_deref());
-        return (positions, starts);
-    }
-    let mut all = Vec::new();
-    let mut starts = Vec::new();
-    for ranges in sequences {
-        let before = all.len();
-        for (start, end) in ranges {
-            match &positions {
-                Some(held) => {
-                    let place = |end: u64| held.partition_point(|position| *position < end);
-                    all.extend_from_slice(held.get(place(start)..place(end)).unwrap_or_default());
-                }
-                None => all.extend(start..end),
-            }
-        }
-        if all.len() > before {
-            starts.push(before as u64);
-        }
-    }
-    starts.push(all.len() as u64);
-    (Some(all.into()), starts.into())
-}
-
-fn draws_of(choice: Choice, positions: u64, chosen: Option<&[u64]>) -> Result<Draws> {
-    let count = chosen.map_or(positions, |chosen| chosen.len() as u64);
-    let fits = |what: &str, values: usize| match values as u64 == positions {
-        true => Ok(()),
-        false => Err(Error::invalid(format!("{}, expected one for each of {positions} positions", counted(values, what)))),
-    };
-    let of_chosen = |place: &u64| usize::try_from(*place).unwrap_or(usize::MAX);
-    match choice {
-        Choice::All => Ok(Draws::Once),
-        Choice::Weights { weights, replace, draws } => {
-            fits("weight", weights.len())?;
-            let weights = match chosen {
-                Some(chosen) => chosen.iter().map(|place| weights[of_chosen(place)]).collect(),
-                None => weights,
-            };
-            Draws::by_weight(weights, replace, draws.unwrap_or(count))
-        }
-        Choice::Classes { classes, draws } => {
-            fits("class number", classes.len())?;
-            let mut classes = match chosen {
-                Some(chosen) => chosen.iter().map(|place| classes[of_chosen(place)]).collect(),
-                None => classes,
-            };
-            // A class may have no sample left.
-            let mut there = classes.clone();
-            there.sort_unstable();
-            there.dedup();
-            for class in &mut classes {
-                *class = u32::try_from(there.binary_search(class).unwrap_or(0)).unwrap_or(0);
-            }
-            Draws::by_class(&classes, draws.unwrap_or(count))
-        }
-    }
-}
-
-async fn made_of(
-    rows: &RowLoader,
-    parts: &[SampleColumns],
-    windows: &[(String, Window)],
-    (shuffle, draws, starts): (Shuffle, &Draws, &[u64]),
-    samples: u64,
-) -> Result<MadeOf> {
-    let digits = |hash: Hash| hash.to_string().chars().take(16).collect::<String>();
-    let [tables, versions, all] = rows.identity().await?.map(digits);
-    let names: Vec<&str> = rows.column_names().collect();
-    let columns = Hash::of(format!("{names:?} {parts:?} {windows:?}").as_bytes());
-    let order = match draws {
-        // A copy of the table in another kind of store may choose other column groups, and so other blocks.
-        Draws::Once => format!("{shuffle:?} {}", Hash::of(bytemuck::cast_slice(starts))),
-        Draws::Replaced { sums, draws } => format!("replaced {draws} {}", of_floats(sums)),
-        Draws::Weighted { weights, draws } => format!("weighted {draws} {}", of_floats(weights)),
-        Draws::Balanced { samples, starts, draws } => {
-            format!("balanced {draws} {} {starts:?}", Hash::of(bytemuck::cast_slice(samples)))
-        }
-    };
-    let order = digits(Hash::of(order.as_bytes()));
-    let rows = digits(Hash::of(format!("{all} {samples}").as_bytes()));
-    Ok(MadeOf { tables, versions, rows, columns: digits(columns), order })
-}
-
-fn of_floats(values: &[f64]) -> Hash {
-    Hash::of(bytemuck::cast_slice(values))
 }

@@ -1,16 +1,28 @@
 //! Training batches: every sample of an index once an epoch, in random order, shared between ranks, and resumable.
 
+mod batch;
 mod data_loader;
+mod decode;
+mod draws;
+mod forecast;
+mod mix;
 mod options;
 mod order;
 mod permutation;
 mod shards;
+mod source;
 mod state;
 #[cfg(test)]
 mod tests;
+mod trace;
 
-pub use data_loader::{Batch, DataLoader, LoaderStats};
+pub use batch::Batch;
+pub use data_loader::{DataLoader, LoaderStats};
+pub use decode::Decode;
+pub use forecast::Forecast;
+pub use mix::Stop;
 pub use options::{LoaderOptions, OnError};
 pub use order::{Shuffle, ShuffleQuality};
 pub use shards::Last;
 pub use state::LoaderState;
+pub use trace::Trace;

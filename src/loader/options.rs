@@ -1,12 +1,15 @@
 //! The options of a data loader.
 
+use std::sync::Arc;
+
 use super::{
+    decode::Decode,
     order::Shuffle,
     shards::{Last, Shards},
 };
 use crate::{
     error::{Error, Result},
-    read::Window,
+    read::{TimeSpan, Window},
 };
 
 /// The rule for samples that cannot be read.
@@ -39,7 +42,9 @@ pub struct LoaderOptions {
     pub(super) windows: Vec<(String, Window)>,
     pub(super) on_error: OnError,
     pub(super) skip_incomplete: bool,
+    pub(super) max_step: Option<TimeSpan>,
     pub(super) choice: Choice,
+    pub(super) decoders: Vec<(String, Arc<dyn Decode>)>,
 }
 
 /// Which samples an epoch draws.
@@ -63,7 +68,18 @@ impl LoaderOptions {
     pub fn new(batch_size: u64) -> Self {
         let shards = Shards { batch_size, rank: 0, world_size: 1, last: Last::Drop };
         let (shuffle, seed, windows, on_error, choice) = Default::default();
-        Self { shards, shuffle, seed, prefetch: PREFETCH, windows, on_error, skip_incomplete: false, choice }
+        Self {
+            shards,
+            shuffle,
+            seed,
+            prefetch: PREFETCH,
+            windows,
+            on_error,
+            skip_incomplete: false,
+            max_step: None,
+            choice,
+            decoders: Vec::new(),
+        }
     }
 
     /// Sets the order of the samples.
@@ -115,6 +131,14 @@ impl LoaderOptions {
         Ok(self)
     }
 
+    /// Decodes the columns that match `pattern`, which hold bytes, to tensors. A value that cannot be decoded is a sample that cannot
+    /// be read.
+    #[must_use]
+    pub fn decode(mut self, pattern: impl Into<String>, decoder: impl Decode + 'static) -> Self {
+        self.decoders.push((pattern.into(), Arc::new(decoder)));
+        self
+    }
+
     /// Sets what happens to a sample that cannot be read.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
@@ -127,6 +151,16 @@ impl LoaderOptions {
     pub fn skip_incomplete(mut self, skip: bool) -> Self {
         self.skip_incomplete = skip;
         self
+    }
+
+    /// Also leaves out samples whose windows reach over a gap in time: two rows of the table that follow each other, from the first
+    /// to the last row of the window, are further apart than `max_step`. The times are those of the first `order_by` column.
+    ///
+    /// # Errors
+    /// - `Invalid`: `max_step` is not a span of time, as in `150ms`, or negative.
+    pub fn max_step(mut self, max_step: impl AsRef<str>) -> Result<Self> {
+        (self.skip_incomplete, self.max_step) = (true, Some(TimeSpan::distance(max_step.as_ref(), "max_step")?));
+        Ok(self)
     }
 
     /// Draws samples by weight, `weights[p]` for position p: with `replace`, as often as the weights say; without, each sample at

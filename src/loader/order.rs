@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::permutation::{Permutation, below, fraction, hash};
 use crate::error::{Error, Result, counted};
 
@@ -300,6 +302,11 @@ impl Epoch {
         }
     }
 
+    /// Whether samples are shuffled within windows of blocks.
+    pub(super) fn shuffles_in_windows(&self) -> bool {
+        matches!(&self.kind, EpochKind::Runs { window, .. } if *window > 0)
+    }
+
     /// Returns the range of places that are shuffled together with place `k`: what is read together is needed together.
     pub(super) fn shuffled_with(&self, k: u64) -> (u64, u64) {
         match &self.kind {
@@ -318,7 +325,7 @@ impl Epoch {
 }
 
 /// How well an order mixes neighbours, beside the values of a perfect shuffle.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ShuffleQuality {
     /// Mean distance in the index of two samples that follow each other in the epoch, divided by the number of samples.
     pub neighbour_distance: f64,

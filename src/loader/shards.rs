@@ -20,7 +20,7 @@ const MOST: u64 = 1 << 24;
 
 /// The share of a rank: the batches of step t are the next `batch_size * world_size` samples of the epoch, and rank r takes every
 /// `world_size`-th of them, from the r-th on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shards {
     pub(super) batch_size: u64,
     pub(super) rank: u64,

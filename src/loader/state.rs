@@ -2,14 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use super::mix::Change;
+use crate::{
+    error::{Error, Result},
+    id::Hash,
+};
 
 /// Version of the state.
 const FORMAT: u32 = 1;
 
 /// Where a [`DataLoader`](super::DataLoader) stands: the epoch, the samples that all ranks have handed out, and hashes of what
-/// the order depends on. As JSON (`serde_json`) it takes less than 1 KiB.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// the order depends on. As JSON (`serde_json`) it takes less than 1 KiB, and less than 256 bytes more for each loader of a mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoaderState {
     format: u32,
@@ -21,6 +25,16 @@ pub struct LoaderState {
     pub offset: u64,
     #[serde(flatten)]
     pub(super) made_of: MadeOf,
+    /// Of a mix: the seeds of its loaders, and the last change of its weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mix: Option<MixState>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MixState {
+    seeds: Vec<u64>,
+    change: Change,
 }
 
 /// Hashes of what the order and the batches depend on, each as 16 hexadecimal digits.
@@ -33,13 +47,33 @@ pub(super) struct MadeOf {
     pub(super) order: String,
 }
 
+impl MadeOf {
+    /// Returns the hashes of all sources of a loader.
+    pub(super) fn all<'a>(sources: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        let of = |part: fn(&Self) -> &str| match &*sources.clone().map(part).collect::<Vec<_>>() {
+            [one] => (*one).to_owned(),
+            several => Hash::of(several.concat().as_bytes()).to_string().chars().take(16).collect(),
+        };
+        Self {
+            tables: of(|held| &held.tables),
+            versions: of(|held| &held.versions),
+            rows: of(|held| &held.rows),
+            columns: of(|held| &held.columns),
+            order: of(|held| &held.order),
+        }
+    }
+}
+
 impl LoaderState {
-    pub(super) fn new(seed: u64, epoch: u64, offset: u64, made_of: MadeOf) -> Self {
-        Self { format: FORMAT, seed, epoch, offset, made_of }
+    /// Creates a state; `seeds` has the seed of each source.
+    pub(super) fn new(seeds: &[u64], epoch: u64, offset: u64, made_of: MadeOf, change: Option<&Change>) -> Self {
+        let mix = change.map(|change| MixState { seeds: seeds.to_vec(), change: change.clone() });
+        Self { format: FORMAT, seed: seeds.first().copied().unwrap_or(0), epoch, offset, made_of, mix }
     }
 
-    /// Checks that the state belongs to a loader of the same rows, columns and order, with `samples` samples.
-    pub(super) fn check(&self, made_of: &MadeOf, samples: u64) -> Result<()> {
+    /// Checks that the state belongs to a loader of `sources` sources with the same tables, rows, columns and order. Returns the seed
+    /// of each source, and the last change of the weights of a mix.
+    pub(super) fn check(&self, made_of: &MadeOf, sources: usize) -> Result<(Vec<u64>, Option<&Change>)> {
         if self.format != FORMAT {
             return Err(Error::unsupported(format!("loader state: format {}, this build reads {FORMAT}", self.format)));
         }
@@ -57,9 +91,13 @@ impl LoaderState {
                 )));
             }
         }
-        match self.offset <= samples {
-            true => Ok(()),
-            false => Err(Error::invalid(format!("loader state: offset {} in an epoch of {samples} samples", self.offset))),
+        let (seeds, change) = match &self.mix {
+            Some(MixState { seeds, change }) => (seeds.clone(), Some(change)),
+            None => (vec![self.seed], None),
+        };
+        match seeds.len() == sources {
+            true => Ok((seeds, change)),
+            false => Err(Error::invalid(format!("loader state: of a mix of {} loaders, expected {sources}", seeds.len()))),
         }
     }
 }

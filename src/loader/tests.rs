@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 
 use super::{
+    mix::{Mix, Place, Stop},
     order::{Draws, Order, Shuffle, quality},
     permutation::{Permutation, hash},
     shards::{Last, Shards},
@@ -276,4 +277,93 @@ fn an_epoch_over_a_hundred_million_samples_takes_no_memory() {
     assert!(size_of_val(&order) + size_of_val(&order.epoch(1)) < 1024, "the whole state is in these values");
     assert_ne!(order.epoch(1).at(99_999_999), order.epoch(2).at(99_999_999));
     assert_ne!(hash(&[1, 2]), hash(&[2, 1]));
+}
+
+/// The draws of a mix one after another: the source whose next draw has the earliest deadline.
+fn one_by_one(lens: &[u64], weights: &[f64], drawn: &[u64], draws: u64) -> Vec<(usize, u64)> {
+    let sum: f64 = weights.iter().sum();
+    let mut since = vec![0_u64; lens.len()];
+    let next = |_| {
+        let deadline = |source: &usize| (since[*source] as f64 + 0.5) / (weights[*source] / sum);
+        let source = (0..lens.len()).min_by(|one, other| deadline(one).total_cmp(&deadline(other))).unwrap();
+        since[source] += 1;
+        (source, drawn[source] + since[source] - 1)
+    };
+    (0..draws).map(next).collect()
+}
+
+#[test]
+fn a_mix_draws_by_weight_stops_as_asked_and_changes_its_weights_anywhere() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for _ in 0..60 {
+        let sources = rng.usize(1..6);
+        let lens: Vec<u64> = (0..sources).map(|_| rng.u64(1..200)).collect();
+        let mut weights = || (0..sources).map(|_| [1.0, 3.0, 0.1, 7.5, 1.0 / 3.0][rng.usize(0..5)]).collect::<Vec<f64>>();
+        let (first, second) = (weights(), weights());
+        let mix = |weights: &[f64], stop| Mix::new(lens.clone(), weights, stop).unwrap();
+        let nothing = vec![0; sources];
+        let whole = one_by_one(&lens, &first, &nothing, 8_000);
+        let short = mix(&first, Stop::First);
+        let end = whole.iter().position(|(source, number)| *number == lens[*source]).unwrap() as u64;
+        assert_eq!(short.len(), end);
+        let left = |upto: usize| {
+            let mut left = lens.clone();
+            whole[..upto].iter().for_each(|(source, _)| left[*source] = left[*source].saturating_sub(1));
+            left.iter().sum::<u64>()
+        };
+        if let Some(longest) = (1..whole.len()).find(|upto| left(*upto) == 0) {
+            assert_eq!(mix(&first, Stop::Longest).len(), longest as u64);
+        }
+        assert_eq!(mix(&first, Stop::Samples(7_777)).len(), 7_777);
+        let mut place = Place::default();
+        // Any draw is found without those before it, and from a place near it.
+        assert!((0..500).all(|k| short.at(k, &mut place) == whole[k as usize]));
+        for k in (0..300).map(|_| rng.u64(0..8_000)) {
+            assert_eq!(short.at(k, &mut place), whole[k as usize], "draw {k} of {lens:?} by {first:?}");
+        }
+        // Of any number of draws, each source gives its share, give or take one.
+        let sum: f64 = first.iter().sum();
+        for (source, weight) in first.iter().enumerate() {
+            let share = weight / sum;
+            let mut given = 0.0;
+            for (k, (drawn, _)) in whole.iter().enumerate() {
+                given += f64::from(u8::from(*drawn == source));
+                assert!((given - share * (k + 1) as f64).abs() < 1.0 + sources as f64 / 2.0);
+            }
+        }
+        // With other weights from a draw on: each source goes on where it was. Changed back, a third time.
+        let at = rng.u64(0..=end);
+        let changed = mix(&second, Stop::First).resumed(short.change(), at).unwrap();
+        let counts = |upto: u64, of: &[(usize, u64)]| {
+            let mut counts = nothing.clone();
+            of[..upto as usize].iter().for_each(|(source, _)| counts[*source] += 1);
+            counts
+        };
+        if first.iter().zip(&second).any(|(one, other)| one != other) {
+            let mut place = Place::default();
+            let rest = one_by_one(&lens, &second, &counts(at, &whole), 3_000);
+            for k in (0..100).map(|_| rng.u64(0..3_000)) {
+                assert_eq!(changed.at(at + k, &mut place), rest[k as usize]);
+            }
+            let end = rest.iter().position(|(source, number)| *number >= lens[*source]).map(|end| at + end as u64);
+            assert!(end.is_none_or(|end| end == changed.len()), "{end:?} {}", changed.len());
+            let again = mix(&first, Stop::First).resumed(changed.change(), at + 17).unwrap();
+            let mut place = Place::default();
+            let mut drawn = counts(at, &whole);
+            rest[..17].iter().for_each(|(source, _)| drawn[*source] += 1);
+            let end = one_by_one(&lens, &first, &drawn, 100);
+            assert!((0..100).all(|k| again.at(at + 17 + k, &mut place) == end[k as usize]));
+            assert_eq!(again.clone().fresh(), mix(&first, Stop::First));
+        } else {
+            assert_eq!(changed, short);
+        }
+    }
+    let large = Mix::new(vec![1 << 50, 3], &[1.0, 1e-9], Stop::Longest).unwrap();
+    assert_eq!(large.at((1 << 50) - 5, &mut Place::default()).0, 0);
+    for (lens, weights) in [(vec![], vec![]), (vec![1], vec![]), (vec![1, 0], vec![1.0, 1.0]), (vec![5], vec![0.0])] {
+        assert!(Mix::new(lens.clone(), &weights, Stop::First).is_err(), "{lens:?} {weights:?}");
+    }
+    for weight in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(Mix::new(vec![1, 1], &[1.0, weight], Stop::First).is_err());
+    }
 }

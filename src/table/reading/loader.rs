@@ -21,7 +21,7 @@ use crate::{
     error::{Error, Result},
     offload::{Stop, offload, yield_now},
     once::Once,
-    read::{BlockCache, CachedBlocks, Coalesce, Edge, Explain, Flights, Window, window},
+    read::{BlockCache, CachedBlocks, Coalesce, Counted, Edge, Explain, Flights, ReadCounts, Window, window},
     schema::{self, ColumnId, ColumnType},
     table::table::Table,
 };
@@ -51,6 +51,7 @@ pub struct RowLoader {
     coalesce: Option<Coalesce>,
     cache: Arc<BlockCache>,
     flights: Arc<Flights>,
+    counts: Arc<ReadCounts>,
     /// Computed by the first read, and again after a change of columns or costs. This saves time in reads of small rows.
     prepared: Arc<OnceLock<Prepared>>,
 }
@@ -103,6 +104,16 @@ impl RowLoader {
         self.sources.get().map(|sources| &**sources).unwrap_or_default()
     }
 
+    /// Returns the same loader with counts of its own, which start at 0.
+    pub(crate) fn counted(self) -> Self {
+        Self { counts: Arc::default(), ..self }
+    }
+
+    /// Returns what the reads of this loader and of its clones asked for.
+    pub(crate) fn counts(&self) -> Counted {
+        self.counts.get()
+    }
+
     /// Opens the source tables of a view. Every read calls this first.
     pub(super) async fn bind(&self) -> Result<()> {
         if let Some(view) = &self.view {
@@ -134,9 +145,9 @@ impl RowLoader {
     ) -> Self {
         let columns = named(groups, false);
         let (every, every_index) = (columns.clone().into(), named(index, true).into());
-        let (sources, edge, coalesce, flights, prepared) = Default::default();
+        let (sources, edge, coalesce, flights, counts, prepared) = Default::default();
         let cache = Arc::new(BlockCache::new(CACHE_BYTES));
-        Self { sources, view: None, len, columns, every, every_index, edge, coalesce, cache, flights, prepared }
+        Self { sources, view: None, len, columns, every, every_index, edge, coalesce, cache, flights, counts, prepared }
     }
 
     /// Restricts the loader to the columns that match any of the patterns, e.g. `lidar.*`, `*.jpeg` or `re:...`.
@@ -206,6 +217,16 @@ impl RowLoader {
     /// Returns the names of the columns that are read, in order.
     pub fn column_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// Returns the names of the columns that are read and that match a pattern, in order.
+    ///
+    /// # Errors
+    /// - `NotFound`: the pattern matches no column that is read.
+    /// - `Invalid`: the pattern is malformed.
+    pub fn column_names_matching(&self, pattern: &str) -> Result<Vec<&str>> {
+        let places = self.places(pattern)?;
+        Ok(places.into_iter().filter_map(|place| self.columns.get(place)).map(|column| column.name.as_str()).collect())
     }
 
     /// Reads the row at a position.
@@ -352,7 +373,7 @@ impl RowLoader {
         self.explain_parts(&[Part { columns: self.every_column(), slots: &self.slots_of(positions).await? }]).await
     }
 
-    async fn explain_parts(&self, parts: &[Part<'_>]) -> Result<Explain> {
+    pub(super) async fn explain_parts(&self, parts: &[Part<'_>]) -> Result<Explain> {
         let mut total = Explain::default();
         for (number, source) in self.sources().iter().enumerate() {
             let wanted = self.source_parts(number, parts);
@@ -573,6 +594,7 @@ impl RowLoader {
                 }
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
                 let plan = source.plan(wanted, &groups?, self.coalesce, self.cached_blocks(number)).await?;
+                self.counts.add(&plan.plan);
                 let found = source.read(plan, &self.flights).await?;
                 all.extend(found.into_iter().map(|((part, id), array)| ((places[part], id), array)));
                 Ok::<_, Error>(all)

@@ -6,7 +6,7 @@ use std::{
 };
 
 use arrow_array::{
-    Array, ArrayRef, RecordBatch,
+    Array, ArrayRef, RecordBatch, RecordBatchOptions,
     cast::AsArray,
     types::{
         Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
@@ -14,6 +14,7 @@ use arrow_array::{
     },
 };
 use arrow_buffer::NullBuffer;
+use arrow_select::interleave::interleave_record_batch;
 use half::slice::HalfBitsSliceExt;
 
 use crate::{
@@ -52,6 +53,32 @@ impl Rows {
             rows: self.rows[start..start + len].to_vec(),
             partners: self.partners.as_ref().map(part),
         }
+    }
+
+    /// Copies rows of several results, which have the same columns, into one: row i of the result is row `places[i].1` of
+    /// `all[places[i].0]`.
+    ///
+    /// # Errors
+    /// - `Invalid`: the columns differ.
+    pub(super) fn interleave(all: &[&Self], places: &[(usize, usize)]) -> Result<Self> {
+        let batches: Vec<&RecordBatch> = all.iter().map(|rows| &rows.batch).collect();
+        let batch = match batches.first().filter(|batch| batch.num_columns() == 0) {
+            Some(batch) => {
+                let options = RecordBatchOptions::new().with_row_count(Some(places.len()));
+                RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options)
+            }
+            None => interleave_record_batch(&batches, places),
+        };
+        let batch = batch.map_err(|error| Error::invalid(format!("rows of tables with different columns: {error}")))?;
+        let rows = places.iter().map(|(number, row)| all[*number].rows[*row]).collect();
+        let masks: Vec<Vec<Vec<bool>>> = match all.iter().any(|rows| rows.partners.is_some()) {
+            true => all.iter().map(|rows| rows.partners.clone().unwrap_or_else(|| vec![rows.mask(); rows.types.len()])).collect(),
+            false => Vec::new(),
+        };
+        let of_column = |column: usize| places.iter().map(|(number, row)| masks[*number][column][*row]).collect();
+        let types = all.first().map_or_else(|| Arc::from([]), |rows| Arc::clone(&rows.types));
+        let partners = (!masks.is_empty()).then(|| (0..types.len()).map(of_column).collect());
+        Ok(Self { batch, types, rows, partners })
     }
 
     /// Creates rows from their parts: the columns, their types, the table row of each row ([`Rows::table_rows`]), and the mask of

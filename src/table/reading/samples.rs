@@ -3,12 +3,18 @@
 
 use std::sync::Arc;
 
-use super::{loader::RowLoader, parts::Part, source::GroupPages, windows::Windows};
+use super::{
+    loader::RowLoader,
+    parts::Part,
+    source::{GroupPages, Slots},
+    windows::Windows,
+};
 use crate::{
-    error::Result,
+    error::{Error, Result},
     id::Hash,
     offload::{offload, yield_now},
-    read::{Layout, Sequences, Window},
+    read::{Explain, Layout, Sequences, TimeSpan, Window},
+    schema::ColumnType,
 };
 
 /// Columns of a loader, by their places in [`RowLoader::column_names`], and the window in which they are read; `None` for the
@@ -26,6 +32,14 @@ impl RowLoader {
     /// samples or parts share is read and decoded once.
     pub(crate) async fn samples(&self, positions: &[u64], parts: &[SampleColumns]) -> Result<Vec<Windows>> {
         self.bind().await?;
+        let slots = self.sample_slots(positions, parts).await?;
+        let wanted = parts.iter().zip(&slots).map(|((columns, _), (slots, _))| Part { columns: columns.clone(), slots });
+        let read = self.read_parts(wanted.collect()).await?;
+        Ok(read.into_iter().zip(slots).map(|(rows, (_, starts))| Windows::new(rows, starts)).collect())
+    }
+
+    /// Returns the rows of each part, and the start of each sample in them.
+    async fn sample_slots(&self, positions: &[u64], parts: &[SampleColumns]) -> Result<Vec<(Slots, Vec<usize>)>> {
         let mut slots = Vec::with_capacity(parts.len());
         for (columns, window) in parts {
             slots.push(match window {
@@ -33,14 +47,43 @@ impl RowLoader {
                 None => (self.slots_of(positions).await?, (0..=positions.len()).collect()),
             });
         }
-        let wanted = parts.iter().zip(&slots).map(|((columns, _), (slots, _))| Part { columns: columns.clone(), slots });
-        let read = self.read_parts(wanted.collect()).await?;
-        Ok(read.into_iter().zip(slots).map(|(rows, (_, starts))| Windows::new(rows, starts)).collect())
+        Ok(slots)
     }
 
     /// Returns the places of the columns that match a pattern.
     pub(crate) fn places(&self, pattern: &str) -> Result<Vec<usize>> {
         self.select(&self.columns, [pattern])
+    }
+
+    /// Returns the names and types of columns, by their places.
+    pub(crate) fn typed<'a>(&'a self, places: &'a [usize]) -> impl Iterator<Item = (&'a str, &'a ColumnType)> {
+        places.iter().filter_map(|place| self.columns.get(*place)).map(|column| (column.name.as_str(), &column.ty))
+    }
+
+    /// Returns the cost of [`RowLoader::samples`].
+    pub(crate) async fn explain_samples(&self, positions: &[u64], parts: &[SampleColumns]) -> Result<Explain> {
+        self.bind().await?;
+        let slots = self.sample_slots(positions, parts).await?;
+        let wanted = parts.iter().zip(&slots).map(|((columns, _), (slots, _))| Part { columns: columns.clone(), slots });
+        self.explain_parts(&wanted.collect::<Vec<_>>()).await
+    }
+
+    /// Estimates the decoded bytes of a sample from what the column groups hold and how far they expand.
+    pub(crate) async fn sample_bytes(&self, parts: &[SampleColumns]) -> Result<u64> {
+        self.bind().await?;
+        let mut bytes = 0_u64;
+        for (columns, window) in parts {
+            let rows = window.as_ref().map_or(1, Window::len) as u64;
+            for (number, source) in self.sources().iter().enumerate() {
+                let manifest = source.table.manifest();
+                for pages in self.groups(number, columns)?.iter() {
+                    let stored: u64 = manifest.segments.iter().map(|segment| segment.groups[pages.group()].stored_bytes).sum();
+                    let decoded = stored.saturating_mul(source.table.layout(pages.group()).await?.expansion());
+                    bytes = bytes.saturating_add((decoded / source.table.rows().max(1)).saturating_mul(rows));
+                }
+            }
+        }
+        Ok(bytes)
     }
 
     /// Returns the runs of positions in one sequence: the first position of each, and the key of its sequence.
@@ -108,20 +151,56 @@ impl RowLoader {
         .await
     }
 
-    /// Returns the positions whose windows are complete: no row of them is missing.
-    pub(crate) async fn complete(&self, windows: &[Window]) -> Result<Vec<u64>> {
+    /// Returns the positions whose windows are complete: no row of them is missing, and no two rows that follow each other between
+    /// the first and the last row of the window are further apart in time than `max_step`.
+    ///
+    /// # Errors
+    /// - `Invalid`: a time step is given, and a table has no `order_by` column, or that column has no times or no unit of time.
+    /// - Errors of the stores.
+    pub(crate) async fn complete(&self, windows: &[Window], max_step: Option<TimeSpan>) -> Result<Vec<u64>> {
         self.bind().await?;
+        let large_steps = match max_step {
+            Some(most) => Some(self.large_steps(most).await?),
+            None => None,
+        };
         let mut found = Vec::new();
         'positions: for position in 0..self.len() {
             if position % AT_ONCE as u64 == 0 {
                 yield_now().await;
             }
             for window in windows {
-                if self.window_of(position, window, &[]).await?.1.iter().any(Option::is_none) {
+                let (base, rows) = self.window_of(position, window, &[]).await?;
+                if rows.iter().any(Option::is_none) {
+                    continue 'positions;
+                }
+                let steps = large_steps.as_ref().and_then(|of| of.get(base)).map_or(&[][..], Vec::as_slice);
+                let own = self.sources().get(base).and_then(|source| source.row_at(position));
+                let rows = rows.into_iter().flatten().chain(own);
+                let (first, last) = rows.fold((u64::MAX, 0), |(first, last), row| (first.min(row), last.max(row)));
+                let before = |row: u64| usize::try_from(row).ok().and_then(|row| steps.get(row));
+                if before(first) != before(last) {
                     continue 'positions;
                 }
             }
             found.push(position);
+        }
+        Ok(found)
+    }
+
+    /// Counts the large time steps of each source up to each of its rows; nothing for sources that are merged into another one.
+    async fn large_steps(&self, most: TimeSpan) -> Result<Vec<Vec<u32>>> {
+        let mut found = Vec::with_capacity(self.sources().len());
+        for (number, source) in self.sources().iter().enumerate() {
+            found.push(match source.base == number {
+                true => {
+                    let column = source.table.schema().order_by().next().map(|column| column.name.clone());
+                    let column = column.ok_or_else(|| {
+                        Error::invalid("max_step: the table has no order_by column, so its rows have no steps in time")
+                    })?;
+                    source.table.times(&column).await?.large_steps(most, &column)?
+                }
+                false => Vec::new(),
+            });
         }
         Ok(found)
     }

@@ -39,11 +39,34 @@ impl Windows {
         &self.starts
     }
 
+    /// Replaces the columns of the rows; the rows stay.
+    pub(crate) fn try_map(self, map: impl FnOnce(&Rows) -> Result<Rows>) -> Result<Self> {
+        Ok(Self { rows: map(&self.rows)?, ..self })
+    }
+
     /// Returns some of the windows, without copying values.
     pub(crate) fn slice(&self, windows: std::ops::Range<usize>) -> Self {
         let starts = &self.starts[windows.start..=windows.end];
         let (first, end) = (starts[0], starts[starts.len() - 1]);
         Self { rows: self.rows.slice(first, end - first), starts: starts.iter().map(|start| start - first).collect() }
+    }
+
+    /// Copies windows of several results, which have the same columns, into one: window i of the result is window `places[i].1` of
+    /// `all[places[i].0]`.
+    ///
+    /// # Errors
+    /// - `Invalid`: the columns differ.
+    pub(crate) fn interleave(all: &[&Self], places: &[(usize, usize)]) -> Result<Self> {
+        let (mut starts, mut rows) = (vec![0], Vec::new());
+        for (number, window) in places {
+            let held = all.get(*number).and_then(|windows| windows.starts.get(*window..=window + 1));
+            let Some(&[start, end]) = held else {
+                return Err(Error::internal(format!("window {window} of result {number}")));
+            };
+            rows.extend((start..end).map(|row| (*number, row)));
+            starts.push(rows.len());
+        }
+        Ok(Self { rows: Rows::interleave(&all.iter().map(|windows| &windows.rows).collect::<Vec<_>>(), &rows)?, starts })
     }
 
     /// Returns the rows of one window, without copying values.

@@ -1,0 +1,115 @@
+//! The samples that an epoch draws from the sources of a loader: which sample comes when, and how several are read.
+
+use std::sync::Arc;
+
+use futures::future::try_join_all;
+
+use super::{
+    mix::{Mix, Place},
+    order::Epoch,
+    source::Source,
+};
+use crate::{error::Result, read::Explain, table::Windows};
+
+/// A sample of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Draw {
+    pub(super) source: usize,
+    pub(super) position: u64,
+}
+
+/// The sources of a loader.
+#[derive(Clone, Debug)]
+pub(super) struct Sources(pub(super) Arc<[Source]>);
+
+impl Sources {
+    /// Reads samples. Returns the windows of each part, one for each sample.
+    pub(super) async fn read(&self, draws: &[Draw]) -> Result<Vec<Windows>> {
+        if let [source] = &*self.0 {
+            let positions: Vec<u64> = draws.iter().map(|draw| draw.position).collect();
+            return source.read(&positions).await;
+        }
+        let mut positions: Vec<Vec<u64>> = vec![Vec::new(); self.0.len()];
+        let mut places = Vec::with_capacity(draws.len());
+        for draw in draws {
+            places.push((draw.source, positions[draw.source].len()));
+            positions[draw.source].push(draw.position);
+        }
+        let read = self.0.iter().zip(&positions).map(|(source, positions)| source.read(positions));
+        let read = try_join_all(read).await?;
+        let parts = read.first().map_or(0, Vec::len);
+        (0..parts)
+            .map(|part| Windows::interleave(&read.iter().map(|windows| &windows[part]).collect::<Vec<_>>(), &places))
+            .collect()
+    }
+
+    /// Returns the cost of [`Sources::read`].
+    pub(super) async fn explain(&self, draws: &[Draw]) -> Result<Explain> {
+        let mut cost = Explain::default();
+        for (number, source) in self.0.iter().enumerate() {
+            let of_source = draws.iter().filter(|draw| draw.source == number).map(|draw| draw.position).collect::<Vec<_>>();
+            cost = cost.and(source.rows.explain_samples(&of_source, &source.parts).await?);
+        }
+        Ok(cost)
+    }
+
+    /// Estimates the decoded bytes of a sample, from the layouts.
+    pub(super) async fn decoded_bytes(&self) -> Result<u64> {
+        let mut most = 0;
+        for source in self.0.iter() {
+            most = most.max(source.rows.sample_bytes(&source.parts).await?);
+        }
+        Ok(most)
+    }
+
+    /// Returns the name of a sample for messages.
+    pub(super) fn name(&self, draw: Draw) -> String {
+        match self.0.len() {
+            1 => format!("sample at position {}", draw.position),
+            _ => format!("loader {}, sample at position {}", draw.source, draw.position),
+        }
+    }
+}
+
+/// The samples of an epoch, in their order.
+#[derive(Debug)]
+pub(super) struct Drawing {
+    sources: Sources,
+    mix: Option<Mix>,
+    /// Where the mix stood at the last draw.
+    place: Place,
+    epoch: u64,
+    /// How often each source began again before the draws that were asked for last, and the order of that pass.
+    passes: Vec<(u64, Epoch)>,
+}
+
+impl Drawing {
+    pub(super) fn new(sources: &Sources, mix: Option<&Mix>, epoch: u64) -> Self {
+        let passes = sources.0.iter().map(|source| (0, source.order.epoch(epoch))).collect();
+        Self { sources: sources.clone(), mix: mix.cloned(), place: Place::default(), epoch, passes }
+    }
+
+    /// Returns the `k`-th sample of the epoch.
+    pub(super) fn at(&mut self, k: u64) -> Draw {
+        let (number, k) = self.mix.as_ref().map_or((0, k), |mix| mix.at(k, &mut self.place));
+        let (source, (pass, epoch)) = (&self.sources.0[number], &mut self.passes[number]);
+        let len = source.order.len().max(1);
+        if k / len != *pass {
+            *pass = k / len;
+            *epoch = source.order.epoch(self.epoch.wrapping_add(*pass << 32));
+        }
+        Draw { source: number, position: source.position(epoch.at(k % len)) }
+    }
+
+    /// Returns the end of the range of draws that are shuffled together with draw `k`, and whether that range is larger than one: what
+    /// is read together is needed together.
+    pub(super) fn shuffled_up_to(&self, k: u64) -> (u64, bool) {
+        match &*self.passes {
+            [(_, epoch)] => {
+                let (_, end) = epoch.shuffled_with(k);
+                (end, end > k + 1)
+            }
+            passes => (k + 1, passes.iter().any(|(_, epoch)| epoch.shuffles_in_windows())),
+        }
+    }
+}
