@@ -19,6 +19,7 @@ mod info;
 mod ingest;
 mod layout;
 mod limits;
+mod plan;
 mod query;
 mod rebind;
 mod schema;
@@ -107,6 +108,10 @@ Example:
     Get(get::Get),
     /// Show what reading a row or window would cost: ranges, requests, bytes
     Explain(explain::ExplainCommand),
+    /// Predict what reading training batches costs: requests, bytes, memory, samples per second
+    Plan(plan::Plan),
+    /// Read training batches and measure, beside what `plan` predicts
+    Throughput(plan::Throughput),
     /// Show where rows are stored, as text or as a picture: chunks and blocks of each group
     Layout(layout::LayoutCommand),
     /// Join two tables by key or by time, as a view that copies no payload
@@ -169,6 +174,8 @@ impl Command {
             Self::Verify(command) => command.run(out).await,
             Self::Stats(command) => command.run(out).await,
             Self::Query(command) => command.run(out).await,
+            Self::Plan(command) => command.run(out).await,
+            Self::Throughput(command) => command.run(out).await,
             Self::Merge(command) => command.run(out).await,
             Self::Concat(command) => command.run(out).await,
             Self::Select(command) => command.run(out).await,

@@ -130,6 +130,8 @@ const CALLS: &[(&str, &str)] = &[
     ("gc", "c"),
     ("get", "table 0"),
     ("explain", "table 0"),
+    ("plan", "table --batch 2"),
+    ("throughput", "table --batch 2"),
     ("layout", "table"),
     ("merge", "c s --on id --out merged"),
     ("concat", "c@1 c@2 --out both"),

@@ -90,6 +90,34 @@ fn explain_counts_each_group() {
 }
 
 #[test]
+fn plan_predicts_what_throughput_measures() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 50);
+    for choices in ["--seed 1", "--shuffle block", "--shuffle sequence", "--shuffle none", "--offsets=-2..=0", "--columns ego.*"]
+    {
+        let plan = tetrys(folder, &format!("plan table --batch 7 {choices} --json")).json();
+        let of = |name: &str| plan["plan"][name].as_f64().unwrap();
+        assert_eq!((of("samples"), of("batches")), (100.0, 15.0), "{choices}");
+        assert!(of("requests_of_batch") > 0.0 && of("bytes_of_batch") >= of("payload_of_batch"), "{plan}");
+        let throughput = tetrys(folder, &format!("throughput table --batch 7 {choices} -q --json")).json();
+        assert_eq!(throughput["plan"], plan["plan"]);
+        let measured = |name: &str| throughput["measured"][name].as_f64().unwrap();
+        assert_eq!((measured("batches"), measured("samples")), (15.0, 105.0), "the last batch is padded");
+        let found = measured("requested_bytes") / measured("batches");
+        // The first batch is read alone, and later plans may share blocks that the forecast counts for each of its plans.
+        assert!((0.2..5.0).contains(&(found / of("bytes_of_batch"))), "{choices}: {found} {plan}");
+    }
+    let slow = tetrys(folder, "plan table --batch 7 --latency 1s --bandwidth 0.1 --json").json();
+    let fast = tetrys(folder, "plan table --batch 7 --latency 1us --bandwidth 1e6 --json").json();
+    assert!(slow["samples_per_second"].as_f64().unwrap() * 1e3 < fast["samples_per_second"].as_f64().unwrap());
+    let text = tetrys(folder, "plan table --batch 7 --latency 30ms").ok();
+    assert!(text.contains("samples of an epoch") && text.contains("from a store of 30ms"), "{text}");
+    let text = tetrys(folder, "throughput table --batch 7 --seconds 0.5").ok();
+    assert!(text.contains("predicted") && text.contains("requests of a batch") && text.contains("15 batches in"), "{text}");
+}
+
+#[test]
 fn ingest_settings_reach_the_table_and_workers_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

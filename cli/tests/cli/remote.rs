@@ -118,6 +118,13 @@ fn four_processes_write_a_table_and_a_fifth_commits_it() {
     run(&server, folder, "get s3://data/drives@1 70 --offsets=-10..=0 --json").ok();
     let ranges = server.take_requests().into_iter().filter(|request| request.range.is_some()).count();
     assert_eq!(explained["requests"], ranges);
+
+    // `throughput` counts the requests that the server sees, and `plan` sends none for payload.
+    run(&server, folder, "plan s3://data/drives --batch 16 --shuffle block").ok();
+    assert!(server.take_requests().iter().all(|request| !request.key.contains("/chunks/")));
+    let throughput = run(&server, folder, "throughput s3://data/drives --batch 16 --shuffle block -q --json").json();
+    let chunks = server.take_requests().into_iter().filter(|request| request.key.contains("/chunks/")).count();
+    assert_eq!(throughput["measured"]["requests"], chunks);
 }
 
 #[test]

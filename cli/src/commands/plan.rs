@@ -1,0 +1,248 @@
+//! `tetrys plan` and `tetrys throughput`: what reading a table in training batches will cost, and what it does cost.
+
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
+
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use serde_json::json;
+use tetrys::{
+    Error, Offsets, Table,
+    loader::{DataLoader, Forecast, Last, LoaderOptions, Shuffle},
+};
+
+use super::write_json;
+use crate::{
+    failure::{Failure, Outcome},
+    progress, text,
+};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Plans the batches that a data loader would read, from the index and the layout alone: no payload is read. Figures are means over plans from all over an epoch. The time counts the store alone: decoding comes on top, and the processor may be the limit. `tetrys throughput` measures.
+
+Mixing: `neighbour distance` is the mean distance in the index of samples that follow each other, as a share of the index; `largest share` is the share of a step that comes from one sequence.
+
+Examples:
+  tetrys plan drives --batch 64 --columns 'camera.*'
+  tetrys plan s3://bucket/drives --batch 64 --shuffle block --latency 30ms --bandwidth 500
+  tetrys plan drives --batch 32 --columns 'camera.*' --offsets=-3..=0 --world-size 8 --json"
+)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    batches: Batches,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Reads batches as a data loader does, and throws them away. Prints what `tetrys plan` predicts beside what was measured. A local table that was read before may come from the page cache of the system.
+
+Examples:
+  tetrys throughput drives --batch 64 --columns 'camera.*'
+  tetrys throughput s3://bucket/drives --batch 64 --shuffle block --seconds 30"
+)]
+pub(crate) struct Throughput {
+    #[command(flatten)]
+    batches: Batches,
+    /// Stop after so many seconds, or at the end of an epoch
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    seconds: f64,
+    /// Do not show a progress bar
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The batches of a data loader, and the store that they are read from.
+#[derive(Args, Debug)]
+struct Batches {
+    /// The table or view: a path or URL; TABLE@3 is version 3
+    table: String,
+    /// Samples of a batch, on each rank
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    batch: u64,
+    /// Columns to read, as a pattern: `camera.*`, `*.jpeg`, or `re:..`. May be repeated [default: the columns of all column groups]
+    #[arg(long, value_name = "PATTERN")]
+    columns: Vec<String>,
+    /// Read all columns as windows around each sample: `-10..=0`, `-50..=0/5` or `-20,-10,0`
+    #[arg(long, value_name = "A..=B", allow_hyphen_values = true)]
+    offsets: Option<Offsets>,
+    /// Order of the samples: all mixed, blocks of neighbours mixed, whole sequences, or as in the index
+    #[arg(long, default_value = "global", value_parser = PossibleValuesParser::new(["global", "block", "sequence", "none"]).map(|mode| shuffle(&mode)))]
+    shuffle: Shuffle,
+    /// Seed of the order
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Number of processes that share an epoch; the figures are those of one
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    world_size: u64,
+    /// Bytes of decoded rows that are read ahead, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    prefetch: u64,
+    /// Time until the store begins to answer: `30ms`, `0.1ms` [default: 0.1ms for a local table, 30ms for others]
+    #[arg(long, value_name = "T", value_parser = duration)]
+    latency: Option<Duration>,
+    /// MB that the store delivers in a second, over all requests [default: 2000 for a local table, 500 for others]
+    #[arg(long, value_name = "MB/S", value_parser = bandwidth)]
+    bandwidth: Option<f64>,
+}
+
+fn shuffle(mode: &str) -> Shuffle {
+    match mode {
+        "block" => Shuffle::Block { rows: 0, window: 16 },
+        "sequence" => Shuffle::Sequence,
+        "none" => Shuffle::None,
+        _ => Shuffle::Global,
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let scale = match &text[split..] {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return Err("expected a time with us, ms or s, as in 30ms".to_owned()),
+    };
+    let number: f64 = text[..split].trim().parse().map_err(|_| "expected a number with us, ms or s, as in 30ms".to_owned())?;
+    Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("expected a number of seconds above 0".to_owned()),
+    }
+}
+
+fn bandwidth(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("expected a number of MB/s above 0".to_owned()),
+    }
+}
+
+impl Batches {
+    async fn open(&self) -> Result<(Table, DataLoader), Error> {
+        let table = crate::opening::table(&self.table).await?;
+        let mut rows = table.row_loader();
+        if !self.columns.is_empty() {
+            rows = rows.columns(&self.columns)?;
+        }
+        let mut options = LoaderOptions::new(self.batch).shuffle(self.shuffle).seed(self.seed).rank(0, self.world_size);
+        options = options.last(Last::Pad).prefetch(self.prefetch.saturating_mul(1 << 20));
+        if let Some(offsets) = &self.offsets {
+            options = options.window("*", offsets)?;
+        }
+        let loader = DataLoader::new(rows, options).await?;
+        Ok((table, loader))
+    }
+
+    /// The latency and the bytes per second of the store.
+    fn store(&self, table: &Table) -> (Duration, f64) {
+        let is_local = table.store().is_local();
+        let latency = self.latency.unwrap_or(Duration::from_micros(if is_local { 100 } else { 30_000 }));
+        (latency, self.bandwidth.unwrap_or(if is_local { 2000.0 } else { 500.0 }) * 1e6)
+    }
+}
+
+impl Plan {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let (table, loader) = self.batches.open().await?;
+        let (latency, bandwidth) = self.batches.store(&table);
+        let forecast = loader.forecast().await?;
+        let rate = forecast.samples_per_second(latency, bandwidth);
+        if self.json {
+            let store = json!({"latency_s": latency.as_secs_f64(), "bytes_per_second": bandwidth});
+            write_json(out, &json!({"plan": forecast, "store": store, "samples_per_second": rate}))?;
+            return Ok(Outcome::Done);
+        }
+        write!(out, "{}", text::table(&["", ">"], &lines(&forecast)))?;
+        writeln!(
+            out,
+            "\n{:.0} samples/s from a store of {:?} and {:.0} MB/s, without the time to decode",
+            rate,
+            latency,
+            bandwidth / 1e6
+        )?;
+        Ok(Outcome::Done)
+    }
+}
+
+fn lines(forecast: &Forecast) -> Vec<Vec<String>> {
+    let quality = &forecast.quality;
+    let mib = |bytes: f64| format!("{:.2} MiB", bytes / f64::from(1 << 20));
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    let cells = [
+        ("samples of an epoch", text::count(forecast.samples)),
+        ("batches of an epoch", text::count(forecast.batches)),
+        ("requests of a batch", format!("{:.1}", forecast.requests_of_batch)),
+        ("file reads of a batch", format!("{:.1}", forecast.file_reads_of_batch)),
+        ("bytes of a batch", mib(forecast.bytes_of_batch)),
+        ("  of which needed", mib(forecast.payload_of_batch)),
+        ("  decoded, about", mib(forecast.decoded_of_batch as f64)),
+        ("memory read ahead", mib(forecast.memory as f64)),
+        ("neighbour distance", format!("{:.3} (perfect {:.3})", quality.neighbour_distance, quality.perfect_distance)),
+        ("largest share", format!("{:.3} (perfect {:.3})", quality.largest_share, quality.perfect_share)),
+    ];
+    cells.into_iter().map(|(name, cell)| vec![name.to_owned(), cell]).collect()
+}
+
+impl Throughput {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let (table, mut loader) = self.batches.open().await?;
+        let (latency, bandwidth) = self.batches.store(&table);
+        let forecast = loader.forecast().await?;
+        let predicted = forecast.samples_per_second(latency, bandwidth);
+        let bar = progress::rows("reading", forecast.batches.saturating_mul(self.batches.batch), self.quiet);
+        let began = Instant::now();
+        while began.elapsed().as_secs_f64() < self.seconds {
+            let Some(batch) = loader.next().await? else { break };
+            bar.inc(batch.positions.len() as u64);
+        }
+        let took = began.elapsed().as_secs_f64();
+        bar.finish_and_clear();
+        let stats = loader.stats();
+        if stats.batches == 0 {
+            return Err(Error::invalid(format!("{}: an epoch has no batches", table.url())).into());
+        }
+        #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+        let (samples, bytes, batches) = (stats.samples as f64, stats.bytes as f64, stats.batches as f64);
+        #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+        let (requests, requested) = (stats.requests as f64, stats.requested_bytes as f64);
+        if self.json {
+            let measured = json!({
+                "seconds": took, "batches": stats.batches, "samples": stats.samples, "decoded_bytes": stats.bytes,
+                "requests": stats.requests, "requested_bytes": stats.requested_bytes, "samples_per_second": samples / took,
+            });
+            write_json(out, &json!({"plan": forecast, "predicted_samples_per_second": predicted, "measured": measured}))?;
+            return Ok(Outcome::Done);
+        }
+        let mib = |bytes: f64| format!("{:.2} MiB", bytes / f64::from(1 << 20));
+        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+        let decoded = forecast.decoded_of_batch as f64;
+        let rows = [
+            ("samples/s", format!("{predicted:.0}"), format!("{:.0}", samples / took)),
+            ("requests of a batch", format!("{:.1}", forecast.requests_of_batch), format!("{:.1}", requests / batches)),
+            ("bytes of a batch", mib(forecast.bytes_of_batch), mib(requested / batches)),
+            ("decoded bytes of a batch", mib(decoded), mib(bytes / batches)),
+            ("decoded MB/s", format!("{:.0}", predicted * bytes / samples / 1e6), format!("{:.0}", bytes / took / 1e6)),
+        ];
+        let rows: Vec<_> =
+            rows.into_iter().map(|(name, predicted, measured)| vec![name.to_owned(), predicted, measured]).collect();
+        write!(out, "{}", text::table(&["", ">predicted", ">measured"], &rows))?;
+        let noun = if stats.batches == 1 { "batch" } else { "batches" };
+        let batches = text::count(stats.batches);
+        writeln!(out, "\n{batches} {noun} in {took:.1} s; batches that were read ahead count as requests")?;
+        Ok(Outcome::Done)
+    }
+}
