@@ -9,6 +9,7 @@ mod column;
 mod diff;
 mod error;
 mod exact;
+mod images;
 mod index;
 mod json;
 mod loader;
@@ -32,6 +33,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<index::Index>()?;
     module.add_class::<loader::RowLoader>()?;
     module.add_class::<batches::DataLoader>()?;
+    module.add_class::<images::Image>()?;
     module.add_class::<loader::Rows>()?;
     module.add_class::<loader::Scan>()?;
     module.add_class::<loader::Times>()?;

@@ -93,6 +93,11 @@ impl RowLoader {
         Ok(self.loader.clone().columns(&patterns).py()?.column_names().map(str::to_owned).collect())
     }
 
+    /// Returns the names of the columns that a call with these columns reads and that a pattern matches.
+    fn selected(&self, pattern: &str, columns: Option<Vec<String>>) -> PyResult<Vec<String>> {
+        Ok(self.with(columns)?.column_names_matching(pattern).py()?.into_iter().map(str::to_owned).collect())
+    }
+
     fn get_row<'py>(
         &self,
         py: Python<'py>,

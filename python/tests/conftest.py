@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 
@@ -21,6 +22,9 @@ settings.register_profile(
 settings.load_profile("tetrys")
 
 ROWS = 20
+
+# Only .ci/full installs these.
+collect_ignore = [f"test_{name}.py" for name in ("jax", "tensorflow") if importlib.util.find_spec(name) is None]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -224,7 +224,20 @@ def test_ranks_come_from_the_environment(index: tt.Index, monkeypatch: pytest.Mo
         ({"offsets": {"labels.*": []}}, "offset"),
         ({"offsets": {"labels.*": [0], "*": [1]}}, "two windows"),
         ({"offsets": {"labels.*": [1.5]}}, "integer"),
-        ({"to": "jax"}, "to `jax`"),
+        ({"to": "cupy"}, "to `cupy`"),
+        ({"to": "arrow", "ragged": "pad"}, "Arrow lists"),
+        ({"ragged": "cut"}, "ragged `cut`"),
+        ({"transform": 3}, "expected a function"),
+        ({"transform_rows": True}, "needs a transform"),
+        ({"device": "cpu"}, "only tensors"),
+        ({"max_step": "-1s"}, "max_step -1s"),
+        ({"max_step": "soon"}, "soon"),
+        ({"decode": {"labels.*": tt.image()}}, "only columns of binary"),
+        ({"decode": {"camera.jpeg": "rgb"}}, "tetrys.image"),
+        ({"decode": ["camera.jpeg"]}, "pattern: decoder"),
+        ({"decode": {"camera.jpeg": tt.image(), "*.jpeg": tt.image()}}, "two decoders"),
+        ({"progress": 1}, "progress"),
+        ({"trace": "/"}, "trace"),
         ({"on_error": -1}, "on_error: -1"),
         ({"skip_incomplete": 1}, "skip_incomplete"),
     ],
@@ -369,3 +382,46 @@ def test_two_ranks_that_are_killed_resume_as_one_and_end_with_the_same_model(tmp
     for name in expected:
         # The sum of the gradients of two ranks is rounded in another order.
         torch.testing.assert_close(found[name], expected[name], rtol=1e-9, atol=1e-9)
+
+
+TRAIN = """
+import json, os, sys, time
+import tetrys as tt
+
+index, folder, size = tt.read_index(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+loader = tt.DataLoader(index, batch_size=size, columns=["camera.intrinsics"], seed=5, last="short", transform=dict)
+state, seen = folder + "/state", []
+if os.path.exists(state):
+    saved = json.load(open(state))
+    loader.load_state_dict(saved["loader"])
+    seen = saved["seen"]
+while loader.epoch < 3:
+    for batch in loader:
+        seen += batch["positions"].tolist()
+        time.sleep(0.002)
+        json.dump({"loader": loader.state_dict(), "seen": seen}, open(state + ".new", "w"))
+        os.replace(state + ".new", state)
+        print(len(seen), flush=True)
+"""
+
+
+def test_a_killed_process_goes_on_behind_its_last_state(drives: str, tmp_path: Path) -> None:
+    def train(size: int, batches: int | None) -> None:
+        command = [sys.executable, "-c", TRAIN, drives, str(tmp_path), str(size)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            for number, _ in enumerate(process.stdout, 1):
+                if number == batches:
+                    process.send_signal(signal.SIGKILL)
+                    break
+            process.stdout.read()
+        assert process.returncode == (0 if batches is None else -signal.SIGKILL)
+
+    for size, batches in [(3, 4), (1, 9), (7, 3), (2, 5), (4, None)]:
+        train(size, batches)
+    seen = json.loads((tmp_path / "state").read_text())["seen"]
+    orders = [seen[start : start + ROWS] for start in range(0, len(seen), ROWS)]
+    assert len(orders) == 3 and all(sorted(order) == list(range(ROWS)) for order in orders)
+    index = tt.read_index(drives)
+    loader = tt.DataLoader(index, batch_size=ROWS, columns=["camera.intrinsics"], seed=5)
+    assert orders == [positions(loader) for _ in range(3)]

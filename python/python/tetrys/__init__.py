@@ -14,9 +14,9 @@ Every error is a `tetrys.Error`. Its subclass says what to do next. Calls that a
 later), `Denied` (change the access rights) and `Corrupt` (restore the bytes), beside the errors that each function lists.
 """
 
-from ._images import decode
+from ._images import decode, image
 from ._index import Index, concat, merge, open_table, read_index, run
-from ._loader import DataLoader
+from ._loader import DataLoader, MixedLoader, mix
 from ._rows import RowLoader, row_loader, times
 from ._table import Table
 from ._tetrys import (
@@ -51,6 +51,7 @@ __all__ = [
     "Index",
     "Internal",
     "Invalid",
+    "MixedLoader",
     "NotFound",
     "OutcomeUnknown",
     "Partition",
@@ -67,8 +68,10 @@ __all__ = [
     "__version__",
     "concat",
     "decode",
+    "image",
     "ingest_l5",
     "merge",
+    "mix",
     "open_table",
     "read_index",
     "row_loader",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ._arguments import choice, truth, whole
 from ._errors import WrongType, found
-from ._tetrys import Invalid, Unsupported
+from ._tetrys import Corrupt, Image, Invalid, Unsupported
 
 _SIGNS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"II*\0": "tiff", b"MM\0*": "tiff"}
 
@@ -56,6 +57,86 @@ def decode(data: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[Any]:
             return np.asarray(image)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise Invalid(f"{len(data)} bytes are not a complete picture: {error}") from error
+
+
+def image(
+    size: tuple[int, int] | None = None,
+    *,
+    crop: tuple[int, int, int, int] | None = None,
+    layout: Literal["hwc", "chw"] = "hwc",
+    dtype: Literal["uint8", "float32"] = "uint8",
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    fast: bool = False,
+) -> Image:
+    """Says how a data loader decodes a column of JPEGs and PNGs: `DataLoader(.., decode={"camera.jpeg": tt.image((224, 224))})`.
+
+    Decoding, cropping, resizing and normalising run on the threads that read, without the GIL, directly into the batch.
+
+    Args:
+        size: Height and width in pixels that pictures are resized to, by bilinear convolution as in Pillow; default: their own size.
+        crop: The rectangle that is taken before resizing, in pixels of the picture: (top, left, height, width).
+        layout: Order of the dimensions: [height, width, 3] or [3, height, width].
+        dtype: `"uint8"`: 0 to 255. `"float32"`: pixel / 255, then (value - mean) / std.
+        mean, std: Mean and standard deviation of the channels red, green and blue, for float32; one needs the other.
+        fast: With a size: decodes JPEGs at a half, a quarter or an eighth of their size, as long as nothing has to be enlarged (as
+            Pillow's `draft` does). Several times faster; the pixels differ a little.
+
+    The pixels of JPEGs are those of Pillow; those of PNGs are exact. Pictures are RGB: grey is repeated, transparency left out. With
+    `size`, a batch has one array; without, the pictures are a column of variable shape (see `ragged` of `DataLoader`).
+
+    Example:
+        >>> pictures = tt.image((24, 32), layout="chw", dtype="float32")
+        >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=8, columns=["camera.jpeg"], decode={"camera.jpeg": pictures})
+        >>> batch = next(iter(loader))
+        >>> batch["camera.jpeg"].shape, str(batch["camera.jpeg"].dtype)
+        ((8, 3, 24, 32), 'float32')
+
+    Raises:
+        Invalid: a size is 0 or too large, or an argument does not fit another one.
+    """
+    choice("layout", layout, ("hwc", "chw"))
+    choice("dtype", dtype, ("uint8", "float32"))
+    if (mean is None) != (std is None):
+        raise Invalid("mean and std belong together: give both or none")
+    if mean is not None and dtype != "float32":
+        raise Invalid('mean and std need dtype="float32"')
+    normalised = None
+    if dtype == "float32":
+        normalised = (_channels("mean", (0, 0, 0) if mean is None else mean), _channels("std", (1, 1, 1) if std is None else std))
+    whole_size = None if size is None else _numbers("size", size, 2, "height and width")
+    area = None if crop is None else _numbers("crop", crop, 4, "top, left, height and width")
+    return Image(size=whole_size, crop=area, chw=layout == "chw", normalised=normalised, fast=truth("fast", fast))  # type: ignore[arg-type]
+
+
+def _numbers(what: str, values: Sequence[int], count: int, names: str) -> tuple[int, ...]:
+    if not isinstance(values, (tuple, list)) or len(values) != count:
+        raise WrongType(f"{what}: expected {names}, found {found(values)}")
+    return tuple(whole(what, value, 0, 2**32 - 1) for value in values)
+
+
+def _channels(what: str, values: Sequence[float]) -> tuple[float, ...]:
+    array = np.asarray(values)
+    if array.shape != (3,) or array.dtype.kind not in "iuf":
+        raise WrongType(f"{what}: expected three numbers, for red, green and blue, found {found(values)}")
+    return tuple(float(value) for value in array)
+
+
+def decode_with(decoder: Image, name: str, values: Iterable[Any]) -> list[npt.NDArray[Any] | None]:
+    """Decodes each value of a column as `decoder` says; None for a null value."""
+    if not isinstance(decoder, Image):
+        raise WrongType(f"decode: expected tetrys.image(..), found {found(decoder)}")
+    pictures: list[npt.NDArray[Any] | None] = []
+    for row, value in enumerate(values):
+        if value is None:
+            pictures.append(None)
+            continue
+        try:
+            shape, elements = decoder.decode(bytes(value))
+        except Corrupt as error:
+            raise Invalid(f"column `{name}`, row {row} of those read: {error}") from error
+        pictures.append(elements.reshape(shape))
+    return pictures
 
 
 def decode_all(name: str, values: Iterable[Any]) -> list[npt.NDArray[Any] | None]:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _tetrys
-from ._arguments import choice, size, text, truth, whole
+from ._arguments import choice, size, span, text, truth, whole
+from ._batches import Batch, Maker
+from ._epochs import Loader, Transform
 from ._errors import WrongType, found
 from ._index import Index, read_index
 from ._rows import Columns, RowLoader, Window, _patterns, _window
 from ._table import Table
-from ._tetrys import Invalid, Ragged, Rows
+from ._tetrys import Image, Invalid
 
-Batch = dict[str, Any]
-"""Columns by name, `positions`, and the masks of windows."""
+__all__ = ["Batch", "DataLoader", "MixedLoader", "mix"]
+
 Shuffle = Literal["none", "global", "block", "sequence"]
 
 
-class DataLoader:
+class DataLoader(Loader):
     """Delivers the samples of an index in batches, epoch after epoch.
 
     Reads run ahead on the library's own threads: no worker processes are needed, and the order of the batches does not depend
@@ -56,13 +56,32 @@ class DataLoader:
         replacement: With `weights`: whether a sample may be drawn several times.
         samples: With `weights` or `balance_by`: number of draws of an epoch; default: the number of positions.
         skip_incomplete: Leaves out samples whose windows reach beyond their sequence.
+        max_step: Also leaves out samples whose windows reach over a gap in time: two rows of the table that follow each other, from the
+            first to the last row of the window and the sample itself, are further apart than `"150ms"` (`ns us ms s min h`), by the first `order_by` column; a plain number is in units of that
+            column. Turns `skip_incomplete` on.
+        decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}. They run on the threads that read. A picture that cannot
+            be decoded is a sample that cannot be read.
         prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`.
         on_error: Number of samples of an epoch that may be left out because they cannot be read; default: such a sample raises.
-        to: Type of the arrays: `"numpy"`, or `"torch"` for tensors.
+        to: Type of the arrays: `"numpy"`, `"torch"`, `"jax"`, or `"arrow"` (pyarrow arrays; tensors as lists of fixed size).
+        ragged: How bytes, lists of numbers and tensors of variable shape are given. `"list"`: a list of arrays, None for null; for a
+            window, a list of such lists.
+            `"pad"`: one array, filled up with zeros, and the shapes as `NAME.shapes`, i64 [batch, rank]. `"offsets"`: the flat values
+            of all samples, with `NAME.shapes` and `NAME.offsets`, i64 [batch + 1]. Default: `Ragged` for numpy, a list for torch and
+            jax.
+        transform: Called with each batch, returns what the loop gets. Runs ahead of the loop, on up to 4 threads; batches keep their
+            order. An exception has a note that names the samples; an iterator (`iter(loader)`) can go on behind it. Up to five batches
+            wait for the loop besides those of `prefetch`.
+        transform_rows: Calls `transform` with each sample instead, a dict without the batch dimension, and stacks what it returns.
+        device: With `to="torch"`: the device that tensors are copied to. Copies to CUDA devices run ahead of the loop, from pinned
+            memory.
+        progress: Shows a progress bar (`pip install tetrys[progress]`).
+        trace: Path of a new file: what the loader does, for https://ui.perfetto.dev. Copies of the loader, as in worker processes, write
+            no trace.
 
     A batch is a dict: the columns by name, [batch, *shape] or for windows [batch, time, *shape]; `positions`, i64 [batch], the
     positions of the samples in the index; for each column with a window `NAME.mask`, bool [batch, time], whether the row exists;
-    and with `last="pad"` also `padding`, bool [batch]. Bytes and tensors of variable shape are `Ragged` (torch: lists).
+    and with `last="pad"` also `padding`, bool [batch]. A null number reads as 0.
 
     Example:
         >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=8, columns=["camera.intrinsics", "timestamp"], seed=7)
@@ -100,9 +119,17 @@ class DataLoader:
         replacement: bool = True,
         samples: int | None = None,
         skip_incomplete: bool = False,
+        max_step: str | int | None = None,
+        decode: Mapping[str, Image] | None = None,
         prefetch: int | str = "512MiB",
         on_error: int | None = None,
-        to: Literal["numpy", "torch"] = "numpy",
+        to: Literal["numpy", "torch", "jax", "arrow"] = "numpy",
+        ragged: Literal["list", "pad", "offsets"] | None = None,
+        transform: Transform | None = None,
+        transform_rows: bool = False,
+        device: Any = None,
+        progress: bool = False,
+        trace: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(source, (Index, Table)):
             raise WrongType(f"a data loader reads the rows of an Index or a Table, found {found(source)}")
@@ -110,32 +137,47 @@ class DataLoader:
             raise Invalid("weights and balance_by exclude each other")
         if samples is not None and weights is None and balance_by is None:
             raise Invalid("samples: the number of draws needs weights or balance_by")
-        choice("to", to, ("numpy", "torch"))
+        choice("to", to, ("numpy", "torch", "jax", "arrow"))
+        if ragged is not None:
+            choice("ragged", ragged, ("list", "pad", "offsets"))
+            if to == "arrow":
+                raise Invalid('ragged: with to="arrow", such columns are Arrow lists')
+        if transform is not None and not callable(transform):
+            raise WrongType(f"transform: expected a function, found {found(transform)}")
+        if transform_rows and ragged == "offsets":
+            raise Invalid('transform_rows: with ragged="offsets", the values of a column are one flat array')
+        if transform_rows and transform is None:
+            raise Invalid("transform_rows needs a transform")
+        if device is not None and to != "torch":
+            raise Invalid(f'device: only tensors can be copied to a device, expected to="torch", found to="{to}"')
         choice("shuffle", shuffle, ("none", "global", "block", "sequence"))
         choice("last", last, ("drop", "pad", "short"))
-        self._settings: dict[str, Any] = dict(
+        settings: dict[str, Any] = dict(
             batch_size=batch_size, columns=columns, offsets=offsets, shuffle=shuffle, seed=seed, block_rows=block_rows,
             blocks=blocks, last=last, rank=rank, world_size=world_size, weights=weights, balance_by=balance_by,
-            replacement=replacement, samples=samples, skip_incomplete=skip_incomplete, prefetch=prefetch, on_error=on_error, to=to,
+            replacement=replacement, samples=samples, skip_incomplete=skip_incomplete, max_step=max_step,
+            decode=decode, prefetch=prefetch, on_error=on_error, to=to, ragged=ragged, transform=transform,
+            transform_rows=truth("transform_rows", transform_rows), device=device, progress=truth("progress", progress), trace=trace,
         )  # fmt: skip
         self._source = source
         self._rows = RowLoader(source, columns=columns)
         windows = _windows(offsets)
         masks = self._rows.columns if windows else []
-        taken = {"positions", *(["padding"] if last == "pad" else []), *(f"{name}.mask" for name in masks)}
+        if ragged in ("pad", "offsets"):
+            masks = [*masks, *self._rows.columns]
+        taken = {"positions", *(["padding"] if last == "pad" else []), *(f"{name}.{kind}" for name in masks for kind in ("mask", "shapes", "offsets"))}
         if both := sorted(taken.intersection(self._rows.columns)):
             raise Invalid(f"column `{both[0]}` has the name of another entry of a batch: leave it out of columns")
         self.rank, self.world_size = _rank(rank, world_size)
         drawn = None if weights is None else _weights(source, weights)
         classes = None if balance_by is None else _classes(source, balance_by)
         # A pickled loader takes these values along: another process may have no rank, and a forked one cannot use frames.
-        self._settings |= dict(rank=self.rank, world_size=self.world_size, weights=drawn, balance_by=classes)
-        self._to = to
-        self._pad = last == "pad"
-        self._native = _tetrys.DataLoader(
+        settings |= dict(rank=self.rank, world_size=self.world_size, weights=drawn, balance_by=classes)
+        native = _tetrys.DataLoader(
             self._rows._native,
             batch_size=whole("batch_size", batch_size, 1),
             windows=[(pattern, _window(window)) for pattern, window in windows],
+            decoders=_decoders(decode),
             shuffle=(shuffle, 0 if block_rows is None else whole("block_rows", block_rows, 1), whole("blocks", blocks, 1)),
             seed=whole("seed", seed, 0, 2**64 - 1),
             rank=(self.rank, self.world_size),
@@ -143,140 +185,114 @@ class DataLoader:
             prefetch=size("prefetch", prefetch),
             skip=None if on_error is None else whole("on_error", on_error),
             skip_incomplete=truth("skip_incomplete", skip_incomplete),
+            max_step=None if max_step is None else span("max_step", max_step),
             weights=None if drawn is None else (drawn, truth("replacement", replacement)),
             classes=classes,
             samples=None if samples is None else whole("samples", samples, 1),
+            trace=None if trace is None else os.fspath(trace),
         )
-        self._is_fresh = True
+        super().__init__(native, Maker(to, ragged, last == "pad", False), settings)
 
-    def __iter__(self) -> Iterator[Batch]:
-        """Runs the next epoch, or the rest of the epoch of a loaded state."""
-        if not self._is_fresh:
-            # The loop before was left early: its epoch ends here.
-            self._native.set_epoch(self.epoch + 1)
-        self._is_fresh = False
-        return _Epoch(self)
-
-    def _batch(
-        self, positions: npt.NDArray[np.uint64], padding: npt.NDArray[np.bool_], parts: list[tuple[Rows, int | None]]
-    ) -> Batch:
-        batch: Batch = {}
-        for rows, time in parts:
-            shape = (len(positions),) if time is None else (len(positions), time)
-            if self._to == "torch":
-                from ._torch import tensors
-
-                columns = tensors(rows)
-            else:
-                columns = {name: rows[name] for name in rows}
-            for name, values in columns.items():
-                is_array = not isinstance(values, (Ragged, list))
-                batch[name] = values.reshape(*shape, *values.shape[1:]) if is_array and time is not None else values
-                if time is not None:
-                    batch[f"{name}.mask"] = self._array(rows.column_mask(name).reshape(shape))
-        batch["positions"] = self._array(positions.astype(np.int64))
-        if self._pad:
-            batch["padding"] = self._array(padding)
-        return batch
-
-    def _array(self, array: npt.NDArray[Any]) -> Any:
-        if self._to == "torch":
-            from ._torch import tensor
-
-            return tensor(array)
-        return array
-
-    @property
-    def epoch(self) -> int:
-        """Number of the epoch that the next batch belongs to, from 0."""
-        return self._native.sizes()[3]
-
-    def set_epoch(self, epoch: int) -> None:
-        """Goes to the start of an epoch: the next loop runs it."""
-        self._native.set_epoch(whole("epoch", epoch))
-        self._is_fresh = True
-
-    @property
-    def samples(self) -> int:
-        """Number of samples of an epoch, over all ranks."""
-        return self._native.sizes()[2]
-
-    def __len__(self) -> int:
-        """Returns the number of batches of an epoch on this rank."""
-        return self._native.sizes()[0]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Returns the state behind the last batch that the loop got, as a dict of JSON values of less than 1 KiB.
-
-        A batch that the loop body works on counts as delivered; batches that were read ahead do not. All ranks save at the same
-        step. The state of any rank fits all ranks.
-
-        Example:
-            >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=8)
-            >>> for batch in loader:
-            ...     break
-            >>> state = loader.state_dict()
-            >>> state["epoch"], state["offset"]
-            (0, 8)
-        """
-        state: dict[str, Any] = json.loads(self._native.state())
-        return state
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues behind a saved state: with its seed, and with exactly the samples behind it, in the same order.
-
-        Batch size, number of ranks, threads and machine may differ from those that saved the state. A state that was saved at the
-        end of an epoch starts the next one.
-
-        Raises:
-            Invalid: the state belongs to other tables, versions, rows, columns, windows or another order; the message says which.
-        """
-        if not isinstance(state, Mapping):
-            raise WrongType(f"a state is the dict that state_dict returned, found {found(state)}")
-        self._native.load_state(json.dumps(dict(state)))
-        self._is_fresh = True
-
-    def stats(self) -> dict[str, Any]:
-        """Returns what was delivered, and where time went.
-
-        Returns a dict with `batches`, `samples`, `bytes` (of the decoded columns), `skipped` (samples left out by `on_error`),
-        `consumer_waited` (seconds that the loop waited for batches) and `loader_waited` (seconds that the loop body took).
-        """
-        return self._native.stats()
-
-    def quality(self) -> dict[str, float]:
-        """Measures how well the order of this epoch mixes the index.
-
-        Returns a dict with `neighbour_distance` (mean distance in the index of two samples that follow each other, as a share of
-        the index), `largest_share` (mean share of a step that comes from one sequence), and for both the value of a perfect
-        shuffle: `perfect_distance`, `perfect_share`.
-        """
-        return self._native.quality()
+    def _with(self, **settings: Any) -> DataLoader:
+        """Returns a loader of the same samples with other settings, at the same state."""
+        return _restored(self._source, {**self._settings, "trace": None, **settings}, self.state_dict())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the source, the arguments and the state."""
-        return _restored, (self._source, self._settings, self.state_dict())
+        return _restored, (self._source, {**self._settings, "trace": None}, self.state_dict())
 
     def __repr__(self) -> str:
         return f"DataLoader: {self.samples} samples in {len(self)} batches of {self._settings['batch_size']}, epoch {self.epoch}"
 
 
-class _Epoch(Iterator[Batch]):
-    """The batches of an epoch. An error ends neither the epoch nor the iterator: the next batch follows."""
-
-    def __init__(self, loader: DataLoader) -> None:
-        self._loader = loader
-
-    def __next__(self) -> Batch:
-        batch = self._loader._native.next()
-        if batch is None:
-            self._loader._is_fresh = True
-            raise StopIteration
-        return self._loader._batch(*batch)
-
-
 def _restored(source: Index | Table, settings: dict[str, Any], state: dict[str, Any]) -> DataLoader:
     loader = DataLoader(source, **settings)
+    loader.load_state_dict(state)
+    return loader
+
+
+def mix(
+    loaders: Sequence[DataLoader],
+    *,
+    weights: Iterable[float],
+    stop: Literal["first", "longest"] = "first",
+    samples: int | None = None,
+) -> MixedLoader:
+    """Mixes the samples of several loaders by weight: a batch has samples of all of them.
+
+    Of n samples, loader i gives n * weights[i] / sum(weights), give or take one, at the same places in every run. The samples of each
+    loader come in the order that it gives them. A batch also has `sources`, i64 [batch]: the number of the loader of each sample.
+
+    Args:
+        loaders: Loaders with the same columns, windows, batch size and rank. Everything else that is not of the samples (`to`,
+            `transform`, `prefetch`, ..) is that of the first one.
+        weights: Weight of each loader, above 0.
+        stop: End of an epoch: `"first"` ends it when the next sample would be one of a loader that has given all of its samples,
+            `"longest"` when every loader has given all. Loaders that are done earlier begin again, in another order.
+        samples: Ends an epoch after this number of samples instead.
+
+    Returns a `MixedLoader`, which is used as a `DataLoader` is. Its state can be loaded by a mix with other weights: it goes on with
+    them from there.
+
+    Example:
+        >>> index = tt.read_index("drives")
+        >>> city = tt.DataLoader(index, batch_size=8, columns=["camera.intrinsics"])
+        >>> highway = tt.DataLoader(index, batch_size=8, columns=["camera.intrinsics"], seed=1)
+        >>> batch = next(iter(tt.mix([city, highway], weights=[3, 1])))
+        >>> batch["sources"].tolist().count(0)
+        6
+
+    Raises:
+        Invalid: the loaders differ in what they must have in common, or a weight is not above 0.
+    """
+    return MixedLoader(loaders, weights, stop, samples)
+
+
+class MixedLoader(Loader):
+    """Several loaders whose samples are mixed by weight; `tetrys.mix` makes it."""
+
+    def __init__(self, loaders: Sequence[DataLoader], weights: Iterable[float], stop: str, samples: int | None) -> None:
+        loaders = list(loaders)
+        for loader in loaders:
+            if not isinstance(loader, DataLoader):
+                raise WrongType(f"a mix is made of tetrys.DataLoader, found {found(loader)}")
+        if not loaders:
+            raise Invalid("a mix of no loaders: expected 1 or more")
+        if len({id(loader) for loader in loaders}) < len(loaders):
+            raise Invalid("the same loader twice: make another one of the same index")
+        if "sources" in loaders[0]._rows.columns:
+            raise Invalid("column `sources` has the name of another entry of a batch: leave it out of columns")
+        choice("stop", stop, ("first", "longest"))
+        values = np.asarray(list(weights))
+        if values.dtype.kind not in "iuf" or values.ndim != 1:
+            raise WrongType(f"weights: expected a number for each loader, found {found(weights)}")
+        self._loaders = loaders
+        self._weights: list[float] = values.astype(np.float64).tolist()
+        self._stop = stop
+        self._most = None if samples is None else whole("samples", samples, 1)
+        first = loaders[0]
+        natives = [loader._native for loader in loaders]
+        native = _tetrys.DataLoader.mix(natives, self._weights, stop == "longest", self._most)
+        settings = first._settings
+        self.rank, self.world_size = first.rank, first.world_size
+        super().__init__(native, Maker(settings["to"], settings["ragged"], settings["last"] == "pad", True), settings)
+
+    def _with(self, **settings: Any) -> MixedLoader:
+        """Returns a loader of the same samples with other settings, at the same state."""
+        loaders = [loader._with(**settings) for loader in self._loaders]
+        return _remixed(loaders, self._weights, self._stop, self._most, self.state_dict())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles the loaders, the arguments and the state."""
+        return _remixed, (self._loaders, self._weights, self._stop, self._most, self.state_dict())
+
+    def __repr__(self) -> str:
+        of = ", ".join(f"{loader.samples} x {weight:g}" for loader, weight in zip(self._loaders, self._weights, strict=True))
+        return f"MixedLoader: {self.samples} samples of {of} in {len(self)} batches, epoch {self.epoch}"
+
+
+def _remixed(loaders: list[DataLoader], weights: list[float], stop: str, samples: int | None, state: dict[str, Any]) -> MixedLoader:
+    loader = MixedLoader(loaders, weights, stop, samples)
     loader.load_state_dict(state)
     return loader
 
@@ -287,6 +303,15 @@ def _windows(offsets: Mapping[str, Window] | Window | None) -> list[tuple[str, W
     if isinstance(offsets, Mapping):
         return [(text("offsets, a pattern", pattern), window) for pattern, window in offsets.items()]
     return [("*", offsets)]
+
+
+def _decoders(decode: Mapping[str, Image] | None) -> list[tuple[str, Image]]:
+    if decode is not None and not isinstance(decode, Mapping):
+        raise WrongType(f'decode: expected {{pattern: decoder}} as in {{"*.jpeg": tetrys.image()}}, found {found(decode)}')
+    for pattern, decoder in (decode or {}).items():
+        if not isinstance(decoder, Image):
+            raise WrongType(f"decode, pattern `{text('decode, a pattern', pattern)}`: expected tetrys.image(..), found {found(decoder)}")
+    return list((decode or {}).items())
 
 
 def _rank(rank: int | None, world_size: int | None) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +14,7 @@ from ._arguments import Span, choice, chosen, several, span, text, texts, whole
 from ._errors import WrongType, found
 from ._index import Index, _restore
 from ._table import Table
-from ._tetrys import Rows
+from ._tetrys import Image, Rows
 from ._windows import Windows
 
 CACHE_BYTES = 64 << 20
@@ -54,7 +54,9 @@ class RowLoader:
         """Names of the columns that a call without `columns` reads."""
         return self._native.column_names()
 
-    def get_row(self, position: int, columns: Columns = None, *, decode: str | Iterable[str] | bool = False) -> dict[str, Any]:
+    def get_row(
+        self, position: int, columns: Columns = None, *, decode: str | Iterable[str] | Mapping[str, Image] | bool = False
+    ) -> dict[str, Any]:
         """Reads the row at a position into a dict.
 
         Numbers are numpy scalars, tensors are arrays of their own shape, bytes are u8 arrays, text is str, null is None. Arrays
@@ -64,7 +66,7 @@ class RowLoader:
             position: Row number, from 0; negative numbers count from the end.
             columns: Column patterns.
             decode: Patterns of picture columns to decode to pixels, u8 [height, width, 3] (see `tetrys.decode`). True decodes
-                every bytes column whose value begins like a picture.
+                every bytes column whose value begins like a picture. {pattern: `tetrys.image(..)`} also crops and resizes.
 
         Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
@@ -82,6 +84,11 @@ class RowLoader:
         """
         row = self._native.get_row(position, _patterns(columns))
         if isinstance(decode, bool) and not decode:
+            return row
+        if isinstance(decode, Mapping):
+            for pattern, decoder in decode.items():
+                for name in self._native.selected(pattern, _patterns(columns)):
+                    (row[name],) = _images.decode_with(decoder, name, [row[name]])
             return row
         if decode is True:
             named = [name for name, value in row.items() if _is_bytes(value) and _images.kind(value)]

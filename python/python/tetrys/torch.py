@@ -15,7 +15,7 @@ import torch.utils.data
 from ._arguments import chosen
 from ._errors import WrongType, found
 from ._index import Index
-from ._loader import Batch, DataLoader, _windows
+from ._loader import Batch, DataLoader, MixedLoader, _windows
 from ._rows import Columns, RowLoader, Window
 from ._table import Table
 from ._torch import tensor, tensors
@@ -44,7 +44,7 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):
     def __init__(self, source: Index | Table, *, columns: Columns = None, offsets: Mapping[str, Window] | Window | None = None) -> None:
         self._rows = RowLoader(source, columns=columns)
         self._windows = _windows(offsets)
-        self._names = [[name for name in self._rows._native.matching([pattern]) if name in self._rows.columns] for pattern, _ in self._windows]
+        self._names = [self._rows._native.selected(pattern, None) for pattern, _ in self._windows]
         taken = {name for names in self._names for name in names}
         self._alone = [name for name in self._rows.columns if name not in taken]
 
@@ -88,12 +88,11 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         ...     for batch in loader: ...
     """
 
-    def __init__(self, loader: DataLoader) -> None:
-        if not isinstance(loader, DataLoader):
+    def __init__(self, loader: DataLoader | MixedLoader) -> None:
+        if not isinstance(loader, (DataLoader, MixedLoader)):
             raise WrongType(f"expected a tetrys.DataLoader, found {found(loader)}")
-        self._loader = DataLoader(loader._source, **{**loader._settings, "to": "torch"})
-        self._loader.load_state_dict(loader.state_dict())
-        self._share: DataLoader | None = None
+        self._loader = loader._with(to="torch")
+        self._share: DataLoader | MixedLoader | None = None
         # The epoch that `set_epoch` chose, and how often: shared with the workers.
         self._chosen = torch.zeros(2, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
         self._seen = 0
@@ -118,11 +117,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         if worker is None:
             return iter(self._loader)
         if self._share is None:
-            settings = dict(self._loader._settings)
-            settings["rank"] = self._loader.rank * worker.num_workers + worker.id
-            settings["world_size"] = self._loader.world_size * worker.num_workers
-            self._share = DataLoader(self._loader._source, **settings)
-            self._share.load_state_dict(self._loader.state_dict())
+            rank = self._loader.rank * worker.num_workers + worker.id
+            self._share = self._loader._with(rank=rank, world_size=self._loader.world_size * worker.num_workers)
         epoch, times = self._chosen.tolist()
         if times != self._seen:
             self._seen = times

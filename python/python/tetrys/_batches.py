@@ -1,0 +1,125 @@
+"""Batches of a data loader: the arrays that are read, as numpy arrays, or as those of PyTorch, JAX or Arrow."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._tetrys import Ragged, Rows, Unsupported
+
+Batch = dict[str, Any]
+"""Columns by name, `positions`, and the masks of windows."""
+Read = tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_], npt.NDArray[np.uint32], list[tuple[Rows, int | None]]]
+"""A batch as it was read: positions, padding, sources, and the rows of each part with the length of its windows."""
+
+
+class Maker:
+    """Makes batches of what was read.
+
+    Args:
+        to: Type of the arrays: numpy, torch, jax or arrow.
+        ragged: How values of different shapes are given: list, pad, offsets, or None for the usual way of `to`.
+        with_padding, with_sources: Whether batches have these entries.
+    """
+
+    def __init__(self, to: str, ragged: str | None, with_padding: bool, with_sources: bool) -> None:
+        self._array = {"numpy": _numpy, "torch": _torch, "jax": _jax, "arrow": _arrow}[to]
+        self._to = to
+        self._ragged = ragged or ("list" if to in ("torch", "jax") else None)
+        self._with_padding = with_padding
+        self._with_sources = with_sources
+
+    def batch(self, read: Read) -> Batch:
+        """Returns a batch."""
+        positions, padding, sources, parts = read
+        batch: Batch = {}
+        for rows, time in parts:
+            shape = (len(positions),) if time is None else (len(positions), time)
+            batch.update(_of_arrow(rows, time) if self._to == "arrow" else self._columns(rows, shape))
+            if time is not None:
+                batch.update((f"{name}.mask", self._array(rows.column_mask(name).reshape(shape))) for name in rows)
+        batch["positions"] = self._array(positions.astype(np.int64))
+        if self._with_sources:
+            batch["sources"] = self._array(sources.astype(np.int64))
+        if self._with_padding:
+            batch["padding"] = self._array(padding)
+        return batch
+
+    def _columns(self, rows: Rows, shape: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
+        """The entries of each column."""
+        for name in rows:
+            values = rows[name]
+            if isinstance(values, Ragged):
+                yield from self._of_ragged(name, values, shape)
+            elif values.dtype.kind == "O":
+                yield name, values.reshape(shape) if self._to == "numpy" else values.reshape(shape).tolist()
+            else:
+                yield name, self._array(values.reshape(*shape, *values.shape[1:]))
+
+    def _of_ragged(self, name: str, values: Ragged, shape: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
+        shapes = values.shapes
+        if self._ragged is None:
+            yield name, values
+        elif self._ragged == "list":
+            listed = [None if value is None else self._array(value) for value in values]
+            times = shape[1] if len(shape) > 1 else None
+            yield name, listed if times is None else [listed[start : start + times] for start in range(0, len(listed), times)]
+        elif self._ragged == "offsets":
+            yield name, self._array(values.values.reshape(-1))
+            yield f"{name}.offsets", self._array(np.concatenate([[0], shapes.prod(axis=1).cumsum()]).astype(np.int64))
+            yield f"{name}.shapes", self._array(shapes.reshape(*shape, shapes.shape[1]))
+        else:
+            padded = np.zeros((len(values), *shapes.max(axis=0, initial=0)), values.values.dtype)
+            for row, value in enumerate(values):
+                if value is not None:
+                    place: tuple[Any, ...] = (row, *(slice(extent) for extent in value.shape))
+                    padded[place] = value
+            yield name, self._array(padded.reshape(*shape, *padded.shape[1:]))
+            yield f"{name}.shapes", self._array(shapes.reshape(*shape, shapes.shape[1]))
+
+
+def _numpy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return array
+
+
+def _torch(array: npt.NDArray[Any]) -> Any:
+    from ._torch import tensor
+
+    return tensor(array)
+
+
+def _jax(array: npt.NDArray[Any]) -> Any:
+    jax = _imported("jax", "jax")
+    array = array.view(np.int64) if array.dtype.kind in "mM" else array
+    # Without its 64-bit mode, JAX has no 64-bit types, and narrows them with a warning.
+    dtype = jax.dtypes.canonicalize_dtype(array.dtype)
+    return jax.numpy.asarray(array.astype(dtype, copy=False))
+
+
+def _arrow(array: npt.NDArray[Any]) -> Any:
+    arrow = _imported("pyarrow", "pyarrow")
+    if array.ndim == 1:
+        return arrow.array(array)
+    flat = arrow.array(np.ascontiguousarray(array).reshape(-1))
+    for extent in reversed(array.shape[1:]):
+        flat = arrow.FixedSizeListArray.from_arrays(flat, extent)
+    return flat
+
+
+def _of_arrow(rows: Rows, time: int | None) -> Iterator[tuple[str, Any]]:
+    arrow = _imported("pyarrow", "pyarrow")
+    columns = arrow.table(rows)
+    for name in columns.column_names:
+        values = columns[name].combine_chunks()
+        yield name, values if time is None else arrow.FixedSizeListArray.from_arrays(values, time)
+
+
+def _imported(module: str, package: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise Unsupported(f"{module} is not installed: pip install {package}") from error

@@ -1,0 +1,99 @@
+//! Decoders of pictures.
+
+use numpy::PyArray1;
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict, PyTuple},
+};
+use tetrys::{ColumnType, loader::Decode, schema::Primitive};
+use tetrys_images::Layout;
+
+use crate::error::{IntoPython, Invalid};
+
+/// How pictures are decoded; `tetrys.image` makes it.
+#[pyclass(frozen, module = "tetrys._tetrys")]
+pub(crate) struct Image {
+    image: tetrys_images::Image,
+    made_of: Arguments,
+}
+
+/// Size, crop, whether channels come first, mean and deviation, fast.
+type Arguments = (Option<(u32, u32)>, Option<(u32, u32, u32, u32)>, bool, Option<([f32; 3], [f32; 3])>, bool);
+
+#[pymethods]
+impl Image {
+    #[new]
+    #[pyo3(signature = (*, size, crop, chw, normalised, fast))]
+    fn new(
+        size: Option<(u32, u32)>,
+        crop: Option<(u32, u32, u32, u32)>,
+        chw: bool,
+        normalised: Option<([f32; 3], [f32; 3])>,
+        fast: bool,
+    ) -> PyResult<Self> {
+        let mut image = tetrys_images::Image::new().layout(if chw { Layout::Chw } else { Layout::Hwc }).fast(fast);
+        if let Some((height, width)) = size {
+            image = image.size(height, width);
+        }
+        if let Some((top, left, height, width)) = crop {
+            image = image.crop(top, left, height, width);
+        }
+        if let Some((mean, deviation)) = normalised {
+            image = image.normalised(mean, deviation);
+        }
+        image.check().py()?;
+        Ok(Self { image, made_of: (size, crop, chw, normalised, fast) })
+    }
+
+    /// Pickles the arguments.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let (size, crop, chw, normalised, fast) = self.made_of;
+        let arguments = PyDict::new(py);
+        arguments.set_item("size", size)?;
+        arguments.set_item("crop", crop)?;
+        arguments.set_item("chw", chw)?;
+        arguments.set_item("normalised", normalised.map(|(mean, deviation)| (mean.to_vec(), deviation.to_vec())))?;
+        arguments.set_item("fast", fast)?;
+        Ok((PyTuple::empty(py), arguments))
+    }
+
+    /// Type of the decoded values, as in a schema.
+    #[getter]
+    fn r#type(&self) -> String {
+        self.image.column_type().to_string()
+    }
+
+    /// Decodes a picture. Returns its shape and its elements, u8 or f32, one after another.
+    fn decode<'py>(&self, py: Python<'py>, file: &Bound<'py, PyBytes>) -> PyResult<(Vec<usize>, Bound<'py, PyAny>)> {
+        let file = file.as_bytes();
+        let (shape, elements) = py.detach(|| self.decoded(file)).py()?;
+        let floats = matches!(self.image.column_type(), ColumnType::Tensor { element: Primitive::F32, .. });
+        let array = match floats {
+            true => {
+                let values = elements.chunks_exact(4).map(|bytes| f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+                PyArray1::from_iter(py, values).into_any()
+            }
+            false => PyArray1::from_vec(py, elements).into_any(),
+        };
+        Ok((shape, array))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.image)
+    }
+}
+
+impl Image {
+    fn decoded(&self, file: &[u8]) -> tetrys::Result<(Vec<usize>, Vec<u8>)> {
+        let (shape, elements) = self.image.decode(file)?;
+        Ok((shape.into_iter().map(|extent| extent as usize).collect(), elements))
+    }
+}
+
+/// Returns the decoder of a column.
+pub(crate) fn decoder_of(decoder: &Bound<'_, PyAny>) -> PyResult<tetrys_images::Image> {
+    decoder
+        .cast::<Image>()
+        .map(|image| image.get().image.clone())
+        .map_err(|_| Invalid::new_err(format!("decode: expected tetrys.image(..), found {}", decoder.get_type())))
+}
