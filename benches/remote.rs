@@ -3,7 +3,8 @@
 //!
 //! `cargo bench -p tetrys --no-default-features --bench remote`. If `TETRYS_PEERS` names a python with pylance and pyarrow, these
 //! read the same rows from the same server (`remote_peers.py`). With the argument `versions`, the bench measures appends of ten
-//! rows instead, and `du` and `gc` of the versions that they make.
+//! rows instead, and `du` and `gc` of the versions that they make. With `serve`, it only runs the server, for
+//! `peers/loaders.py`.
 
 use std::{
     error::Error,
@@ -31,6 +32,9 @@ const FAR: Latency = Latency { per_request: Duration::from_millis(30), bytes_per
 fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::start();
     server.create_bucket("data");
+    if std::env::args().any(|argument| argument == "serve") {
+        return serve(&server);
+    }
     let options = StoreOptions::only(server.options());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     if std::env::args().any(|argument| argument == "versions") {
@@ -46,6 +50,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         kept(&server).await
     })?;
     peers(&server)
+}
+
+/// Prints the address of the server, and serves until standard input ends. A line `far` or `near` sets the latency; the answer has
+/// the requests since the line before, and the bytes that they read.
+fn serve(server: &Server) -> Result<(), Box<dyn Error>> {
+    println!(r#"{{"endpoint": "{}", "key": "tester", "secret": "{}"}}"#, server.endpoint(), server.secret());
+    for line in std::io::stdin().lines() {
+        server.set_latency(if line? == "far" { FAR } else { Latency::default() });
+        let seen = server.take_requests();
+        let read = seen.iter().filter(|request| request.method == "GET").map(|request| {
+            let length = server.get(&request.bucket, &request.key).map_or(0, |bytes| bytes.len() as u64);
+            request.range.map_or(length, |(first, last)| (last + 1).min(length).saturating_sub(first))
+        });
+        println!(r#"{{"requests": {}, "bytes": {}}}"#, seen.len(), read.sum::<u64>());
+    }
+    Ok(())
 }
 
 /// Writes rows of a picture of 1 to 3 kB, intrinsics and a pose, with one row for each block, as in tables of wide rows.

@@ -44,7 +44,7 @@ class Wide:
     @staticmethod
     def made(rows: int) -> Wide:
         rng = np.random.default_rng(7)
-        jpeg = [rng.integers(0, 2**64, (rows, JPEG // 8), np.uint64).view(np.uint8) for _ in range(CAMERAS)]
+        jpeg = cameras(rows, rng)
         intrinsics = [np.tile(rng.random(9), (rows, 1)) for _ in range(CAMERAS)]
         lidar = np.empty((rows, POINTS * 4), np.float32)
         for row in range(rows):
@@ -77,6 +77,12 @@ class Wide:
         columns["radar.returns"] = pa.LargeListArray.from_arrays(self.radar.offsets, pa.array(self.radar.values))
         columns["boxes.boxes"] = pa.LargeListArray.from_arrays(self.boxes.offsets, pa.array(self.boxes.values))
         return pa.table(columns)
+
+
+def cameras(rows: int, rng: np.random.Generator | None = None) -> list[np.ndarray]:
+    """Returns the pictures of the wide rows alone: u8 [rows, JPEG] for each camera."""
+    rng = rng or np.random.default_rng(7)
+    return [rng.integers(0, 2**64, (rows, JPEG // 8), np.uint64).view(np.uint8) for _ in range(CAMERAS)]
 
 
 def _ragged(rng: np.random.Generator, rows: int, least: int, most: int, width: int) -> Ragged:
