@@ -8,11 +8,11 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use arrow_array::RecordBatch;
+use arrow_array::{Int64Array, RecordBatch};
 use polars::prelude::{col, lit};
 use tetrys::{
     Edge, ErrorKind, Offsets, Preset, RowLoader, Schema, Table, Window, WriteOptions,
-    loader::{Batch, DataLoader, Last, LoaderOptions, LoaderState, OnError, Shuffle},
+    loader::{Batch, DataLoader, Last, LoaderOptions, LoaderState, OnError, Shuffle, Stop},
     store::{Fault, Faults, FaultyStore},
     table::Coalesce,
 };
@@ -298,6 +298,185 @@ fn incomplete_windows_and_drawn_samples_are_chosen_as_asked() {
     let drawn = LoaderOptions::new(5).weights(weights, true, Some(50));
     let batches = rest(&mut block_on(DataLoader::new(rows, drawn)).unwrap());
     assert!(batches.len() == 10 && positions(&batches).iter().all(|row| row % 10 == 0));
+}
+
+#[test]
+fn windows_over_a_gap_in_time_are_left_out_whatever_the_index_keeps() {
+    let mut rng = Rng(common::seed());
+    // Times with a step of 100 or 250 between rows; in a log they ascend.
+    let times: Vec<i64> = (0..ROWS as i64)
+        .scan(0, |time, _| {
+            *time += if rng.once_in(6) { 250 } else { 100 };
+            Some(*time)
+        })
+        .collect();
+    let batch = written();
+    let fields = batch.schema();
+    let columns = fields.fields().iter().zip(batch.columns()).map(|(field, column)| {
+        let column = if field.name() == "time" { Arc::new(Int64Array::from(times.clone())) } else { Arc::clone(column) };
+        (field.name().clone(), column)
+    });
+    let batch = RecordBatch::try_from_iter(columns.collect::<Vec<_>>()).unwrap();
+    let (_, store) = memory();
+    let table = block_on(tables::write(store, schema(), cut_by(tiny_cuts()).preset(Preset::Fast), &[batch])).unwrap();
+    let index = block_on(table.index()).unwrap();
+    let kept = index.filter((col("time") % lit(4)).eq(lit(0)).not()).unwrap();
+    let log = LOGS.iter().enumerate().flat_map(|(log, (_, len))| std::iter::repeat_n(log, *len)).collect::<Vec<_>>();
+    for index in [index, kept] {
+        let rows = RowLoader::new(&index).unwrap().columns(["ego.*"]).unwrap();
+        let of: Vec<i64> = index.frame().column("time").unwrap().i64().unwrap().into_no_null_iter().collect();
+        let of: Vec<i64> = of.iter().map(|time| times.binary_search(time).unwrap() as i64).collect();
+        for (most, first, last) in [("100", -2_i64, 1_i64), ("249", 1, 2), ("250", -1, 0)] {
+            let options = LoaderOptions::new(4).last(Last::Short).window("ego.pose", first..=last).unwrap();
+            let options = options.max_step(most).unwrap();
+            let mut found = positions(&rest(&mut block_on(DataLoader::new(rows.clone(), options)).unwrap()));
+            found.sort_unstable();
+            let most: i64 = most.parse().unwrap();
+            let is_whole = |row: i64| {
+                let (from, to) = ((row + first.min(0)) as usize, row + last.max(0));
+                to < ROWS as i64
+                    && row + first.min(0) >= 0
+                    && log[from] == log[to as usize]
+                    && (from..to as usize).all(|row| times[row + 1] - times[row] <= most)
+            };
+            let expected: Vec<u64> = (0..of.len() as u64).filter(|at| is_whole(of[*at as usize])).collect();
+            assert!(!expected.is_empty() && expected.len() < of.len(), "{} of {}", expected.len(), of.len());
+            assert_eq!(found, expected, "{most} {first} {last}");
+        }
+    }
+    let rows = table.row_loader();
+    let invalid = |most: &str| LoaderOptions::new(4).max_step(most).unwrap_err().to_string();
+    assert!(invalid("-1").contains("max_step -1: expected 0 or more") && invalid("soon").contains("`soon`"));
+    let options = LoaderOptions::new(4).window("ego.pose", -2..=1).unwrap().max_step("1ms").unwrap();
+    let error = block_on(DataLoader::new(rows, options)).unwrap_err().to_string();
+    assert!(error.contains("`time` has no unit of time"), "{error}");
+}
+
+#[test]
+fn mixed_loaders_give_their_samples_by_weight_with_their_values_and_continue_anywhere() {
+    let mut rng = Rng(common::seed());
+    let (one, other) = (table(), table());
+    let whole = block_on(other.index()).unwrap();
+    let few = whole.sample(41, 3).unwrap();
+    for case in 0..common::cases(30) as u64 {
+        let modes = [Shuffle::None, Shuffle::Global, Shuffle::Sequence, Shuffle::Block { rows: 5, window: 3 }];
+        let (ranks, batch_size) = (rng.below(3) + 1, rng.below(9) + 1);
+        let last = *rng.pick(&[Last::Drop, Last::Pad]);
+        let stop = *rng.pick(&[Stop::First, Stop::Longest, Stop::Samples(333)]);
+        let weights = *rng.pick(&[[3.0, 1.0], [1.0, 1.0], [0.2, 5.0]]);
+        let (mode, other_mode) = (*rng.pick(&modes), *rng.pick(&modes));
+        let windows = vec![("ego.pose".to_owned(), Window::Rows(Offsets::try_from(-2..=1).unwrap()))];
+        let rows = [one.row_loader(), RowLoader::new(&few).unwrap()].map(|rows| rows.columns(["camera.*", "ego.*"]).unwrap());
+        let loader = |rank: u64, world: u64, weights: [f64; 2]| {
+            let options = |seed, mode| {
+                let options =
+                    LoaderOptions::new(batch_size * ranks / world).shuffle(mode).seed(seed).rank(rank, world).last(last);
+                options.window("ego.pose", -2..=1).unwrap()
+            };
+            let [a, b] = [(0, options(case, mode)), (1, options(case + 9, other_mode))]
+                .map(|(number, options)| block_on(DataLoader::new(rows[number].clone(), options)).unwrap());
+            DataLoader::mix([&a, &b], &weights, stop).unwrap()
+        };
+        let epoch = |loader: &mut DataLoader| {
+            let batches = rest(loader);
+            for batch in &batches {
+                for source in 0..2_u32 {
+                    assert_mixed(batch, source, &rows[source as usize], &windows);
+                }
+            }
+            batches
+        };
+        // Each sample of each rank's batches, in the order of the epoch.
+        let drawn = |batches: &[Vec<Batch>]| -> Vec<(u32, u64)> {
+            let samples = |batch: &Batch, place: usize| Some((*batch.sources.get(place)?, *batch.positions.get(place)?));
+            let steps = batches[0].len();
+            let size = usize::try_from(batch_size).unwrap();
+            let places = (0..steps).flat_map(|step| (0..size).map(move |place| (step, place)));
+            places
+                .flat_map(|(step, place)| {
+                    batches.iter().filter_map(move |rank| {
+                        let batch = &rank[step];
+                        samples(batch, place).filter(|_| !batch.padding[place])
+                    })
+                })
+                .collect()
+        };
+        let mut all: Vec<DataLoader> = (0..ranks).map(|rank| loader(rank, ranks, weights)).collect();
+        let first = drawn(&all.iter_mut().map(epoch).collect::<Vec<_>>());
+        let second = drawn(&all.iter_mut().map(epoch).collect::<Vec<_>>());
+        let in_order = matches!((mode, other_mode), (Shuffle::None, Shuffle::None));
+        assert!(in_order || first.len() < 20 || first != second);
+        let total = all[0].samples() as usize;
+        assert_eq!(
+            first.len(),
+            if last == Last::Drop { total / (ranks * batch_size) as usize * (ranks * batch_size) as usize } else { total }
+        );
+        // One rank alone sees the same samples, and continues where others were.
+        let mut alone = loader(0, 1, weights);
+        let steps = rng.below(alone.len() + 1);
+        let before: Vec<Batch> = (0..steps).map(|_| block_on(alone.next()).unwrap().unwrap()).collect();
+        let state: LoaderState = serde_json::from_str(&serde_json::to_string(&alone.state()).unwrap()).unwrap();
+        assert!(serde_json::to_string(&state).unwrap().len() <= 1024 + 2 * 256);
+        let of = |batches: &[Batch]| -> Vec<(u32, u64)> {
+            let pairs = |batch: &Batch| {
+                let all = batch.sources.iter().copied().zip(batch.positions.iter().copied()).zip(batch.padding.clone());
+                all.filter(|(_, fills)| !fills).map(|(pair, _)| pair).collect::<Vec<_>>()
+            };
+            batches.iter().flat_map(pairs).collect()
+        };
+        assert_eq!(of(&before), first[..of(&before).len()]);
+        if steps < alone.len() {
+            let mut resumed: Vec<DataLoader> = (0..ranks).map(|rank| loader(rank, ranks, weights)).collect();
+            resumed.iter_mut().for_each(|loader| loader.load_state(&state).unwrap());
+            assert_eq!(drawn(&resumed.iter_mut().map(epoch).collect::<Vec<_>>()), first[of(&before).len()..]);
+            // With other weights, no sample of the first pass comes twice before its loader has given all.
+            let mut changed = loader(0, 1, [1.0, 2.0]);
+            changed.load_state(&state).unwrap();
+            let mut counts = [0_usize; 2];
+            let mut seen: [BTreeSet<u64>; 2] = Default::default();
+            for (source, position) in of(&before).into_iter().chain(of(&epoch(&mut changed))) {
+                let (count, len) = (&mut counts[source as usize], [ROWS as usize, 41][source as usize]);
+                *count += 1;
+                assert!(seen[source as usize].insert(position) || *count > len);
+            }
+        }
+    }
+    // What cannot be mixed is refused.
+    let loader = |columns: &str, size| {
+        block_on(DataLoader::new(one.row_loader().columns([columns]).unwrap(), LoaderOptions::new(size))).unwrap()
+    };
+    let refused =
+        |a: &DataLoader, b: &DataLoader, weights: &[f64]| DataLoader::mix([a, b], weights, Stop::First).unwrap_err().to_string();
+    let (ego, camera) = (loader("ego.*", 4), loader("camera.*", 4));
+    assert!(refused(&ego, &camera, &[1.0, 1.0]).contains("loader 1 of a mix has columns camera.jpeg"));
+    assert!(refused(&ego, &loader("ego.*", 5), &[1.0, 1.0]).contains("batch_size: 5"));
+    assert!(refused(&ego, &ego, &[1.0]).contains("2 loaders with 1 weights"));
+    assert!(refused(&ego, &ego, &[1.0, -1.0]).contains("weight of loader 1: -1"));
+    let mixed = DataLoader::mix([&ego, &ego], &[1.0, 1.0], Stop::First).unwrap();
+    assert!(refused(&ego, &mixed, &[1.0, 1.0]).contains("loader 1 of a mix is a mix itself"));
+    let error = loader("ego.*", 4).load_state(&mixed.state()).unwrap_err().to_string();
+    assert!(error.contains("loader state"), "{error}");
+    assert!(DataLoader::mix([], &[], Stop::First).is_err());
+}
+
+/// Compares the samples of one source in a batch with what its row loader reads.
+fn assert_mixed(batch: &Batch, source: u32, rows: &RowLoader, windows: &[(String, Window)]) {
+    let places: Vec<usize> = (0..batch.positions.len()).filter(|place| batch.sources[*place] == source).collect();
+    let positions: Vec<u64> = places.iter().map(|place| batch.positions[*place]).collect();
+    for (part, held) in batch.parts.iter().enumerate() {
+        let names: Vec<String> = held.rows().batch().schema().fields().iter().map(|field| field.name().clone()).collect();
+        let rows = rows.clone().edge(Edge::Pad).columns(&names).unwrap();
+        let read = match part.checked_sub(1) {
+            None => block_on(rows.take(&positions)).unwrap(),
+            Some(window) => block_on(rows.get_windows(&positions, &windows[window].1)).unwrap().rows().clone(),
+        };
+        let wide = read.len() / places.len().max(1);
+        for (number, place) in places.iter().enumerate() {
+            let ours = held.get(*place).unwrap();
+            assert_eq!(ours.batch(), &read.batch().slice(number * wide, wide));
+            assert_eq!(ours.mask(), read.mask()[number * wide..(number + 1) * wide]);
+        }
+    }
 }
 
 #[test]
