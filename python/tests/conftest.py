@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,6 +45,18 @@ def picture(row: int, kind: str = "png") -> bytes:
     file = io.BytesIO()
     Image.new("RGB", (8, 6), (row * 10, 255 - row * 10, 7)).save(file, kind)
     return file.getvalue()
+
+
+def damaged_table(folder: Path) -> tt.Table:
+    """Returns a table of twelve rows in a folder, one of which is damaged."""
+    noise = np.random.default_rng(1).integers(0, 256, (12, 40_000), dtype=np.uint8)
+    table = tt.write_table(str(folder / "t"), {"i": np.arange(12), "a.raw": noise}, index=["i"], preset="fast")
+    chunk = max((folder / "t/chunks").rglob("*"), key=lambda path: path.stat().st_size)
+    damaged = bytearray(chunk.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    chunk.unlink()
+    chunk.write_bytes(damaged)
+    return table
 
 
 @pytest.fixture(scope="session")

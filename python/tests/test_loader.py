@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 import pytest
 import tetrys as tt
+from conftest import damaged_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -265,13 +266,7 @@ def test_foreign_states_and_sources_are_refused(index: tt.Index, drives: str) ->
 
 
 def test_a_damaged_row_raises_or_is_left_out(tmp_path: Path) -> None:
-    noise = np.random.default_rng(1).integers(0, 256, (12, 40_000), dtype=np.uint8)
-    table = tt.write_table(str(tmp_path / "t"), {"i": np.arange(12), "a.raw": noise}, index=["i"], preset="fast")
-    chunk = max((tmp_path / "t/chunks").rglob("*"), key=lambda path: path.stat().st_size)
-    damaged = bytearray(chunk.read_bytes())
-    damaged[len(damaged) // 2] ^= 1
-    chunk.unlink()
-    chunk.write_bytes(damaged)
+    table = damaged_table(tmp_path)
     loader = tt.DataLoader(table, batch_size=4, seed=1)
     found: list[int] = []
     batches = iter(loader)

@@ -18,7 +18,7 @@ import pytest
 import tensorflow as tf
 import tetrys as tt
 import tetrys.tensorflow
-from conftest import ROWS
+from conftest import ROWS, damaged_table
 
 KINDS: dict[str, Any] = {
     "n.bool": np.arange(ROWS) % 3 == 0,
@@ -274,13 +274,7 @@ def test_nulls_of_numbers_times_lists_and_merges_are_errors_too(tmp_path: Path) 
 
 
 def test_errors_of_the_loader_keep_their_text_and_damaged_rows_can_be_left_out(tmp_path: Path) -> None:
-    noise = np.random.default_rng(1).integers(0, 256, (12, 40_000), dtype=np.uint8)
-    table = tt.write_table(str(tmp_path / "t"), {"i": np.arange(12), "a.raw": noise}, index=["i"], preset="fast")
-    chunk = max((tmp_path / "t/chunks").rglob("*"), key=lambda path: path.stat().st_size)
-    damaged = bytearray(chunk.read_bytes())
-    damaged[len(damaged) // 2] ^= 1
-    chunk.unlink()
-    chunk.write_bytes(damaged)
+    table = damaged_table(tmp_path)
     with pytest.raises(tf.errors.OpError, match="tetrys.Corrupt: .*sample at position"):
         list(dataset(table))
     loader = tt.DataLoader(table, batch_size=4, on_error=1)

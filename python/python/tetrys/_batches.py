@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._tetrys import Ragged, Rows, Unsupported
+from . import _torch
+from ._errors import imported
+from ._tetrys import Ragged, Rows
 
 Batch = dict[str, Any]
 """Columns by name, `positions`, and the masks of windows."""
@@ -27,7 +28,7 @@ class Maker:
     """
 
     def __init__(self, to: str, ragged: str | None, with_padding: bool, with_sources: bool) -> None:
-        self._array = {"numpy": _numpy, "torch": _torch, "jax": _jax, "arrow": _arrow}[to]
+        self._array = {"numpy": _numpy, "torch": _torch.tensor, "jax": _jax, "arrow": _arrow}[to]
         self._to = to
         self._ragged = ragged or ("list" if to in ("torch", "jax") else None)
         self._with_padding = with_padding
@@ -86,22 +87,20 @@ def _numpy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _torch(array: npt.NDArray[Any]) -> Any:
-    from ._torch import tensor
-
-    return tensor(array)
-
-
 def _jax(array: npt.NDArray[Any]) -> Any:
-    jax = _imported("jax", "jax")
+    jax = imported("jax", "jax is not installed: pip install jax")
     array = array.view(np.int64) if array.dtype.kind in "mM" else array
     # Without its 64-bit mode, JAX has no 64-bit types, and narrows them with a warning.
     dtype = jax.dtypes.canonicalize_dtype(array.dtype)
     return jax.numpy.asarray(array.astype(dtype, copy=False))
 
 
+def _pyarrow() -> Any:
+    return imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
+
+
 def _arrow(array: npt.NDArray[Any]) -> Any:
-    arrow = _imported("pyarrow", "pyarrow")
+    arrow = _pyarrow()
     if array.ndim == 1:
         return arrow.array(array)
     flat = arrow.array(np.ascontiguousarray(array).reshape(-1))
@@ -111,15 +110,8 @@ def _arrow(array: npt.NDArray[Any]) -> Any:
 
 
 def _of_arrow(rows: Rows, time: int | None) -> Iterator[tuple[str, Any]]:
-    arrow = _imported("pyarrow", "pyarrow")
+    arrow = _pyarrow()
     columns = arrow.table(rows)
     for name in columns.column_names:
         values = columns[name].combine_chunks()
         yield name, values if time is None else arrow.FixedSizeListArray.from_arrays(values, time)
-
-
-def _imported(module: str, package: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise Unsupported(f"{module} is not installed: pip install {package}") from error

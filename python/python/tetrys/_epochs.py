@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -16,14 +16,15 @@ import numpy as np
 from . import _tetrys
 from ._arguments import whole
 from ._batches import Batch, Maker, Read
-from ._errors import WrongType, found
-from ._tetrys import Ragged, Unsupported
+from ._errors import WrongType, found, imported
+from ._tetrys import Ragged
+from ._torch import pytorch
 
 Transform = Callable[[dict[str, Any]], Any]
 
 
 class Loader:
-    """A loader of batches: the part that loaders of one index and mixed loaders have in common."""
+    """Base class of `DataLoader` and `MixedLoader`: iteration, state and statistics."""
 
     _native: _tetrys.DataLoader
 
@@ -33,15 +34,16 @@ class Loader:
         self._settings = dict(settings)
         self._transform: Transform | None = settings["transform"]
         self._by_row: bool = settings["transform_rows"]
-        self._device = None if settings["device"] is None else _device(settings["device"])
+        self._device = None if settings["device"] is None else _Device(settings["device"])
         self._pool: ThreadPoolExecutor | None = None
         self._of_process = os.getpid()
+        self._generation = 0
         self._is_fresh = True
         self._restart()
 
     def _restart(self) -> None:
-        """Begins at the place of the native loader. Batches that were transformed ahead of it are out of date."""
-        self._generation = getattr(self, "_generation", 0) + 1
+        """Continues where the native loader is. Iterators that are under way drop the batches that they transformed ahead."""
+        self._generation += 1
         self._running = self._native.sizes()[3]
         # The state behind the last batch that the loop got, if batches are transformed ahead of the loop.
         self._behind: str | None = None
@@ -160,7 +162,7 @@ class _Epoch(Iterator[Batch]):
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
         self._is_ahead = loader._transform is not None or loader._device is not None
-        # Batches that are transformed, each with the state behind it, and whether it is an outage of a store.
+        # The queue of transformed batches. Each entry has the state behind the batch, and whether a store failed to answer.
         self._ahead: deque[tuple[Future[tuple[Batch, Any]], str, bool]] = deque()
         self._generation = loader._generation
         self._process = os.getpid()
@@ -192,7 +194,7 @@ class _Epoch(Iterator[Batch]):
     def _transformed(self) -> Batch | None:
         loader = self._loader
         self._catch_up()
-        # Two more a call: the first batch does not wait for all others.
+        # A call starts at most two batches, so that the first batch does not wait until the queue is full.
         for _ in range(2):
             if self._is_read or len(self._ahead) > loader._threads or any(outage for *_, outage in self._ahead):
                 break
@@ -213,7 +215,7 @@ class _Epoch(Iterator[Batch]):
         if not self._ahead:
             loader._behind = None
             return None
-        # Ctrl-C ends the wait, and the batch stays.
+        # If Ctrl-C interrupts the wait, the batch stays in the queue.
         wait([self._ahead[0][0]])
         work, loader._behind, _ = self._ahead.popleft()
         batch, copy = work.result()
@@ -222,8 +224,8 @@ class _Epoch(Iterator[Batch]):
         return batch
 
     def _catch_up(self) -> None:
-        """Drops the batches that were transformed ahead, if the loader went elsewhere, or if this is a forked child of the process
-        that transforms them.
+        """Clears the queue if the loader has moved to another place, or if this process is a fork: the threads of its parent, which
+        transform the batches, do not exist here.
         """
         loader = self._loader
         is_child = self._process != os.getpid()
@@ -263,12 +265,10 @@ def _of_sample(values: Any, number: int, samples: int) -> Any:
 def _stacked(values: list[Any]) -> Any:
     """One array of all values, if they are numbers or arrays of one shape; else a list."""
     first = values[0]
-    if type(first).__module__.startswith("jax") and hasattr(first, "shape"):
-        jax = importlib.import_module("jax")
-        return jax.numpy.stack(values) if all(value.shape == first.shape for value in values) else values
-    if type(first).__module__.startswith("torch") and hasattr(first, "dim"):
-        torch = importlib.import_module("torch")
-        return torch.stack(values) if all(value.shape == first.shape for value in values) else values
+    for library, stacking in (("torch", "torch"), ("jax", "jax.numpy")):
+        if type(first).__module__.startswith(library) and hasattr(first, "shape"):
+            is_one_shape = all(value.shape == first.shape for value in values)
+            return sys.modules[stacking].stack(values) if is_one_shape else values
     if isinstance(first, (bool, int, float, np.generic, np.ndarray)):
         arrays = [np.asarray(value) for value in values]
         if all(array.shape == arrays[0].shape and array.dtype == arrays[0].dtype for array in arrays):
@@ -276,14 +276,11 @@ def _stacked(values: list[Any]) -> Any:
     return values
 
 
-class _device:
+class _Device:
     """Copies batches of tensors to a device of PyTorch."""
 
     def __init__(self, device: Any) -> None:
-        try:
-            self._torch = importlib.import_module("torch")
-        except ImportError as error:
-            raise Unsupported("PyTorch is not installed: pip install torch") from error
+        self._torch = pytorch()
         self._device = self._torch.device(device)
 
     def copied(self, batch: Batch) -> tuple[Batch, _Copy | None]:
@@ -325,12 +322,9 @@ class _Copy:
 
 
 def _bar(loader: Loader) -> Any:
-    try:
-        tqdm = importlib.import_module("tqdm.auto").tqdm
-    except ImportError as error:
-        raise Unsupported("a progress bar needs tqdm: pip install tetrys[progress]") from error
+    bars = imported("tqdm.auto", "a progress bar needs tqdm: pip install tetrys[progress]")
     batches, left, *_ = loader._native.sizes()
-    return tqdm(total=batches, initial=batches - left, desc=f"epoch {loader.epoch}", unit="batch")
+    return bars.tqdm(total=batches, initial=batches - left, desc=f"epoch {loader.epoch}", unit="batch")
 
 
 def _note(error: Exception, text: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ._tetrys import Invalid, NotFound
+import importlib
+from typing import Any
+
+from ._tetrys import Invalid, NotFound, Unsupported
 
 
 class WrongType(Invalid, TypeError):
@@ -18,6 +21,14 @@ class NoColumn(NotFound, KeyError):
 
     # `KeyError.__str__` would quote the message.
     __str__ = Exception.__str__
+
+
+def imported(module: str, without: str) -> Any:
+    """Imports an optional library. `without` is the message if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise Unsupported(without) from error
 
 
 def found(value: object) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, truth, whole
-from ._errors import WrongType, found
-from ._tetrys import Corrupt, Image, Invalid, Unsupported
+from ._errors import WrongType, found, imported
+from ._tetrys import Corrupt, Image, Invalid
 
 _SIGNS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"II*\0": "tiff", b"MM\0*": "tiff"}
 
@@ -46,16 +46,13 @@ def decode(data: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[Any]:
     """
     if not isinstance(data, (bytes, bytearray, memoryview)) and not (isinstance(data, np.ndarray) and data.dtype == np.uint8):
         raise WrongType(f"a picture is bytes, or an array of u8, found {found(data)}")
+    pillow = imported("PIL.Image", "decoding a picture needs Pillow: pip install tetrys[images]")
     try:
-        from PIL import Image
-    except ImportError as error:
-        raise Unsupported("decoding a picture needs Pillow: pip install tetrys[images]") from error
-    try:
-        with Image.open(io.BytesIO(bytes(data))) as image:
+        with pillow.open(io.BytesIO(bytes(data))) as image:
             if image.mode in ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "1"):
                 return np.asarray(image.convert("RGBA" if "transparency" in image.info or image.mode == "PA" else "RGB"))
             return np.asarray(image)
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, pillow.DecompressionBombError) as error:
         raise Invalid(f"{len(data)} bytes are not a complete picture: {error}") from error
 
 
@@ -122,30 +119,21 @@ def _channels(what: str, values: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(value) for value in array)
 
 
-def decode_with(decoder: Image, name: str, values: Iterable[Any]) -> list[npt.NDArray[Any] | None]:
-    """Decodes each value of a column as `decoder` says; None for a null value."""
-    if not isinstance(decoder, Image):
-        raise WrongType(f"decode: expected tetrys.image(..), found {found(decoder)}")
-    pictures: list[npt.NDArray[Any] | None] = []
-    for row, value in enumerate(values):
-        if value is None:
-            pictures.append(None)
-            continue
-        try:
-            shape, elements = decoder.decode(bytes(value))
-        except Corrupt as error:
-            raise Invalid(f"column `{name}`, row {row} of those read: {error}") from error
-        pictures.append(elements.reshape(shape))
-    return pictures
+def decode_with(decoder: Image, file: Any) -> npt.NDArray[Any]:
+    """Decodes a picture as `decoder` says."""
+    shape, elements = decoder.decode(bytes(file))
+    return elements.reshape(shape)
 
 
-def decode_all(name: str, values: Iterable[Any]) -> list[npt.NDArray[Any] | None]:
+def decode_all(
+    name: str, values: Iterable[Any], decode_one: Callable[[Any], npt.NDArray[Any]] = decode
+) -> list[npt.NDArray[Any] | None]:
     """Decodes each value of a column; None for a null value."""
     pictures: list[npt.NDArray[Any] | None] = []
     for row, value in enumerate(values):
         try:
-            pictures.append(None if value is None else decode(value))
-        except Invalid as error:
+            pictures.append(None if value is None else decode_one(value))
+        except (Corrupt, Invalid) as error:
             raise Invalid(f"column `{name}`, row {row} of those read: {error}") from error
     return pictures
 

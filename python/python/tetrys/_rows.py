@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,8 +88,10 @@ class RowLoader:
             return row
         if isinstance(decode, Mapping):
             for pattern, decoder in decode.items():
+                if not isinstance(decoder, Image):
+                    raise WrongType(f"decode: expected tetrys.image(..), found {found(decoder)}")
                 for name in self._native.selected(pattern, _patterns(columns)):
-                    (row[name],) = _images.decode_with(decoder, name, [row[name]])
+                    (row[name],) = _images.decode_all(name, [row[name]], partial(_images.decode_with, decoder))
             return row
         if decode is True:
             named = [name for name, value in row.items() if _is_bytes(value) and _images.kind(value)]

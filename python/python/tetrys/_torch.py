@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
-from ._tetrys import Ragged, Rows, Unsupported
+from ._errors import imported
+from ._tetrys import Ragged, Rows
+
+
+def pytorch() -> Any:
+    """Returns the module `torch`."""
+    return imported("torch", "PyTorch is not installed: pip install torch")
 
 
 def tensor(array: np.ndarray[Any, Any]) -> Any:
     """Returns a tensor over the memory of an array, by DLPack. Times become their i64 ticks."""
-    try:
-        torch = importlib.import_module("torch")
-    except ImportError as error:
-        raise Unsupported("PyTorch is not installed: pip install torch") from error
+    torch = pytorch()
     if array.dtype.name == "bfloat16":
         return torch.from_dlpack(array.view(np.uint16)).view(torch.bfloat16)
     return torch.from_dlpack(array.view(np.int64) if array.dtype.kind in "mM" else array)

@@ -131,7 +131,7 @@ class _Epoch(Iterator[Batch]):
             if read is None:
                 epochs.loader._is_fresh = True
                 raise StopIteration
-        positions, padding, *_, parts = read
+        positions, padding, _, parts = read
         return _batch(epochs.spec, positions, padding, parts)
 
 
