@@ -1,5 +1,6 @@
 //! Measures the data loader: samples per second against `take` of the same batches, small rows against a table that fits the block
-//! cache, block shuffle from an S3 server against ranges of 8 MiB, and the start of an epoch over 10^8 positions.
+//! cache and one of 20 times the cache, the peak memory of three epochs, block shuffle from an S3 server against ranges of 8 MiB, and
+//! the start of an epoch over 10^8 positions.
 //!
 //! `cargo bench -p tetrys --no-default-features --bench loader`. Local directory with a warm page cache; the S3 server of the tests,
 //! on the loopback, with 30 ms latency and 90 MB/s for each stream. The contenders take turns for five rounds (three for S3), and a
@@ -36,12 +37,14 @@ fn main() -> Outcome<()> {
                 .await?;
         let small = write_small(&folder.path().join("small").display().to_string(), 65_536).await?;
         println!("| samples | loader /s | `take` of the same batches /s | ratio |\n|---|---|---|---|");
-        for (name, table, column, batch) in [
-            ("sweeps of 320 KB, batches of 32", &wide, "lidar.points", 32),
-            ("images of 80 KB, batches of 64", &wide, "camera.jpeg", 64),
-            ("rows of 800 bytes, batches of 1,024", &small, "words.ids", 1024),
+        let all = 64 << 20;
+        for (name, table, column, batch, cache) in [
+            ("sweeps of 320 KB, batches of 32", &wide, "lidar.points", 32, all),
+            ("images of 80 KB, batches of 64", &wide, "camera.jpeg", 64, all),
+            ("rows of 800 bytes, batches of 1,024", &small, "words.ids", 1024, all),
+            ("rows of 800 bytes, 20 times the cache", &small, "words.ids", 1024, 65_536 * 800 / 20),
         ] {
-            let rows = table.row_loader().columns([column])?;
+            let rows = table.row_loader().cache_bytes(cache).columns([column])?;
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for round in 0..5 {
                 let mut loader = DataLoader::new(rows.clone(), LoaderOptions::new(batch).seed(round)).await?;
@@ -54,6 +57,7 @@ fn main() -> Outcome<()> {
             println!("| {name} | {ours:.0} | {theirs:.0} | {:.2} |", ours / theirs);
         }
         println!();
+        memory(&wide).await?;
         from_s3().await?;
         start_of_an_epoch(&small).await
     })
@@ -86,6 +90,32 @@ async fn takes(rows: &RowLoader, batches: &[Vec<u64>]) -> Outcome<f64> {
     }
     let samples: usize = batches.iter().map(Vec::len).sum();
     Ok(samples as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Measures the peak memory of each of three epochs, above that before the first, in units of the bound of what is read ahead.
+async fn memory(table: &Table) -> Outcome<()> {
+    const BOUND: u64 = 64 << 20;
+    let rows = table.row_loader().columns(["lidar.points"])?;
+    let before = resident("VmRSS")?;
+    let mut loader = DataLoader::new(rows, LoaderOptions::new(32).prefetch(BOUND)).await?;
+    let mut peaks = Vec::new();
+    for _ in 0..3 {
+        // Sets the peak to the present size.
+        std::fs::write("/proc/self/clear_refs", "5")?;
+        epoch(&mut loader).await?;
+        peaks.push(format!("{:.2}", (resident("VmHWM")?.saturating_sub(before)) as f64 / BOUND as f64));
+    }
+    let batch = 32 * POINTS as u64 * 16;
+    println!("peak memory of three epochs of sweeps, in units of the bound of 64 MiB: {}", peaks.join(", "));
+    println!("(a batch, which the consumer holds, has {:.2})\n", batch as f64 / BOUND as f64);
+    Ok(())
+}
+
+/// Returns a size of this process in bytes.
+fn resident(what: &str) -> Outcome<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':')).ok_or("no such line")?;
+    Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1024)
 }
 
 /// Compares block shuffle with reads of the same chunks in ranges of 8 MiB, 16 at a time.

@@ -334,6 +334,24 @@ impl RowLoader {
         wait(self.0.get_parts::<String, Window>(position, parts))
     }
 
+    /// Returns windows of different columns around several positions, as [`crate::RowLoader::get_parts_of_windows`] does.
+    ///
+    /// # Errors
+    /// Those of [`crate::RowLoader::get_parts_of_windows`].
+    pub fn get_parts_of_windows<P: AsRef<str>, W>(
+        &self,
+        positions: &[u64],
+        parts: impl IntoIterator<Item = (P, W)>,
+    ) -> Result<Vec<Windows>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        let parts = parts.into_iter().map(|(pattern, window)| Ok((pattern.as_ref().to_owned(), Window::try_from(window)?)));
+        let parts = parts.collect::<Result<Vec<(String, Window)>>>()?;
+        wait(self.0.get_parts_of_windows::<String, Window>(positions, parts))
+    }
+
     /// Returns the rows at these positions, as [`crate::RowLoader::take`] does.
     ///
     /// # Errors

@@ -127,15 +127,43 @@ impl RowLoader {
         positions: Vec<u64>,
         columns: Option<Vec<String>>,
         window: &Bound<'_, PyAny>,
-    ) -> PyResult<(Rows, Vec<Rows>, usize)> {
+    ) -> PyResult<StackedWindows> {
         let (loader, window) = (self.with(columns)?, parse_window(window)?);
         let most = window.len();
         let windows = match positions.len() {
             0..MANY => wait(py, loader.get_windows(&positions, &window))?,
             _ => wait_long(py, async move { loader.get_windows(&positions, &window).await })?,
         };
-        let each = (0..windows.len()).map(|window| windows.get(window).py().map(Rows)).collect::<PyResult<_>>()?;
-        Ok((Rows(windows.rows().clone()), each, most))
+        stacked(&windows, most)
+    }
+
+    /// Returns the windows of each part, which is a pattern and a window.
+    fn get_parts(
+        &self,
+        py: Python<'_>,
+        positions: Vec<u64>,
+        columns: Option<Vec<String>>,
+        parts: Vec<(String, Bound<'_, PyAny>)>,
+    ) -> PyResult<Vec<StackedWindows>> {
+        let (loader, parts) = (self.with(columns)?, parse_parts(parts)?);
+        let most: Vec<usize> = parts.iter().map(|(_, window)| window.len()).collect();
+        let found = match positions.len() {
+            0..MANY => wait(py, loader.get_parts_of_windows(&positions, parts))?,
+            _ => wait_long(py, async move { loader.get_parts_of_windows(&positions, parts).await })?,
+        };
+        found.iter().zip(most).map(|(windows, most)| stacked(windows, most)).collect()
+    }
+
+    /// Returns the cost of `get_parts`.
+    fn explain_parts<'py>(
+        &self,
+        py: Python<'py>,
+        positions: Vec<u64>,
+        columns: Option<Vec<String>>,
+        parts: Vec<(String, Bound<'py, PyAny>)>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (loader, parts) = (self.with(columns)?, parse_parts(parts)?);
+        explained(py, &wait(py, loader.explain_parts_of_windows(&positions, parts))?)
     }
 
     fn take(&self, py: Python<'_>, positions: Vec<u64>, columns: Option<Vec<String>>) -> PyResult<Rows> {
@@ -175,6 +203,18 @@ impl RowLoader {
     fn __len__(&self) -> usize {
         usize::try_from(self.loader.len()).unwrap_or(usize::MAX)
     }
+}
+
+/// The rows of all windows, the rows of each window, and the largest number of rows of a window.
+type StackedWindows = (Rows, Vec<Rows>, usize);
+
+fn stacked(windows: &tetrys::Windows, most: usize) -> PyResult<StackedWindows> {
+    let each = (0..windows.len()).map(|window| windows.get(window).py().map(Rows)).collect::<PyResult<_>>()?;
+    Ok((Rows(windows.rows().clone()), each, most))
+}
+
+fn parse_parts(parts: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Vec<(String, Window)>> {
+    parts.into_iter().map(|(pattern, window)| Ok((pattern, parse_window(&window)?))).collect()
 }
 
 fn explained<'py>(py: Python<'py>, cost: &Explain) -> PyResult<Bound<'py, PyDict>> {

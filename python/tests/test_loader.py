@@ -340,6 +340,27 @@ def test_the_loader_of_pytorch_reads_the_data_sets(drives: str, workers: int, me
         assert batches.state_dict() == state
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stateful_loader_of_pytorch_continues_at_every_batch(drives: str, workers: int) -> None:
+    stateful = pytest.importorskip("torchdata.stateful_dataloader")
+    import tetrys.torch as data
+
+    def loader() -> Any:
+        batches = data.IterableDataset(tt.DataLoader(tt.open_table(drives), batch_size=3, columns=["timestamp"], seed=1, last="short"))
+        return stateful.StatefulDataLoader(batches, batch_size=None, num_workers=workers)
+
+    whole = [batch["positions"].tolist() for batch in loader()]
+    assert sorted(position for batch in whole for position in batch) == list(range(ROWS))
+    for done in range(1, len(whole)):
+        killed = loader()
+        batches = iter(killed)
+        assert [next(batches)["positions"].tolist() for _ in range(done)] == whole[:done]
+        state = killed.state_dict()
+        resumed = loader()
+        resumed.load_state_dict(state)
+        assert [batch["positions"].tolist() for batch in resumed] == whole[done:]
+
+
 def train(folder: Path, batch: int, world_size: int = 1, save_every: int = 5) -> list[subprocess.Popen[bytes]]:
     """Starts the example that trains a model, on `world_size` ranks."""
     script = Path(__file__).parents[2] / "examples" / "train.py"

@@ -37,6 +37,18 @@ def test_a_row_has_pixels_where_they_are_asked_for(loader: tt.RowLoader) -> None
     assert loader.get_row(2, ["camera.front"], decode=["*"])["camera.front"] is None
 
 
+def test_rows_one_by_one_have_pixels_too(loader: tt.RowLoader) -> None:
+    rows = list(loader.rows([3, 2, 0], ["camera.*"], ahead=2, decode={"camera.front": tt.image(size=(3, 4))}))
+    assert [None if row["camera.front"] is None else row["camera.front"].shape for row in rows] == [(3, 4, 3), None, (3, 4, 3)]
+    assert bytes(rows[0]["camera.rear"]) == b"not a picture"
+
+
+def test_a_data_loader_decodes_a_list_of_columns_to_all_pixels(loader: tt.RowLoader) -> None:
+    (batch,) = tt.DataLoader(loader._source, batch_size=4, columns=["camera.front"], decode=["*.front"], shuffle="none")
+    assert [values.shape for values in batch["camera.front"] if values is not None] == [(6, 8, 3)] * 3
+    np.testing.assert_array_equal(batch["camera.front"][1], pixels(1))
+
+
 def test_all_that_begins_as_a_picture_is_decoded(loader: tt.RowLoader) -> None:
     row = loader.get_row(3, decode=True)
     assert row["camera.front"].shape == (6, 8, 3) and bytes(row["camera.rear"]) == b"not a picture"

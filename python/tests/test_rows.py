@@ -283,3 +283,25 @@ def test_rows_come_one_by_one_as_they_are_taken_together(index: tt.Index, ahead:
     assert names == taken["labels.text"].tolist()
     with pytest.raises(tt.Invalid, match="ahead: 0 is outside"):
         rows.rows(positions, ahead=0)
+
+
+def test_columns_in_windows_of_their_own_are_one_plan(index: tt.Index) -> None:
+    rows = tt.row_loader(index, columns=["timestamp", "lidar.*", "labels.*", "camera.*"])
+    windows = {"lidar.*": range(-2, 1), "labels.text": [0, 3], "timestamp": tt.times("timestamp", ["-100ns", "0ns"])}
+    found = rows.get_windows([4, 11, 19], offsets=windows)
+    assert list(found) == list(windows)
+    for pattern, window in windows.items():
+        alone = rows.get_windows([4, 11, 19], [pattern], offsets=window)
+        assert found[pattern].keys() == alone.keys()
+        np.testing.assert_array_equal(found[pattern].table_rows, alone.table_rows)
+        for name in alone.keys():
+            assert [list(map(str, part[name])) for part in found[pattern]] == [list(map(str, part[name])) for part in alone]
+        one = rows.get_rows(11, offsets=windows)[pattern]
+        np.testing.assert_array_equal(one.table_rows, alone[1].table_rows)
+    cost = rows.explain([4, 5], offsets={"camera.intrinsics": [0], "camera.jpeg": [-1, 0]})
+    apart = [rows.explain([4, 5], [name], offsets=window) for name, window in [("camera.intrinsics", [0]), ("camera.jpeg", [-1, 0])]]
+    assert cost["ranges"] <= sum(part["ranges"] for part in apart)
+    assert rows.get_rows(3, offsets={}) == {}
+    for wrong in ({"nothing.*": [0]}, {"lidar.*": []}, {7: [0]}, {"lidar.*": None}):
+        with pytest.raises(tt.Error):
+            rows.get_windows([3], offsets=wrong)  # type: ignore[arg-type]

@@ -69,7 +69,7 @@ impl Source {
         }
         let samples = positions.as_ref().map_or(rows.len(), |held| held.len() as u64);
         let draws = draws_of(choice, rows.len(), positions.as_deref())?;
-        let made_of = made_of(&rows, &parts, &windows, &decoders, (shuffle, &draws, &*starts), samples).await?;
+        let made_of = made_of(&rows, &parts, &windows, (shuffle, &draws, &*starts), samples).await?;
         let order = Order::new(seed, samples, shuffle, draws, starts)?;
         let source = Self { rows, parts: parts.into(), positions, decoders: decoders.into(), order, made_of };
         // Refuses an impossible window at once. Otherwise every sample would fail.
@@ -271,15 +271,14 @@ async fn made_of(
     rows: &RowLoader,
     parts: &[SampleColumns],
     windows: &[(String, Window)],
-    decoders: &[Decoded],
     (shuffle, draws, starts): (Shuffle, &Draws, &[u64]),
     samples: u64,
 ) -> Result<MadeOf> {
     let digits = |hash: Hash| hash.to_string().chars().take(16).collect::<String>();
     let [tables, versions, all] = rows.identity().await?.map(digits);
     let names: Vec<&str> = rows.column_names().collect();
-    let decoders = if decoders.is_empty() { String::new() } else { format!(" {decoders:?}") };
-    let columns = Hash::of(format!("{names:?} {parts:?} {windows:?}{decoders}").as_bytes());
+    // Decoders are left out: they change no sample, and an epoch may go on with larger pictures.
+    let columns = Hash::of(format!("{names:?} {parts:?} {windows:?}").as_bytes());
     let order = match draws {
         // A copy of the table in another kind of store may choose other column groups, and so other blocks.
         Draws::Once => format!("{shuffle:?} {}", Hash::of(bytemuck::cast_slice(starts))),

@@ -11,10 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _tetrys
-from ._arguments import choice, size, span, text, truth, whole
+from ._arguments import choice, size, span, text, texts, truth, whole
 from ._batches import Batch, Maker
 from ._epochs import Loader, Transform
 from ._errors import WrongType, found
+from ._images import image
 from ._index import Index, read_index
 from ._rows import Columns, RowLoader, Window, _patterns, _window
 from ._table import Table
@@ -57,10 +58,10 @@ class DataLoader(Loader):
         samples: With `weights` or `balance_by`: number of draws of an epoch; default: the number of positions.
         skip_incomplete: Leaves out samples whose windows reach beyond their sequence.
         max_step: Also leaves out samples whose windows reach over a gap in time: two rows of the table that follow each other, from the
-            first to the last row of the window and the sample itself, are further apart than `"150ms"` (`ns us ms s min h`), by the first `order_by` column; a plain number is in units of that
-            column. Turns `skip_incomplete` on.
-        decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}. They run on the threads that read. A picture that cannot
-            be decoded is a sample that cannot be read.
+            first to the last row of the window and the sample itself, are further apart than `"150ms"` (`ns us ms s min h`), by the first
+            `order_by` column; a plain number is in units of that column. Turns `skip_incomplete` on.
+        decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}, or patterns of columns whose pictures are decoded to
+            all of their pixels. They run on the threads that read. A picture that cannot be decoded is a sample that cannot be read.
         prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`.
         on_error: Number of samples of an epoch that may be left out because they cannot be read; default: such a sample raises.
         to: Type of the arrays: `"numpy"`, `"torch"`, `"jax"`, or `"arrow"` (pyarrow arrays; tensors as lists of fixed size).
@@ -120,7 +121,7 @@ class DataLoader(Loader):
         samples: int | None = None,
         skip_incomplete: bool = False,
         max_step: str | int | None = None,
-        decode: Mapping[str, Image] | None = None,
+        decode: Mapping[str, Image] | str | Iterable[str] | None = None,
         prefetch: int | str = "512MiB",
         on_error: int | None = None,
         to: Literal["numpy", "torch", "jax", "arrow"] = "numpy",
@@ -305,13 +306,15 @@ def _windows(offsets: Mapping[str, Window] | Window | None) -> list[tuple[str, W
     return [("*", offsets)]
 
 
-def _decoders(decode: Mapping[str, Image] | None) -> list[tuple[str, Image]]:
-    if decode is not None and not isinstance(decode, Mapping):
-        raise WrongType(f'decode: expected {{pattern: decoder}} as in {{"*.jpeg": tetrys.image()}}, found {found(decode)}')
-    for pattern, decoder in (decode or {}).items():
+def _decoders(decode: Mapping[str, Image] | str | Iterable[str] | None) -> list[tuple[str, Image]]:
+    if decode is None:
+        return []
+    if not isinstance(decode, Mapping):
+        return [(pattern, image()) for pattern in texts("decode", decode)]
+    for pattern, decoder in decode.items():
         if not isinstance(decoder, Image):
             raise WrongType(f"decode, pattern `{text('decode, a pattern', pattern)}`: expected tetrys.image(..), found {found(decoder)}")
-    return list((decode or {}).items())
+    return list(decode.items())
 
 
 def _rank(rank: int | None, world_size: int | None) -> tuple[int, int]:

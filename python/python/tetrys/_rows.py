@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,8 @@ Window = Iterable[int] | str | _tetrys.Times
 Columns = str | Iterable[str] | None
 """Patterns of column names; None stands for the columns of the loader."""
 Positions = Iterable[int] | Iterable[bool]
+Decoding = str | Iterable[str] | Mapping[str, Image] | bool
+"""Patterns of picture columns, {pattern: `tetrys.image(..)`}, True for all pictures, or False."""
 
 
 class RowLoader:
@@ -56,7 +58,7 @@ class RowLoader:
         return self._native.column_names()
 
     def get_row(
-        self, position: int, columns: Columns = None, *, decode: str | Iterable[str] | Mapping[str, Image] | bool = False
+        self, position: int, columns: Columns = None, *, decode: Decoding = False
     ) -> dict[str, Any]:
         """Reads the row at a position into a dict.
 
@@ -83,14 +85,17 @@ class RowLoader:
             Invalid: the bytes to decode are not a complete picture.
             Corrupt: stored bytes fail a check.
         """
-        row = self._native.get_row(position, _patterns(columns))
+        return self._decoded(self._native.get_row(position, _patterns(columns)), _patterns(columns), decode)
+
+    def _decoded(self, row: dict[str, Any], columns: list[str] | None, decode: Decoding) -> dict[str, Any]:
+        """Decodes the pictures of a row that was read with these columns."""
         if isinstance(decode, bool) and not decode:
             return row
         if isinstance(decode, Mapping):
             for pattern, decoder in decode.items():
                 if not isinstance(decoder, Image):
                     raise WrongType(f"decode: expected tetrys.image(..), found {found(decoder)}")
-                for name in self._native.selected(pattern, _patterns(columns)):
+                for name in self._native.selected(pattern, columns):
                     (row[name],) = _images.decode_all(name, [row[name]], partial(_images.decode_with, decoder))
             return row
         if decode is True:
@@ -101,23 +106,32 @@ class RowLoader:
             (row[name],) = _images.decode_all(name, [row[name]])
         return row
 
-    def get_rows(self, position: int, columns: Columns = None, *, offsets: Window) -> Rows:
+    @overload
+    def get_rows(self, position: int, columns: Columns = None, *, offsets: Mapping[str, Window]) -> dict[str, Rows]: ...
+    @overload
+    def get_rows(self, position: int, columns: Columns = None, *, offsets: Window) -> Rows: ...
+    def get_rows(
+        self, position: int, columns: Columns = None, *, offsets: Window | Mapping[str, Window]
+    ) -> Rows | dict[str, Rows]:
         """Reads the window of rows around a position. The window follows the sequence of the unfiltered table.
 
         Args:
             position: Row number in the index, from 0; negative numbers count from the end.
             columns: Column patterns.
             offsets: Row offsets relative to the row (`range(-10, 1)`, `[-20, -10, 0]`, `"-10..=0"`), or time offsets by
-                `tetrys.times`.
+                `tetrys.times`. {pattern: offsets} reads each group of columns in a window of its own, with one plan.
 
         Returns one place for each offset. Offsets beyond the ends of the sequence are null and False in `Rows.mask`, unless the
-        loader has another `edge`.
+        loader has another `edge`. With {pattern: offsets}, returns {pattern: rows}.
 
         Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
             >>> history = rows.get_rows(11, columns=["camera.intrinsics"], offsets=range(-3, 1))
             >>> history["camera.intrinsics"].shape, history.mask.tolist()
             ((4, 3, 3), [False, False, True, True])
+            >>> parts = rows.get_rows(11, offsets={"lidar.*": range(-1, 1), "labels.*": [0]})
+            >>> len(parts["lidar.*"]), parts["labels.*"]["labels.text"].tolist()
+            (2, ['row 11'])
 
         Raises:
             IndexError (an `Invalid`): the position is outside the index.
@@ -125,9 +139,17 @@ class RowLoader:
             Invalid: the offsets are impossible, or a row is missing and the loader has `edge="error"`.
             Corrupt: stored bytes fail a check.
         """
-        return self._native.get_rows(position, _patterns(columns), _window(offsets))
+        if not isinstance(offsets, Mapping):
+            return self._native.get_rows(position, _patterns(columns), _window(offsets))
+        return {pattern: windows.rows for pattern, windows in self.get_windows([position], columns, offsets=offsets).items()}
 
-    def get_windows(self, positions: Positions, columns: Columns = None, *, offsets: Window) -> Windows:
+    @overload
+    def get_windows(self, positions: Positions, columns: Columns = None, *, offsets: Mapping[str, Window]) -> dict[str, Windows]: ...
+    @overload
+    def get_windows(self, positions: Positions, columns: Columns = None, *, offsets: Window) -> Windows: ...
+    def get_windows(
+        self, positions: Positions, columns: Columns = None, *, offsets: Window | Mapping[str, Window]
+    ) -> Windows | dict[str, Windows]:
         """Reads the windows around several positions with one plan: a block that several windows share is read once.
 
         Args:
@@ -135,7 +157,8 @@ class RowLoader:
             columns: Column patterns.
             offsets: As for `get_rows`.
 
-        Returns a list of `Rows` that also stacks columns into arrays `[batch, time, *shape]`.
+        Returns a list of `Rows` that also stacks columns into arrays `[batch, time, *shape]`; with {pattern: offsets}, one for each
+        pattern, {pattern: windows}.
 
         Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
@@ -151,7 +174,11 @@ class RowLoader:
             Invalid: the offsets are impossible, or a row is missing and the loader has `edge="error"`.
             Corrupt: stored bytes fail a check.
         """
-        return Windows(*self._native.get_windows(self._positions(positions), _patterns(columns), _window(offsets)))
+        numbers, names = self._positions(positions), _patterns(columns)
+        if not isinstance(offsets, Mapping):
+            return Windows(*self._native.get_windows(numbers, names, _window(offsets)))
+        found = self._native.get_parts(numbers, names, _parts(offsets))
+        return {pattern: Windows(*part) for pattern, part in zip(offsets, found, strict=True)}
 
     def take(self, positions: Positions, columns: Columns = None) -> Rows:
         """Reads the rows at several positions with one plan: each block is read once.
@@ -185,13 +212,16 @@ class RowLoader:
         """
         return self._native.scan(whole("batch_size", batch_size, 1), _patterns(columns))
 
-    def rows(self, positions: Positions, columns: Columns = None, *, ahead: int = 64) -> Iterator[dict[str, Any]]:
+    def rows(
+        self, positions: Positions, columns: Columns = None, *, ahead: int = 64, decode: Decoding = False
+    ) -> Iterator[dict[str, Any]]:
         """Iterates over the rows at several positions, each as a dict as `get_row` returns it.
 
         Args:
             positions: Row numbers in any order, or a boolean mask with one value for each row.
             columns: Column patterns.
             ahead: Number of rows that are read together, as by `take`. At most one such batch is in memory.
+            decode: As for `get_row`.
 
         Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
@@ -206,17 +236,17 @@ class RowLoader:
         """
         numbers, size, names = self._positions(positions), whole("ahead", ahead, 1), _patterns(columns)
         taken = (self._native.take(numbers[start : start + size], names) for start in range(0, len(numbers), size))
-        return (rows.row(row) for rows in taken for row in range(len(rows)))
+        return (self._decoded(rows.row(row), names, decode) for rows in taken for row in range(len(rows)))
 
     def explain(
-        self, positions: int | Positions, columns: Columns = None, *, offsets: Window | None = None
+        self, positions: int | Positions, columns: Columns = None, *, offsets: Window | Mapping[str, Window] | None = None
     ) -> dict[str, Any]:
         """Returns the cost of a read without reading payload.
 
         Args:
             positions: A row number, several, or a boolean mask.
             columns: Column patterns.
-            offsets: Offsets of the windows; without them, the rows alone.
+            offsets: Offsets of the windows, as for `get_rows`; without them, the rows alone.
 
         Returns a dict with `ranges` (byte ranges), `requests`, `bytes` (requested), `payload_bytes` (needed), `hops` (requests
         that wait for one another), `file_reads` (reads of local files) and `groups`, the same for each column group.
@@ -233,6 +263,8 @@ class RowLoader:
         """
         alone = isinstance(positions, (int, np.integer)) and not isinstance(positions, bool)
         numbers = self._positions([positions] if alone else positions)
+        if isinstance(offsets, Mapping):
+            return self._native.explain_parts(numbers, _patterns(columns), _parts(offsets))
         return self._native.explain(numbers, _patterns(columns), None if offsets is None else _window(offsets))
 
     def _positions(self, positions: object) -> list[int]:
@@ -279,6 +311,10 @@ def _window(offsets: Window) -> Any:
     if isinstance(offsets, (str, _tetrys.Times)):
         return offsets
     return [whole("an offset", offset, -(2**63)) for offset in several("offsets", offsets)]
+
+
+def _parts(offsets: Mapping[str, Window]) -> list[tuple[str, Any]]:
+    return [(text("offsets, a pattern", pattern), _window(window)) for pattern, window in offsets.items()]
 
 
 def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> RowLoader:

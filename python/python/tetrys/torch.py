@@ -18,6 +18,7 @@ from ._index import Index
 from ._loader import Batch, DataLoader, MixedLoader, _windows
 from ._rows import Columns, RowLoader, Window
 from ._table import Table
+from ._tetrys import Invalid
 from ._torch import tensor, tensors
 
 __all__ = ["Dataset", "IterableDataset"]
@@ -43,10 +44,11 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):
 
     def __init__(self, source: Index | Table, *, columns: Columns = None, offsets: Mapping[str, Window] | Window | None = None) -> None:
         self._rows = RowLoader(source, columns=columns)
-        self._windows = _windows(offsets)
-        self._names = [self._rows._native.selected(pattern, None) for pattern, _ in self._windows]
-        taken = {name for names in self._names for name in names}
-        self._alone = [name for name in self._rows.columns if name not in taken]
+        windows = dict(_windows(offsets))
+        self._names = {pattern: self._rows._native.selected(pattern, None) for pattern in windows}
+        in_windows = {name for names in self._names.values() for name in names}
+        # A column without a window is a part of its own with the row itself, so that a batch is one plan.
+        self._parts: dict[str, Window] = windows | {name: [0] for name in self._rows.columns if name not in in_windows}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -55,21 +57,17 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):
         return self.__getitems__([position])[0]
 
     def __getitems__(self, positions: Iterable[int]) -> list[dict[str, Any]]:
-        """Reads several samples with one plan for each window."""
+        """Reads several samples with one plan."""
         places = chosen(list(positions), len(self), "a data set")
         samples: list[dict[str, Any]] = [{} for _ in places]
-        if self._alone:
-            for name, values in tensors(self._rows.take(places, self._alone)).items():
-                for sample, value in zip(samples, values, strict=True):
-                    sample[name] = value
-        for (_, window), names in zip(self._windows, self._names, strict=True):
-            windows = self._rows.get_windows(places, names, offsets=window)
-            mask = tensor(windows.mask)
+        for pattern, windows in self._rows.get_windows(places, offsets=self._parts).items():
+            is_window = pattern in self._names
+            mask, time = tensor(windows.mask), windows.shape[1]
             for name, values in tensors(windows.rows).items():
-                time = mask.shape[1]
                 for number, sample in enumerate(samples):
-                    sample[name] = values[number * time : (number + 1) * time]
-                    sample[f"{name}.mask"] = mask[number]
+                    sample[name] = values[number * time : (number + 1) * time] if is_window else values[number]
+                    if is_window:
+                        sample[f"{name}.mask"] = mask[number]
         return samples
 
 
@@ -79,6 +77,9 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
     Without workers, each loop runs the next epoch, and `state_dict` and `load_state_dict` work as those of the loader. With workers,
     each worker delivers its share of the batches of this rank. Workers that end after each loop (`persistent_workers=False`) do not
     know the epochs before: call `set_epoch` before each loop, as for PyTorch's `DistributedSampler`.
+
+    To save the state in the middle of an epoch with workers, use `torchdata.stateful_dataloader.StatefulDataLoader`: it collects the
+    states of the workers, and continues exactly, with the same number of workers.
 
     Example:
         >>> batches = IterableDataset(tt.DataLoader(index, batch_size=64, columns=["camera.*"]))
@@ -96,6 +97,9 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         # The epoch that `set_epoch` chose, and how often: shared with the workers.
         self._chosen = torch.zeros(2, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
         self._seen = 0
+        # In a worker: whether its epoch has ended, and a state that it got before its first loop.
+        self._is_over = False
+        self._loaded: Mapping[str, Any] | None = None
 
     def set_epoch(self, epoch: int) -> None:
         """Lets the next loop run this epoch, also in workers."""
@@ -104,11 +108,18 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         self._chosen[1] += 1
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state of the loader. Without workers only: batches of workers are not counted here."""
-        return self._loader.state_dict()
+        """Returns the state of the loader; in a worker, that of its share. Batches of workers are not counted in the main process."""
+        if self._share is None:
+            return self._loader.state_dict()
+        return {"share": self._share.state_dict(), "is_over": self._is_over}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues behind a state, as `tetrys.DataLoader.load_state_dict` does."""
+        if torch.utils.data.get_worker_info() is not None:
+            if "share" not in state or "is_over" not in state:
+                raise Invalid("the state of a data set without workers: load it without workers")
+            self._loaded = state
+            return
         self._loader.load_state_dict(state)
         self._share = None
 
@@ -123,7 +134,30 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         if times != self._seen:
             self._seen = times
             self._share.set_epoch(epoch)
-        return iter(self._share)
+        self._is_over = False
+        if self._loaded is not None:
+            loaded, self._loaded = self._loaded, None
+            self._share.load_state_dict(loaded["share"])
+            # The other workers may have batches left: this one must not begin the next epoch before them.
+            if loaded["is_over"] or self._share.epoch != loaded["share"]["epoch"]:
+                self._is_over = True
+                return iter(())
+        return _Share(self, iter(self._share))
 
     def __len__(self) -> int:
         return len(self._loader)
+
+
+class _Share(Iterator[Batch]):
+    """The batches of a worker. Notes in the data set when they have ended."""
+
+    def __init__(self, data: IterableDataset, batches: Iterator[Batch]) -> None:
+        self._data = data
+        self._batches = batches
+
+    def __next__(self) -> Batch:
+        try:
+            return next(self._batches)
+        except StopIteration:
+            self._data._is_over = True
+            raise

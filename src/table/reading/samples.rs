@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    format::Manifest,
     id::Hash,
     offload::{offload, yield_now},
     read::{Explain, Layout, Sequences, TimeSpan, Window},
@@ -28,13 +29,64 @@ pub(crate) type SampleKey = Option<(usize, u64)>;
 const AT_ONCE: usize = 4096;
 
 impl RowLoader {
+    /// Reads windows of different columns around several positions, as [`RowLoader::get_parts`] does around one. Each pair of column
+    /// pattern and window gives one [`Windows`], with one window for each position. A block that several windows or parts share is
+    /// read and decoded once.
+    ///
+    /// ```no_run
+    /// # async fn example(loader: tetrys::RowLoader) -> tetrys::Result<()> {
+    /// use tetrys::Offsets;
+    /// let parts = [("lidar.*", Offsets::try_from(-9..=0)?), ("labels.*", Offsets::new([0])?)];
+    /// let [lidar, labels] = loader.get_parts_of_windows(&[120, 7], parts).await?.try_into().expect("one for each part");
+    /// assert_eq!((lidar.rows().len(), labels.rows().len()), (20, 2));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// - `NotFound`: a pattern matches no column of the loader.
+    /// - Any error of [`RowLoader::get_rows`], for any of the positions.
+    pub async fn get_parts_of_windows<P: AsRef<str>, W>(
+        &self,
+        positions: &[u64],
+        parts: impl IntoIterator<Item = (P, W)>,
+    ) -> Result<Vec<Windows>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.samples(positions, &self.sample_columns(parts)?).await
+    }
+
+    /// Returns the cost of [`RowLoader::get_parts_of_windows`].
+    ///
+    /// # Errors
+    /// The errors of [`RowLoader::get_parts_of_windows`].
+    pub async fn explain_parts_of_windows<P: AsRef<str>, W>(
+        &self,
+        positions: &[u64],
+        parts: impl IntoIterator<Item = (P, W)>,
+    ) -> Result<Explain>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        self.explain_samples(positions, &self.sample_columns(parts)?).await
+    }
+
+    fn sample_columns<P: AsRef<str>, W>(&self, parts: impl IntoIterator<Item = (P, W)>) -> Result<Vec<SampleColumns>>
+    where
+        Window: TryFrom<W>,
+        Error: From<<Window as TryFrom<W>>::Error>,
+    {
+        parts.into_iter().map(|(pattern, window)| Ok((self.places(pattern.as_ref())?, Some(Window::try_from(window)?)))).collect()
+    }
+
     /// Reads the samples at several positions. Returns the windows of each part, one for each position. A block that several
     /// samples or parts share is read and decoded once.
     pub(crate) async fn samples(&self, positions: &[u64], parts: &[SampleColumns]) -> Result<Vec<Windows>> {
         self.bind().await?;
         let slots = self.sample_slots(positions, parts).await?;
-        let wanted = parts.iter().zip(&slots).map(|((columns, _), (slots, _))| Part { columns: columns.clone(), slots });
-        let read = self.read_parts(wanted.collect()).await?;
+        let read = self.read_parts(parts_of(parts, &slots)).await?;
         Ok(read.into_iter().zip(slots).map(|(rows, (_, starts))| Windows::new(rows, starts)).collect())
     }
 
@@ -64,8 +116,7 @@ impl RowLoader {
     pub(crate) async fn explain_samples(&self, positions: &[u64], parts: &[SampleColumns]) -> Result<Explain> {
         self.bind().await?;
         let slots = self.sample_slots(positions, parts).await?;
-        let wanted = parts.iter().zip(&slots).map(|((columns, _), (slots, _))| Part { columns: columns.clone(), slots });
-        self.explain_parts(&wanted.collect::<Vec<_>>()).await
+        self.explain_parts(&parts_of(parts, &slots)).await
     }
 
     /// Estimates the decoded bytes of a sample from what the column groups hold and how far they expand.
@@ -77,7 +128,7 @@ impl RowLoader {
             for (number, source) in self.sources().iter().enumerate() {
                 let manifest = source.table.manifest();
                 for pages in self.groups(number, columns)?.iter() {
-                    let stored: u64 = manifest.segments.iter().map(|segment| segment.groups[pages.group()].stored_bytes).sum();
+                    let stored = stored_bytes(manifest, pages.group());
                     let decoded = stored.saturating_mul(source.table.layout(pages.group()).await?.expansion());
                     bytes = bytes.saturating_add((decoded / source.table.rows().max(1)).saturating_mul(rows));
                 }
@@ -102,10 +153,8 @@ impl RowLoader {
         self.bind().await?;
         let mut layouts: Vec<Option<Arc<Layout>>> = Vec::new();
         for (number, source) in self.sources().iter().enumerate() {
-            let stored =
-                |group: usize| source.table.manifest().segments.iter().map(|held| held.groups[group].stored_bytes).sum::<u64>();
             let groups = self.groups(number, &self.every_column())?;
-            let largest = groups.iter().map(GroupPages::group).max_by_key(|group| stored(*group));
+            let largest = groups.iter().map(GroupPages::group).max_by_key(|group| stored_bytes(source.table.manifest(), *group));
             layouts.push(match largest {
                 Some(group) => Some(source.table.layout(group).await?),
                 None => None,
@@ -223,4 +272,14 @@ impl RowLoader {
         })
         .await
     }
+}
+
+/// Returns the parts of a read of samples.
+fn parts_of<'a>(parts: &[SampleColumns], slots: &'a [(Slots, Vec<usize>)]) -> Vec<Part<'a>> {
+    parts.iter().zip(slots).map(|((columns, _), (slots, _))| Part { columns: columns.clone(), slots }).collect()
+}
+
+/// Returns the stored bytes of a column group in all segments.
+fn stored_bytes(manifest: &Manifest, group: usize) -> u64 {
+    manifest.segments.iter().map(|segment| segment.groups[group].stored_bytes).sum()
 }
