@@ -1,8 +1,8 @@
 """A slow, plain implementation of L5Kit's samples and masks, for tests to compare with.
 
-It follows the description of L5Kit's behaviour alone and shares no code with the crate. It is given the four structured arrays of a
-zarr (scenes, frames, agents, traffic light faces) in memory, with L5Kit's field names. Clarity goes before speed: a sample takes a
-few milliseconds. Boxes are drawn by `l5_reference_raster`, vectors made by `l5_reference_vectorized`.
+It follows a description of L5Kit's behaviour, and shares no code with the crate. It is given the four structured arrays of a zarr
+(scenes, frames, agents, traffic light faces) in memory, with L5Kit's field names. Clarity goes before speed: a sample takes a few
+milliseconds. `l5_reference_raster` draws boxes, and `l5_reference_vectorized` makes vectors.
 """
 
 from __future__ import annotations
@@ -72,19 +72,22 @@ def of_interest(probabilities: F32, threshold: float) -> Bools:
 
 def by_labels(agents: Records, threshold: float) -> Records:
     """Returns the agents that are probably road users."""
-    return agents[of_interest(agents["label_probabilities"], threshold)]
+    kept: Records = agents[of_interest(agents["label_probabilities"], threshold)]
+    return kept
 
 
 def by_track(agents: Records, track_id: int) -> Records:
     """Returns the rows of a track."""
-    return agents[agents["track_id"] == track_id]
+    rows: Records = agents[agents["track_id"] == track_id]
+    return rows
 
 
 def by_distance(agents: Records, centre: F64, limit: float) -> Records:
     """Returns the agents nearer than `limit` metres to `centre`, the nearest first."""
     distances = np.linalg.norm(agents["centroid"] - centre, axis=-1)
     near = distances < limit
-    return agents[near][np.argsort(distances[near])]
+    ordered: Records = agents[near][np.argsort(distances[near])]
+    return ordered
 
 
 def by_status(tl_faces: Records, status: int) -> Records:
@@ -106,7 +109,7 @@ def yaw_of(rotation: F64) -> float:
 def wrap(yaws: F32, origin: float) -> F32:
     """Returns `yaws - origin` in [-pi, pi), with every step rounded to f32."""
     pi, turn = np.float32(math.pi), np.float32(2 * math.pi)
-    return np.mod(yaws - np.float32(origin) + pi, turn) - pi
+    return np.asarray(np.mod(yaws - np.float32(origin) + pi, turn) - pi, np.float32)
 
 
 def pose(centroid: F64, yaw: float) -> F64:

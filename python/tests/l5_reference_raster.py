@@ -1,8 +1,8 @@
 """A slow, plain implementation of L5Kit's box raster, for tests to compare with.
 
-L5Kit draws with `cv2.fillPoly(.., lineType=LINE_AA, shift=9)` of OpenCV 4.5. The integer arithmetic and the tables below follow its
-`modules/imgproc/src/drawing.cpp`: anti-aliased outlines first, then an even-odd fill of all boxes together. So overlapping boxes cut
-holes in each other.
+L5Kit draws with `cv2.fillPoly(.., lineType=LINE_AA, shift=9)` of OpenCV 4.5. The integer arithmetic and the tables below follow
+OpenCV's `modules/imgproc/src/drawing.cpp` (Apache-2.0): anti-aliased outlines first, then an even-odd fill of all boxes together.
+So overlapping boxes cut holes in each other.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def corners_in_world(boxes: Records) -> F64:
     around = signs[None] * boxes["extent"][:, None, :2]
     cosine, sine = np.cos(boxes["yaw"])[:, None], np.sin(boxes["yaw"])[:, None]
     x, y = around[..., 0], around[..., 1]
-    return np.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1) + boxes["centroid"][:, None, :]
+    turned = np.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1)
+    return np.asarray(turned + boxes["centroid"][:, None, :])
 
 
 def draw(settings: Settings, raster_from_world: F64, boxes: Records) -> Bytes:
@@ -207,4 +208,4 @@ def box_image(data: Dataset, scene: int, state: int, track_id: int | None, setti
         image[step] = draw(settings, raster_from_world, others)
         if len(chosen) > 0 and (settings.render_ego_history or step == 0):
             image[channels + step] = draw(settings, raster_from_world, chosen)
-    return image.astype(np.float32) / 255
+    return image.astype(np.float32) / np.float32(255)

@@ -92,9 +92,7 @@ def vector_sample(data: Dataset, scene: int, state: int, track_id: int | None, s
     kind = CAR if current.row is None else int(np.argmax(current.row["label_probabilities"]))
     world_from_agent = pose(current.centroid, current.yaw)
     agent_from_world = inverse(world_from_agent)
-    future = relative_poses(
-        settings.future, around.future_frames, around.future_agents, track_id, agent_from_world, current.yaw
-    )
+    future = relative_poses(settings.future, around.future_frames, around.future_agents, track_id, agent_from_world, current.yaw)
     history = relative_poses(
         settings.history + 1, around.history_frames, around.history_agents, track_id, agent_from_world, current.yaw
     )
@@ -174,8 +172,8 @@ def ego_vector_sample(data: Dataset, index: int, settings: VectorSettings) -> di
 def in_bounds(centre: F64, bounds: F64, half: float) -> npt.NDArray[np.int64]:
     """Returns the rows of bounds [N, 2, 2] (lower and upper corner) that reach into a square around `centre`."""
     x, y = centre[:2]
-    across = (bounds[:, 0, 0] < x + half) & (bounds[:, 1, 0] > x - half)
-    along = (bounds[:, 0, 1] < y + half) & (bounds[:, 1, 1] > y - half)
+    across = (x > bounds[:, 0, 0] - half) & (x < bounds[:, 1, 0] + half)
+    along = (y > bounds[:, 0, 1] - half) & (y < bounds[:, 1, 1] + half)
     return np.flatnonzero(across & along)
 
 

@@ -44,7 +44,9 @@ NAMES = ("scenes", "frames", "agents", "traffic_light_faces")
 CHUNK_ROWS = {"agents": 20_000}
 """Rows per chunk of L5Kit; 10,000 where nothing else is said."""
 
+START_NS = 1_570_000_000_000_000_000
 STEP_NS = 100_000_000
+EXTENTS = [(4.6, 1.9, 1.6), (0.8, 0.7, 1.7), (0.1, 0.1, 0.1), (0.1, 0.0999, 0.1), (0.0, 0.0, 0.0)]
 
 
 def random_dataset(
@@ -52,22 +54,22 @@ def random_dataset(
 ) -> tuple[Records, Records, Records, Records]:
     """Makes scenes, frames, agents and traffic light faces that depend on the seed alone.
 
-    The second scene has one frame. Some frames have no agents, tracks have gaps, and some frames have a track twice. Labels add up to
-    about `threshold`, areas are near 0 or change by about 10 %, agents are about 50 m away, and yaws jump by about 30 degrees: each
-    now and then just below, at and above L5Kit's limit. No two agents are equally far from the ego.
+    The second scene has one frame. Some frames have no agents, tracks have gaps, and some frames have a track twice. Labels add
+    up to about `threshold`, areas are near 0 or change by about 10 %, agents are about 50 m away, and yaws jump by about 30
+    degrees. Each is now and then just below and above L5Kit's limit. No two agents are equally far from the ego.
 
     Args:
         max_frames: Frames of the longest scene.
         tracks: Tracks of a scene.
     """
     rng = np.random.default_rng(seed)
-    scene_rows, frame_rows = np.zeros(scenes, SCENE), []
-    agent_rows, face_rows = [np.zeros(0, AGENT)], [np.zeros(0, FACE)]
+    scene_rows = np.zeros(scenes, SCENE)
+    frame_rows, agent_rows, face_rows = [np.zeros(0, FRAME)], [np.zeros(0, AGENT)], [np.zeros(0, FACE)]
     agent_end = face_end = 0
     for scene in range(scenes):
         count = 1 if scene == 1 else int(rng.integers(1, max_frames + 1))
         frames = _ego(rng, count, scene)
-        start = sum(map(len, frame_rows))
+        start = sum(len(rows) for rows in frame_rows)
         host = f"host-{'ab'[scene % 2]}{rng.integers(100, 110)}"
         # As in the real data, the times of a scene do not fit those of its frames.
         times = (frames["timestamp"][0] + 18_000_000_000, frames["timestamp"][-1] + 18_000_000_000)
@@ -90,7 +92,8 @@ def random_dataset(
 def _ego(rng: np.random.Generator, count: int, scene: int) -> Records:
     """Returns frames of an ego that drives a curve, now and then standing still."""
     frames = np.zeros(count, FRAME)
-    frames["timestamp"] = 1_570_000_000 * 10**9 + scene * 10**12 + np.arange(count) * STEP_NS + rng.integers(-500_000, 500_000, count)
+    late = rng.integers(-500_000, 500_000, count)
+    frames["timestamp"] = START_NS + scene * 10**12 + np.arange(count) * STEP_NS + late
     yaw = rng.uniform(-math.pi, math.pi) + np.cumsum(rng.normal(0, 0.03, count))
     speed = rng.choice([0.0, rng.uniform(0, 25)]) * 0.1
     frames["ego_translation"][:, 0] = rng.uniform(-2000, 2000) + np.cumsum(np.cos(yaw) * speed)
@@ -111,14 +114,17 @@ def _track_ids(rng: np.random.Generator, count: int) -> list[int]:
 
 
 def _track(rng: np.random.Generator, track_id: int, frames: Records, threshold: float) -> list[Records]:
-    """Returns the rows of a track in each frame: none, one, or two."""
+    """Returns the rows of a track in each frame: none, one, or two. One track in three is a car beside the ego in every frame."""
     count = len(frames)
-    first, last = sorted(rng.integers(0, count, 2)) if rng.random() < 0.5 else (0, count - 1)
-    gaps, twice = rng.choice([0.0, 0.05, 0.3]), rng.choice([0.0, 0.1])
-    extent = np.array(_pick(rng, [(4.6, 1.9, 1.6), (0.8, 0.7, 1.7), (0.1, 0.1, 0.1), (0.1, 0.0999, 0.1), (0.0, 0.0, 0.0)]), np.float32)
+    calm = rng.random() < 0.33
+    first, last = (0, count - 1) if calm or rng.random() < 0.5 else sorted(rng.integers(0, count, 2))
+    gaps, twice = (0.0, 0.0) if calm else (rng.choice([0.0, 0.05, 0.3]), rng.choice([0.0, 0.1]))
+    extent = np.array(_pick(rng, EXTENTS), np.float32)
     labels = _labels(rng, threshold)
+    if calm:
+        extent, labels = np.array(EXTENTS[0], np.float32), np.eye(17, dtype=np.float32)[3]
     # Most agents are near the ego, and some at the limit of 50 m.
-    distance = rng.choice([rng.uniform(2, 45), 50.0])
+    distance = rng.uniform(2, 45) if calm else rng.choice([rng.uniform(2, 45), 50.0])
     bearing, yaw, turn = rng.uniform(-math.pi, math.pi), rng.uniform(-math.pi, math.pi), rng.normal(0, 0.02)
     centre = frames["ego_translation"][0, :2] + distance * np.array([math.cos(bearing), math.sin(bearing)])
     velocity = rng.choice([0.0, 1.0]) * rng.normal(0, 5, 2)
@@ -126,11 +132,17 @@ def _track(rng: np.random.Generator, track_id: int, frames: Records, threshold: 
     for number in range(count):
         here = 0 if not first <= number <= last or rng.random() < gaps else 2 if rng.random() < twice else 1
         agents = np.zeros(here, AGENT)
+        ego = frames["ego_translation"][number, :2]
         centre = centre + velocity * 0.1
-        yaw += turn + (_pick(rng, [math.pi / 6, -math.pi / 6, 0.5, -0.6, math.pi, 3.0]) if rng.random() < 0.08 else 0.0)
-        if rng.random() < 0.1:
+        if calm:
+            centre = ego + distance * np.array([math.cos(bearing), math.sin(bearing)])
+        sudden = 0.0 if calm else rng.random()
+        yaw += turn
+        if sudden > 0.92:
+            yaw += _pick(rng, [math.pi / 6, -math.pi / 6, 0.5, -0.6, math.pi, 3.0])
+        elif sudden > 0.82:
             extent = extent * np.float32(_pick(rng, [1.09, 1.0999999, 1.1, 1.11, 1 / 1.1, 0.5]))
-        if rng.random() < 0.05:
+        elif sudden > 0.77:
             labels = _labels(rng, threshold)
         agents["track_id"], agents["extent"], agents["velocity"] = track_id, extent, velocity
         agents["yaw"] = math.remainder(yaw, 2 * math.pi)
@@ -138,8 +150,8 @@ def _track(rng: np.random.Generator, track_id: int, frames: Records, threshold: 
         # The noise of a tracker; it also makes every distance unique.
         agents["centroid"] = centre + rng.normal(0, 0.02, (here, 2))
         if distance == 50.0 and rng.random() < 0.3:
-            ego = frames["ego_translation"][number, :2]
-            agents["centroid"] = ego + _pick(rng, [49.9999999, 50.0, 50.0000001]) * _units(rng, here)
+            # Not at exactly 50 m: there, the last bit of a norm decides.
+            agents["centroid"] = ego + _pick(rng, [49.9999999, 50.0000001]) * _units(rng, here)
         rows.append(agents)
     return rows
 
@@ -164,7 +176,8 @@ def _faces(rng: np.random.Generator) -> Records:
     """Returns traffic light faces of a frame. Each is there several times, as in the real data."""
     lights = rng.integers(0, 4, rng.integers(0, 3))
     faces = np.zeros(len(lights) * 6, FACE)
-    for place, (light, colour, _) in enumerate((light, colour, again) for light in lights for colour in range(3) for again in range(2)):
+    for place, light in enumerate(np.repeat(lights, 6)):
+        colour = place // 2 % 3
         status = np.eye(3, dtype=np.float32)[int(rng.choice([0, 1, 1, 2]))]
         faces[place] = (f"f{light}+{colour}/", f"light-{light}", status)
     return faces
@@ -216,7 +229,7 @@ def _write_array(folder: Path, array: Records, rows: int, compressed: bool) -> N
     shape = (rows, *array.shape[1:])
     encode, compressor = bytes, None
     if compressed:
-        from numcodecs import Blosc
+        from numcodecs import Blosc  # type: ignore[import-untyped]
 
         blosc = Blosc(cname="lz4", clevel=5, shuffle=1, blocksize=0)
         encode, compressor = blosc.encode, blosc.get_config()

@@ -16,7 +16,7 @@ fn package(folder: &Path) {
     let package = folder.join("tetrys");
     fs::create_dir(&package).unwrap();
     for file in fs::read_dir(here().join("python/tetrys")).unwrap().map(|file| file.unwrap().path()) {
-        if file.is_file() && file.extension() != Some(OsStr::new("so")) {
+        if file.file_name() != Some(OsStr::new("__pycache__")) && file.extension() != Some(OsStr::new("so")) {
             symlink(&file, package.join(file.file_name().unwrap())).unwrap();
         }
     }

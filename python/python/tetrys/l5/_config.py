@@ -79,7 +79,7 @@ class LocalDataManager(DataManager):
     def __init__(self, local_data_folder: str | os.PathLike[str] | None = None) -> None:
         folder = os.environ.get(L5KIT_DATA_FOLDER_ENV_KEY) if local_data_folder is None else local_data_folder
         if folder is None:
-            raise ValueError(f"no data folder: pass local_data_folder, or set the environment variable {L5KIT_DATA_FOLDER_ENV_KEY}")
+            raise ValueError(f"no data folder: pass one, or set the environment variable {L5KIT_DATA_FOLDER_ENV_KEY}")
         self.root_folder = Path(folder)
 
     def require(self, key: str) -> str:

@@ -150,9 +150,10 @@ class AckermanPerturbation(Perturbation):
         x, y, yaw = path[0].astype(np.float64)
         start = np.array([x, y]) + _rotation(yaw)[:2, :2] @ np.array([ahead, left])
         ones, zeros = np.ones(len(future_frames)), np.zeros(len(future_frames))
-        goals = (*path[1:].astype(np.float64).T, displacements.astype(np.float64))
-        speed = float(displacements[0])
-        fit = fit_ackerman_model_exact(start[0], start[1], yaw + turn, speed, *goals, ones, ones, ones, zeros)
+        goal_x, goal_y, goal_yaw = path[1:].astype(np.float64).T
+        speeds = displacements.astype(np.float64)
+        state = (start[0], start[1], yaw + turn, speeds[0])
+        fit = fit_ackerman_model_exact(*state, goal_x, goal_y, goal_yaw, speeds, ones, ones, ones, zeros)
         history_frames["ego_translation"][0, :2] = start
         history_frames["ego_rotation"][0] = _rotation(yaw + turn)
         future_frames["ego_translation"][:, 0] = fit[0]
@@ -183,9 +184,9 @@ def fit_ackerman_model_exact(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
     """Fits the path of a car that starts at a given state to N goal states.
 
-    In each step, the yaw changes by `steer`, the speed by `acc`, and the car moves by its speed in the direction of its yaw. The fit
-    minimises the weighted squares of the distances from the goals, of `steer` and of `acc`. A step is the unit of time: speeds are
-    metres per step.
+    In each step, the yaw changes by `steer`, the speed by `acc`, and the car moves by its speed in the direction of its yaw. The
+    fit minimises the weighted squares of the distances from the goals, of `steer` and of `acc`. A step is the unit of time, so
+    speeds are metres per step.
 
     Args:
         x0, y0, r0, v0: Position in metres, yaw in rad and speed at the start.
