@@ -11,12 +11,11 @@ use std::{path::Path, process::Command, sync::Arc, time::Instant};
 use tetrys::{
     Preset, Store, Table, WriteOptions,
     format::{BlockDirectory, CanonicalPage, PagePlace, decode_page, encode_page, page_range},
-    ingest::l5::{
-        Dataset, GeneratorSettings, IngestSettings,
-        array::{Array, Cursor},
-        ingest,
-        source::ZarrGroup,
-    },
+};
+use tetrys_l5::{
+    Dataset, GeneratorSettings, IngestSettings, ingest,
+    zarr::array::{Array, Cursor},
+    zarr::source::ZarrGroup,
 };
 
 #[path = "../tests/common/chains.rs"]

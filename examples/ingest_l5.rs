@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use tetrys::{
-    Store, Table,
-    ingest::l5::{
-        Dataset, GeneratorSettings, IngestSettings,
-        array::{Array, Cursor},
-        export_table, ingest,
-        source::ZarrGroup,
-    },
+use tetrys::{Store, Table};
+use tetrys_l5::{
+    Dataset, GeneratorSettings, IngestSettings, export_table, ingest,
+    zarr::array::{Array, Cursor},
+    zarr::source::ZarrGroup,
 };
 
 #[tokio::main]

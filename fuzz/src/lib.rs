@@ -18,12 +18,12 @@ use tetrys::{
         read_join, read_layout, read_lists, read_sequences, write_join,
     },
     id::Hash,
-    ingest::l5::{
-        array::ArrayMeta,
-        blosc::{self, Decoder},
-    },
     read::Layout,
     schema::ColumnPattern,
+};
+use tetrys_l5::{
+    zarr::array::ArrayMeta,
+    zarr::blosc::{self, Decoder},
 };
 use twox_hash::XxHash3_64;
 

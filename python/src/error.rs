@@ -64,6 +64,21 @@ pub(crate) fn no_place(message: &str) -> PyErr {
     twofold("OutOfRange", message)
 }
 
+/// Makes the error for a value that breaks a rule.
+pub(crate) fn wrong_value(message: &str) -> PyErr {
+    twofold("WrongValue", message)
+}
+
+/// Makes the error for an element of a map that does not exist.
+pub(crate) fn no_element(message: &str) -> PyErr {
+    twofold("NoElement", message)
+}
+
+/// Makes the error for a file that is damaged.
+pub(crate) fn damaged_file(message: &str) -> PyErr {
+    twofold("DamagedFile", message)
+}
+
 /// Makes the error for a column that does not exist.
 pub(crate) fn no_column(message: &str) -> PyErr {
     twofold("NoColumn", message)

@@ -12,6 +12,7 @@ mod exact;
 mod images;
 mod index;
 mod json;
+mod l5;
 mod loader;
 mod pickle;
 mod runtime;
@@ -47,7 +48,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::run, module)?)?;
     module.add_function(wrap_pyfunction!(change::patch, module)?)?;
     module.add_function(wrap_pyfunction!(column::columns_of, module)?)?;
-    module.add_function(wrap_pyfunction!(loader::ingest_l5, module)?)?;
+    l5::add(module)?;
     module.add_function(wrap_pyfunction!(loader::restore_rows, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::restore_ragged, module)?)?;
     Ok(())

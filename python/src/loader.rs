@@ -505,28 +505,3 @@ pub(crate) fn restore_rows(
     let types = types.iter().map(|ty| ty.parse().py()).collect::<PyResult<_>>()?;
     tetrys::Rows::from_parts(pickle::from_bytes(bytes)?, types, rows, partners).py().map(Rows)
 }
-
-/// Imports a Level 5 data set into a new table.
-#[pyfunction]
-pub(crate) fn ingest_l5(
-    py: Python<'_>,
-    source: String,
-    url: String,
-    preset: &str,
-    workers: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Table> {
-    let mut settings = tetrys::ingest::l5::IngestSettings { workers, ..Default::default() };
-    settings.write.preset = crate::write::parse_preset(preset)?;
-    let work = async move {
-        let dataset = tetrys::ingest::l5::Dataset::open(&source)?;
-        let report = move |done: u64| {
-            if let Some(progress) = &progress {
-                // An exception of the function must not stop the ingest: it is printed and ignored.
-                Python::attach(|py| progress.call1(py, (done,)).map(drop).unwrap_or_else(|error| error.print(py)));
-            }
-        };
-        tetrys::ingest::l5::ingest(&dataset, tetrys::Store::open(&url)?, &settings, report).await
-    };
-    wait_long(py, work).map(Table::from)
-}

@@ -21,6 +21,15 @@ static FRAMES: AtomicU32 = AtomicU32::new(0);
 
 /// Runs the work to its end and returns its result. Polls it on this thread, so that a small local read needs no other thread.
 pub(crate) fn wait<T: Send>(py: Python<'_>, work: impl Future<Output = tetrys::Result<T>> + Send) -> PyResult<T> {
+    wait_with(py, work, raise)
+}
+
+/// Does what [`wait`] does, and makes exceptions by `raise`.
+pub(crate) fn wait_with<T: Send>(
+    py: Python<'_>,
+    work: impl Future<Output = tetrys::Result<T>> + Send,
+    raise: fn(tetrys::Error) -> PyErr,
+) -> PyResult<T> {
     let runtime = runtime().py()?;
     py.detach(|| {
         runtime.block_on(async {

@@ -5,7 +5,7 @@ mod environment;
 
 use std::{env, ffi::OsStr, fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use tetrys::ingest::l5::GeneratorSettings;
+use tetrys_l5::GeneratorSettings;
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

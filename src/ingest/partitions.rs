@@ -43,7 +43,7 @@ pub enum Target {
 /// - `Exists`: a new table is wanted, but there is one already.
 /// - `NotFound`: a new version is wanted, but there is no table.
 /// - `Invalid`: the rows to append have other columns than the table.
-pub(super) async fn writer(
+pub async fn writer(
     store: Store,
     base: Option<Table>,
     schema: Schema,
@@ -86,7 +86,7 @@ pub(super) async fn writer(
 /// # Errors
 /// After an error there is no new table or version.
 /// - Errors of `rows` and of the store.
-pub(super) async fn write_partitions<I>(
+pub async fn write_partitions<I>(
     writer: TableWriter,
     partitions: Vec<Range<u64>>,
     workers: usize,

@@ -5,10 +5,10 @@ use std::{path::Path, sync::Arc};
 use arrow_array::{
     Array as _, ArrayRef, BooleanArray, FixedSizeListArray, LargeListArray, LargeStringArray, RecordBatch, StructArray,
 };
-use tetrys::ingest::l5::{
+use tetrys_l5::{
     Dataset,
-    array::{Array, Cursor},
-    source::ZarrGroup,
+    zarr::array::{Array, Cursor},
+    zarr::source::ZarrGroup,
 };
 
 /// Returns every batch of the data set, partition by partition.

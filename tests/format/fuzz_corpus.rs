@@ -17,8 +17,8 @@ use tetrys::{
         PageLengths, PagePlace, Pin, PinOwner, decode_page, directory_len, encode_page, page_range, read_layout, write_join,
     },
     id::Hash,
-    ingest::l5::blosc,
 };
+use tetrys_l5::zarr::blosc;
 
 fn folder(target: &str) -> PathBuf {
     common::root().join("fuzz/corpus").join(target)

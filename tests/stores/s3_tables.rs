@@ -65,7 +65,7 @@ fn a_table_on_a_server_written_by_others_is_a_table() {
 
 #[test]
 fn a_data_set_taken_in_on_s3_is_the_one_taken_in_on_a_disk() {
-    use tetrys::ingest::l5::{Dataset, GeneratorSettings, IngestSettings, ingest};
+    use tetrys_l5::{Dataset, GeneratorSettings, IngestSettings, ingest};
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("made.zarr");
     GeneratorSettings { scenes: 3, frames_per_scene: 50, ..Default::default() }.generate(&source).unwrap();

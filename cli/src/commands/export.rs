@@ -10,11 +10,9 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use tetrys::{
     Error, Table,
-    ingest::{
-        export::{ExportFormat, ExportSettings, export},
-        l5::export_table,
-    },
+    ingest::export::{ExportFormat, ExportSettings, export},
 };
+use tetrys_l5::export_table;
 
 use super::write_json;
 use crate::{

@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, time::Instant};
 
 use clap::{Args, Subcommand};
-use tetrys::ingest::l5::GeneratorSettings;
+use tetrys_l5::GeneratorSettings;
 
 use crate::{
     failure::{Failure, Outcome},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ._tetrys import Invalid, NotFound, Unsupported
+from ._tetrys import Corrupt, Invalid, NotFound, Unsupported
 
 
 class WrongType(Invalid, TypeError):
@@ -14,6 +14,21 @@ class WrongType(Invalid, TypeError):
 
 class OutOfRange(Invalid, IndexError):
     """A row does not exist."""
+
+
+class WrongValue(Invalid, ValueError):
+    """A value of an argument or of a configuration breaks a rule."""
+
+
+class DamagedFile(Corrupt, ValueError):
+    """A file that is not part of a table, such as a map, is damaged."""
+
+
+class NoElement(NotFound, KeyError):
+    """An element of a map does not exist."""
+
+    # `KeyError.__str__` would quote the message.
+    __str__ = Exception.__str__
 
 
 class NoColumn(NotFound, KeyError):

@@ -451,6 +451,81 @@ class GroupReplacer:
     def write(self, columns: Sequence[tuple[str, Column]], on: list[str] | None) -> None: ...
     def commit(self) -> Table: ...
 
+@final
+class L5Map:
+    def __new__(cls, file: bytes, world_to_ecef: list[list[float]]) -> L5Map: ...
+    def ids(self) -> list[str]: ...
+    def element(self, number: int) -> tuple[str, bytes]: ...
+    def lane(self, number: int) -> dict[str, Any] | None: ...
+    def lane_coords(self, number: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    def lane_points(
+        self, number: int, step: float, ensure_len: bool
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    def crosswalk_coords(self, number: int) -> npt.NDArray[np.float64]: ...
+    def color(self, number: int) -> str | None: ...
+    def bounds(self) -> tuple[tuple[list[str], npt.NDArray[np.float64]], tuple[list[str], npt.NDArray[np.float64]]]: ...
+    @staticmethod
+    def interpolate(chain: npt.NDArray[np.float64], step: float, ensure_len: bool) -> npt.NDArray[np.float64]: ...
+
+@final
+class L5Vectorizer:
+    def __new__(
+        cls,
+        map: L5Map,
+        *,
+        history_ego: int,
+        history_agents: int,
+        future: int,
+        step_time: float,
+        threshold: float,
+        other_agents: int,
+        max_agents_distance: float,
+        max_lanes: int,
+        lane_points: int,
+        crosswalk_points: int,
+        max_map_distance: float,
+        max_crosswalks: int,
+        order: str,
+        ego_as_agent: bool,
+        faces: bool,
+        threads: int,
+    ) -> L5Vectorizer: ...
+    def batch(self, data: Level5, places: list[tuple[int, int | None, list[int], Any]]) -> dict[str, npt.NDArray[Any]]: ...
+
+@final
+class L5CsvRows:
+    def __new__(cls, file: Any, predictions: bool) -> L5CsvRows: ...
+    def __iter__(self) -> L5CsvRows: ...
+    def __next__(self) -> tuple[str, str, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+
+def l5_metric(
+    name: str,
+    truth: npt.NDArray[np.float64],
+    predicted: npt.NDArray[np.float64],
+    confidences: npt.NDArray[np.float64],
+    availabilities: npt.NDArray[np.float64],
+    coords: int,
+) -> list[float]: ...
+def l5_compute_metrics_csv(ground_truth: Any, predictions: Any, names: list[str]) -> list[tuple[str, list[float]]]: ...
+def l5_write_gt_csv(
+    file: Any,
+    timestamps: npt.NDArray[Any],
+    track_ids: npt.NDArray[Any],
+    coords: npt.NDArray[np.float64],
+    avails: npt.NDArray[Any],
+    steps: int,
+) -> None: ...
+def l5_write_pred_csv(
+    file: Any,
+    timestamps: npt.NDArray[Any],
+    track_ids: npt.NDArray[Any],
+    coords: npt.NDArray[np.float64],
+    confidences: npt.NDArray[Any] | None,
+    steps: int,
+) -> None: ...
+def l5_detect_collision(
+    centroid: list[float], yaw: float, extent: list[float], others: list[tuple[list[float], float, list[float]]]
+) -> tuple[int, int] | None: ...
 def run(
     recipe: Any, dry_run: bool, allow: list[str], allow_unpinned: bool
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]: ...

@@ -17,10 +17,8 @@ use arrow_array::{
     types::UInt64Type,
 };
 use futures::future::try_join_all;
-use tetrys::{
-    Error, Receipt, Result, Schema, Table, TableWriter, WriteOptions,
-    ingest::l5::{Dataset, GeneratorSettings},
-};
+use tetrys::{Error, Receipt, Result, Schema, Table, TableWriter, WriteOptions};
+use tetrys_l5::{Dataset, GeneratorSettings};
 
 use super::sensors;
 

@@ -7,10 +7,8 @@ use std::{
 };
 
 use clap::Args;
-use tetrys::{
-    Error,
-    ingest::l5::{Dataset, IngestSettings, ingest},
-};
+use tetrys::Error;
+use tetrys_l5::{Dataset, IngestSettings, ingest};
 
 use super::{Writing, json_of, said_of, said_of_sharing, say_warnings};
 use crate::{

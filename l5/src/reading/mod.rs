@@ -1,0 +1,12 @@
+//! Reads frames of a Level 5 data set from a table, a zarr group or arrays in memory, as the columns that all computations take.
+//!
+//! [`FrameTable`] has the positions of scenes, frames and agents in memory: 32 bytes a frame. [`FrameTable::windows`] reads the
+//! frames around several positions with one plan, and [`FrameWindows::frames`] borrows the columns of one of them.
+
+mod columns;
+mod frames;
+mod held;
+mod windows;
+
+pub use frames::{Arrays, FrameTable, Scene};
+pub use windows::{FrameWindows, Scratch, Wanted};

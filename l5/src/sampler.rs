@@ -1,0 +1,173 @@
+//! Samples of the ego car and of agents, read from a table and computed batch by batch.
+
+use tetrys::{Error, Result};
+
+use crate::{
+    arrays::Agents,
+    filter::keeps_labels,
+    raster::{RasterInput, Rasterizer, Scratch as RasterScratch, SelectedAgent},
+    reading::{FrameTable, FrameWindows, Scratch, Wanted},
+    sampling::{Kind, Moment, SampleSettings, SampleShape, SampleSlots, Samples, fill_sample},
+};
+
+/// Whose samples are computed, and how: L5Kit's `EgoDataset` and `AgentDataset` without their order.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    /// Lengths of history and future, and whose samples.
+    pub shape: SampleShape,
+    /// Step time, label threshold and the place of the raster.
+    pub settings: SampleSettings,
+    /// What draws `image`.
+    pub rasterizer: Rasterizer,
+    /// Whether traffic light faces are read for the raster.
+    pub faces: bool,
+    /// Threads that compute a batch.
+    pub threads: usize,
+}
+
+/// A batch of samples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// All keys of the samples but `image`.
+    pub samples: Samples,
+    /// `image`, [B, channels, height, width].
+    pub images: Vec<f32>,
+}
+
+/// What a sample is around: a frame, or an agent in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    frame: u64,
+    /// Number of the agent in the frame.
+    agent: Option<usize>,
+}
+
+impl Sampler {
+    /// Computes the samples of the ego car at these frames.
+    ///
+    /// # Errors
+    /// - `NotFound`: there is no such frame.
+    /// - The errors of [`fill_sample`], of the rasterizer and of the store.
+    pub async fn ego(&self, table: &FrameTable, frames: &[u64]) -> Result<Batch> {
+        self.batch(table, frames.iter().map(|frame| Place { frame: *frame, agent: None }).collect()).await
+    }
+
+    /// Computes the samples of agents by their rows.
+    ///
+    /// # Errors
+    /// - `NotFound`: there is no such row, or its label probability is not above the threshold.
+    /// - The errors of [`fill_sample`], of the rasterizer and of the store.
+    pub async fn agents(&self, table: &FrameTable, rows: &[u64]) -> Result<Batch> {
+        let place = |row: &u64| {
+            let frame = table.frame_of_agent(*row)?;
+            let start = frame.checked_sub(1).map_or(0, |before| table.agent_ends()[before as usize]);
+            Ok(Place { frame, agent: Some((row - start) as usize) })
+        };
+        self.batch(table, rows.iter().map(place).collect::<Result<_>>()?).await
+    }
+
+    async fn batch(&self, table: &FrameTable, places: Vec<Place>) -> Result<Batch> {
+        let positions: Vec<u64> = places.iter().map(|place| place.frame).collect();
+        let windows = table.windows(&positions, self.wanted()).await?;
+        self.computed(table, &places, &windows)
+    }
+
+    /// Returns what is read around each frame.
+    fn wanted(&self) -> Wanted {
+        let draws_boxes = self.rasterizer.draws_boxes();
+        let agents = match self.shape.kind {
+            Kind::Agent => Some(self.shape.future),
+            Kind::Ego => draws_boxes.then_some(0),
+        };
+        Wanted {
+            history: self.shape.history,
+            future: self.shape.future,
+            agents,
+            labels: agents.is_some(),
+            faces: self.faces && self.rasterizer.draws_faces(),
+        }
+    }
+
+    fn computed(&self, table: &FrameTable, places: &[Place], windows: &FrameWindows) -> Result<Batch> {
+        let mut samples = Samples::new(self.shape, places.len())?;
+        let each = self.rasterizer.len();
+        let values = each.checked_mul(places.len()).filter(|values| *values < isize::MAX as usize / 4);
+        let values =
+            values.ok_or_else(|| Error::invalid(format!("{} rasters of {each} values do not fit into memory", places.len())))?;
+        let mut images = vec![0.0; values];
+        let threads = self.threads.clamp(1, places.len().max(1));
+        let share = places.len().div_ceil(threads).max(1);
+        let (mut rest, mut parts) = (samples.slots(), Vec::new());
+        let mut images_left = &mut images[..];
+        for (number, places) in places.chunks(share).enumerate() {
+            let (slots, behind) = rest.split_at(places.len())?;
+            let (image, images_behind) = images_left.split_at_mut(places.len() * each);
+            parts.push((number * share, places, slots, image));
+            (rest, images_left) = (behind, images_behind);
+        }
+        let work = |(first, places, mut slots, images): (usize, &[Place], SampleSlots<'_>, &mut [f32])| {
+            self.part(table, windows, first, places, &mut slots, images)
+        };
+        let own = parts.pop();
+        std::thread::scope(|scope| {
+            let others: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || work(part))).collect();
+            let mut outcome = own.map_or(Ok(()), work);
+            for other in others {
+                let done = other.join().unwrap_or_else(|_| Err(Error::internal("a thread that computes samples stopped")));
+                outcome = outcome.and(done);
+            }
+            outcome
+        })?;
+        Ok(Batch { samples, images })
+    }
+
+    /// Computes the samples of some places; `first` is the number of the first of them in the batch.
+    fn part(
+        &self,
+        table: &FrameTable,
+        windows: &FrameWindows,
+        first: usize,
+        places: &[Place],
+        slots: &mut SampleSlots<'_>,
+        images: &mut [f32],
+    ) -> Result<()> {
+        let (mut scratch, mut raster) = (Scratch::default(), RasterScratch::default());
+        let each = self.rasterizer.len();
+        for (number, place) in places.iter().enumerate() {
+            let (scene_index, frame_index) = table.scene_of(place.frame)?;
+            let (frames, current) = windows.frames(first + number, &mut scratch)?;
+            let here = if frames.agent_bounds.is_empty() { Default::default() } else { frames.agents_of(current) };
+            let selected = place.agent.map(|agent| self.selected(&here, agent, place.frame)).transpose()?;
+            let moment = Moment {
+                frames,
+                current,
+                labels: here.label_probabilities,
+                track_id: selected.map(|agent| agent.track_id),
+                frame_index,
+                scene_index,
+                host: table.scenes().get(scene_index).map_or("", |scene| &scene.host),
+            };
+            fill_sample(&self.settings, &moment, slots, number)?;
+            let input = RasterInput { frames: frames.first(current + 1), agent: selected };
+            self.rasterizer.rasterize(&input, &mut raster, &mut images[number * each..(number + 1) * each])?;
+        }
+        Ok(())
+    }
+
+    /// Returns the agent that a sample is drawn around: the first row of the frame with the track of row `agent` and a label probability
+    /// above the threshold.
+    fn selected(&self, here: &Agents<'_>, agent: usize, frame: u64) -> Result<SelectedAgent> {
+        let track_id = here.track_ids.get(agent).copied();
+        let track_id = track_id.ok_or_else(|| {
+            let found = here.track_ids.len();
+            Error::corrupt(format!("frame {frame}: the index counts an agent {agent}, but the frame has {found} agents"))
+        })?;
+        let passes = |labels: &[f32; 17]| keeps_labels(labels, self.settings.filter_threshold);
+        let mut rows = here.track_ids.iter().zip(here.label_probabilities);
+        let row = rows.position(|(id, labels)| *id == track_id && passes(labels)).unwrap_or(agent);
+        match (here.centroids.get(row), here.yaws.get(row)) {
+            (Some(centroid), Some(yaw)) => Ok(SelectedAgent { centroid: *centroid, yaw: *yaw, track_id }),
+            _ => Err(Error::corrupt(format!("frame {frame}: agent {row} has no pose"))),
+        }
+    }
+}

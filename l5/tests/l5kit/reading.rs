@@ -1,0 +1,116 @@
+//! Samples read from zarr groups, directories and S3: their values, and the requests that they cost.
+
+use tetrys::{Store, StoreOptions, Table};
+use tetrys_l5::{
+    Dataset, IngestSettings, Sampler, ingest,
+    raster::{BoxRasterizer, Rasterizer, RenderContext},
+    reading::{FrameTable, Wanted},
+    sampling::{Kind, SampleSettings, SampleShape, index::position},
+};
+use tetrys_s3_server::Server;
+
+use crate::{
+    npz::{Npz, golden},
+    samples::compare_all,
+};
+
+fn context() -> RenderContext {
+    RenderContext::new([224, 224], [0.5, 0.5], [0.25, 0.5], true).unwrap()
+}
+
+fn sampler(kind: Kind, rasterizer: Rasterizer) -> Sampler {
+    let raster_from_local = context().raster_from_local();
+    Sampler {
+        shape: SampleShape { history: 10, future: 50, kind },
+        settings: SampleSettings { step_time: 0.1, filter_threshold: 0.5, raster_from_local },
+        rasterizer,
+        faces: true,
+        threads: 2,
+    }
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(work)
+}
+
+/// Returns a table on a new S3 server.
+async fn on_s3(zarr: &str) -> Option<(Server, Table)> {
+    let dataset = Dataset::open(golden(zarr)?).unwrap();
+    let server = Server::start();
+    server.create_bucket("data");
+    let store = Store::open_with("s3://data/t", &StoreOptions::only(server.options())).unwrap();
+    let table = ingest(&dataset, store, &IngestSettings::default(), |_| {}).await.unwrap();
+    Some((server, table))
+}
+
+#[test]
+fn samples_of_several_scenes_are_l5kits_from_zarr_and_from_s3() {
+    run(async {
+        let (Some(path), Some(wanted)) = (golden("artefacts/multi_scene.zarr"), Npz::golden("multi_ego_h10_f50.npz")) else {
+            return;
+        };
+        let frames: Vec<u64> = wanted.i64("__dataset_index").iter().map(|index| position(*index, 633).unwrap() as u64).collect();
+        let ego = sampler(Kind::Ego, Rasterizer::stub(context()));
+        let direct = FrameTable::of_zarr(&Dataset::open(path).unwrap(), 64 << 20).unwrap();
+        compare_all(&ego.ego(&direct, &frames).await.unwrap().samples, &wanted);
+        let (_server, table) = on_s3("artefacts/multi_scene.zarr").await.unwrap();
+        let stored = FrameTable::open(&table, 64 << 20).await.unwrap();
+        assert_eq!(stored.scenes(), direct.scenes());
+        assert_eq!((stored.agent_ends(), stored.face_ends()), (direct.agent_ends(), direct.face_ends()));
+        compare_all(&ego.ego(&stored, &frames).await.unwrap().samples, &wanted);
+    });
+}
+
+#[test]
+fn agents_and_their_boxes_are_equal_from_zarr_and_from_s3_and_for_any_number_of_threads() {
+    run(async {
+        let Some(path) = golden("artefacts/multi_scene.zarr") else { return };
+        let direct = FrameTable::of_zarr(&Dataset::open(path).unwrap(), 0).unwrap();
+        let (_server, table) = on_s3("artefacts/multi_scene.zarr").await.unwrap();
+        let stored = FrameTable::open(&table, 64 << 20).await.unwrap();
+        let (counts, rejected) = stored.select_agents(&tetrys_l5::mask::Thresholds::new(0.5), 3, |_| {}).await.unwrap();
+        assert_eq!(counts.len(), 52_578);
+        assert!(rejected.total() > 40_000);
+        assert_eq!(counts, direct.select_agents(&tetrys_l5::mask::Thresholds::new(0.5), 1, |_| {}).await.unwrap().0);
+        let rows: Vec<u64> = tetrys_l5::mask::valid_rows(&counts, 10, 1).step_by(97).map(|row| row as u64).collect();
+        let boxes = BoxRasterizer { context: context(), threshold: 0.5, history: 10, render_ego_history: true };
+        let agents = sampler(Kind::Agent, Rasterizer::boxes(boxes));
+        let one = agents.agents(&direct, &rows).await.unwrap();
+        for threads in [1, 2, 7, 100] {
+            let agents = Sampler { threads, ..agents.clone() };
+            assert_eq!(agents.agents(&stored, &rows).await.unwrap(), one, "{threads} threads");
+        }
+        assert!(one.images.iter().any(|value| *value > 0.0));
+    });
+}
+
+#[test]
+fn a_window_costs_one_range_for_each_group_and_two_at_the_end_of_a_chunk() {
+    run(async {
+        let Some((server, table)) = on_s3("artefacts/single_scene.zarr").await else { return };
+        let cold = FrameTable::open(&table, 0).await.unwrap();
+        let wanted = Wanted { history: 10, future: 50, agents: Some(50), labels: true, faces: true };
+        // Layouts are read once.
+        cold.windows(&[100], wanted).await.unwrap();
+        for (frames, parts) in [(vec![100], 4), (vec![3], 4), (vec![247], 4)] {
+            server.take_requests();
+            let windows = cold.windows(&frames, wanted).await.unwrap();
+            assert_eq!(windows.len(), frames.len());
+            let requests = server.take_requests();
+            assert!(requests.iter().all(|request| request.range.is_some()));
+            assert!((1..=2 * parts).contains(&requests.len()), "{} requests for {parts} groups", requests.len());
+            let ranges: Vec<_> = requests.iter().map(|request| (request.key.clone(), request.range)).collect();
+            assert_eq!(ranges.len(), parts, "a scene lies in one chunk of each group: {ranges:?}");
+        }
+        // With a cache, the same frames cost nothing any more.
+        let warm = FrameTable::open(&table, 64 << 20).await.unwrap();
+        warm.windows(&[100], wanted).await.unwrap();
+        server.take_requests();
+        warm.windows(&[100], wanted).await.unwrap();
+        assert_eq!(server.take_requests().len(), 0);
+        let ego = Wanted { history: 10, future: 50, ..Default::default() };
+        server.take_requests();
+        cold.windows(&[100], ego).await.unwrap();
+        assert_eq!(server.take_requests().len(), 1, "a sample of the ego car reads its poses alone");
+    });
+}

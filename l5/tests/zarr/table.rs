@@ -1,0 +1,69 @@
+//! L5 data sets are imported into a table and exported again.
+
+use crate::common::{chains::chains_of, l5::records, shared_path};
+use tetrys::{Preset, Store, WriteOptions};
+use tetrys_l5::{Dataset, GeneratorSettings, IngestSettings, export_table, ingest};
+
+const ARRAYS: [&str; 4] = ["scenes", "frames", "agents", "traffic_light_faces"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_set_becomes_a_table_and_comes_back_record_for_record() {
+    for name in ["single_scene.zarr", "multi_scene.zarr", "oldformat_v1.zarr"] {
+        let Some(source) = shared_path(&format!("l5/artefacts/{name}")) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("table");
+        let store = Store::open(root.to_str().unwrap()).unwrap();
+        let dataset = Dataset::open(&source).unwrap();
+        let table = ingest(&dataset, store, &IngestSettings::default(), |_| {}).await.unwrap();
+        assert_eq!(table.rows(), dataset.frames_len());
+        assert_eq!(table.manifest().sequences(), dataset.scenes().iter().filter(|scene| !scene.frames.is_empty()).count() as u64);
+        let verified = table.verify(|_, _| {}).await.unwrap();
+        assert!(verified.damage.is_empty(), "{:?}", verified.damage);
+        let back = folder.path().join("back.zarr");
+        export_table(&table, &back, |_| {}).await.unwrap();
+        for array in ARRAYS.into_iter().filter(|array| source.join(array).exists()) {
+            assert_eq!(records(&back, array), records(&source, array), "{name}: {array}");
+        }
+        assert!(
+            walk(&root).iter().all(|(path, _)| !path.starts_with(root.join("sessions"))),
+            "a finished session leaves no object"
+        );
+        let size = |path: &std::path::Path| -> u64 { walk(path).iter().map(|(_, bytes)| bytes).sum() };
+        let stored: u64 = ARRAYS.iter().filter(|array| source.join(array).exists()).map(|array| size(&source.join(array))).sum();
+        println!("{name}: {} of {stored} = {:.3}", size(&root), size(&root) as f64 / stored as f64);
+        assert!(size(&root) * 10 <= stored * 9, "{name}: the table takes {} bytes, the arrays {stored}", size(&root));
+    }
+}
+
+fn walk(path: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(walk(&entry.path())),
+            false => found.push((entry.path(), entry.metadata().unwrap().len())),
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_column_is_within_two_percent_of_the_best_chain_that_its_preset_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    // The data set that `benches/ingest.rs` generates.
+    let generated = folder.path().join("generated.zarr");
+    GeneratorSettings { seed: 11, scenes: 3, ..GeneratorSettings::default() }.generate(&generated).unwrap();
+    let real = ["single_scene.zarr", "multi_scene.zarr"].map(|name| shared_path(&format!("l5/artefacts/{name}")));
+    for (number, source) in real.into_iter().flatten().chain([generated]).enumerate() {
+        for preset in [Preset::Balanced, Preset::Compact] {
+            let root = folder.path().join(format!("{preset}{number}"));
+            let store = Store::open(root.to_str().unwrap()).unwrap();
+            let write = WriteOptions::default().preset(preset);
+            let settings = IngestSettings { write, ..IngestSettings::default() };
+            let table = ingest(&Dataset::open(&source).unwrap(), store, &settings, |_| {}).await.unwrap();
+            let found = chains_of(&table, &root, preset).await;
+            found.iter().for_each(|taken| println!("{}, {preset}: {:+.2} %: {taken:?}", source.display(), taken.more()));
+            assert!(found.len() > 8 && found.iter().all(|taken| taken.more() <= 2.0), "{}: {found:#?}", source.display());
+        }
+    }
+}

@@ -1,0 +1,445 @@
+"""Level 5 data sets as structured arrays: tables, zarr groups, and arrays in memory."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _tetrys
+from .._errors import OutOfRange, WrongType, WrongValue, found
+from .._index import open_table
+from .._rows import RowLoader
+from .._table import Table
+from ._labels import PERCEPTION_LABELS, TL_FACE_LABELS
+
+Records = npt.NDArray[Any]
+"""A structured array."""
+
+SCENE_DTYPE = np.dtype([("frame_index_interval", "<i8", (2,)), ("host", "<U16"), ("start_time", "<i8"), ("end_time", "<i8")])
+FRAME_DTYPE = np.dtype(
+    [
+        ("timestamp", "<i8"),
+        ("agent_index_interval", "<i8", (2,)),
+        ("traffic_light_faces_index_interval", "<i8", (2,)),
+        ("ego_translation", "<f8", (3,)),
+        ("ego_rotation", "<f8", (3, 3)),
+    ]
+)
+AGENT_DTYPE = np.dtype(
+    [
+        ("centroid", "<f8", (2,)),
+        ("extent", "<f4", (3,)),
+        ("yaw", "<f4"),
+        ("velocity", "<f4", (2,)),
+        ("track_id", "<u8"),
+        ("label_probabilities", "<f4", (len(PERCEPTION_LABELS),)),
+    ]
+)
+TL_FACE_DTYPE = np.dtype(
+    [("face_id", "<U16"), ("traffic_light_id", "<U16"), ("traffic_light_face_status", "<f4", (len(TL_FACE_LABELS),))]
+)
+
+_AGENT_COLUMNS = {
+    "centroid": "agents.pose.centroid",
+    "extent": "agents.pose.extent",
+    "yaw": "agents.pose.yaw",
+    "velocity": "agents.velocity",
+    "track_id": "agents.pose.track_id",
+    "label_probabilities": "agents.label_probabilities",
+}
+_FACE_COLUMNS = {"face_id": "tl_faces.face_id", "traffic_light_id": "tl_faces.traffic_light_id", "traffic_light_face_status": "tl_faces.status"}
+_EGO_COLUMNS = {"ego_translation": "ego.translation", "ego_rotation": "ego.rotation"}
+_NUMPY = {"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u32": "<u4", "u64": "<u8"}
+
+
+class LazyRecords:
+    """A structured array that is read when it is indexed: by an int, a slice, a mask, a list of ints, or the name of a field.
+
+    What is read is a copy: writing to it changes nothing.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], length: int, read: Callable[[int, int, Sequence[str]], Records]) -> None:
+        """`read` returns the records of a range with some of the fields, in the order of the dtype."""
+        self.dtype = dtype
+        self.shape = (length,)
+        self._read = read
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions: 1."""
+        return 1
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+        return len(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        fields = self.dtype.names or ()
+        if isinstance(key, str):
+            if key not in fields:
+                raise WrongValue(f"no field of name {key}; there are: {', '.join(fields)}")
+            return self._read(0, len(self), [key])[key]
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            place = int(key) + len(self) if key < 0 else int(key)
+            if not 0 <= place < len(self):
+                raise OutOfRange(f"index {key} is outside of {len(self)} records")
+            return self._read(place, place + 1, fields)[0]
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            if step == 1:
+                return self._read(start, max(start, stop), fields)
+            return self[np.arange(start, stop, step)]
+        if key is Ellipsis or (isinstance(key, tuple) and key == ()):
+            return self._read(0, len(self), fields)
+        return self._chosen(np.asarray(key), fields)
+
+    def _chosen(self, key: npt.NDArray[Any], fields: Sequence[str]) -> Records:
+        """Reads records by a mask or by places, in runs of neighbours."""
+        if key.dtype == np.bool_:
+            if key.shape != self.shape:
+                raise OutOfRange(f"a mask of shape {key.shape}, expected {self.shape}")
+            key = np.flatnonzero(key)
+        if key.size == 0:
+            return np.empty(key.shape, self.dtype)
+        if key.dtype.kind not in "iu" or key.ndim != 1:
+            raise WrongType(f"records are chosen by an int, a slice, a mask, a list of ints or a field, found {found(key)}")
+        places = np.where(key < 0, key + len(self), key).astype(np.int64)
+        if places.min() < 0 or places.max() >= len(self):
+            raise OutOfRange(f"places {key.min()}..{key.max()} are outside of {len(self)} records")
+        order, result = np.unique(places), np.empty(len(places), self.dtype)
+        runs = np.split(order, np.flatnonzero(np.diff(order) > 64) + 1)
+        for run in runs:
+            records = self._read(int(run[0]), int(run[-1]) + 1, fields)
+            inside = (places >= run[0]) & (places <= run[-1])
+            result[inside] = records[places[inside] - run[0]]
+        return result
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Records:
+        records: Records = self[:]
+        return records if dtype is None else records.astype(dtype)
+
+    def __repr__(self) -> str:
+        return f"LazyRecords of {len(self)} records: {', '.join(self.dtype.names or ())}"
+
+
+class ChunkedDataset:
+    """A Level 5 data set: `scenes`, `frames`, `agents` and `tl_faces` as structured arrays with L5Kit's dtypes.
+
+    Args:
+        path: Folder or URL of a table that `tetrys.ingest_l5` made, or a zarr group (a folder, or a `.zip`). An empty text is a data
+            set in memory, whose arrays the caller sets.
+        key: Not used, as in L5Kit.
+
+    Example:
+        >>> from tetrys.l5 import ChunkedDataset
+        >>> dataset = ChunkedDataset("sample").open()
+        >>> dataset.frames[10]["ego_translation"], dataset.agents[100:110]["track_id"]
+
+    A table or zarr group is read when arrays are indexed, and decoded blocks are cached. Unlike in L5Kit, masks and lists of ints
+    work as indexes.
+    """
+
+    def __init__(self, path: str | Table = "", key: str = "") -> None:
+        self.path = path.url if isinstance(path, Table) else os.fspath(path)
+        self.key = key
+        self._table = path if isinstance(path, Table) else None
+        self._cache_bytes = 0
+        self._native: _tetrys.Level5 | None = None
+        self.scenes: Any = np.empty(0, SCENE_DTYPE)
+        self.frames: Any = np.empty(0, FRAME_DTYPE)
+        self.agents: Any = np.empty(0, AGENT_DTYPE)
+        self.tl_faces: Any = np.empty(0, TL_FACE_DTYPE)
+
+    def open(self, mode: str = "r", cached: bool = True, cache_size_bytes: int = int(1e9)) -> ChunkedDataset:
+        """Opens the data set for reading. `cache_size_bytes` is the size of the cache of decoded blocks; `cached=False` turns it off.
+
+        Raises:
+            ValueError: a mode other than `"r"`.
+            tetrys.NotFound: nothing is at the path.
+            tetrys.Invalid: what is there is no Level 5 data set.
+        """
+        if mode != "r":
+            raise WrongValue(f"mode {mode!r}: a data set is opened for reading, expected 'r'")
+        self._cache_bytes = int(cache_size_bytes) if cached else 0
+        if self._table is None and _is_zarr(self.path):
+            self._open_zarr()
+        else:
+            self._open_table(self._table if self._table is not None else open_table(self.path))
+        return self
+
+    def _open_table(self, table: Table) -> None:
+        self._table = table
+        native = self._native = _tetrys.Level5.open(table._native, self._cache_bytes)
+        rows = RowLoader(table, cache_bytes=self._cache_bytes)
+        timestamps, agent_ends, face_ends = native.frames()
+        self.scenes = _scenes(native)
+        ego = _Columns(rows, _EGO_COLUMNS, FRAME_DTYPE)
+        agents = _Columns(rows, _AGENT_COLUMNS, AGENT_DTYPE)
+        frame_fields = [(name, *_field(ego.dtype if name in _EGO_COLUMNS else FRAME_DTYPE, name)) for name in FRAME_DTYPE.names or ()]
+        if not native.has_faces():
+            frame_fields = [field for field in frame_fields if field[0] != "traffic_light_faces_index_interval"]
+        frame_dtype = np.dtype(frame_fields)
+        intervals = {"agent_index_interval": agent_ends, "traffic_light_faces_index_interval": face_ends}
+
+        def read_frames(start: int, stop: int, fields: Sequence[str]) -> Records:
+            records = np.zeros(stop - start, frame_dtype)
+            for name in fields:
+                if name == "timestamp":
+                    records[name] = timestamps[start:stop]
+                elif name in intervals:
+                    ends = intervals[name][start:stop]
+                    records[name][:, 1] = ends
+                    records[name][1:, 0] = ends[:-1]
+                    records[name][:1, 0] = intervals[name][start - 1] if start else 0
+            stored = [name for name in fields if name in _EGO_COLUMNS]
+            if stored and stop > start:
+                for name, values in ego.of_frames(start, stop, stored).items():
+                    records[name] = values
+            return records
+
+        self.frames = LazyRecords(frame_dtype, len(timestamps), read_frames)
+        self.agents = LazyRecords(agents.dtype, native.counts()[2], agents.reader(agent_ends))
+        if native.has_faces():
+            faces = _Columns(rows, _FACE_COLUMNS, TL_FACE_DTYPE)
+            self.tl_faces = LazyRecords(faces.dtype, native.counts()[3], faces.reader(face_ends))
+
+    def _open_zarr(self) -> None:
+        zarr = _tetrys.L5Zarr(self.path)
+        native = self._native = _tetrys.Level5.of_zarr(zarr, self._cache_bytes)
+        cache = _ChunkCache(zarr, max(self._cache_bytes, 1))
+        self.scenes = cache.array("scenes")[:]
+        self.frames = cache.array("frames")
+        self.agents = cache.array("agents")
+        if native.has_faces():
+            self.tl_faces = cache.array("traffic_light_faces")
+        else:
+            warnings.warn(f"traffic_light_faces not found in {self.path}! Traffic lights will be disabled", RuntimeWarning, stacklevel=3)
+
+    def native(self) -> _tetrys.Level5:
+        """Not for users: the data set as the samples read it."""
+        if self._native is None:
+            self._native = _of_arrays(self.scenes, self.frames, self.agents, self.tl_faces)
+        return self._native
+
+    def get_scene_dataset(self, scene_index: int) -> ChunkedDataset:
+        """Returns one scene as a data set in memory, whose arrays are copies and can be changed.
+
+        Raises:
+            ValueError: there is no such scene.
+        """
+        if scene_index >= len(self.scenes) or scene_index < -len(self.scenes):
+            raise WrongValue(f"scene index {scene_index} is too high for dataset with {len(self.scenes)} scenes")
+        scene = scene_index % len(self.scenes)
+        scenes = np.array(self.scenes[scene : scene + 1])
+        first, last = scenes[0]["frame_index_interval"].tolist()
+        frames = np.array(self.frames[first:last])
+        dataset = ChunkedDataset("")
+        dataset.scenes, dataset.frames = scenes, frames
+        if len(frames):
+            dataset.agents = _cut(frames, "agent_index_interval", self.agents)
+            if "traffic_light_faces_index_interval" in (frames.dtype.names or ()):
+                dataset.tl_faces = _cut(frames, "traffic_light_faces_index_interval", self.tl_faces)
+        scenes["frame_index_interval"] -= first
+        return dataset
+
+    def __str__(self) -> str:
+        """Returns counts and averages as a table."""
+        frames, agents, scenes = len(self.frames), len(self.agents), len(self.scenes)
+        frequency = 10.0
+        if frames > 1:
+            times = self.frames[0:50]["timestamp"]
+            frequency = float(np.mean(1 / (np.diff(times) / 1e9)))
+        else:
+            warnings.warn(f"not enough frames({frames}) to read the frequency, 10 will be set", RuntimeWarning, stacklevel=2)
+        values = {
+            "Num Scenes": scenes,
+            "Num Frames": frames,
+            "Num Agents": agents,
+            "Num TR lights": len(self.tl_faces),
+            "Total Time (hr)": frames / max(frequency, 1) / 3600,
+            "Avg Frames per Scene": frames / max(scenes, 1),
+            "Avg Agents per Frame": agents / max(frames, 1),
+            "Avg Scene Time (sec)": frames / max(scenes, 1) / frequency,
+            "Avg Frame frequency": frequency,
+        }
+        return _table({name: f"{value:.2f}" if isinstance(value, float) else str(value) for name, value in values.items()})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles the path and version, or the arrays of a data set in memory."""
+        if isinstance(self.frames, LazyRecords):
+            return _reopened, (self._table if self._table is not None else self.path, self._cache_bytes)
+        return _in_memory, (self.path, self.scenes, self.frames, self.agents, self.tl_faces)
+
+
+def _reopened(path: str | Table, cache_bytes: int) -> ChunkedDataset:
+    return ChunkedDataset(path).open(cached=cache_bytes > 0, cache_size_bytes=cache_bytes)
+
+
+def _in_memory(path: str, scenes: Records, frames: Records, agents: Records, tl_faces: Records) -> ChunkedDataset:
+    dataset = ChunkedDataset(path)
+    dataset.scenes, dataset.frames, dataset.agents, dataset.tl_faces = scenes, frames, agents, tl_faces
+    return dataset
+
+
+def _is_zarr(path: str) -> bool:
+    return path.endswith(".zip") or (Path(path) / ".zgroup").exists()
+
+
+def _scenes(native: _tetrys.Level5) -> Records:
+    fields = native.scenes()
+    scenes = np.zeros(len(fields["host"]), SCENE_DTYPE)
+    for name, values in fields.items():
+        scenes[name] = values
+    return scenes
+
+
+def _field(dtype: np.dtype[Any], name: str) -> tuple[Any, tuple[int, ...]]:
+    field: np.dtype[Any] = dtype[name]
+    return field.base, field.shape
+
+
+def _cut(frames: Records, interval: str, records: Any) -> Records:
+    """Copies the records of some frames, and makes the intervals of the frames start at 0."""
+    start, stop = int(frames[interval][0, 0]), int(frames[interval][-1, 1])
+    frames[interval] -= start
+    return np.array(records[start:stop])
+
+
+class _Columns:
+    """Fields of records that are columns of a table."""
+
+    def __init__(self, rows: RowLoader, columns: dict[str, str], dtype: np.dtype[Any]) -> None:
+        self._rows = rows
+        self._columns = columns
+        types = rows.take([], list(columns.values())).types
+        fields = []
+        for name in dtype.names or ():
+            if name in columns:
+                kind, shape = _field(dtype, name)
+                # Early data sets have narrower numbers than the dtype says.
+                stored = kind if kind.kind == "U" else np.dtype(_NUMPY[types[columns[name]].split("[")[0]])
+                fields.append((name, stored, shape))
+        self.dtype = np.dtype(fields)
+
+    def of_frames(self, start: int, stop: int, fields: Sequence[str]) -> dict[str, Any]:
+        """Reads fields with one value for each frame."""
+        rows = self._rows.take(range(start, stop), [self._columns[name] for name in fields])
+        return {name: rows[self._columns[name]] for name in fields}
+
+    def reader(self, ends: npt.NDArray[np.uint64]) -> Callable[[int, int, Sequence[str]], Records]:
+        """Returns a function that reads records, of which `ends` has the number up to the end of each frame."""
+
+        def read(start: int, stop: int, fields: Sequence[str]) -> Records:
+            records = np.zeros(max(stop - start, 0), self.dtype)
+            if not len(records):
+                return records
+            first, last = np.searchsorted(ends, [start, stop - 1], side="right").tolist()
+            rows = self._rows.take(range(first, last + 1), [self._columns[name] for name in fields])
+            skipped = start - (int(ends[first - 1]) if first else 0)
+            for name in fields:
+                values = rows[self._columns[name]]
+                shape = self.dtype[name].shape
+                flat = [text for texts in values for text in texts] if self.dtype[name].kind == "U" else values.values
+                records[name] = np.asarray(flat).reshape(-1, *shape)[skipped : skipped + len(records)]
+            return records
+
+        return read
+
+
+class _ChunkCache:
+    """The arrays of a zarr group, with a cache of decoded chunks: the chunks that were used last stay."""
+
+    def __init__(self, zarr: _tetrys.L5Zarr, most: int) -> None:
+        self._zarr = zarr
+        self._most = most
+        self._held: OrderedDict[tuple[str, int], Records] = OrderedDict()
+        self._bytes = 0
+
+    def array(self, name: str) -> LazyRecords:
+        length, chunk, fields = self._zarr.meta(name)
+        dtype = np.dtype([(field, kind, tuple(shape)) for field, kind, shape in fields])
+
+        def read(start: int, stop: int, _: Sequence[str]) -> Records:
+            parts = [
+                self._chunk(name, number, dtype, chunk, length)[max(start - number * chunk, 0) : stop - number * chunk]
+                for number in range(start // chunk, -(-stop // chunk))
+            ]
+            return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+        return LazyRecords(dtype, length, read)
+
+    def _chunk(self, name: str, number: int, dtype: np.dtype[Any], chunk: int, length: int) -> Records:
+        key = (name, number)
+        if key in self._held:
+            self._held.move_to_end(key)
+            return self._held[key]
+        start = number * chunk
+        records = np.frombuffer(self._zarr.records(name, start, min(start + chunk, length)), dtype)
+        self._held[key] = records
+        self._bytes += records.nbytes
+        while self._bytes > self._most and len(self._held) > 1:
+            self._bytes -= self._held.popitem(last=False)[1].nbytes
+        return records
+
+
+def _of_arrays(scenes: Any, frames: Any, agents: Any, tl_faces: Any) -> _tetrys.Level5:
+    """Makes the native data set of structured arrays."""
+    scenes, frames, agents, faces = np.asarray(scenes), np.asarray(frames), np.asarray(agents), np.asarray(tl_faces)
+
+    def flat(records: Records, name: str, dtype: Any) -> npt.NDArray[Any]:
+        return np.ascontiguousarray(records[name], dtype).reshape(-1)
+
+    has_faces = "traffic_light_faces_index_interval" in (frames.dtype.names or ())
+    return _tetrys.Level5.of_arrays(
+        {
+            "frame_index_interval": flat(scenes, "frame_index_interval", np.int64),
+            "host": scenes["host"].tolist(),
+            "start_time": flat(scenes, "start_time", np.int64),
+            "end_time": flat(scenes, "end_time", np.int64),
+        },
+        {
+            "timestamp": flat(frames, "timestamp", np.int64),
+            "agent_ends": np.ascontiguousarray(frames["agent_index_interval"][:, 1], np.uint64),
+            "face_ends": np.ascontiguousarray(frames["traffic_light_faces_index_interval"][:, 1], np.uint64)
+            if has_faces
+            else np.zeros(len(frames), np.uint64),
+            "ego_translation": flat(frames, "ego_translation", np.float64),
+            "ego_rotation": flat(frames, "ego_rotation", np.float64),
+        },
+        {
+            "centroid": flat(agents, "centroid", np.float64),
+            "extent": flat(agents, "extent", np.float32),
+            "yaw": flat(agents, "yaw", np.float32),
+            "track_id": flat(agents, "track_id", np.uint64),
+            "label_probabilities": flat(agents, "label_probabilities", np.float32),
+        },
+        {
+            "face_id": faces["face_id"].tolist() if has_faces else [],
+            "traffic_light_id": faces["traffic_light_id"].tolist() if has_faces else [],
+            "traffic_light_face_status": flat(faces, "traffic_light_face_status", np.float32) if has_faces else np.empty(0, np.float32),
+        },
+    )
+
+
+def _table(values: dict[str, str]) -> str:
+    """Draws a table with one row, as L5Kit prints it."""
+    widths = [max(len(name), len(value)) for name, value in values.items()]
+
+    def cell(text: str, width: int) -> str:
+        left = (width - len(text) + (len(text) + 1) % 2) // 2
+        return f" {' ' * left}{text}{' ' * (width - len(text) - left)} "
+
+    line = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+    rows = ["|" + "|".join(cell(text, width) for text, width in zip(row, widths, strict=True)) + "|" for row in (values, values.values())]
+    return "\n".join([line, rows[0], line, rows[1], line])

@@ -1,0 +1,174 @@
+"""Rasterizers: pictures of agents, lanes and aerial photographs around the ego car or an agent."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _tetrys
+from .._errors import WrongValue, imported
+from ._chunked import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, SCENE_DTYPE, ChunkedDataset, Records
+from ._config import DataManager, load_metadata
+
+
+class RenderContext:
+    """Where a raster lies: its size, the size of a pixel in metres, and the place of the agent in it (x and y)."""
+
+    def __init__(
+        self,
+        raster_size_px: npt.ArrayLike,
+        pixel_size_m: npt.ArrayLike,
+        center_in_raster_ratio: npt.ArrayLike,
+        set_origin_to_bottom: bool,
+    ) -> None:
+        self.raster_size_px = np.asarray(raster_size_px)
+        self.pixel_size_m = np.asarray(pixel_size_m, np.float64)
+        self.center_in_raster_ratio = np.asarray(center_in_raster_ratio, np.float64)
+        self.set_origin_to_bottom = bool(set_origin_to_bottom)
+
+
+class Rasterizer:
+    """Draws the image of a sample; `build_rasterizer` makes it.
+
+    Subclasses with another `rasterize`, `to_rgb` and `num_channels` work with all data sets. They run in Python.
+    """
+
+    def __init__(self, map_type: str, context: RenderContext, threshold: float, history: int, render_ego_history: bool, **ground: Any) -> None:
+        """`ground` has `map` (a native map) or `aerial` (pixels and two matrices)."""
+        self.render_context = context
+        self._arguments = (map_type, context, threshold, history, render_ego_history, ground)
+        self._history = history
+        self._threshold = threshold
+        self._native = _tetrys.L5Rasterizer(
+            map_type,
+            raster_size=[int(extent) for extent in context.raster_size_px],
+            pixel_size=[float(extent) for extent in context.pixel_size_m],
+            center=[float(place) for place in context.center_in_raster_ratio],
+            set_origin_to_bottom=context.set_origin_to_bottom,
+            threshold=float(threshold),
+            history=history,
+            render_ego_history=render_ego_history,
+            **{name: _native_ground(value) for name, value in ground.items()},
+        )
+
+    def num_channels(self) -> int:
+        """Returns the number of channels of an image."""
+        return self._native.num_channels()
+
+    def rasterize(
+        self,
+        history_frames: Records,
+        history_agents: Sequence[Records],
+        history_tl_faces: Sequence[Records],
+        agent: Any = None,
+    ) -> npt.NDArray[np.float32]:
+        """Draws an image, f32 [height, width, channels] in 0..=1.
+
+        Args:
+            history_frames: Frames, the current one first.
+            history_agents: Agents of each of these frames.
+            history_tl_faces: Traffic light faces of each of these frames.
+            agent: Record of the agent to draw around; None for the ego car.
+        """
+        frames = len(history_frames)
+        dataset = ChunkedDataset("")
+        dataset.frames = np.zeros(frames, FRAME_DTYPE)
+        for name in ("timestamp", "ego_translation", "ego_rotation"):
+            dataset.frames[name] = history_frames[name][::-1]
+        for name, interval, lists, dtype in (
+            ("agents", "agent_index_interval", history_agents, AGENT_DTYPE),
+            ("tl_faces", "traffic_light_faces_index_interval", history_tl_faces, TL_FACE_DTYPE),
+        ):
+            lists = [np.asarray(records) for records in lists[::-1]]
+            ends = np.cumsum([len(records) for records in lists] + [0] * (frames - len(lists)))
+            dataset.frames[interval][:, 1] = ends
+            dataset.frames[interval][1:, 0] = ends[:-1]
+            setattr(dataset, name, np.concatenate([np.empty(0, dtype), *lists]).astype(dtype))
+        dataset.scenes = np.zeros(1, SCENE_DTYPE)
+        dataset.scenes["frame_index_interval"][0] = 0, frames
+        sampler = _tetrys.L5Sampler(
+            self._native, history=self._history, future=0, step_time=0.1, threshold=self._threshold,
+            agents=agent is not None, faces=True, threads=1,
+        )  # fmt: skip
+        place = frames - 1
+        if agent is not None:
+            start, stop = dataset.frames[-1]["agent_index_interval"].tolist()
+            rows = np.flatnonzero(dataset.agents["track_id"][start:stop] == np.uint64(agent["track_id"]))
+            if not len(rows):
+                raise WrongValue(f"track {agent['track_id']} is not among the {stop - start} agents of the current frame")
+            place = start + int(rows[0])
+        (image,) = sampler.batch(dataset.native(), [place])["image"]
+        return np.ascontiguousarray(image.transpose(1, 2, 0))
+
+    def to_rgb(self, in_im: npt.NDArray[np.float32], **kwargs: Any) -> npt.NDArray[np.uint8]:
+        """Makes a picture, u8 [height, width, 3], of an image [height, width, channels]."""
+        image = np.asarray(in_im, np.float32)
+        if image.ndim != 3 or image.shape[2] != self.num_channels():
+            raise WrongValue(f"expected an image [height, width, {self.num_channels()}], found the shape {image.shape}")
+        return self._native.to_rgb(np.ascontiguousarray(image.transpose(2, 0, 1)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        map_type, context, threshold, history, render_ego_history, ground = self._arguments
+        return _remade, (map_type, context, threshold, history, render_ego_history, ground)
+
+
+def _remade(map_type: str, context: RenderContext, threshold: float, history: int, render_ego_history: bool, ground: dict[str, Any]) -> Rasterizer:
+    return Rasterizer(map_type, context, threshold, history, render_ego_history, **ground)
+
+
+def _native_ground(value: Any) -> Any:
+    """Makes a native map of its file and matrix; pixels and matrices stay as they are."""
+    return _tetrys.L5Map(*value) if isinstance(value[0], bytes) else value
+
+
+def build_rasterizer(cfg: Mapping[str, Any], data_manager: DataManager) -> Rasterizer:
+    """Makes the rasterizer of a configuration: `map_type` is `stub_debug`, `box_debug`, `semantic_debug`, `satellite_debug`,
+    `py_semantic` or `py_satellite`.
+
+    Raises:
+        KeyError: the configuration lacks a key.
+        NotImplementedError: the map type is unknown.
+        FileNotFoundError: a map or its metadata is missing.
+        ValueError: a size is impossible, or a map is damaged.
+    """
+    raster, model = cfg["raster_params"], cfg["model_params"]
+    map_type = raster["map_type"]
+    if map_type not in ("stub_debug", "box_debug", "semantic_debug", "satellite_debug", "py_semantic", "py_satellite"):
+        raise NotImplementedError(f"Rasterizer for map type {map_type} is not supported.")
+    context = RenderContext(raster["raster_size"], raster["pixel_size"], raster["ego_center"], raster["set_origin_to_bottom"])
+    ground: dict[str, Any] = {}
+    if map_type in ("semantic_debug", "py_semantic"):
+        file = Path(data_manager.require(raster["semantic_map_key"])).read_bytes()
+        metadata = load_metadata(data_manager.require(raster["dataset_meta_key"]))
+        ground["map"] = (file, _matrix(metadata, "world_to_ecef"))
+    if map_type in ("satellite_debug", "py_satellite"):
+        pixels = _picture(Path(data_manager.require(raster["satellite_map_key"])))
+        metadata = load_metadata(data_manager.require(raster["dataset_meta_key"]))
+        ground["aerial"] = (pixels, _matrix(metadata, "world_to_ecef"), _matrix(metadata, "ecef_to_aerial"))
+    return Rasterizer(
+        map_type, context, raster["filter_agents_threshold"], model["history_num_frames"], model["render_ego_history"], **ground
+    )
+
+
+def _matrix(metadata: Mapping[str, Any], name: str) -> list[list[float]]:
+    matrix = np.asarray(metadata[name], np.float64)
+    if matrix.shape != (4, 4):
+        raise WrongValue(f"{name}: expected a matrix [4, 4], found the shape {matrix.shape}")
+    rows: list[list[float]] = matrix.tolist()
+    return rows
+
+
+def _picture(path: Path) -> npt.NDArray[np.uint8]:
+    pillow = imported("PIL.Image", "an aerial map needs Pillow: pip install tetrys[images]")
+    # The real aerial maps are larger than Pillow's bound against decompression bombs.
+    most, pillow.MAX_IMAGE_PIXELS = pillow.MAX_IMAGE_PIXELS, None
+    try:
+        with pillow.open(io.BytesIO(path.read_bytes())) as image:
+            return np.ascontiguousarray(image.convert("RGB"), np.uint8)
+    finally:
+        pillow.MAX_IMAGE_PIXELS = most

@@ -1,9 +1,0 @@
-//! Level 5 data sets: imported, read, and exported.
-
-mod bad_input;
-#[path = "../common/mod.rs"]
-mod common;
-mod export;
-mod fidelity;
-mod table;
-mod zarr_python;
