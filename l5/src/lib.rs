@@ -23,6 +23,7 @@
 //! | [`filter`](mod@filter) [`mask`] [`geometry`] | which agents count; transforms |
 //! | [`map`](mod@map) | semantic maps |
 //! | [`raster`] | pictures of boxes, lanes and aerial photographs |
+//! | [`picture`] | a sample as a picture |
 //! | [`vectorized`] | samples as polylines |
 //! | [`evaluation`] | metrics of predictions, and their files |
 //!
@@ -36,6 +37,7 @@ pub mod geometry;
 pub mod kinematic;
 pub mod map;
 pub mod mask;
+pub mod picture;
 pub mod raster;
 pub mod reading;
 mod sampler;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ COLORS = {"red": 11, "yellow": 12, "green": 13}
 F64 = npt.NDArray[np.float64]
 
 
-def world_to_ecef(shift: Sequence[float]) -> F64:
+def world_to_ecef(shift: npt.ArrayLike) -> F64:
     """Returns the matrix of a world frame whose axes point east, north and up, and in which the origin lies at `shift` [3]."""
     lat, lng = math.radians(LATITUDE), math.radians(LONGITUDE)
     major, flattening = 6378137.0, 1 / 298.257223563
@@ -61,16 +61,15 @@ def _element(name: str, kind: int, content: bytes) -> bytes:
 
 def _frame() -> bytes:
     degrees = [round(LATITUDE * 1e7), round(LONGITUDE * 1e7)]
-    location = b"".join(_varint(number << 3 | 5) + struct.pack("<i", value) for number, value in zip((1, 2), degrees, strict=True))
+    location = b"".join(_varint(number << 3 | 5) + struct.pack("<i", value) for number, value in enumerate(degrees, 1))
     return _field(2, _field(1, location))
 
 
 def _deltas(points: F64, first: int) -> bytes:
     """Returns three fields with the steps from point to point in centimetres."""
     steps = np.diff(np.rint(np.asarray(points) * 100).astype(int), axis=0, prepend=np.zeros((1, 3), int))
-    return b"".join(
-        _field(first + axis, b"".join(_varint((step << 1) ^ (step >> 31)) for step in steps[:, axis].tolist())) for axis in range(3)
-    )
+    axes = [b"".join(_varint((step << 1) ^ (step >> 31)) for step in axis) for axis in steps.T.tolist()]
+    return b"".join(_field(number, content) for number, content in enumerate(axes, first))
 
 
 def _id(name: str) -> bytes:

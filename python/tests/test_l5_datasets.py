@@ -338,3 +338,51 @@ def test_masks_of_another_length_and_tracks_that_are_not_there_are_errors() -> N
         ego[1.5]  # type: ignore[index]
     with pytest.raises(AssertionError):
         ego.get_scene_indices(1)
+
+
+@needs_data
+def test_the_training_loader_delivers_samples_in_its_order_and_resumes(tmp_path: Path) -> None:
+    dataset = opened(SHARED / "artefacts" / "single_scene.zarr", "fast", tmp_path)
+    cfg = config(2, 3)
+    mask = np.load(SHARED / "golden" / "agents_mask_0.5.npz")["agents_mask_bool"]
+    for samples in (EgoDataset(cfg, dataset, rasterizer(cfg)), AgentDataset(cfg, dataset, rasterizer(cfg), agents_mask=mask)):
+        loader = tt.DataLoader(samples, batch_size=100, seed=3, last="short")
+        seen: list[int] = []
+        for number, batch in enumerate(loader):
+            seen += batch["positions"].tolist()
+            assert batch["target_positions"].shape == (len(batch["positions"]), 3, 2)
+            if number == 1:
+                state = loader.state_dict()
+                for place in (0, 57, 99):
+                    wanted = samples[int(batch["positions"][place])]
+                    for name, value in wanted.items():
+                        np.testing.assert_array_equal(batch[name][place], value, err_msg=name)
+        assert sorted(seen) == list(range(len(samples))) and seen != sorted(seen)
+        again = pickle.loads(pickle.dumps(tt.DataLoader(samples, batch_size=48, seed=3, last="short")))
+        again.load_state_dict(state)
+        assert [position for batch in again for position in batch["positions"].tolist()] == seen[200:]
+    with pytest.raises(tt.Invalid, match="computes its samples"):
+        tt.DataLoader(samples, batch_size=4, columns=["ego.*"])
+    with pytest.raises(tt.Unsupported, match="needs a table"):
+        tt.DataLoader(EgoDataset(cfg, opened(SHARED / "artefacts" / "single_scene.zarr", "zarr", tmp_path), rasterizer(cfg)), batch_size=4)
+    with pytest.raises(TypeError):
+        tt.DataLoader([1, 2, 3], batch_size=1)  # type: ignore[arg-type]
+
+
+@needs_data
+def test_a_sample_is_drawn_with_its_past_and_future() -> None:
+    dataset = ChunkedDataset(str(SHARED / "artefacts" / "single_scene.zarr")).open()
+    cfg = config(10, 50, "box_debug")
+    samples = EgoDataset(cfg, dataset, rasterizer(cfg))
+    picture = np.asarray(samples.plot(100))
+    assert picture.shape == (224, 224, 3)
+    sample = samples[100]
+    plain = samples.rasterizer.to_rgb(sample["image"].transpose(1, 2, 0))
+    changed = (picture != plain).any(axis=2)
+    for position in sample["target_positions"][[10, 30]]:
+        x, y = (sample["raster_from_agent"] @ [*position, 1])[:2]
+        if 1 < x < 222 and 1 < y < 222:
+            assert changed[int(y) - 1 : int(y) + 3, int(x) - 1 : int(x) + 3].any(), "the future is drawn where it is"
+    assert (picture[2:8, 2:8] != plain[2:8, 2:8]).any(), "the first traffic light face"
+    with pytest.raises(IndexError):
+        samples.plot(248)

@@ -2,7 +2,7 @@
 //!
 //! Small rows share a block, and a later read often needs other rows of the same block: random rows, overlapping windows, the end
 //! of one batch and the start of the next. So a block is cached if a read returned some of its rows but not all. A block that was
-//! read whole is not cached, because a scan would evict everything else. The cache has a bound in bytes; `quick_cache` chooses
+//! read whole is not cached, because a scan would evict everything else; long windows in random order ask for these blocks too. The cache has a bound in bytes; `quick_cache` chooses
 //! the pages to evict.
 
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -20,6 +20,8 @@ const USUAL: usize = 16 << 10;
 /// The cache of decoded pages that all reads of a loader share, bounded in bytes.
 pub struct BlockCache {
     bytes: usize,
+    /// Whether blocks that a read takes whole are cached too.
+    whole: bool,
     pages: Mutex<Option<Cache<PageKey, Page, Weight>>>,
 }
 
@@ -44,7 +46,17 @@ impl Weighter<PageKey, Page> for Weight {
 impl BlockCache {
     /// Creates a cache of at most `bytes` bytes. With 0, nothing is cached.
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, pages: Mutex::default() }
+        Self { bytes, whole: false, pages: Mutex::default() }
+    }
+
+    /// Creates a cache that also keeps blocks of which a read takes every row.
+    pub fn of_whole_blocks(bytes: usize) -> Self {
+        Self { whole: true, ..Self::new(bytes) }
+    }
+
+    /// Returns the bound in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn pages(&self) -> Option<MutexGuard<'_, Option<Cache<PageKey, Page, Weight>>>> {
@@ -76,6 +88,11 @@ impl CachedBlocks {
     /// Whether the cache may hold anything.
     pub(super) fn is_on(&self) -> bool {
         self.blocks.bytes > 0
+    }
+
+    /// Whether a block of `rows` rows is cached after a read that takes `taken` of them.
+    pub(super) fn takes(&self, taken: u32, rows: u32) -> bool {
+        self.is_on() && (self.blocks.whole || taken < rows)
     }
 
     /// Looks up the wanted pages of each block. Returns for each block whether all of its wanted pages are cached, and the pages

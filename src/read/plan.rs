@@ -193,7 +193,7 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
         let block_rows = run.block_rows.get(place.block);
         let some = request.pages.len() < run.chains.len();
         let pages = || request.pages.iter().map(|page| run.page_range(place.block, *page)).collect::<Option<Vec<_>>>();
-        let to_cache = request.cache.is_on() && !was_cached && uses < block_rows;
+        let to_cache = !was_cached && request.cache.takes(uses, block_rows);
         let bytes = if was_cached {
             BlockBytes::Cached
         } else if let Some(pages) = some.then(pages).flatten() {

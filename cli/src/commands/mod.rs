@@ -17,6 +17,7 @@ mod get;
 mod head;
 mod info;
 mod ingest;
+mod l5;
 mod layout;
 mod limits;
 mod plan;
@@ -74,6 +75,9 @@ Example:
     /// Generate a data set of any size, to try things with
     #[command(subcommand)]
     Generate(generate::Generate),
+    /// Look at Level 5 data
+    #[command(subcommand)]
+    L5(l5::L5),
     /// Show a table in numbers: rows, sequences, column groups, bytes
     Info(info::Info),
     /// Show the columns of a table, with their types and column groups
@@ -163,6 +167,7 @@ impl Command {
             Self::Compact(command) => command.run(out).await,
             Self::Materialize(command) => command.run(out).await,
             Self::Generate(command) => command.run(out).await,
+            Self::L5(command) => command.run(out).await,
             Self::Schema(command) => command.run(out).await,
             Self::Head(command) => command.run(out).await,
             Self::Versions(command) => command.run(out).await,

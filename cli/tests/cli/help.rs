@@ -104,6 +104,7 @@ const CALLS: &[(&str, &str)] = &[
     ("generate l5", "zarr --scenes 2 --frames 5 --agents 3"),
     ("ingest l5", "zarr table"),
     ("export l5", "table back"),
+    ("l5 show", "table 3 --png frame.png --size 64"),
     ("export parquet", "table --out frame.parquet"),
     ("export arrow", "table --columns timestamp,host,ego.* --out frame.arrow"),
     ("ingest parquet", "frame.parquet p"),

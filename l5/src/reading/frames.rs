@@ -147,7 +147,7 @@ impl FrameTable {
     /// - `Invalid`: the table was not made from Level 5 data; the message names the column that is missing.
     /// - Errors of the store.
     pub async fn open(table: &Table, cache_bytes: usize) -> Result<Self> {
-        let rows = table.row_loader().cache_bytes(cache_bytes);
+        let rows = table.row_loader().cache_bytes(cache_bytes).cache_whole_blocks();
         if let Some(missing) = ["ego.translation", "ego.rotation", "agents.pose.centroid", "agents.pose.track_id"]
             .into_iter()
             .find(|name| !rows.column_names().any(|column| column == *name))
@@ -169,7 +169,7 @@ impl FrameTable {
             found.push(&batch?, &mut last)?;
         }
         // Scenes without frames have no row. The ingest notes all scenes in a property, which holds while the rows are as it wrote them.
-        if let Some(noted) = table.properties().get("l5").and_then(|l5| scenes_of(l5.get("scenes")?).ok()) {
+        if let Some(noted) = table.properties().get("l5").and_then(|noted| scenes_of(noted.pointer("/l5/scenes")?).ok()) {
             let with_frames = noted.iter().filter(|scene| !scene.frames.is_empty());
             if with_frames.eq(&found.scenes) {
                 found.scenes = noted;

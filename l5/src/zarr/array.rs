@@ -7,6 +7,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -121,6 +122,22 @@ impl ArrayMeta {
         Ok(Self { len, inner, chunk_len, dtype, compressor, fill, separator, text })
     }
 
+    /// Returns the text of this array's `.zarray` for another number of records. The text of the same number stays as it is.
+    ///
+    /// # Errors
+    /// - `Invalid`: the text is not a JSON object.
+    pub(super) fn text_of_len(&self, len: u64) -> Result<String> {
+        if len == self.len {
+            return Ok(self.text.clone());
+        }
+        let mut json: Value = serde_json::from_str(&self.text)
+            .map_err(|error| Error::invalid(format!(".zarray: expected JSON, found {error}")).with_source(error))?;
+        if let Some(first) = json.pointer_mut("/shape/0") {
+            *first = len.into();
+        }
+        pretty(&json)
+    }
+
     /// Returns the bytes of one record, with all inner dimensions.
     pub fn record_len(&self) -> usize {
         self.fill.len()
@@ -140,6 +157,15 @@ impl ArrayMeta {
         }
         key
     }
+}
+
+/// Formats JSON as zarr-python does: sorted keys, indented by 4 blanks.
+pub(super) fn pretty(json: &Value) -> Result<String> {
+    let mut text = Vec::new();
+    let mut serializer =
+        serde_json::Serializer::with_formatter(&mut text, serde_json::ser::PrettyFormatter::with_indent(b"    "));
+    json.serialize(&mut serializer).map_err(|error| Error::internal(format!("metadata: {error}")).with_source(error))?;
+    String::from_utf8(text).map_err(|error| Error::internal(format!("metadata: {error}")).with_source(error))
 }
 
 fn compressor(json: &Value) -> Result<Option<Compressor>> {

@@ -7,11 +7,10 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    array::ArrayMeta,
+    array::{ArrayMeta, pretty},
     array_writer::ArrayWriter,
     columns::{AGENTS, FRAMES, SCENES, TL_FACES},
     dtype::{Dtype, encode_text},
@@ -485,15 +484,6 @@ impl Lights {
         }
         Ok(())
     }
-}
-
-/// Formats JSON as zarr-python does: sorted keys, indented by 4 blanks.
-fn pretty(json: &Value) -> Result<String> {
-    let mut text = Vec::new();
-    let mut serializer =
-        serde_json::Serializer::with_formatter(&mut text, serde_json::ser::PrettyFormatter::with_indent(b"    "));
-    json.serialize(&mut serializer).map_err(|error| Error::internal(format!("metadata: {error}")).with_source(error))?;
-    String::from_utf8(text).map_err(|error| Error::internal(format!("metadata: {error}")).with_source(error))
 }
 
 /// Returns the base64 text of `len` zero bytes.

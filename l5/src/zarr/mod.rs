@@ -18,6 +18,7 @@ pub mod dtype;
 mod export;
 mod generate;
 mod intervals;
+mod renumber;
 pub mod rows;
 mod scenes;
 pub mod source;

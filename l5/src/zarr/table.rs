@@ -1,13 +1,16 @@
 //! Imports an L5 data set as a table, with whole scenes in each partition, and exports it again.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema as ArrowSchema;
 use futures::{StreamExt, pin_mut};
+use serde_json::Value;
 
-use super::{Dataset, Exporter};
-use crate::count::counted;
+use super::{
+    Dataset, Exporter,
+    renumber::{numbered, properties_of},
+};
+use crate::reading::FrameTable;
 use tetrys::{
     Store, Table, WriteOptions,
     error::{Error, Result},
@@ -63,8 +66,11 @@ pub async fn ingest(
 /// Rows read and written at a time.
 const EXPORT_ROWS: usize = 256;
 
-/// Exports a table that was made from an L5 data set as an L5 zarr group, record by record. `progress` receives the number of
+/// Exports a table that was made from an L5 data set, or a view of such tables, as an L5 zarr group. `progress` receives the number of
 /// frames written so far.
+///
+/// The table of one data set is exported record by record. Frames, agents and faces of other rows are numbered from 0, a view has the
+/// attributes, dtypes and chunks of its first source, and no masks: a mask counts frames that a view may have left out.
 ///
 /// # Errors
 /// - `Invalid`: the table was not made from an L5 data set.
@@ -72,34 +78,39 @@ const EXPORT_ROWS: usize = 256;
 /// - `Corrupt`: stored data is damaged.
 /// - Errors of the store and of the file system.
 pub async fn export_table(table: &Table, target: impl AsRef<Path>, progress: impl Fn(u64)) -> Result<()> {
-    let properties = table.properties().get(PROPERTY);
-    let properties = properties.ok_or_else(|| Error::invalid(format!("{}: not made from an L5 data set", table.url())))?;
-    let mut exporter = Exporter::create(properties, target)?;
+    let noted = noted(table).await?;
+    let frames = FrameTable::open(table, 0).await?;
+    let mut exporter = Exporter::create(&properties_of(&noted, &frames, !table.is_view())?, target)?;
     let loader = table.row_loader();
     let rows = loader.scan(EXPORT_ROWS);
     pin_mut!(rows);
+    let mut payload: Option<RecordBatch> = None;
     let mut done = 0_u64;
     for index in table.index_batches().await? {
-        let index = index?;
-        let mut start = 0;
-        while start < index.num_rows() {
-            // Scans and index batches both end at multiples of a power of two. The power for scans is the smaller one.
-            let len = EXPORT_ROWS.min(index.num_rows() - start);
-            let payload = rows.next().await.ok_or_else(|| Error::internal("the scan ended before the index"))??;
-            if payload.len() != len {
-                return Err(Error::internal(format!("a scan of {} beside {len} of the index", counted(payload.len(), "row"))));
-            }
-            exporter.push(&beside(&index.slice(start, len), payload.batch())?)?;
-            start += len;
-            done += len as u64;
+        let mut index = index?;
+        while index.num_rows() > 0 {
+            let read = match payload.take() {
+                Some(rest) => rest,
+                None => rows.next().await.ok_or_else(|| Error::internal("the scan ended before the index"))??.batch().clone(),
+            };
+            let len = index.num_rows().min(read.num_rows());
+            let next = done + len as u64;
+            exporter.push(&numbered(&frames, done..next, &index.slice(0, len), &read.slice(0, len))?)?;
+            index = index.slice(len, index.num_rows() - len);
+            payload = (len < read.num_rows()).then(|| read.slice(len, read.num_rows() - len));
+            done = next;
             progress(done);
         }
     }
     exporter.finish()
 }
 
-fn beside(left: &RecordBatch, right: &RecordBatch) -> Result<RecordBatch> {
-    let fields: Vec<_> = left.schema().fields().iter().chain(right.schema().fields()).cloned().collect();
-    let columns = left.columns().iter().chain(right.columns()).cloned().collect();
-    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(|error| Error::internal(error.to_string()))
+/// Returns what the ingest noted in the table, or in the first source of a view that was ingested.
+async fn noted(table: &Table) -> Result<Value> {
+    let of = |table: &Table| table.properties().get(PROPERTY).cloned();
+    let noted = match of(table) {
+        Some(own) => Some(own),
+        None => table.sources().await?.iter().find_map(of),
+    };
+    noted.ok_or_else(|| Error::invalid(format!("{}: not made from an L5 data set", table.url())))
 }

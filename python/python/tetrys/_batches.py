@@ -34,6 +34,10 @@ class Maker:
         self._with_padding = with_padding
         self._with_sources = with_sources
 
+    def arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> Batch:
+        """Converts arrays that a source of samples has computed."""
+        return {name: self._array(values) for name, values in arrays.items()}
+
     def batch(self, read: Read) -> Batch:
         """Returns a batch."""
         positions, padding, sources, parts = read

@@ -33,6 +33,8 @@ class Loader:
         self._maker = maker
         self._settings = dict(settings)
         self._transform: Transform | None = settings["transform"]
+        # Computes the arrays of the samples at some positions, if the source is not rows but samples.
+        self._samples: Callable[[list[int]], dict[str, Any]] | None = None
         self._by_row: bool = settings["transform_rows"]
         self._device = None if settings["device"] is None else _Device(settings["device"])
         self._pool: ThreadPoolExecutor | None = None
@@ -60,6 +62,8 @@ class Loader:
     def _made(self, read: Read) -> tuple[Batch, Any]:
         """Makes and transforms a batch, and begins to copy it to the device. Runs on a thread."""
         batch = self._maker.batch(read)
+        if self._samples is not None:
+            batch = self._maker.arrays(self._samples(read[0].tolist())) | batch
         if self._transform is not None:
             began = perf_counter()
             try:
@@ -161,7 +165,7 @@ class _Epoch(Iterator[Batch]):
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
-        self._is_ahead = loader._transform is not None or loader._device is not None
+        self._is_ahead = any(part is not None for part in (loader._transform, loader._device, loader._samples))
         # The queue of transformed batches. Each entry has the state behind the batch, and whether a store failed to answer.
         self._ahead: deque[tuple[Future[tuple[Batch, Any]], str, bool]] = deque()
         self._generation = loader._generation

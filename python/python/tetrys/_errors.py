@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ._tetrys import Corrupt, Invalid, NotFound, Unsupported
+from ._tetrys import Corrupt, Exists, Invalid, NotFound, Unsupported
 
 
 class WrongType(Invalid, TypeError):
@@ -18,6 +18,14 @@ class OutOfRange(Invalid, IndexError):
 
 class WrongValue(Invalid, ValueError):
     """A value of an argument or of a configuration breaks a rule."""
+
+
+class NotMet(Invalid, AssertionError):
+    """What L5Kit asserts of an argument does not hold."""
+
+
+class Taken(Exists, AssertionError):
+    """Something exists where L5Kit asserts that nothing does."""
 
 
 class DamagedFile(Corrupt, ValueError):

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -26,6 +26,16 @@ __all__ = ["Batch", "DataLoader", "MixedLoader", "mix"]
 Shuffle = Literal["none", "global", "block", "sequence"]
 
 
+class SampleSource(Protocol):
+    """Samples that are computed from rows, such as `tetrys.l5.EgoDataset`: one for each position of an index."""
+
+    def loader_source(self) -> Index | Table:
+        """Returns the rows: position i belongs to sample i."""
+
+    def batch(self, indices: Iterable[int]) -> dict[str, Any]:
+        """Computes samples. Returns arrays with one entry for each."""
+
+
 class DataLoader(Loader):
     """Delivers the samples of an index in batches, epoch after epoch.
 
@@ -37,7 +47,8 @@ class DataLoader(Loader):
     rest of the epoch of the state.
 
     Args:
-        source: An `Index` or a `Table`.
+        source: An `Index` or a `Table`; or samples that are computed from rows, such as a `tetrys.l5.EgoDataset`, whose arrays then
+            are those of the batch.
         batch_size: Samples of a batch, on each rank.
         columns: Patterns of the columns; default: all columns of the column groups. Index columns may be named too.
         offsets: Windows around each sample, {pattern: offsets}, as in `{"lidar.*": range(-3, 1)}`; or one window for all columns.
@@ -103,7 +114,7 @@ class DataLoader(Loader):
 
     def __init__(
         self,
-        source: Index | Table,
+        source: Index | Table | SampleSource,
         *,
         batch_size: int,
         columns: Columns = None,
@@ -132,8 +143,14 @@ class DataLoader(Loader):
         progress: bool = False,
         trace: str | os.PathLike[str] | None = None,
     ) -> None:
+        computed: SampleSource | None = None
+        given = source
+        if not isinstance(source, (Index, Table)) and hasattr(source, "loader_source"):
+            if columns is not None or offsets is not None or decode is not None:
+                raise Invalid(f"columns, offsets and decode are those of rows, and {type(source).__name__} computes its samples")
+            computed, source = source, source.loader_source()
         if not isinstance(source, (Index, Table)):
-            raise WrongType(f"a data loader reads the rows of an Index or a Table, found {found(source)}")
+            raise WrongType(f"a data loader delivers the samples of an Index or a Table, found {found(source)}")
         if weights is not None and balance_by is not None:
             raise Invalid("weights and balance_by exclude each other")
         if samples is not None and weights is None and balance_by is None:
@@ -160,8 +177,8 @@ class DataLoader(Loader):
             decode=decode, prefetch=prefetch, on_error=on_error, to=to, ragged=ragged, transform=transform,
             transform_rows=truth("transform_rows", transform_rows), device=device, progress=truth("progress", progress), trace=trace,
         )  # fmt: skip
-        self._source = source
-        self._rows = RowLoader(source, columns=columns)
+        self._source = given
+        self._rows = RowLoader(source, columns=columns if computed is None else [])
         windows = _windows(offsets)
         masks = self._rows.columns if windows else []
         if ragged in ("pad", "offsets"):
@@ -193,6 +210,7 @@ class DataLoader(Loader):
             trace=None if trace is None else os.fspath(trace),
         )
         super().__init__(native, Maker(to, ragged, last == "pad", False), settings)
+        self._samples = None if computed is None else computed.batch
 
     def _with(self, **settings: Any) -> DataLoader:
         """Returns a loader of the same samples with other settings, at the same state."""
@@ -206,7 +224,7 @@ class DataLoader(Loader):
         return f"DataLoader: {self.samples} samples in {len(self)} batches of {self._settings['batch_size']}, epoch {self.epoch}"
 
 
-def _restored(source: Index | Table, settings: dict[str, Any], state: dict[str, Any]) -> DataLoader:
+def _restored(source: Index | Table | SampleSource, settings: dict[str, Any], state: dict[str, Any]) -> DataLoader:
     loader = DataLoader(source, **settings)
     loader.load_state_dict(state)
     return loader

@@ -1,6 +1,7 @@
 //! Level 5: frames of a table, and the samples, masks and rasters of the crate `tetrys-l5`.
 
 mod evaluation;
+mod export;
 mod map;
 mod raster;
 mod samples;
@@ -31,6 +32,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<vectorized::L5Vectorizer>()?;
     module.add_class::<zarr::L5Zarr>()?;
     evaluation::add(module)?;
+    module.add_function(wrap_pyfunction!(export::l5_export, module)?)?;
     module.add_function(wrap_pyfunction!(ingest_l5, module)?)
 }
 

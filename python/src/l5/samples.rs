@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use numpy::{Element, PyArray1, PyArrayMethods};
+use numpy::{Element, PyArray1, PyArray3, PyArrayMethods};
 use pyo3::{prelude::*, types::PyDict};
 use tetrys_l5::{
     Batch, Sampler,
+    picture::draw_sample,
+    reading::{Scratch, Wanted},
     sampling::{Kind, SampleSettings, SampleShape},
 };
 
@@ -52,6 +54,24 @@ impl L5Sampler {
         };
         let batch = wait_with(py, work, raise_as_l5kit)?;
         dict_of(py, &self.0, batch)
+    }
+
+    /// Draws the sample of a frame or of a row of an agent, with its past and future: u8 [height, width, 3].
+    fn picture<'py>(&self, py: Python<'py>, data: &Level5, place: u64) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        let (sampler, table) = (Arc::clone(&self.0), Arc::clone(&data.0));
+        let [_, height, width] = sampler.rasterizer.shape();
+        let work = async {
+            let (batch, frame) = match sampler.shape.kind {
+                Kind::Ego => (sampler.ego(&table, &[place]).await?, place),
+                Kind::Agent => (sampler.agents(&table, &[place]).await?, table.frame_of_agent(place)?),
+            };
+            let windows = table.windows(&[frame], Wanted { faces: true, ..Default::default() }).await?;
+            let mut scratch = Scratch::default();
+            let (found, current) = windows.frames(0, &mut scratch)?;
+            draw_sample(&sampler.rasterizer, &batch, 0, found.faces_of(current).statuses)
+        };
+        let pixels = wait_with(py, work, raise_as_l5kit)?;
+        PyArray1::from_vec(py, pixels).reshape([height, width, 3])
     }
 }
 

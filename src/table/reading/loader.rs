@@ -204,6 +204,13 @@ impl RowLoader {
         self
     }
 
+    /// Also caches blocks of which a read takes every row. Long windows in random order read such blocks again and again. A scan then
+    /// evicts everything else from the cache. The cache starts empty.
+    pub fn cache_whole_blocks(mut self) -> Self {
+        self.cache = Arc::new(BlockCache::of_whole_blocks(self.cache.bytes()));
+        self
+    }
+
     /// Returns the number of positions.
     pub fn len(&self) -> u64 {
         self.len

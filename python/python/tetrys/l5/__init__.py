@@ -8,6 +8,24 @@ A data set is a table that `tetrys.ingest_l5` made, or a zarr group. See the cha
 from ._chunked import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, ChunkedDataset, LazyRecords
 from ._config import DataManager, LocalDataManager, load_config_data, load_metadata, save_config_data
 from ._datasets import AgentDataset, EgoDataset
+from ._evaluation import (
+    CollisionType,
+    average_displacement_error_mean,
+    average_displacement_error_oracle,
+    compute_metrics_csv,
+    detect_collision,
+    distance_to_reference_trajectory,
+    final_displacement_error_mean,
+    final_displacement_error_oracle,
+    neg_multi_log_likelihood,
+    prob_true_mode,
+    read_gt_csv,
+    read_pred_csv,
+    rmse,
+    time_displace,
+    write_gt_csv,
+    write_pred_csv,
+)
 from ._filter import (
     filter_agents_by_distance,
     filter_agents_by_frames,
@@ -20,6 +38,7 @@ from ._filter import (
     get_tl_faces_slice_from_frames,
 )
 from ._labels import PERCEPTION_LABEL_TO_INDEX, PERCEPTION_LABELS, TL_FACE_LABEL_TO_INDEX, TL_FACE_LABELS
+from ._map import InterpolationMethod, MapAPI, MapElement, MapLane, TLFacesColors
 from ._masks import TH_DISTANCE_AV, TH_EXTENT_RATIO, TH_YAW_DEGREE, select_agents
 from ._perturbation import (
     AckermanPerturbation,
@@ -31,6 +50,7 @@ from ._perturbation import (
     UniformRandomGenerator,
 )
 from ._rasterizers import Rasterizer, RenderContext, build_rasterizer
+from ._vectorized import EgoAgentDatasetVectorized, EgoDatasetVectorized, Vectorizer, build_vectorizer
 
 __all__ = [
     "AGENT_DTYPE",
@@ -47,30 +67,55 @@ __all__ = [
     "AckermanPerturbation",
     "AgentDataset",
     "ChunkedDataset",
+    "CollisionType",
     "DataManager",
+    "EgoAgentDatasetVectorized",
     "EgoDataset",
+    "EgoDatasetVectorized",
     "GaussianRandomGenerator",
+    "InterpolationMethod",
     "LambdaRandomGenerator",
     "LazyRecords",
     "LocalDataManager",
+    "MapAPI",
+    "MapElement",
+    "MapLane",
     "Perturbation",
     "RandomGenerator",
     "Rasterizer",
     "RenderContext",
     "ReplayRandomGenerator",
+    "TLFacesColors",
     "UniformRandomGenerator",
+    "Vectorizer",
+    "average_displacement_error_mean",
+    "average_displacement_error_oracle",
     "build_rasterizer",
+    "build_vectorizer",
+    "compute_metrics_csv",
+    "detect_collision",
+    "distance_to_reference_trajectory",
     "filter_agents_by_distance",
     "filter_agents_by_frames",
     "filter_agents_by_labels",
     "filter_agents_by_track_id",
     "filter_tl_faces_by_frames",
     "filter_tl_faces_by_status",
+    "final_displacement_error_mean",
+    "final_displacement_error_oracle",
     "get_agents_slice_from_frames",
     "get_frames_slice_from_scenes",
     "get_tl_faces_slice_from_frames",
     "load_config_data",
     "load_metadata",
+    "neg_multi_log_likelihood",
+    "prob_true_mode",
+    "read_gt_csv",
+    "read_pred_csv",
+    "rmse",
     "save_config_data",
     "select_agents",
+    "time_displace",
+    "write_gt_csv",
+    "write_pred_csv",
 ]

@@ -10,7 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import OutOfRange, WrongType, WrongValue, found
+from .._errors import OutOfRange, WrongType, WrongValue, found, imported
+from .._index import Index, read_index
+from .._table import Table
+from .._tetrys import Unsupported
 from ._chunked import ChunkedDataset, Records
 from ._masks import load_agents_mask
 from ._perturbation import Perturbation
@@ -82,6 +85,44 @@ class EgoDataset:
             return []
         return self._samples(self._rows(places))
 
+    def batch(self, indices: Iterable[int]) -> dict[str, npt.NDArray[Any]]:
+        """Computes several samples with one read plan. Returns arrays with one entry for each sample."""
+        rows = self._rows([self._place(index) for index in indices])
+        if self._is_native:
+            return self._sampler.batch(self.dataset.native(), rows)
+        samples = [self._sample_in_python(row) for row in rows]
+        return {name: np.stack([sample[name] for sample in samples]) for name in (samples[0] if samples else {})}
+
+    def plot(self, index: int) -> Any:
+        """Draws a sample: its image, the past as an orange line and the future as a pink one, and the traffic light faces.
+
+        Returns a picture of Pillow, which notebooks show. Of a rasterizer in Python, only the lines and faces are drawn.
+
+        Raises:
+            IndexError: there is no such sample.
+            tetrys.Unsupported: Pillow is not installed.
+        """
+        (row,) = self._rows([self._place(index)])
+        pillow = imported("PIL.Image", "drawing a sample needs Pillow: pip install tetrys[images]")
+        return pillow.fromarray(self._sampler.picture(self.dataset.native(), row))
+
+    def loader_source(self) -> Index | Table:
+        """Returns the rows of the samples, for `tetrys.DataLoader`.
+
+        Raises:
+            tetrys.Unsupported: the data set is no table.
+        """
+        return self._table()
+
+    def _table(self) -> Table:
+        if self.dataset._table is None:
+            raise Unsupported("a data loader needs a table: ingest the data set with tetrys.ingest_l5")
+        return self.dataset._table
+
+    @property
+    def _is_native(self) -> bool:
+        return self.perturbation is None and type(self.rasterizer) is Rasterizer
+
     def _place(self, index: int) -> int:
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
             raise WrongType(f"a sample is chosen by its number, found {found(index)}")
@@ -121,7 +162,7 @@ class EgoDataset:
         return (self if self._is_of_agents else _of(_AgentSamples, self))._samples([first + int(rows[0])])[0]
 
     def _samples(self, rows: list[int]) -> list[Sample]:
-        if self.perturbation is None and type(self.rasterizer) is Rasterizer:
+        if self._is_native:
             return _split(self._sampler.batch(self.dataset.native(), rows), len(rows), self._is_of_agents)
         return [self._sample_in_python(row) for row in rows]
 
@@ -257,6 +298,12 @@ class AgentDataset(_AgentSamples):
     def _rows(self, places: list[int]) -> list[int]:
         rows: list[int] = self.agents_indices[places].tolist()
         return rows
+
+    def loader_source(self) -> Index | Table:
+        """Returns the frame of each sample, for `tetrys.DataLoader`."""
+        index = read_index(self._table())
+        frames = np.searchsorted(self._agent_ends(), self.agents_indices, side="right")
+        return index.with_frame(index.to_polars()[frames])
 
     def get_scene_dataset(self, scene_index: int) -> AgentDataset:
         """Returns the samples of one scene, whose arrays are in memory and can be changed."""

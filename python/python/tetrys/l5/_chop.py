@@ -1,0 +1,121 @@
+"""Test sets of chopped scenes, with the truth behind the chop in a file (L5Kit's `evaluation.chop_dataset`)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from .._arguments import Url, url_of
+from .._errors import Taken, WrongValue
+from ._chunked import ChunkedDataset
+from ._combine import chopped_starts, opened, zarr_scenes_chop
+from ._datasets import AgentDataset
+from ._masks import load_agents_mask
+from ._rasterizers import Rasterizer, RenderContext
+
+MIN_FUTURE_STEPS = 10
+
+# Samples that are computed at a time.
+_BATCH = 256
+
+
+def create_chopped_dataset(
+    zarr_path: Url,
+    th_agent_prob: float,
+    num_frames_to_copy: int,
+    num_frames_gt: int,
+    min_frame_future: int = MIN_FUTURE_STEPS,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    allow_unpinned: bool = False,
+) -> str:
+    """Makes a test set: a view with the first frames of each scene, a mask of agents to predict, and their true future.
+
+    Args:
+        zarr_path: A table that `tetrys.ingest_l5` made, or a view of such tables.
+        th_agent_prob: Label probability above which an agent counts, as in `select_agents`.
+        num_frames_to_copy: Frames of each scene, at least 1. All scenes have more.
+        num_frames_gt: Frames behind the chop in the file of the truth.
+        min_frame_future: Reliable frames behind the chop that an agent needs.
+        output: The folder to make; default: `<stem>_chopped_<num_frames_to_copy>` beside the table.
+        allow_unpinned: See `Index.save`.
+
+    Returns the folder. It has the view, under the name of the table; `mask.npz`, whose `arr_0` is true for agents of the last frame of
+    each scene that count, bool [agents of the view]; and `gt.csv`, see `write_gt_csv`. The view is saved last.
+
+    Raises:
+        AssertionError: a scene has no more frames than that, or the view exists.
+        ValueError: the input is a zarr group, or a URL without an `output`.
+    """
+    place = url_of(zarr_path)
+    name = place.rstrip("/").rsplit("/", 1)[-1].split("@")[0]
+    if output is None and "://" in place:
+        raise WrongValue(f"{place}: the files of a test set are local: name their folder in `output`")
+    folder = Path(output) if output is not None else Path(place).parent / f"{Path(name).stem}_chopped_{num_frames_to_copy}"
+    if os.path.lexists(folder / name):
+        raise Taken(f"{folder / name}: something exists there; a view is saved at a new place")
+    dataset = opened(zarr_path)
+    # The last frame that is kept of each scene.
+    lasts = chopped_starts(dataset, num_frames_to_copy) + num_frames_to_copy - 1
+    ends = np.append(0, dataset.native().frames()[1].astype(np.int64))
+    reliable = load_agents_mask(dataset, th_agent_prob, 0, min_frame_future)
+    of_table = np.zeros(len(reliable), np.bool_)
+    of_view: list[npt.NDArray[np.bool_]] = [np.empty(0, np.bool_)]
+    for last in lasts:
+        here = slice(ends[last], ends[last + 1])
+        of_table[here] = reliable[here]
+        of_view += [np.zeros(ends[last] - ends[last + 1 - num_frames_to_copy], np.bool_), reliable[here]]
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / "mask.npz", np.concatenate(of_view))
+    export_zarr_to_csv(dataset, folder / "gt.csv", num_frames_gt, th_agent_prob, agents_mask=of_table)
+    zarr_scenes_chop(zarr_path, folder / name, num_frames_to_copy, allow_unpinned=allow_unpinned)
+    return str(folder)
+
+
+def export_zarr_to_csv(
+    zarr_dataset: ChunkedDataset,
+    csv_file_path: str | os.PathLike[str],
+    future_num_frames: int,
+    filter_agents_threshold: float,
+    step_time: float = 0.1,
+    agents_mask: npt.NDArray[np.bool_] | None = None,
+) -> None:
+    """Writes the true future of agents: their positions in the next frames, in metres from where they are, in the axes of the world.
+
+    Args:
+        zarr_dataset: An open data set.
+        csv_file_path: The file; see `write_gt_csv`.
+        future_num_frames: Frames behind each agent.
+        filter_agents_threshold: Label probability above which an agent counts.
+        step_time: Seconds from frame to frame.
+        agents_mask: The agents, as in `AgentDataset`.
+    """
+    from ._evaluation import write_gt_csv
+
+    raster = {
+        "pixel_size": (0.25, 0.25), "raster_size": (1, 1), "ego_center": (0.5, 0.5), "set_origin_to_bottom": True,
+        "filter_agents_threshold": filter_agents_threshold, "disable_traffic_light_faces": True,
+    }  # fmt: skip
+    cfg = {
+        "raster_params": raster,
+        "model_params": {"history_num_frames": 0, "future_num_frames": future_num_frames, "step_time": step_time},
+    }
+    context = RenderContext((1, 1), (0.25, 0.25), (0.5, 0.5), True)
+    dataset = AgentDataset(
+        cfg, zarr_dataset, Rasterizer("stub_debug", context, filter_agents_threshold, 0, True), agents_mask=agents_mask
+    )
+    count = len(dataset)
+    times, tracks = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    coords, avails = np.zeros((count, future_num_frames, 2)), np.zeros((count, future_num_frames), np.float32)
+    for start in range(0, count, _BATCH):
+        numbers = range(start, min(start + _BATCH, count))
+        for number, sample in zip(numbers, dataset.__getitems__(numbers), strict=True):
+            times[number], tracks[number] = sample["timestamp"], sample["track_id"]
+            turn = sample["world_from_agent"]
+            positions = sample["target_positions"].astype(np.float64)
+            coords[number] = positions @ turn[:2, :2].T + turn[:2, 2] - sample["centroid"]
+            avails[number] = sample["target_availabilities"]
+    write_gt_csv(csv_file_path, times, tracks, coords, avails)
