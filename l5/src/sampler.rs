@@ -49,7 +49,16 @@ impl Sampler {
     /// - `NotFound`: there is no such frame.
     /// - The errors of [`fill_sample`], of the rasterizer and of the store.
     pub async fn ego(&self, table: &FrameTable, frames: &[u64]) -> Result<Batch> {
-        self.batch(table, frames.iter().map(|frame| Place { frame: *frame, agent: None }).collect()).await
+        self.ego_in(table, frames, Vec::new()).await
+    }
+
+    /// Does what [`Self::ego`] does, and draws into the memory of `images`: the system takes as long to make new memory for large images
+    /// as they take to be drawn.
+    ///
+    /// # Errors
+    /// The errors of [`Self::ego`].
+    pub async fn ego_in(&self, table: &FrameTable, frames: &[u64], images: Vec<f32>) -> Result<Batch> {
+        self.batch(table, frames.iter().map(|frame| Place { frame: *frame, agent: None }).collect(), images).await
     }
 
     /// Computes the samples of agents by their rows.
@@ -58,18 +67,26 @@ impl Sampler {
     /// - `NotFound`: there is no such row, or its label probability is not above the threshold.
     /// - The errors of [`fill_sample`], of the rasterizer and of the store.
     pub async fn agents(&self, table: &FrameTable, rows: &[u64]) -> Result<Batch> {
+        self.agents_in(table, rows, Vec::new()).await
+    }
+
+    /// Does what [`Self::agents`] does, and draws into the memory of `images`.
+    ///
+    /// # Errors
+    /// The errors of [`Self::agents`].
+    pub async fn agents_in(&self, table: &FrameTable, rows: &[u64], images: Vec<f32>) -> Result<Batch> {
         let place = |row: &u64| {
             let frame = table.frame_of_agent(*row)?;
             let start = frame.checked_sub(1).map_or(0, |before| table.agent_ends()[before as usize]);
             Ok(Place { frame, agent: Some((row - start) as usize) })
         };
-        self.batch(table, rows.iter().map(place).collect::<Result<_>>()?).await
+        self.batch(table, rows.iter().map(place).collect::<Result<_>>()?, images).await
     }
 
-    async fn batch(&self, table: &FrameTable, places: Vec<Place>) -> Result<Batch> {
+    async fn batch(&self, table: &FrameTable, places: Vec<Place>, images: Vec<f32>) -> Result<Batch> {
         let positions: Vec<u64> = places.iter().map(|place| place.frame).collect();
         let windows = table.windows(&positions, self.wanted()).await?;
-        self.computed(table, &places, &windows)
+        self.computed(table, &places, &windows, images)
     }
 
     /// Returns what is read around each frame.
@@ -88,14 +105,20 @@ impl Sampler {
         }
     }
 
-    fn computed(&self, table: &FrameTable, places: &[Place], windows: &FrameWindows) -> Result<Batch> {
+    fn computed(&self, table: &FrameTable, places: &[Place], windows: &FrameWindows, mut images: Vec<f32>) -> Result<Batch> {
         let mut samples = Samples::new(self.shape, places.len())?;
         let each = self.rasterizer.len();
         let values = each.checked_mul(places.len()).filter(|values| *values < isize::MAX as usize / 4);
         let values =
             values.ok_or_else(|| Error::invalid(format!("{} rasters of {each} values do not fit into memory", places.len())))?;
-        let mut images = vec![0.0; values];
-        let threads = self.threads.clamp(1, places.len().max(1));
+        if images.len() < values || self.rasterizer.is_blank() {
+            // Zeroed memory costs nothing until it is touched.
+            images = vec![0.0; values];
+        }
+        images.truncate(values);
+        // Without a picture, a sample takes a few microseconds, and starting a thread takes longer than some hundred samples.
+        let least = if self.rasterizer.is_blank() { 512 } else { 1 };
+        let threads = self.threads.clamp(1, (places.len() / least).max(1));
         let share = places.len().div_ceil(threads).max(1);
         let (mut rest, mut parts) = (samples.slots(), Vec::new());
         let mut images_left = &mut images[..];
@@ -149,6 +172,9 @@ impl Sampler {
             };
             fill_sample(&self.settings, &moment, slots, number)?;
             let input = RasterInput { frames: frames.first(current + 1), agent: selected };
+            if self.rasterizer.is_blank() {
+                continue;
+            }
             self.rasterizer.rasterize(&input, &mut raster, &mut images[number * each..(number + 1) * each])?;
         }
         Ok(())

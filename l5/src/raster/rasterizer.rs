@@ -217,6 +217,11 @@ impl Rasterizer {
         Ok(())
     }
 
+    /// Whether all values are 0.
+    pub fn is_blank(&self) -> bool {
+        matches!(self.ground, Ground::Stub)
+    }
+
     /// Whether the agents of the history are drawn.
     pub fn draws_boxes(&self) -> bool {
         self.boxes.is_some()

@@ -11,7 +11,7 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use tetrys::{Error, Result};
 
-use super::windows::Wanted;
+use super::wanted::Wanted;
 
 /// The columns that windows are made of. Frame i is row i.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use tetrys::{Error, Result, RowLoader, Table};
 
 use super::{
     columns::{Column, Columns, FaceColumns, Poses, Texts},
-    held::ZarrScenes,
+    held::SceneCache,
 };
 use crate::zarr::{self, Dataset};
 
@@ -44,9 +44,10 @@ pub struct FrameTable {
 /// Where the frames come from.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    Table(RowLoader),
+    /// A table. Its scenes are read whole and stay in memory, if all of them fit into the cache.
+    Table(RowLoader, Option<Arc<SceneCache>>),
     Memory(Arc<Columns>),
-    Zarr(Arc<ZarrScenes>),
+    Zarr(Dataset, Arc<SceneCache>),
 }
 
 /// The columns of a data set in memory, as L5Kit's structured arrays have them. Agents and faces are those of all frames in order.
@@ -81,7 +82,7 @@ impl FrameTable {
             has_faces: face_ends.is_some(),
             face_ends: face_ends.unwrap_or_else(|| vec![0; agent_ends.len()]),
             agent_ends,
-            source: Source::Zarr(Arc::new(ZarrScenes::new(dataset.clone(), cache_bytes))),
+            source: Source::Zarr(dataset.clone(), Arc::new(SceneCache::new(cache_bytes))),
         })
     }
 
@@ -141,7 +142,7 @@ impl FrameTable {
         Ok(Self { source, url: "arrays".into(), scenes, timestamps, agent_ends, face_ends, has_faces: faces > 0 })
     }
 
-    /// Opens the frames of a table. `cache_bytes` is the size of the cache of decoded blocks.
+    /// Opens the frames of a table. `cache_bytes` is the size of the cache: of scenes if all of them fit, else of decoded blocks.
     ///
     /// # Errors
     /// - `Invalid`: the table was not made from Level 5 data; the message names the column that is missing.
@@ -156,7 +157,7 @@ impl FrameTable {
         }
         let has_faces = rows.column_names().any(|column| column == "tl_faces.face_id");
         let mut found = Self {
-            source: Source::Table(rows),
+            source: Source::Table(rows, None),
             url: table.url().to_owned(),
             scenes: Vec::new(),
             timestamps: Vec::new(),
@@ -167,6 +168,11 @@ impl FrameTable {
         let mut last = None;
         for batch in table.index_batches().await? {
             found.push(&batch?, &mut last)?;
+        }
+        if found.decoded_bytes() <= cache_bytes as u64
+            && let Source::Table(_, scenes) = &mut found.source
+        {
+            *scenes = Some(Arc::new(SceneCache::new(cache_bytes)));
         }
         // Scenes without frames have no row. The ingest notes all scenes in a property, which holds while the rows are as it wrote them.
         if let Some(noted) = table.properties().get("l5").and_then(|noted| scenes_of(noted.pointer("/l5/scenes")?).ok()) {
@@ -220,6 +226,13 @@ impl FrameTable {
             let found = column.data_type();
             Error::invalid(format!("{}: index column `{name}` is not as the ingest wrote it, found {found}", self.url))
         })
+    }
+
+    /// Estimates the memory that all scenes take.
+    fn decoded_bytes(&self) -> u64 {
+        let last = |ends: &[u64]| ends.last().copied().unwrap_or(0);
+        // An agent has 40 bytes of pose and 68 of labels; a face has a status and two ids.
+        self.len() * 128 + last(&self.agent_ends) * 112 + last(&self.face_ends) * 64
     }
 
     /// Returns the URL of the table.
@@ -303,5 +316,12 @@ impl Scene {
             start_time: scene.start_time,
             end_time: scene.end_time,
         }
+    }
+}
+
+impl From<&Scene> for zarr::Scene {
+    fn from(scene: &Scene) -> Self {
+        let Scene { frames, host, start_time, end_time } = scene;
+        Self { frames: frames.clone(), host: host.as_str().into(), start_time: *start_time, end_time: *end_time }
     }
 }

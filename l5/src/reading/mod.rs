@@ -6,7 +6,9 @@
 mod columns;
 mod frames;
 mod held;
+mod wanted;
 mod windows;
 
 pub use frames::{Arrays, FrameTable, Scene};
-pub use windows::{FrameWindows, Scratch, Wanted};
+pub use wanted::Wanted;
+pub use windows::{FrameWindows, Scratch};

@@ -1,29 +1,20 @@
 //! The frames around several positions, read with one plan.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
+use futures::{StreamExt, TryStreamExt, stream};
 use tetrys::{Error, Offsets, Result, RowLoader};
 
 use super::{
     columns::{Columns, Poses},
     frames::{FrameTable, Source},
+    held::{SceneCache, decode},
+    wanted::Wanted,
 };
 use crate::arrays::{Agents, Faces, Frames};
 
-/// What is read around each position.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// Frames before the position whose ego pose is read.
-    pub history: usize,
-    /// Frames behind the position whose ego pose is read.
-    pub future: usize,
-    /// Whether agents are read, and of how many frames behind the position: track, centroid, extent and yaw.
-    pub agents: Option<usize>,
-    /// Whether the label probabilities of the agents up to the position are read.
-    pub labels: bool,
-    /// Whether the traffic light faces of the position are read.
-    pub faces: bool,
-}
+/// Scenes that are read at a time.
+const AT_ONCE: usize = 16;
 
 /// The frames around several positions. A window ends at the ends of its scene.
 #[derive(Clone, Debug)]
@@ -75,15 +66,23 @@ impl FrameTable {
         let windows = positions.iter().map(|position| self.window(*position, wanted)).collect::<Result<Vec<_>>>()?;
         let wanted = Wanted { faces: wanted.faces && self.has_faces(), ..wanted };
         let data = match &self.source {
-            Source::Table(rows) => Data::Read(read(rows, positions, wanted).await?),
+            Source::Table(rows, None) => Data::Read(read(rows, positions, wanted, 0).await?),
+            Source::Table(rows, Some(cache)) => Data::Held(self.scenes_of(rows, cache, &windows).await?),
             Source::Memory(columns) => {
                 Data::Held(windows.iter().map(|(frames, _)| (Arc::clone(columns), frames.start as usize)).collect())
             }
-            Source::Zarr(scenes) => {
+            Source::Zarr(dataset, cache) => {
                 let held = windows.iter().map(|(frames, position)| {
-                    let (scene, _) = self.scene_of(*position)?;
-                    let of_scene = self.scenes().get(scene).map_or(0..0, |scene| scene.frames.clone());
-                    Ok((scenes.scene(of_scene.clone())?, (frames.start - of_scene.start) as usize))
+                    let scene = self.frames_of_scene(*position)?;
+                    let columns = match cache.get(scene.start) {
+                        Some(columns) => columns,
+                        None => {
+                            let columns = Arc::new(decode(dataset, scene.clone())?);
+                            cache.put(scene.start, &columns);
+                            columns
+                        }
+                    };
+                    Ok((columns, (frames.start - scene.start) as usize))
                 });
                 Data::Held(held.collect::<Result<_>>()?)
             }
@@ -94,6 +93,48 @@ impl FrameTable {
             starts.push(timestamps.len());
         }
         Ok(FrameWindows { wanted, windows, timestamps, starts, data })
+    }
+
+    /// Returns the scene of each window and the row of its first frame in it. Reads the scenes that are not in the cache.
+    async fn scenes_of(
+        &self,
+        rows: &RowLoader,
+        cache: &SceneCache,
+        windows: &[(Range<u64>, u64)],
+    ) -> Result<Vec<(Arc<Columns>, usize)>> {
+        let mut scenes: BTreeMap<u64, (Range<u64>, Option<Arc<Columns>>)> = BTreeMap::new();
+        for (_, position) in windows {
+            let scene = self.frames_of_scene(*position)?;
+            scenes.entry(scene.start).or_insert_with(|| (scene.clone(), cache.get(scene.start)));
+        }
+        let missing: Vec<Range<u64>> =
+            scenes.values().filter(|(_, held)| held.is_none()).map(|(scene, _)| scene.clone()).collect();
+        let read = missing.into_iter().map(|scene| async move {
+            // The window up to the last frame of a scene is the whole scene.
+            let history = (scene.end - scene.start - 1) as usize;
+            let wanted = Wanted { history, agents: Some(0), labels: true, faces: self.has_faces(), future: 0 };
+            Ok::<_, Error>((scene.start, Arc::new(read(rows, &[scene.end - 1], wanted, history).await?)))
+        });
+        let mut read = stream::iter(read).buffer_unordered(AT_ONCE);
+        while let Some((first, columns)) = read.try_next().await? {
+            cache.put(first, &columns);
+            if let Some((_, held)) = scenes.get_mut(&first) {
+                *held = Some(columns);
+            }
+        }
+        let found = windows.iter().map(|(frames, position)| {
+            let scene = self.frames_of_scene(*position)?;
+            let held = scenes.get(&scene.start).and_then(|(_, held)| held.clone());
+            let held = held.ok_or_else(|| Error::internal(format!("the scene of frame {position} was not read")))?;
+            Ok((held, (frames.start - scene.start) as usize))
+        });
+        found.collect()
+    }
+
+    /// Returns the frames of the scene of a position.
+    fn frames_of_scene(&self, position: u64) -> Result<Range<u64>> {
+        let (scene, _) = self.scene_of(position)?;
+        Ok(self.scenes().get(scene).map_or(0..0, |scene| scene.frames.clone()))
     }
 
     /// Returns the frames of the window around a position, and the position.
@@ -112,7 +153,8 @@ fn offsets(history: usize, future: usize) -> Result<Offsets> {
 }
 
 /// Reads the columns around positions of a table, each part in its own window, with one plan.
-async fn read(rows: &RowLoader, positions: &[u64], wanted: Wanted) -> Result<Columns> {
+/// Faces are read of `faces_history` frames before a position too.
+async fn read(rows: &RowLoader, positions: &[u64], wanted: Wanted, faces_history: usize) -> Result<Columns> {
     let mut parts: Vec<(&str, Offsets)> = vec![("ego.*", offsets(wanted.history, wanted.future)?)];
     if let Some(future) = wanted.agents {
         parts.push(("agents.pose.*", offsets(wanted.history, future)?));
@@ -121,7 +163,7 @@ async fn read(rows: &RowLoader, positions: &[u64], wanted: Wanted) -> Result<Col
         parts.push(("agents.label_probabilities", offsets(wanted.history, 0)?));
     }
     if wanted.faces {
-        parts.push(("tl_faces.*", offsets(0, 0)?));
+        parts.push(("tl_faces.*", offsets(faces_history, 0)?));
     }
     let read = rows.get_parts_of_windows(positions, parts).await?;
     let column = |name: &str| {

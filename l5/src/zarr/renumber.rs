@@ -1,5 +1,5 @@
-//! Numbers the frames, agents and faces of a table from 0 in the order of its rows, as an L5 data set of these rows has them. The rows
-//! may be those of a view, or of several ingests: the numbers that an ingest stored are then those of other data sets.
+//! Numbers the frames, agents and faces of a table from 0 in the order of its rows, as an L5 data set of these rows has them. The
+//! rows may be those of a view: the numbers that the ingests stored are then those of other data sets.
 
 use std::{ops::Range, sync::Arc};
 
@@ -15,8 +15,8 @@ use super::{
 use crate::reading::FrameTable;
 use tetrys::error::{Error, Result};
 
-/// Returns the properties that the ingest of the rows would note: those of an ingest, with the scenes and the numbers of records of
-/// `frames`. The masks are left out unless `masks`.
+/// Returns the properties that an ingest of the rows would note: those of another ingest, with the scenes and the numbers of
+/// records of `frames`. The masks are left out unless `masks`.
 ///
 /// # Errors
 /// - `Invalid`: the properties were not written by the ingest, or have no traffic light faces although `frames` has.
@@ -51,8 +51,8 @@ pub(super) fn properties_of(noted: &Value, frames: &FrameTable, masks: bool) -> 
     Ok(properties)
 }
 
-/// Returns the columns of some rows of `frames` as the exporter takes them: the columns of their index with new numbers, and the columns
-/// of their payload.
+/// Returns the columns of some rows of `frames` as the exporter takes them: the columns of their index with new numbers, and the
+/// columns of their payload.
 pub(super) fn numbered(frames: &FrameTable, rows: Range<u64>, index: &RecordBatch, payload: &RecordBatch) -> Result<RecordBatch> {
     let numbers = [
         ("frame", rows.clone().collect::<Vec<_>>()),

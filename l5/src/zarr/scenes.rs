@@ -29,13 +29,6 @@ pub struct Scene {
     pub end_time: i64,
 }
 
-impl From<&crate::reading::Scene> for Scene {
-    fn from(scene: &crate::reading::Scene) -> Self {
-        let crate::reading::Scene { frames, host, start_time, end_time } = scene;
-        Self { frames: frames.clone(), host: host.as_str().into(), start_time: *start_time, end_time: *end_time }
-    }
-}
-
 /// Reads and checks all scenes of `array`, which refer to `frames` records.
 pub(super) fn read(array: &Arc<Array>, frames: u64) -> Result<Vec<Scene>> {
     let dtype = &array.meta().dtype;

@@ -66,11 +66,11 @@ pub async fn ingest(
 /// Rows read and written at a time.
 const EXPORT_ROWS: usize = 256;
 
-/// Exports a table that was made from an L5 data set, or a view of such tables, as an L5 zarr group. `progress` receives the number of
-/// frames written so far.
+/// Exports a table that was made from an L5 data set, or a view of such tables, as an L5 zarr group. `progress` receives the
+/// number of frames written so far.
 ///
-/// The table of one data set is exported record by record. Frames, agents and faces of other rows are numbered from 0, a view has the
-/// attributes, dtypes and chunks of its first source, and no masks: a mask counts frames that a view may have left out.
+/// A table is exported record by record. Frames, agents and faces of a view are numbered from 0. It has the attributes, dtypes
+/// and chunks of its first source, and no masks: a mask counts frames that a view may have left out.
 ///
 /// # Errors
 /// - `Invalid`: the table was not made from an L5 data set.

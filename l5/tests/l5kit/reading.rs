@@ -102,7 +102,7 @@ fn a_window_costs_one_range_for_each_group_and_two_at_the_end_of_a_chunk() {
             let ranges: Vec<_> = requests.iter().map(|request| (request.key.clone(), request.range)).collect();
             assert_eq!(ranges.len(), parts, "a scene lies in one chunk of each group: {ranges:?}");
         }
-        // With a cache, the same frames cost nothing any more.
+        // With a cache of all scenes, the same frames cost nothing any more.
         let warm = FrameTable::open(&table, 64 << 20).await.unwrap();
         warm.windows(&[100], wanted).await.unwrap();
         server.take_requests();

@@ -35,6 +35,31 @@ async fn a_data_set_becomes_a_table_and_comes_back_record_for_record() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn scenes_without_frames_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("made.zarr");
+    GeneratorSettings { scenes: 2, frames_per_scene: 5, chunk_len: 10, ..Default::default() }.generate(&source).unwrap();
+    // An array without a compressor is easy to change: the first scene loses its frames to the second.
+    let meta = std::fs::read_to_string(source.join("scenes/.zarray")).unwrap();
+    let mut meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+    meta["compressor"] = serde_json::Value::Null;
+    let mut scenes = records(&source, "scenes");
+    let len = scenes.len() / 2;
+    scenes[8..16].fill(0);
+    scenes[len..len + 8].fill(0);
+    scenes.resize(len * 10, 0);
+    std::fs::write(source.join("scenes/.zarray"), meta.to_string()).unwrap();
+    std::fs::write(source.join("scenes/0"), &scenes).unwrap();
+    let store = Store::open(folder.path().join("table").to_str().unwrap()).unwrap();
+    let table = ingest(&Dataset::open(&source).unwrap(), store, &IngestSettings::default(), |_| {}).await.unwrap();
+    let back = folder.path().join("back.zarr");
+    export_table(&table, &back, |_| {}).await.unwrap();
+    let frames: Vec<_> = Dataset::open(&back).unwrap().scenes().iter().map(|scene| scene.frames.clone()).collect();
+    assert_eq!(frames, [0..0, 0..10]);
+    assert_eq!(records(&back, "scenes"), records(&source, "scenes"));
+}
+
 fn walk(path: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(path).unwrap() {

@@ -5,7 +5,9 @@
 A data set is a table that `tetrys.ingest_l5` made, or a zarr group. See the chapter "Coming from L5Kit" of the guide.
 """
 
+from ._chop import create_chopped_dataset, export_zarr_to_csv
 from ._chunked import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, ChunkedDataset, LazyRecords
+from ._combine import export, get_combined_scenes, scene_subset, zarr_concat, zarr_scenes_chop, zarr_split
 from ._config import DataManager, LocalDataManager, load_config_data, load_metadata, save_config_data
 from ._datasets import AgentDataset, EgoDataset
 from ._evaluation import (
@@ -93,8 +95,11 @@ __all__ = [
     "build_rasterizer",
     "build_vectorizer",
     "compute_metrics_csv",
+    "create_chopped_dataset",
     "detect_collision",
     "distance_to_reference_trajectory",
+    "export",
+    "export_zarr_to_csv",
     "filter_agents_by_distance",
     "filter_agents_by_frames",
     "filter_agents_by_labels",
@@ -104,6 +109,7 @@ __all__ = [
     "final_displacement_error_mean",
     "final_displacement_error_oracle",
     "get_agents_slice_from_frames",
+    "get_combined_scenes",
     "get_frames_slice_from_scenes",
     "get_tl_faces_slice_from_frames",
     "load_config_data",
@@ -114,8 +120,12 @@ __all__ = [
     "read_pred_csv",
     "rmse",
     "save_config_data",
+    "scene_subset",
     "select_agents",
     "time_displace",
     "write_gt_csv",
     "write_pred_csv",
+    "zarr_concat",
+    "zarr_scenes_chop",
+    "zarr_split",
 ]

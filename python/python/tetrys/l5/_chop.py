@@ -43,8 +43,8 @@ def create_chopped_dataset(
         output: The folder to make; default: `<stem>_chopped_<num_frames_to_copy>` beside the table.
         allow_unpinned: See `Index.save`.
 
-    Returns the folder. It has the view, under the name of the table; `mask.npz`, whose `arr_0` is true for agents of the last frame of
-    each scene that count, bool [agents of the view]; and `gt.csv`, see `write_gt_csv`. The view is saved last.
+    Returns the folder. It has the view, under the name of the table; `mask.npz`, whose `arr_0` is true for agents of the last
+    frame of each scene that count, bool [agents of the view]; and `gt.csv`, see `write_gt_csv`. The view is saved last.
 
     Raises:
         AssertionError: a scene has no more frames than that, or the view exists.
@@ -83,7 +83,7 @@ def export_zarr_to_csv(
     step_time: float = 0.1,
     agents_mask: npt.NDArray[np.bool_] | None = None,
 ) -> None:
-    """Writes the true future of agents: their positions in the next frames, in metres from where they are, in the axes of the world.
+    """Writes the true future of agents: their positions in the next frames, in metres from where they are, in world axes.
 
     Args:
         zarr_dataset: An open data set.

@@ -80,6 +80,9 @@ def _ingested(
 ) -> npt.NDArray[np.bool_] | None:
     """Returns the mask of the data set itself, or None if it has none."""
     if dataset._table is not None:
+        if dataset._table.is_view:
+            # The frames around an agent may be others than when they were counted.
+            return None
         rows = RowLoader(dataset._table, cache_bytes=0)
         column = f"agents_mask.{name}"
         if column not in rows.columns:
