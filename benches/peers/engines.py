@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from data import CAMERAS, FIELDS, LOG, POINTS, WINDOW, WORDS, Wide
+from data import CAMERAS, FIELDS, LOG, WINDOW, WORDS, Wide
 
 Answer = list[Any]
 CAMERA, LIDAR = "cam1.jpeg", "lidar.points"
@@ -73,10 +73,7 @@ class Tetrys(Engine):
 
         # Writes batches, as a recorder does; slices of an Arrow table share its memory.
         batches = (rows.slice(start, 50) for start in range(0, len(rows), 50))
-        schema = {LIDAR: f"f32[{POINTS},4]"} | {f"cam{camera}.intrinsics": "f64[3,3]" for camera in range(CAMERAS)}
-        tt.write_table(
-            self.path, batches, index=["log_id", "timestamp"], sequence_by=["log_id"], order_by=["timestamp"], schema=schema, preset=self.preset
-        )
+        tt.write_table(self.path, batches, index=["log_id", "timestamp"], sequence_by=["log_id"], order_by=["timestamp"], preset=self.preset)
 
     def open(self) -> None:
         import tetrys as tt

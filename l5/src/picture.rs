@@ -27,7 +27,7 @@ const GAP: usize = 2;
 /// - `NotFound`: the batch has no such sample.
 /// - `Invalid`: the batch has images of another rasterizer.
 pub fn draw_sample(rasterizer: &Rasterizer, batch: &Batch, sample: usize, statuses: &[[f32; 3]]) -> Result<Vec<u8>> {
-    let (samples, [_, height, width]) = (&batch.samples, rasterizer.shape());
+    let (samples, [width, height]) = (&batch.samples, rasterizer.context().raster_size());
     let images = batch.images.chunks_exact(rasterizer.len());
     if batch.images.len() != samples.len * rasterizer.len() {
         return Err(Error::invalid(format!(
@@ -44,7 +44,7 @@ pub fn draw_sample(rasterizer: &Rasterizer, batch: &Batch, sample: usize, status
     let matrix = samples.raster_from_agent[sample * 9..sample * 9 + 9].as_chunks::<3>().0;
     let place = |[x, y]: [f32; 2]| {
         let at = |row: usize| matrix[row][0] * f64::from(x) + matrix[row][1] * f64::from(y) + matrix[row][2];
-        [0, 1].map(|row| (at(row) * f64::from(1 << SHIFT)).clamp(-1e6, 1e6) as i32)
+        [0, 1].map(|row| (at(row) * f64::from(1 << SHIFT)).clamp(-1e9, 1e9) as i32)
     };
     let track = |positions: &[f32], available: &[f32]| -> Vec<[i32; 2]> {
         let there = positions.as_chunks::<2>().0.iter().zip(available).take_while(|(_, available)| **available > 0.0);

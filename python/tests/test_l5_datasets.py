@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -386,3 +387,68 @@ def test_a_sample_is_drawn_with_its_past_and_future() -> None:
     assert (picture[2:8, 2:8] != plain[2:8, 2:8]).any(), "the first traffic light face"
     with pytest.raises(IndexError):
         samples.plot(248)
+
+
+class Doubled(EgoDataset):
+    """A data set that changes its samples, as L5Kit's users write them."""
+
+    def get_frame(self, scene_index: int, state_index: int, track_id: int | None = None) -> dict[str, Any]:
+        return super().get_frame(scene_index, state_index, track_id) | {"twice": 2 * state_index}
+
+
+@needs_data
+def test_subclasses_stay_themselves_in_batches_and_pickles() -> None:
+    dataset = ChunkedDataset(str(SHARED / "artefacts" / "single_scene.zarr")).open()
+    cfg = config(1, 2)
+    samples = pickle.loads(pickle.dumps(Doubled(cfg, dataset, rasterizer(cfg))))
+    assert type(samples) is Doubled
+    assert [sample["twice"] for sample in samples.__getitems__([3, 9])] == [6, 18] and samples[-1]["twice"] == 494
+
+
+@needs_data
+def test_arrays_in_memory_are_read_again_when_they_change() -> None:
+    dataset = ChunkedDataset(str(SHARED / "artefacts" / "single_scene.zarr")).open()
+    scene, cfg = dataset.get_scene_dataset(0), config(1, 2)
+    samples = EgoDataset(cfg, scene, rasterizer(cfg))
+    before = samples[5]["centroid"].copy()
+    scene.frames["ego_translation"][:, :2] += 7
+    np.testing.assert_allclose(samples[5]["centroid"], before + 7)
+    scene.agents = scene.agents[:100]
+    with pytest.raises(ValueError):
+        samples[5]
+    scene = dataset.get_scene_dataset(0)
+    scene.frames = scene.frames[100:].copy()
+    scene.scenes["frame_index_interval"] = 0, 148
+    with pytest.raises(ValueError, match="intervals that start at 0"):
+        EgoDataset(cfg, scene, rasterizer(cfg))[5]
+
+
+@needs_data
+def test_impossible_numbers_are_errors_and_not_panics() -> None:
+    dataset = ChunkedDataset(str(SHARED / "artefacts" / "single_scene.zarr")).open()
+    for key in ("history_num_frames", "future_num_frames"):
+        for wrong in (2**64 - 1, 10**12, -1, 1.5, "3", None):
+            cfg = config()
+            cfg["model_params"][key] = wrong
+            with pytest.raises((ValueError, TypeError)):
+                EgoDataset(cfg, dataset, Rasterizer("stub_debug", RenderContext([8, 8], [1, 1], [0.5, 0.5], True), 0.5, 0, True))
+    cfg = config(1, 2)
+    for threads in (-1, 0, "2", 1.5):
+        with pytest.raises(tt.Invalid):
+            EgoDataset(cfg, dataset, rasterizer(cfg), threads=threads)  # type: ignore[arg-type]
+    with pytest.raises(IndexError):
+        EgoDataset(cfg, dataset, rasterizer(cfg)).get_frame(0, 5, -1)
+
+
+@needs_data
+def test_a_mask_beside_a_table_belongs_to_that_table(tmp_path: Path) -> None:
+    cfg = config(1, 2)
+    zarr = SHARED / "artefacts" / "single_scene.zarr"
+    for _ in range(2):
+        tt.ingest_l5(str(zarr), str(tmp_path / "t"))
+        dataset = ChunkedDataset(str(tmp_path / "t")).open()
+        assert len(AgentDataset(cfg, dataset, rasterizer(cfg))) == 1127
+        file = max((tmp_path / "t.agents_mask").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        np.save(file, np.full((20802, 2), 20, np.uint32))
+        assert len(AgentDataset(cfg, dataset, rasterizer(cfg))) == 20802, "the file is read"
+        shutil.rmtree(tmp_path / "t")

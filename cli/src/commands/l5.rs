@@ -33,7 +33,7 @@ pub(crate) enum L5 {
 
 Examples:
   tetrys l5 show sample 120 --png frame.png
-  tetrys l5 show sample 120 --agent 17 --size 600 --metres 0.2 --png agent.png"
+  tetrys l5 show sample 120 --agent 17 --size 600 --pixel-size 0.2 --png agent.png"
 )]
 pub(crate) struct Show {
     /// The table or view that `tetrys ingest l5` made: a path or URL; TABLE@3 is version 3
@@ -51,11 +51,11 @@ pub(crate) struct Show {
     size: u16,
     /// Side of a pixel, in metres
     #[arg(long, value_name = "M", default_value_t = 0.25)]
-    metres: f64,
+    pixel_size: f64,
     /// Frames before this one whose boxes are drawn
     #[arg(long, value_name = "N", default_value_t = 10)]
     history: u16,
-    /// Frames behind this one whose positions are drawn
+    /// Frames after this one whose positions are drawn
     #[arg(long, value_name = "N", default_value_t = 50)]
     future: u16,
     /// Smallest probability of being a road user, of the agents that are drawn
@@ -79,7 +79,8 @@ impl Show {
         let frames = FrameTable::open(&table, 0).await.map_err(Failure::Input)?;
         let (scene, number) = frames.scene_of(self.frame).map_err(Failure::Input)?;
         let size = usize::from(self.size);
-        let context = RenderContext::new([size, size], [self.metres, self.metres], [0.25, 0.5], true).map_err(Failure::Input)?;
+        let context =
+            RenderContext::new([size, size], [self.pixel_size, self.pixel_size], [0.25, 0.5], true).map_err(Failure::Input)?;
         let history = usize::from(self.history);
         let boxes = BoxRasterizer { context, threshold: self.threshold, history, render_ego_history: true };
         let kind = if self.agent.is_some() { Kind::Agent } else { Kind::Ego };
@@ -147,9 +148,12 @@ fn write_png(path: &Path, pixels: &[u8], side: u32) -> Result<(), Failure> {
         return Err(failed(Error::exists("expected a new file, found something there")));
     }
     let file = staging::new_file(path).map_err(|error| failed(error.into()))?;
-    let mut encoder = png::Encoder::new(BufWriter::new(&file), side, side);
+    let mut buffer = BufWriter::new(&file);
+    let mut encoder = png::Encoder::new(&mut buffer, side, side);
     encoder.set_color(png::ColorType::Rgb);
-    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels));
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels).and_then(|()| writer.finish()));
     written.map_err(|error| failed(Error::internal(format!("PNG: {error}"))))?;
+    buffer.flush().map_err(|error| failed(error.into()))?;
+    drop(buffer);
     file.persist_noclobber(path).map(drop).map_err(|error| failed(error.error.into()))
 }

@@ -170,8 +170,10 @@ impl FrameTable {
             found.push(&batch?, &mut last)?;
         }
         if found.decoded_bytes() <= cache_bytes as u64
-            && let Source::Table(_, scenes) = &mut found.source
+            && let Source::Table(rows, scenes) = &mut found.source
         {
+            // A scene is read once, so its blocks need no cache.
+            *rows = rows.clone().cache_bytes(0);
             *scenes = Some(Arc::new(SceneCache::new(cache_bytes)));
         }
         // Scenes without frames have no row. The ingest notes all scenes in a property, which holds while the rows are as it wrote them.
@@ -197,7 +199,10 @@ impl FrameTable {
             let position = self.timestamps.len() as u64;
             let (of_scene, number) = (scene.value(row), frame.value(row));
             let follows = last.is_some_and(|last| last == (of_scene, number.wrapping_sub(1)) && number > 0);
-            match self.scenes.last_mut().filter(|_| follows) {
+            let same = |before: &&mut Scene| {
+                (before.start_time, before.end_time) == (start.value(row), end.value(row)) && before.host == host.value(row)
+            };
+            match self.scenes.last_mut().filter(|before| follows && same(before)) {
                 Some(scene) => scene.frames.end = position + 1,
                 None => self.scenes.push(Scene {
                     frames: position..position + 1,
@@ -233,6 +238,11 @@ impl FrameTable {
         let last = |ends: &[u64]| ends.last().copied().unwrap_or(0);
         // An agent has 40 bytes of pose and 68 of labels; a face has a status and two ids.
         self.len() * 128 + last(&self.agent_ends) * 112 + last(&self.face_ends) * 64
+    }
+
+    /// Whether the frames are read from a table.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.source, Source::Table(..))
     }
 
     /// Returns the URL of the table.

@@ -142,7 +142,7 @@ impl FrameTable {
         let (scene, number) = self.scene_of(position)?;
         let end = self.scenes().get(scene).map_or(0, |scene| scene.frames.end);
         let start = position - number.min(wanted.history) as u64;
-        Ok((start..position.saturating_add(wanted.future as u64 + 1).min(end), position))
+        Ok((start..position.saturating_add(wanted.future as u64).saturating_add(1).min(end), position))
     }
 }
 

@@ -14,6 +14,7 @@ Every error is a `tetrys.Error`. Its subclass says what to do next. Calls that a
 later), `Denied` (change the access rights) and `Corrupt` (restore the bytes), beside the errors that each function lists.
 """
 
+from . import _allocator as _allocator  # isort: skip - before every other module
 from ._images import decode, image
 from ._index import Index, concat, merge, open_table, read_index, run
 from ._loader import DataLoader, MixedLoader, mix

@@ -59,7 +59,7 @@ impl L5Sampler {
     /// Draws the sample of a frame or of a row of an agent, with its past and future: u8 [height, width, 3].
     fn picture<'py>(&self, py: Python<'py>, data: &Level5, place: u64) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let (sampler, table) = (Arc::clone(&self.0), Arc::clone(&data.0));
-        let [_, height, width] = sampler.rasterizer.shape();
+        let [width, height] = sampler.rasterizer.context().raster_size();
         let work = async {
             let (batch, frame) = match sampler.shape.kind {
                 Kind::Ego => (sampler.ego(&table, &[place]).await?, place),

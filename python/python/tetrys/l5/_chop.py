@@ -55,8 +55,9 @@ def create_chopped_dataset(
     if output is None and "://" in place:
         raise WrongValue(f"{place}: the files of a test set are local: name their folder in `output`")
     folder = Path(output) if output is not None else Path(place).parent / f"{Path(name).stem}_chopped_{num_frames_to_copy}"
-    if os.path.lexists(folder / name):
-        raise Taken(f"{folder / name}: something exists there; a view is saved at a new place")
+    for taken in (folder / name, folder / "mask.npz", folder / "gt.csv"):
+        if os.path.lexists(taken):
+            raise Taken(f"{taken}: something exists there; a test set is made in a new place")
     dataset = opened(zarr_path)
     # The last frame that is kept of each scene.
     lasts = chopped_starts(dataset, num_frames_to_copy) + num_frames_to_copy - 1

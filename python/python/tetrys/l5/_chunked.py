@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from .. import _tetrys
 from .._errors import OutOfRange, WrongType, WrongValue, found
 from .._index import open_table
-from .._rows import RowLoader
+from .._rows import CACHE_BYTES, RowLoader
 from .._table import Table
 from ._labels import PERCEPTION_LABELS, TL_FACE_LABELS
 
@@ -117,13 +118,14 @@ class LazyRecords:
         places = np.where(key < 0, key + len(self), key).astype(np.int64)
         if places.min() < 0 or places.max() >= len(self):
             raise OutOfRange(f"places {key.min()}..{key.max()} are outside of {len(self)} records")
-        order, result = np.unique(places), np.empty(len(places), self.dtype)
-        runs = np.split(order, np.flatnonzero(np.diff(order) > 64) + 1)
-        for run in runs:
-            records = self._read(int(run[0]), int(run[-1]) + 1, fields)
-            inside = (places >= run[0]) & (places <= run[-1])
-            result[inside] = records[places[inside] - run[0]]
-        return result
+        order, inverse = np.unique(places, return_inverse=True)
+        result = np.empty(len(order), self.dtype)
+        bounds = [0, *(np.flatnonzero(np.diff(order) > 64) + 1).tolist(), len(order)]
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+            first = int(order[start])
+            result[start:stop] = self._read(first, int(order[stop - 1]) + 1, fields)[order[start:stop] - first]
+        chosen: Records = result[inverse]
+        return chosen
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Records:
         records: Records = self[:]
@@ -156,13 +158,17 @@ class ChunkedDataset:
         self._table = path if isinstance(path, Table) else None
         self._cache_bytes = 0
         self._native: _tetrys.Level5 | None = None
+        # The arrays that `open` made, or the bytes of those in memory that `_native` was made of.
+        self._opened: tuple[Any, ...] | None = None
+        self._contents: tuple[bytes, ...] = ()
         self.scenes: Any = np.empty(0, SCENE_DTYPE)
         self.frames: Any = np.empty(0, FRAME_DTYPE)
         self.agents: Any = np.empty(0, AGENT_DTYPE)
         self.tl_faces: Any = np.empty(0, TL_FACE_DTYPE)
 
     def open(self, mode: str = "r", cached: bool = True, cache_size_bytes: int = int(1e9)) -> ChunkedDataset:
-        """Opens the data set for reading. `cache_size_bytes` is the size of the cache of decoded blocks; `cached=False` turns it off.
+        """Opens the data set for reading. `cache_size_bytes` bounds the decoded scenes and blocks of samples; `cached=False` turns the
+        cache off. The arrays of a table cache up to 64 MiB more, those of a zarr group as much again.
 
         Raises:
             ValueError: a mode other than `"r"`.
@@ -176,12 +182,13 @@ class ChunkedDataset:
             self._open_zarr()
         else:
             self._open_table(self._table if self._table is not None else open_table(self.path))
+        self._opened = (self.scenes, self.frames, self.agents, self.tl_faces)
         return self
 
     def _open_table(self, table: Table) -> None:
         self._table = table
         native = self._native = _tetrys.Level5.open(table._native, self._cache_bytes)
-        rows = RowLoader(table, cache_bytes=self._cache_bytes)
+        rows = RowLoader(table, cache_bytes=min(self._cache_bytes, CACHE_BYTES))
         timestamps, agent_ends, face_ends = native.frames()
         self.scenes = _scenes(native)
         ego = _Columns(rows, _EGO_COLUMNS, FRAME_DTYPE)
@@ -193,7 +200,7 @@ class ChunkedDataset:
         intervals = {"agent_index_interval": agent_ends, "traffic_light_faces_index_interval": face_ends}
 
         def read_frames(start: int, stop: int, fields: Sequence[str]) -> Records:
-            records = np.zeros(stop - start, frame_dtype)
+            records = np.zeros(stop - start, _only(frame_dtype, fields))
             for name in fields:
                 if name == "timestamp":
                     records[name] = timestamps[start:stop]
@@ -227,9 +234,15 @@ class ChunkedDataset:
             warnings.warn(f"traffic_light_faces not found in {self.path}! Traffic lights will be disabled", RuntimeWarning, stacklevel=3)
 
     def native(self) -> _tetrys.Level5:
-        """Not for users: the data set as the samples read it."""
-        if self._native is None:
-            self._native = _of_arrays(self.scenes, self.frames, self.agents, self.tl_faces)
+        """Not for users: the data set as the samples read it. Arrays in memory are compared with what was last read, and taken again
+        if they have changed.
+        """
+        arrays = (self.scenes, self.frames, self.agents, self.tl_faces)
+        if self._native is not None and self._opened is not None and all(one is other for one, other in zip(arrays, self._opened, strict=True)):
+            return self._native
+        contents = tuple(np.asarray(array).tobytes() for array in arrays)
+        if self._native is None or self._opened is not None or contents != self._contents:
+            self._native, self._contents, self._opened = _of_arrays(*arrays), contents, None
         return self._native
 
     def get_scene_dataset(self, scene_index: int) -> ChunkedDataset:
@@ -309,6 +322,11 @@ def _field(dtype: np.dtype[Any], name: str) -> tuple[Any, tuple[int, ...]]:
     return field.base, field.shape
 
 
+def _only(dtype: np.dtype[Any], fields: Sequence[str]) -> np.dtype[Any]:
+    """Returns the type of records with some of the fields."""
+    return dtype if tuple(fields) == dtype.names else np.dtype([(name, *_field(dtype, name)) for name in fields])
+
+
 def _cut(frames: Records, interval: str, records: Any) -> Records:
     """Copies the records of some frames, and makes the intervals of the frames start at 0."""
     start, stop = int(frames[interval][0, 0]), int(frames[interval][-1, 1])
@@ -341,7 +359,7 @@ class _Columns:
         """Returns a function that reads records, of which `ends` has the number up to the end of each frame."""
 
         def read(start: int, stop: int, fields: Sequence[str]) -> Records:
-            records = np.zeros(max(stop - start, 0), self.dtype)
+            records = np.zeros(max(stop - start, 0), _only(self.dtype, fields))
             if not len(records):
                 return records
             first, last = np.searchsorted(ends, [start, stop - 1], side="right").tolist()
@@ -365,6 +383,7 @@ class _ChunkCache:
         self._most = most
         self._held: OrderedDict[tuple[str, int], Records] = OrderedDict()
         self._bytes = 0
+        self._lock = threading.Lock()
 
     def array(self, name: str) -> LazyRecords:
         length, chunk, fields = self._zarr.meta(name)
@@ -381,15 +400,18 @@ class _ChunkCache:
 
     def _chunk(self, name: str, number: int, dtype: np.dtype[Any], chunk: int, length: int) -> Records:
         key = (name, number)
-        if key in self._held:
-            self._held.move_to_end(key)
-            return self._held[key]
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
         start = number * chunk
         records = np.frombuffer(self._zarr.records(name, start, min(start + chunk, length)), dtype)
-        self._held[key] = records
-        self._bytes += records.nbytes
-        while self._bytes > self._most and len(self._held) > 1:
-            self._bytes -= self._held.popitem(last=False)[1].nbytes
+        with self._lock:
+            if key not in self._held:
+                self._held[key] = records
+                self._bytes += records.nbytes
+            while self._bytes > self._most and len(self._held) > 1:
+                self._bytes -= self._held.popitem(last=False)[1].nbytes
         return records
 
 
@@ -401,6 +423,10 @@ def _of_arrays(scenes: Any, frames: Any, agents: Any, tl_faces: Any) -> _tetrys.
         return np.ascontiguousarray(records[name], dtype).reshape(-1)
 
     has_faces = "traffic_light_faces_index_interval" in (frames.dtype.names or ())
+    for name in ("agent_index_interval", "traffic_light_faces_index_interval") if has_faces else ("agent_index_interval",):
+        bounds = frames[name]
+        if len(bounds) and (bounds[0, 0] != 0 or (bounds[1:, 0] != bounds[:-1, 1]).any()):
+            raise WrongValue(f"frames: {name}: expected intervals that start at 0 and follow each other without gaps")
     return _tetrys.Level5.of_arrays(
         {
             "frame_index_interval": flat(scenes, "frame_index_interval", np.int64),

@@ -10,16 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
+from .._arguments import whole
 from .._errors import OutOfRange, WrongType, WrongValue, found, imported
 from .._index import Index, read_index
 from .._table import Table
 from .._tetrys import Unsupported
-from ._chunked import ChunkedDataset, Records
+from ._chunked import ChunkedDataset, LazyRecords, Records
 from ._masks import load_agents_mask
 from ._perturbation import Perturbation
 from ._rasterizers import Rasterizer
 
 Sample = dict[str, Any]
+
+# A scene has about 250 frames.
+_MOST_FRAMES = 1 << 16
 
 # Keys of a sample that are plain Python numbers.
 _INTEGERS = ("frame_index", "scene_index")
@@ -55,7 +59,7 @@ class EgoDataset:
         self.rasterizer = rasterizer
         self.perturbation = perturbation
         self.cumulative_sizes = np.asarray(zarr_dataset.scenes["frame_index_interval"])[:, 1]
-        self._threads = threads if threads is not None else os.cpu_count() or 1
+        self._threads = whole("threads", threads, 1) if threads is not None else os.cpu_count() or 1
         model, raster = cfg["model_params"], cfg["raster_params"]
         self._history, self._future = _frames(model, "history_num_frames"), _frames(model, "future_num_frames")
         settings: dict[str, Any] = dict(
@@ -64,7 +68,9 @@ class EgoDataset:
             threads=self._threads,
         )  # fmt: skip
         drawn = rasterizer._native if type(rasterizer) is Rasterizer else _stub(raster)
-        self._sampler = _tetrys.L5Sampler(drawn, agents=self._is_of_agents, **settings)
+        self._made_of: dict[str, Any] = settings | {"agents": self._is_of_agents}
+        self._sampler = _tetrys.L5Sampler(drawn, **self._made_of)
+        self._ends: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Returns the number of samples."""
@@ -76,14 +82,28 @@ class EgoDataset:
         Raises:
             IndexError: there is no such sample.
         """
-        return self.__getitems__([index])[0]
+        place = self._place(index)
+        if type(self).get_frame is not EgoDataset.get_frame:
+            return self._through_get_frame(place)
+        return self._samples(self._rows([place]))[0]
 
     def __getitems__(self, indices: Iterable[int]) -> list[Sample]:
         """Computes several samples with one read plan."""
+        if type(self).__getitem__ is not EgoDataset.__getitem__ or type(self).get_frame is not EgoDataset.get_frame:
+            # A subclass changes samples.
+            return [self[index] for index in indices]
         places = [self._place(index) for index in indices]
-        if not places:
-            return []
-        return self._samples(self._rows(places))
+        return self._samples(self._rows(places)) if places else []
+
+    def _through_get_frame(self, place: int) -> Sample:
+        """Computes a sample by the method that a subclass has changed."""
+        (row,) = self._rows([place])
+        frame = int(np.searchsorted(self._agent_ends(), row, side="right")) if self._is_of_agents else row
+        scene = int(np.searchsorted(self.cumulative_sizes, frame, side="right"))
+        state = frame - (int(self.cumulative_sizes[scene - 1]) if scene else 0)
+        if self._is_of_agents:
+            return self.get_frame(scene, state, track_id=int(self.dataset.agents[row]["track_id"]))
+        return self.get_frame(scene, state)
 
     def batch(self, indices: Iterable[int]) -> dict[str, npt.NDArray[Any]]:
         """Computes several samples with one read plan. Returns arrays with one entry for each sample."""
@@ -156,7 +176,7 @@ class EgoDataset:
             return self._samples([start + state_index])[0]
         first, last = np.asarray(self.dataset.frames[start + state_index]["agent_index_interval"]).tolist()
         tracks = np.asarray(self.dataset.agents[first:last]["track_id"])
-        rows = np.flatnonzero(tracks == np.uint64(track_id))
+        rows: list[int] = np.flatnonzero(tracks == np.uint64(track_id)).tolist() if 0 <= track_id < 2**64 else []
         if not len(rows):
             raise OutOfRange(f"track {track_id} is not in frame {state_index} of scene {scene_index}")
         return (self if self._is_of_agents else _of(_AgentSamples, self))._samples([first + int(rows[0])])[0]
@@ -180,6 +200,10 @@ class EgoDataset:
         past, future = window[current::-1].copy(), window[current + 1 :].copy()
         if self.perturbation is not None and len(future) == self._future:
             past, future = self.perturbation.perturb(history_frames=past, future_frames=future)
+            if len(past) != current + 1 or len(future) != self._future:
+                raise WrongValue(
+                    f"the perturbation returned {len(past)} frames of history and {len(future)} of the future, expected {current + 1} and {self._future}"
+                )
             window[: current + 1], window[current + 1 :] = past[::-1], future
         part = ChunkedDataset("")
         part.scenes = np.array(self.dataset.scenes[scene : scene + 1])
@@ -212,7 +236,9 @@ class EgoDataset:
         return np.asarray(image).transpose(2, 0, 1)
 
     def _agent_ends(self) -> npt.NDArray[np.int64]:
-        return self.dataset.native().frames()[1].astype(np.int64)
+        if self._ends is None or not isinstance(self.dataset.frames, LazyRecords):
+            self._ends = self.dataset.native().frames()[1].astype(np.int64)
+        return self._ends
 
     def get_scene_dataset(self, scene_index: int) -> EgoDataset:
         """Returns the samples of one scene, whose arrays are in memory and can be changed.
@@ -235,12 +261,14 @@ class EgoDataset:
     def __str__(self) -> str:
         return str(self.dataset)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _ego, (self.cfg, self.dataset, self.rasterizer, self.perturbation, self._threads)
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves out the native sampler, which `__setstate__` makes again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_sampler", "_ends")}
 
-
-def _ego(cfg: Any, dataset: ChunkedDataset, rasterizer: Rasterizer, perturbation: Perturbation | None, threads: int) -> EgoDataset:
-    return EgoDataset(cfg, dataset, rasterizer, perturbation, threads=threads)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _ends=None)
+        drawn = self.rasterizer._native if type(self.rasterizer) is Rasterizer else _stub(self.cfg["raster_params"])
+        self._sampler = _tetrys.L5Sampler(drawn, **self._made_of)
 
 
 def _of(kind: type[EgoDataset], other: EgoDataset) -> EgoDataset:
@@ -335,18 +363,11 @@ class AgentDataset(_AgentSamples):
         frame = frame_idx % frames
         return self._within(self._agents_of_frames(frame, frame + 1))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _agents, (self.cfg, self.dataset, self.rasterizer, self.agents_mask, self._threads)
-
-
-def _agents(cfg: Any, dataset: ChunkedDataset, rasterizer: Rasterizer, mask: npt.NDArray[np.bool_], threads: int) -> AgentDataset:
-    return AgentDataset(cfg, dataset, rasterizer, None, mask, threads=threads)
-
 
 def _frames(model: Mapping[str, Any], key: str) -> int:
     frames = model[key]
-    if isinstance(frames, bool) or not isinstance(frames, (int, np.integer)) or frames < 0:
-        raise WrongValue(f"model_params.{key}: expected a number of frames from 0, found {found(frames)}")
+    if isinstance(frames, bool) or not isinstance(frames, (int, np.integer)) or not 0 <= frames <= _MOST_FRAMES:
+        raise WrongValue(f"model_params.{key}: expected a number of frames from 0 to {_MOST_FRAMES}, found {found(frames)}")
     return int(frames)
 
 

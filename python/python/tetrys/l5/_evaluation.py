@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from enum import IntEnum
-from typing import IO, Any, ContextManager
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -300,14 +302,30 @@ def _metric(
     return np.array(values)
 
 
-def _opened(file: File, mode: str) -> ContextManager[IO[Any]]:
-    """Opens a path. A file object stays open afterwards."""
-    if isinstance(file, (str, os.PathLike)):
-        opened: IO[Any] = open(file, mode)  # noqa: SIM115 - the caller closes it
-        return opened
-    if not hasattr(file, "write" if "w" in mode else "read"):
-        raise WrongType(f"expected a path or an open file, found {found(file)}")
-    return nullcontext(file)
+@contextmanager
+def _opened(file: File, mode: str) -> Iterator[IO[Any]]:
+    """Opens a path. A file that is written appears when it is complete. A file object stays open afterwards."""
+    if not isinstance(file, (str, os.PathLike)):
+        if not hasattr(file, "write" if "w" in mode else "read"):
+            raise WrongType(f"expected a path or an open file, found {found(file)}")
+        yield file
+    elif "w" not in mode:
+        with open(file, mode) as opened:
+            yield opened
+    else:
+        path = Path(file)
+        handle, made = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, mode) as opened:
+                yield opened
+            # The permissions of any new file, or those of the file that is replaced.
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(made, path.stat().st_mode if path.exists() else 0o666 & ~mask)
+            os.replace(made, path)
+        except BaseException:
+            os.unlink(made)
+            raise
 
 
 def _coords(coords: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:

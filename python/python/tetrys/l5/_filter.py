@@ -48,6 +48,8 @@ def filter_agents_by_labels(agents: Records, threshold: float = 0.5) -> Records:
 
 def filter_agents_by_track_id(agents: Records, track_id: int) -> Records:
     """Returns the agents of a track: one, or none if it is not there."""
+    if not 0 <= track_id < 2**64:
+        return agents[:0]
     chosen: Records = agents[agents["track_id"] == np.uint64(track_id)]
     return chosen
 

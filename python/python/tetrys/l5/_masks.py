@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -109,8 +110,13 @@ def _beside(dataset: ChunkedDataset, threshold: float) -> Path | None:
     if not dataset.path or "://" in dataset.path:
         return None
     path = Path(dataset.path)
-    version = f"-version-{dataset._table.version}" if dataset._table is not None else ""
-    return path.with_name(f"{path.name}.agents_mask") / f"{threshold}{version}.npy"
+    # Another data set at the same path has another name of the file.
+    if dataset._table is not None:
+        made_of = f"{dataset._table.info()['uuid']}-{dataset._table.version}"
+    else:
+        arrays = [(path / name / ".zarray").read_bytes() for name in ("frames", "agents") if (path / name).exists()]
+        made_of = hashlib.sha256(b"".join([np.asarray(dataset.scenes).tobytes(), *arrays])).hexdigest()[:16]
+    return path.with_name(f"{path.name}.agents_mask") / f"{threshold}-{made_of}.npy"
 
 
 def _store(file: Path, counts: npt.NDArray[np.uint32]) -> None:

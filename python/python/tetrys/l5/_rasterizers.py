@@ -44,17 +44,7 @@ class Rasterizer:
         self._arguments = (map_type, context, threshold, history, render_ego_history, ground)
         self._history = history
         self._threshold = threshold
-        self._native = _tetrys.L5Rasterizer(
-            map_type,
-            raster_size=[int(extent) for extent in context.raster_size_px],
-            pixel_size=[float(extent) for extent in context.pixel_size_m],
-            center=[float(place) for place in context.center_in_raster_ratio],
-            set_origin_to_bottom=context.set_origin_to_bottom,
-            threshold=float(threshold),
-            history=history,
-            render_ego_history=render_ego_history,
-            **{name: _native_ground(value) for name, value in ground.items()},
-        )
+        self._native = _made(*self._arguments)
 
     def num_channels(self) -> int:
         """Returns the number of channels of an image."""
@@ -112,13 +102,29 @@ class Rasterizer:
             raise WrongValue(f"expected an image [height, width, {self.num_channels()}], found the shape {image.shape}")
         return self._native.to_rgb(np.ascontiguousarray(image.transpose(2, 0, 1)))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        map_type, context, threshold, history, render_ego_history, ground = self._arguments
-        return _remade, (map_type, context, threshold, history, render_ego_history, ground)
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves out the native rasterizer, which `__setstate__` makes again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._native = _made(*self._arguments)
 
 
-def _remade(map_type: str, context: RenderContext, threshold: float, history: int, render_ego_history: bool, ground: dict[str, Any]) -> Rasterizer:
-    return Rasterizer(map_type, context, threshold, history, render_ego_history, **ground)
+def _made(
+    map_type: str, context: RenderContext, threshold: float, history: int, render_ego_history: bool, ground: dict[str, Any]
+) -> _tetrys.L5Rasterizer:
+    return _tetrys.L5Rasterizer(
+        map_type,
+        raster_size=[int(extent) for extent in context.raster_size_px],
+        pixel_size=[float(extent) for extent in context.pixel_size_m],
+        center=[float(place) for place in context.center_in_raster_ratio],
+        set_origin_to_bottom=context.set_origin_to_bottom,
+        threshold=float(threshold),
+        history=history,
+        render_ego_history=render_ego_history,
+        **{name: _native_ground(value) for name, value in ground.items()},
+    )
 
 
 def _native_ground(value: Any) -> Any:

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from .. import _tetrys
 from .._errors import OutOfRange, WrongType, WrongValue, found
+from .._table import Table
+from .._tetrys import Unsupported
 from ._chunked import ChunkedDataset
 from ._config import DataManager
 from ._map import MapAPI
@@ -127,7 +129,26 @@ class EgoDatasetVectorized:
 
     def __getitems__(self, indices: Iterable[int]) -> list[Sample]:
         """Computes several samples with one read plan."""
-        return self._samples([(index, None, [], None) for index in self._indices(indices)], self._ego_as_agent)
+        return self._samples(*self._places(indices))
+
+    def batch(self, indices: Iterable[int]) -> dict[str, npt.NDArray[Any]]:
+        """Computes several samples with one read plan. Returns arrays with one entry for each sample."""
+        places, ego_as_agent = self._places(indices)
+        return self._batch(places, ego_as_agent)
+
+    def loader_source(self) -> Table:
+        """Returns the rows of the samples, for `tetrys.DataLoader`.
+
+        Raises:
+            tetrys.Unsupported: the data set is no table.
+        """
+        if self.dataset._table is None:
+            raise Unsupported("a data loader needs a table: ingest the data set with tetrys.ingest_l5")
+        return self.dataset._table
+
+    def _places(self, indices: Iterable[int]) -> tuple[list[_Place], bool]:
+        """Returns what the samples are around, and whether the ego is the first of the other agents."""
+        return [(index, None, [], None) for index in self._indices(indices)], self._ego_as_agent
 
     def get_frame(self, scene_index: int, state_index: int, track_id: int | None = None) -> Sample:
         """Computes the sample of a frame of a scene: of the ego car, or of an agent by its track.
@@ -195,13 +216,16 @@ class EgoDatasetVectorized:
             )
         return self._natives[ego_as_agent]
 
+    def _batch(self, places: list[_Place], ego_as_agent: bool) -> dict[str, npt.NDArray[Any]]:
+        if self.perturbation is not None:
+            places = [self._perturbed(place, self.perturbation) for place in places]
+        return self._native(ego_as_agent).batch(self.dataset.native(), places)
+
     def _samples(self, places: list[_Place], ego_as_agent: bool) -> list[Sample]:
         """Computes samples, with or without the ego as the first row of the other agents."""
         if not places:
             return []
-        if self.perturbation is not None:
-            places = [self._perturbed(place, self.perturbation) for place in places]
-        batch = self._native(ego_as_agent).batch(self.dataset.native(), places)
+        batch = self._batch(places, ego_as_agent)
         return [_sample(batch, number, track_id) for number, (_, track_id, _, _) in enumerate(places)]
 
     def _perturbed(self, place: _Place, perturbation: Perturbation) -> _Place:
@@ -311,12 +335,17 @@ class EgoAgentDatasetVectorized(EgoDatasetVectorized):
         """Returns the number of frames; with `eval_mode`, that of scenes."""
         return len(self.dataset.scenes) if self.eval_mode else len(self.dataset.frames)
 
-    def __getitems__(self, indices: Iterable[int]) -> list[Sample]:
-        """Computes several samples with one read plan."""
+    def _places(self, indices: Iterable[int]) -> tuple[list[_Place], bool]:
         if not self.eval_mode:
-            return super().__getitems__(indices)
+            return super()._places(indices)
         scenes = self._indices(indices)
-        return self._samples([(self._frame(scene, EVAL_FRAME), None, self._valid(scene), None) for scene in scenes], True)
+        return [(self._frame(scene, EVAL_FRAME), None, self._valid(scene), None) for scene in scenes], True
+
+    def loader_source(self) -> Table:
+        """Returns the rows of the samples, for `tetrys.DataLoader`. In `eval_mode`, a sample belongs to a scene and not to a row."""
+        if self.eval_mode:
+            raise Unsupported("eval_mode has a sample for each scene: read it with dataset[i]")
+        return super().loader_source()
 
     def get_scene_dataset(self, scene_index: int) -> EgoAgentDatasetVectorized:
         """Returns the samples of one scene, whose arrays are in memory and can be changed. As in L5Kit, it is not in `eval_mode`.
