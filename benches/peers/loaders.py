@@ -173,6 +173,7 @@ class Tetrys(Loader):
         if place.is_s3:
             os.environ["TETRYS_CACHE"] = place.cache
         import tetrys as tt
+        import torch  # noqa: F401 - the other loaders have it before their first epoch
 
         columns = ["row", "camera.*"]
         loader = tt.DataLoader(tt.read_index(place.url), batch_size=BATCH, columns=columns, shuffle=self.shuffle, last="short", to="torch")

@@ -22,6 +22,7 @@ use tetrys::{
     schema::ColumnPattern,
 };
 use tetrys_l5::{
+    map::{Interpolation, MapApi},
     zarr::array::ArrayMeta,
     zarr::blosc::{self, Decoder},
 };
@@ -31,7 +32,7 @@ use twox_hash::XxHash3_64;
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     ("manifest", manifest),
     ("index", index),
     ("layout", layout),
@@ -44,6 +45,7 @@ pub const TARGETS: [Target; 12] = [
     ("text", text),
     ("blosc", blosc),
     ("zarray", zarray),
+    ("semantic_map", semantic_map),
 ];
 
 /// Checks that an error blames the bytes (`Corrupt`) or the build (`Unsupported`), not the caller or the library.
@@ -526,4 +528,25 @@ pub fn zarray(data: &[u8]) {
     assert!(meta.chunk_bytes() as u64 / meta.chunk_len == meta.record_len() as u64);
     let _ = (meta.chunk_key(0), meta.chunk_key(u64::MAX));
     assert_eq!(meta.text, text);
+}
+
+/// Parses a semantic map, and looks at every lane and crosswalk of it.
+pub fn semantic_map(data: &[u8]) {
+    let world_to_ecef = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let map = match MapApi::parse(data, world_to_ecef) {
+        Ok(map) => map,
+        // Of a well-formed map that breaks a rule: two elements of one id.
+        Err(error) if error.kind() == ErrorKind::Invalid => return,
+        Err(error) => return about_bytes(&error),
+    };
+    assert_eq!(map.lanes().ids.len(), map.lanes().bounds.len());
+    for id in &map.lanes().ids {
+        if let Ok(lines) = map.lane_as_interpolation(id, Interpolation::EnsureLen(5)) {
+            assert_eq!((lines.left.len(), lines.right.len(), lines.middle.len()), (5, 5, 5));
+        }
+    }
+    for id in &map.crosswalks().ids {
+        let _ = map.crosswalk_coords(id);
+    }
+    let _ = map.to_semantic_input();
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 import shutil
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -452,3 +454,15 @@ def test_a_mask_beside_a_table_belongs_to_that_table(tmp_path: Path) -> None:
         np.save(file, np.full((20802, 2), 20, np.uint32))
         assert len(AgentDataset(cfg, dataset, rasterizer(cfg))) == 20802, "the file is read"
         shutil.rmtree(tmp_path / "t")
+
+
+def test_the_example_trains_a_planner(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    scenes, frames, agents, faces = random_dataset(3, scenes=4, max_frames=60)
+    write_zarr(tmp_path / "sample.zarr", (scenes, frames, agents, faces))
+    script = Path(__file__).parents[2] / "examples" / "train_planner.py"
+    command = [sys.executable, str(script), str(tmp_path / "sample.zarr"), "--epochs", "4"]
+    output = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert output.returncode == 0, output.stderr
+    distances = [float(line.split()[2]) for line in output.stdout.splitlines()]
+    assert len(distances) == 4 and distances[-1] < distances[0], output.stdout

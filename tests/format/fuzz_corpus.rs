@@ -103,6 +103,7 @@ fn the_seeds_are_made_of_real_objects() {
     save("text", texts());
     save("blosc", containers(&mut rng));
     save("zarray", zarrays());
+    save("semantic_map", semantic_maps());
 }
 
 fn save(target: &str, seeds: Vec<Vec<u8>>) {
@@ -423,6 +424,28 @@ fn containers(rng: &mut Rng) -> Vec<Vec<u8>> {
         }
         seeds.push([&[0, 0, 0, 0, 4], &plain[..plain.len().min(500)]].concat());
     }
+    seeds
+}
+
+/// Makes maps by hand: messages are fields, and a field is its tag, its length and its bytes.
+fn semantic_maps() -> Vec<Vec<u8>> {
+    let field = |tag: u8, body: &[u8]| {
+        let mut bytes = if tag < 16 { vec![tag << 3 | 2] } else { vec![(tag & 15) << 3 | 0x82, tag >> 4] };
+        bytes.push(u8::try_from(body.len()).expect("a short message"));
+        bytes.extend_from_slice(body);
+        bytes
+    };
+    let id = |tag: u8, name: &str| field(tag, &field(1, name.as_bytes()));
+    let frame = |tag: u8| field(tag, &field(1, &[0x0d, 0, 0, 0, 21, 0x15, 0, 0, 0, 77]));
+    let chain = |x: u8| [field(1, &[x, 20, 40]), field(2, &[0, 2, 4]), field(3, &[0, 0, 0])].concat();
+    let lane = [frame(2), field(3, &chain(10)), field(4, &chain(30)), id(5, "next"), id(8, "red")].concat();
+    let element = |name: &str, kind: u8, body: &[u8]| field(2, &[id(1, name), field(2, &field(kind, body))].concat());
+    let face = field(11, &[]);
+    let light = field(29, &id(3, "red"));
+    let crosswalk = [frame(2), field(3, &[10, 20, 30]), field(4, &[0, 40, 0]), field(5, &[0, 0, 0]), field(16, &[])].concat();
+    let all = [element("lane", 3, &lane), element("red", 4, &face), element("light", 4, &light), element("walk", 4, &crosswalk)];
+    let mut seeds = vec![Vec::new(), all.concat(), [all[0].clone(), all[0].clone()].concat()];
+    seeds.extend(all);
     seeds
 }
 
