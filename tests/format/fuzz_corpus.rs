@@ -445,6 +445,9 @@ fn semantic_maps() -> Vec<Vec<u8>> {
     let crosswalk = [frame(2), field(3, &[10, 20, 30]), field(4, &[0, 40, 0]), field(5, &[0, 0, 0]), field(16, &[])].concat();
     let all = [element("lane", 3, &lane), element("red", 4, &face), element("light", 4, &light), element("walk", 4, &crosswalk)];
     let mut seeds = vec![Vec::new(), all.concat(), [all[0].clone(), all[0].clone()].concat()];
+    // Maps that are cut off, and pairs of elements.
+    seeds.extend([1, 2, 5, 9, 20, 40].map(|len| all[0][..len.min(all[0].len())].to_vec()));
+    seeds.extend((0..3).map(|first| [all[first].clone(), all[first + 1].clone()].concat()));
     seeds.extend(all);
     seeds
 }
