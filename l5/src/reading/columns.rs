@@ -157,7 +157,7 @@ fn numbers<T: arrow_buffer::ArrowNativeType>(
     };
     let values = typed(&values).ok_or_else(refused)?;
     if let Some(offsets) = &offsets
-        && offsets.iter().any(|offset| *offset as usize % width != 0 || *offset as usize > values.len())
+        && offsets.iter().any(|offset| !(*offset as usize).is_multiple_of(width) || *offset as usize > values.len())
     {
         return Err(Error::corrupt(format!("column `{name}`: a row ends within a record of {width} numbers")));
     }

@@ -31,7 +31,7 @@ pub struct FrameWindows {
 #[derive(Clone, Debug)]
 enum Data {
     /// Windows that were read: the rows of each window follow each other, and missing frames have rows too.
-    Read(Columns),
+    Read(Box<Columns>),
     /// The columns that hold the frames of each window, and the row of its first frame.
     Held(Vec<(Arc<Columns>, usize)>),
 }
@@ -66,7 +66,7 @@ impl FrameTable {
         let windows = positions.iter().map(|position| self.window(*position, wanted)).collect::<Result<Vec<_>>>()?;
         let wanted = Wanted { faces: wanted.faces && self.has_faces(), ..wanted };
         let data = match &self.source {
-            Source::Table(rows, None) => Data::Read(read(rows, positions, wanted, 0).await?),
+            Source::Table(rows, None) => Data::Read(Box::new(read(rows, positions, wanted, 0).await?)),
             Source::Table(rows, Some(cache)) => Data::Held(self.scenes_of(rows, cache, &windows).await?),
             Source::Memory(columns) => {
                 Data::Held(windows.iter().map(|(frames, _)| (Arc::clone(columns), frames.start as usize)).collect())
@@ -203,7 +203,7 @@ impl FrameWindows {
             Data::Read(columns) => {
                 let row = |rows: usize| window * rows + history - current;
                 let agents = row(history + 1 + agents_future.unwrap_or(0));
-                (columns, FirstRows { ego: row(history + 1 + future), agents, labels: row(history + 1), faces: window })
+                (&**columns, FirstRows { ego: row(history + 1 + future), agents, labels: row(history + 1), faces: window })
             }
         };
         scratch.agent_bounds.clear();

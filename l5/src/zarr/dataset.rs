@@ -49,6 +49,9 @@ pub struct Dataset {
     warnings: Vec<String>,
 }
 
+/// Times, and the ends of agents and faces, of all frames.
+type FrameColumns = (Vec<i64>, Vec<u64>, Option<Vec<u64>>);
+
 impl Dataset {
     /// Opens the zarr directory or zip file at `path` and checks it.
     ///
@@ -144,7 +147,7 @@ impl Dataset {
     /// # Errors
     /// - `Corrupt`: a chunk is damaged.
     /// - Errors of the file system.
-    pub(crate) fn frame_columns(&self) -> Result<(Vec<i64>, Vec<u64>, Option<Vec<u64>>)> {
+    pub(crate) fn frame_columns(&self) -> Result<FrameColumns> {
         let dtype = &self.frames.meta().dtype;
         let (timestamp, agents, faces) = (dtype.require(TIMESTAMP)?, dtype.require(AGENT_INTERVAL)?, dtype.field(TL_INTERVAL));
         let (mut timestamps, mut agent_ends, mut face_ends) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,7 +1,6 @@
 //! The computations of L5Kit, compared with outputs of the real library and of NumPy, SciPy and OpenCV.
 
 #[path = "../../../tests/common/environment.rs"]
-#[allow(dead_code, unreachable_pub, reason = "each suite uses its part")]
 mod environment;
 mod evaluation;
 mod geometry;

@@ -126,6 +126,7 @@ impl Level5 {
     }
 
     /// The frames before and behind each agent in which it stays valid, u32 [agents, 2], and the numbers of rejected agents.
+    #[expect(clippy::too_many_arguments, reason = "the thresholds of L5Kit")]
     fn select_agents<'py>(
         &self,
         py: Python<'py>,
