@@ -96,7 +96,7 @@ macro_rules! columns {
         pub struct Batch {
             dims: Dims,
             len: usize,
-            $($(#[doc = $doc])+ #[doc = concat!("\n\n`", stringify!($kind), "` ", stringify!([$($dim),*]))] pub $name: Vec<$kind>,)+
+            $($(#[doc = $doc])+ #[doc = concat!("\n\n`", stringify!($kind), " ", stringify!([$($dim),*]), "`")] pub $name: Vec<$kind>,)+
         }
 
         /// One sample of a [`Batch`], to be filled by one thread. The fields are those of the batch.
