@@ -12,6 +12,8 @@ trap 'rm -rf "$scratch"' EXIT
 export TETRYS_SKIPPED="$scratch/skipped"
 export TETRYS_TORCH="${TETRYS_TORCH:-1}"
 log="$scratch/tests.log"
+# Nothing is built twice from the same checkout here, and these files are large.
+export CARGO_INCREMENTAL=0
 mkdir -p "$CARGO_TARGET_DIR"
 
 # Says what runs, runs it, and says how long it took.
@@ -31,6 +33,17 @@ fail() {
 # The tests' output goes to the terminal and into the log; a failing test fails the step (pipefail).
 logged() {
     "$@" 2>&1 | tee -a "$log"
+}
+
+# A linker that finds the disk full dies of a bus error. Cargo never deletes old outputs: with too little room, all go.
+room() {
+    local needed=30 free
+    free() { df --output=avail --block-size=1G "$CARGO_TARGET_DIR" | awk 'NR == 2 { print $1 }'; }
+    if [ "$(free)" -lt "$needed" ]; then
+        printf '%d GiB free, the builds need up to %d: deleting old outputs in %s\n' "$(free)" "$needed" "$CARGO_TARGET_DIR"
+        cargo clean
+    fi
+    [ "$(free)" -ge "$needed" ] || printf 'warning: only %d GiB free, the builds need up to %d\n' "$(free)" "$needed"
 }
 
 # Clippy and rustfmt come with the toolchain almost everywhere; where they do not, they are fetched.
