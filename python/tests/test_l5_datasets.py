@@ -398,12 +398,25 @@ class Doubled(EgoDataset):
         return super().get_frame(scene_index, state_index, track_id) | {"twice": 2 * state_index}
 
 
+class DoubledAgents(AgentDataset):
+    def get_frame(self, scene_index: int, state_index: int, track_id: int | None = None) -> dict[str, Any]:
+        assert track_id is not None
+        return super().get_frame(scene_index, state_index, track_id) | {"twice": 2 * state_index}
+
+
 @needs_data
 def test_subclasses_stay_themselves_in_batches_and_pickles() -> None:
     dataset = ChunkedDataset(str(SHARED / "artefacts" / "single_scene.zarr")).open()
     cfg = config(1, 2)
     samples = pickle.loads(pickle.dumps(Doubled(cfg, dataset, rasterizer(cfg))))
     assert type(samples) is Doubled
+    np.testing.assert_array_equal(samples.batch([3, 9])["twice"], [6, 18])
+    mask = np.load(SHARED / "golden" / "agents_mask_0.5.npz")["agents_mask_bool"]
+    plain, of_agents = (kind(cfg, dataset, rasterizer(cfg), agents_mask=mask) for kind in (AgentDataset, DoubledAgents))
+    for found, expected in zip(of_agents.__getitems__([3, -9]), plain.__getitems__([3, -9]), strict=True):
+        assert found.pop("twice") == 2 * expected["frame_index"] and found.keys() == expected.keys()
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value, err_msg=name)
     assert [sample["twice"] for sample in samples.__getitems__([3, 9])] == [6, 18] and samples[-1]["twice"] == 494
 
 

@@ -321,6 +321,46 @@ def test_scenes_and_frames_of_the_ego() -> None:
         ours.get_scene_dataset(3)
 
 
+class OfFrames(EgoDatasetVectorized):
+    """Overrides `get_frame`, as L5Kit's users do."""
+
+    def get_frame(self, scene_index: int, state_index: int, track_id: int | None = None) -> dict[str, Any]:
+        return super().get_frame(scene_index, state_index, track_id) | {"state": np.int64(state_index)}
+
+
+class OfFramesWithEgo(EgoAgentDatasetVectorized):
+    def get_frame(self, scene_index: int, state_index: int, track_id: int | None = None) -> dict[str, Any]:
+        return super().get_frame(scene_index, state_index, track_id) | {"state": np.int64(state_index)}
+
+
+class OfItems(EgoAgentDatasetVectorized):
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return super().__getitem__(index) | {"index": np.int64(index)}
+
+
+@pytest.mark.parametrize("eval_mode", [False, True])
+def test_subclasses_change_samples_in_batches_too(eval_mode: bool) -> None:
+    data, cfg = long_scenes(), config(future_num_frames=4, history_num_frames_agents=12, other_agents_num=4)
+    vectorizer = Vectorizer(cfg, map_around(2, data.frames["ego_translation"][0]))
+    mask = np.zeros(len(data.agents), np.bool_)
+    mask[5:300:9] = True
+    indices = [0] if eval_mode else [7, 20, 99, 130]
+    states = {0: 99} if eval_mode else {index: scene_and_state(data, index)[1] for index in indices}
+    kinds: list[Any] = [OfFramesWithEgo, OfItems] if eval_mode else [OfFrames, OfFramesWithEgo, OfItems]
+    for kind in kinds:
+        arguments = {} if kind is OfFrames else {"agents_mask": mask, "eval_mode": eval_mode}
+        plain = EgoDatasetVectorized if kind is OfFrames else EgoAgentDatasetVectorized
+        ours = kind(cfg, in_memory(data), vectorizer, **arguments)
+        expected: list[dict[str, Any]] = plain(cfg, in_memory(data), vectorizer, **arguments).__getitems__(indices)
+        for index, sample in zip(indices, expected, strict=True):
+            sample |= {"index": np.int64(index)} if kind is OfItems else {"state": np.int64(states[index])}
+        for samples in (ours.__getitems__(indices), [ours[index] for index in indices]):
+            for found, sample in zip(samples, expected, strict=True):
+                assert_same(found, sample)
+        for name, values in ours.batch(indices).items():
+            np.testing.assert_array_equal(values, np.stack([sample[name] for sample in expected]), err_msg=name)
+
+
 class Shift:
     """Moves the current frame and the future, and draws from numpy's global generator."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from .. import _tetrys
 from .._errors import WrongType, WrongValue, found
+from ._files import written_whole
 
 __all__ = [
     "MAX_MODES",
@@ -313,19 +313,8 @@ def _opened(file: File, mode: str) -> Iterator[IO[Any]]:
         with open(file, mode) as opened:
             yield opened
     else:
-        path = Path(file)
-        handle, made = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, mode) as opened:
-                yield opened
-            # The permissions of any new file, or those of the file that is replaced.
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(made, path.stat().st_mode if path.exists() else 0o666 & ~mask)
-            os.replace(made, path)
-        except BaseException:
-            os.unlink(made)
-            raise
+        with written_whole(Path(file)) as opened:
+            yield opened
 
 
 def _coords(coords: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from .. import _tetrys
 from .._errors import WrongValue, found
 from .._rows import RowLoader
 from ._chunked import ChunkedDataset
+from ._files import written_whole
 
 TH_YAW_DEGREE = 30
 TH_EXTENT_RATIO = 1.1
@@ -46,6 +45,14 @@ def select_agents(
     return dataset.native().select_agents(
         float(th_agent_prob), float(th_yaw_degree), float(th_extent_ratio), float(th_distance_av), int(workers), progress
     )
+
+
+def checked_mask(mask: npt.ArrayLike, agents: int) -> npt.NDArray[np.bool_]:
+    """Returns a mask of the caller, which has one bool for each agent."""
+    array = np.asarray(mask)
+    if array.shape != (agents,):
+        raise WrongValue(f"agents_mask has the shape {array.shape}, expected one bool for each of {agents} agents")
+    return array.astype(np.bool_, copy=False)
 
 
 def load_agents_mask(dataset: ChunkedDataset, threshold: float, min_frame_history: int, min_frame_future: int) -> npt.NDArray[np.bool_]:
@@ -123,13 +130,7 @@ def _store(file: Path, counts: npt.NDArray[np.uint32]) -> None:
     """Stores counts whole or not at all. A folder that cannot be written stays without them."""
     try:
         file.parent.mkdir(exist_ok=True)
-        handle, made = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                np.save(stream, counts, allow_pickle=False)
-            os.replace(made, file)
-        except BaseException:
-            os.unlink(made)
-            raise
+        with written_whole(file) as stream:
+            np.save(stream, counts, allow_pickle=False)
     except OSError:
         return

@@ -1,0 +1,29 @@
+"""Files that appear when they are complete."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[IO[Any]]:
+    """Opens a binary file that replaces `path` when the block ends, with the permissions of a new file or of the replaced one.
+
+    After an exception, `path` is as it was.
+    """
+    handle, made = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(made, path.stat().st_mode if path.exists() else 0o666 & ~mask)
+        os.replace(made, path)
+    except BaseException:
+        os.unlink(made)
+        raise
