@@ -235,7 +235,7 @@ def test_ranks_come_from_the_environment(index: tt.Index, monkeypatch: pytest.Mo
         ({"max_step": "soon"}, "soon"),
         ({"decode": {"labels.*": tt.image()}}, "only columns of binary"),
         ({"decode": {"camera.jpeg": "rgb"}}, "tetrys.image"),
-        ({"decode": ["camera.jpeg"]}, "pattern: decoder"),
+        ({"decode": ["labels.*"]}, "only columns of binary"),
         ({"decode": {"camera.jpeg": tt.image(), "*.jpeg": tt.image()}}, "two decoders"),
         ({"progress": 1}, "progress"),
         ({"trace": "/"}, "trace"),
