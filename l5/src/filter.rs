@@ -17,7 +17,7 @@ pub enum FaceStatus {
     Active,
     /// The light is off.
     Inactive,
-    /// Nobody knows.
+    /// The state was not recognised.
     Unknown,
 }
 

@@ -19,7 +19,7 @@
 //! | [`zarr`] | data sets in zarr: reading, writing, generating |
 //! | [`arrays`] | columns of frames, agents and faces: the input of all computations |
 //! | [`reading`] | the frames around positions of a table |
-//! | [`sampling`] | samples of the ego car and of agents; indexes |
+//! | [`sampling`] | samples of the ego car and of agents |
 //! | [`filter`](mod@filter) [`mask`] [`geometry`] | which agents count; transforms |
 //! | [`map`](mod@map) | semantic maps |
 //! | [`raster`] | pictures of boxes, lanes and aerial photographs |
@@ -37,6 +37,7 @@ pub mod geometry;
 pub mod kinematic;
 pub mod map;
 pub mod mask;
+mod parallel;
 pub mod picture;
 pub mod raster;
 pub mod reading;

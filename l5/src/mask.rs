@@ -6,8 +6,6 @@
 
 use std::collections::HashMap;
 use std::ops::AddAssign;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use tetrys::{Error, Result};
 
@@ -22,7 +20,7 @@ pub const MIN_FRAME_FUTURE: i64 = 1;
 /// The smallest area in m² that L5Kit believes, of length times width.
 const MIN_AREA: f64 = 0.01;
 
-/// What makes a row reliable. A value at the threshold is rejected.
+/// The limits within which a row is reliable. A value at a limit is rejected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// The probability that the row is an agent must lie above this value.
@@ -43,7 +41,7 @@ impl Thresholds {
     }
 }
 
-/// How many rows were rejected, by reason: L5Kit's report. The first reason in the order of these fields counts.
+/// Numbers of rejected rows by reason: L5Kit's report. A row counts for the first reason in the order of these fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rejected {
     /// `reject_th_agent_filter_probability_threshold`: probably not an agent.
@@ -115,68 +113,9 @@ pub fn select_agents(scene: &Frames<'_>, thresholds: &Thresholds, counts: &mut [
     Ok(rejected)
 }
 
-/// Does [`select_agents`] for several scenes on several threads.
-///
-/// `visit(i, use)` loads scene `i` and calls `use` with its frames, whose agent rows start at 0. `store(i, counts)` takes the counts of
-/// scene `i`; scenes arrive in any order, one at a time.
-///
-/// # Errors
-/// Those of [`select_agents`], of `visit` and of `store`. The first error stops all threads.
-pub fn select_scenes<V, S>(scenes: usize, thresholds: &Thresholds, threads: usize, visit: V, store: S) -> Result<Rejected>
-where
-    V: Fn(usize, &mut dyn FnMut(&Frames<'_>) -> Result<()>) -> Result<()> + Sync,
-    S: FnMut(usize, &[[u32; 2]]) -> Result<()> + Send,
-{
-    let (next, store) = (AtomicUsize::new(0), Mutex::new(store));
-    let run = || {
-        let (mut rejected, mut counts) = (Rejected::default(), Vec::new());
-        loop {
-            let scene = next.fetch_add(1, Ordering::Relaxed);
-            if scene >= scenes {
-                return Ok(rejected);
-            }
-            let mut select = |frames: &Frames<'_>| {
-                counts.resize(frames.agents.len(), [0, 0]);
-                rejected += select_agents(frames, thresholds, &mut counts)?;
-                let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
-                store(scene, &counts)
-            };
-            if let Err(error) = visit(scene, &mut select) {
-                next.store(scenes, Ordering::Relaxed);
-                return Err(error.at(format!("scene {scene}")));
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(scenes)).map(|_| scope.spawn(run)).collect();
-        let mut total = run()?;
-        for thread in others {
-            total += thread.join().unwrap_or_else(|_| Err(Error::internal("a thread that selects agents panicked")))?;
-        }
-        Ok(total)
-    })
-}
-
-/// Does [`select_agents`] for several scenes in memory on several threads. Returns the counts of all rows, scene by scene.
-///
-/// # Errors
-/// Those of [`select_agents`].
-pub fn select_agents_of(scenes: &[Frames<'_>], thresholds: &Thresholds, threads: usize) -> Result<(Vec<[u32; 2]>, Rejected)> {
-    let starts: Vec<usize> = scenes
-        .iter()
-        .scan(0, |rows, scene| {
-            let start = *rows;
-            *rows += scene.agents.len();
-            Some(start)
-        })
-        .collect();
-    let mut counts = vec![[0; 2]; scenes.iter().map(|scene| scene.agents.len()).sum()];
-    let visit = |scene: usize, select: &mut dyn FnMut(&Frames<'_>) -> Result<()>| select(&scenes[scene]);
-    let rejected = select_scenes(scenes.len(), thresholds, threads, visit, |scene, found| {
-        counts[starts[scene]..][..found.len()].copy_from_slice(found);
-        Ok(())
-    })?;
-    Ok((counts, rejected))
+/// Whether an agent has at least so many steps of past and future.
+pub fn is_valid(counts: [u32; 2], least: [i64; 2]) -> bool {
+    i64::from(counts[0]) >= least[0] && i64::from(counts[1]) >= least[1]
 }
 
 /// Returns the rows with at least so many steps of past and future: the mask of `AgentDataset`.
@@ -187,11 +126,7 @@ pub fn select_agents_of(scenes: &[Frames<'_>], thresholds: &Thresholds, threads:
 /// assert_eq!(rows, [1, 2]);
 /// ```
 pub fn valid_rows(counts: &[[u32; 2]], min_past: i64, min_future: i64) -> impl Iterator<Item = usize> {
-    counts
-        .iter()
-        .enumerate()
-        .filter(move |(_, [past, future])| i64::from(*past) >= min_past && i64::from(*future) >= min_future)
-        .map(|(row, _)| row)
+    counts.iter().enumerate().filter(move |(_, counts)| is_valid(**counts, [min_past, min_future])).map(|(row, _)| row)
 }
 
 /// The rows of one track that belong together so far.
@@ -330,10 +265,8 @@ mod tests {
         let (timestamps, translations) = (vec![0; frames], vec![[0.0; 3]; frames]);
         let scene =
             Frames { timestamps: &timestamps, translations: &translations, agent_bounds: &bounds, agents, ..Frames::default() };
-        let (both, _) = select_agents_of(&[scene, scene], &Thresholds::new(0.5), 2).unwrap();
         let mut counts = vec![[9; 2]; rows.len()];
         let rejected = select_agents(&scene, &Thresholds::new(0.5), &mut counts).unwrap();
-        assert_eq!(both, [counts.clone(), counts.clone()].concat());
         (counts, rejected)
     }
 
@@ -385,8 +318,5 @@ mod tests {
         let error = select_agents(&scene, &Thresholds::new(0.5), &mut [[0; 2]; 2]).unwrap_err();
         assert_eq!(error.to_string(), "agents.centroid has 0 rows, expected 2");
         assert!(select_agents(&scene, &Thresholds::new(0.5), &mut []).is_err(), "bounds beyond the rows");
-        let visit = |_: usize, _: &mut dyn FnMut(&Frames<'_>) -> Result<()>| Err(Error::not_found("no such row"));
-        let error = select_scenes(5, &Thresholds::new(0.5), 2, visit, |_, _| Ok(())).unwrap_err();
-        assert!(error.to_string().starts_with("scene ") && error.to_string().ends_with(": no such row"), "{error}");
     }
 }

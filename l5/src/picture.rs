@@ -14,7 +14,7 @@ const PAST: [u8; 3] = [255, 178, 102];
 const FUTURE: [u8; 3] = [255, 64, 160];
 /// Colours of an active, an inactive and an unknown face.
 const FACES: [[u8; 3]; 3] = [[255, 255, 255], [96, 96, 96], [160, 160, 64]];
-/// Side of the square of a face and the gap behind it, in pixels.
+/// Side of the square of a face and the gap after it, in pixels.
 const FACE: usize = 6;
 const GAP: usize = 2;
 

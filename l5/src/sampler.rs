@@ -5,19 +5,20 @@ use tetrys::{Error, Result};
 use crate::{
     arrays::Agents,
     filter::keeps_labels,
+    parallel,
     raster::{RasterInput, Rasterizer, Scratch as RasterScratch, SelectedAgent},
     reading::{FrameTable, FrameWindows, Scratch, Wanted},
     sampling::{Kind, Moment, SampleSettings, SampleShape, SampleSlots, Samples, fill_sample},
 };
 
-/// Whose samples are computed, and how: L5Kit's `EgoDataset` and `AgentDataset` without their order.
+/// Computes samples of frames or of agents: L5Kit's `EgoDataset` and `AgentDataset` without their indices.
 #[derive(Clone, Debug)]
 pub struct Sampler {
-    /// Lengths of history and future, and whose samples.
+    /// Lengths of history and future, and the kind: ego car or agents.
     pub shape: SampleShape,
     /// Step time, label threshold and the place of the raster.
     pub settings: SampleSettings,
-    /// What draws `image`.
+    /// The rasterizer that draws `image`.
     pub rasterizer: Rasterizer,
     /// Whether traffic light faces are read for the raster.
     pub faces: bool,
@@ -34,7 +35,7 @@ pub struct Batch {
     pub images: Vec<f32>,
 }
 
-/// What a sample is around: a frame, or an agent in it.
+/// The centre of a sample: the ego car in a frame, or an agent in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     frame: u64,
@@ -77,8 +78,7 @@ impl Sampler {
     pub async fn agents_in(&self, table: &FrameTable, rows: &[u64], images: Vec<f32>) -> Result<Batch> {
         let place = |row: &u64| {
             let frame = table.frame_of_agent(*row)?;
-            let start = frame.checked_sub(1).map_or(0, |before| table.agent_ends()[before as usize]);
-            Ok(Place { frame, agent: Some((row - start) as usize) })
+            Ok(Place { frame, agent: Some((row - table.agents_of(frame).start) as usize) })
         };
         self.batch(table, rows.iter().map(place).collect::<Result<_>>()?, images).await
     }
@@ -123,23 +123,13 @@ impl Sampler {
         let (mut rest, mut parts) = (samples.slots(), Vec::new());
         let mut images_left = &mut images[..];
         for (number, places) in places.chunks(share).enumerate() {
-            let (slots, behind) = rest.split_at(places.len())?;
-            let (image, images_behind) = images_left.split_at_mut(places.len() * each);
+            let (slots, later_slots) = rest.split_at(places.len())?;
+            let (image, later_images) = images_left.split_at_mut(places.len() * each);
             parts.push((number * share, places, slots, image));
-            (rest, images_left) = (behind, images_behind);
+            (rest, images_left) = (later_slots, later_images);
         }
-        let work = |(first, places, mut slots, images): (usize, &[Place], SampleSlots<'_>, &mut [f32])| {
+        parallel::each(parts, |(first, places, mut slots, images): (usize, &[Place], SampleSlots<'_>, &mut [f32])| {
             self.part(table, windows, first, places, &mut slots, images)
-        };
-        let own = parts.pop();
-        std::thread::scope(|scope| {
-            let others: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || work(part))).collect();
-            let mut outcome = own.map_or(Ok(()), work);
-            for other in others {
-                let done = other.join().unwrap_or_else(|_| Err(Error::internal("a thread that computes samples stopped")));
-                outcome = outcome.and(done);
-            }
-            outcome
         })?;
         Ok(Batch { samples, images })
     }
@@ -171,10 +161,10 @@ impl Sampler {
                 host: table.scenes().get(scene_index).map_or("", |scene| &scene.host),
             };
             fill_sample(&self.settings, &moment, slots, number)?;
-            let input = RasterInput { frames: frames.first(current + 1), agent: selected };
             if self.rasterizer.is_blank() {
                 continue;
             }
+            let input = RasterInput { frames: frames.first(current + 1), agent: selected };
             self.rasterizer.rasterize(&input, &mut raster, &mut images[number * each..(number + 1) * each])?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 use tetrys::{Error, Result};
 
 use crate::{
+    parallel,
     reading::{FrameTable, FrameWindows, Scratch, Wanted},
     sampling::batch::HOST_BYTES,
     vectorized::{Batch, Request, Scratch as VectorScratch, Slot, Vectorizer},
@@ -11,7 +12,7 @@ use crate::{
 /// Computes the samples of L5Kit's `EgoDatasetVectorized` and `EgoAgentDatasetVectorized`.
 #[derive(Clone, Debug)]
 pub struct VectorSampler {
-    /// What computes a sample.
+    /// The settings and the map.
     pub vectorizer: Vectorizer,
     /// Whether traffic light faces are read. Without them, no face is active.
     pub faces: bool,
@@ -19,7 +20,7 @@ pub struct VectorSampler {
     pub threads: usize,
 }
 
-/// What a vectorized sample is around.
+/// The centre of a vectorized sample: the ego car or an agent in a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VectorPlace {
     /// Position of the frame in the table.
@@ -91,20 +92,8 @@ impl VectorSampler {
     /// Fills all samples, each thread a part of them.
     fn fill(&self, places: &[VectorPlace], windows: &FrameWindows, slots: &mut [Slot<'_>]) -> Result<()> {
         let share = places.len().div_ceil(self.threads.clamp(1, places.len().max(1))).max(1);
-        let mut parts = places.chunks(share).zip(slots.chunks_mut(share)).enumerate();
-        let own = parts.next();
-        let work = |(number, (places, slots)): (usize, (&[VectorPlace], &mut [Slot<'_>]))| {
-            self.fill_part(places, windows, number * share, slots)
-        };
-        std::thread::scope(|scope| {
-            let others: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
-            let mut outcome = own.map_or(Ok(()), work);
-            for other in others {
-                let done = other.join().unwrap_or_else(|_| Err(Error::internal("a thread that computes samples stopped")));
-                outcome = outcome.and(done);
-            }
-            outcome
-        })
+        let parts = places.chunks(share).zip(slots.chunks_mut(share)).enumerate();
+        parallel::each(parts, |(number, (places, slots))| self.fill_part(places, windows, number * share, slots)).map(drop)
     }
 
     /// Fills some samples; `first` is the number of the first of them in the batch.

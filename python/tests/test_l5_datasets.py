@@ -75,6 +75,8 @@ def single(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def opened(zarr: Path, kind: str, folder: Path) -> ChunkedDataset:
     if kind == "zarr":
         return ChunkedDataset(str(zarr)).open()
+    if kind == "store":
+        return ChunkedDataset(f"file://{zarr}").open()
     if kind == "arrays":
         source, dataset = ChunkedDataset(str(zarr)).open(), ChunkedDataset("")
         dataset.scenes, dataset.frames, dataset.agents = np.array(source.scenes), source.frames[:], source.agents[:]
@@ -251,7 +253,7 @@ def test_the_first_format_works_without_traffic_lights(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("kind", ["fast", "zarr", "arrays"])
+@pytest.mark.parametrize("kind", ["fast", "zarr", "store", "arrays"])
 def test_random_data_sets_give_the_samples_of_the_reference(seed: int, kind: str, tmp_path: Path) -> None:
     scenes, frames, agents, faces = random_dataset(seed)
     write_zarr(tmp_path / "made.zarr", (scenes, frames, agents, faces), chunk_rows=37 + seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import l5_maps
@@ -222,6 +223,19 @@ def test_a_map_can_be_pickled(opened: MapAPI, tmp_path: Path) -> None:
         again = pickle.loads(pickle.dumps(one))
         assert again.ids_to_el == opened.ids_to_el
         np.testing.assert_array_equal(again.get_lane_coords("lane")["xyz_left"], opened.get_lane_coords("lane")["xyz_left"])
+
+
+def test_chains_of_centimetres_become_coordinates_of_the_world(opened: MapAPI) -> None:
+    origin = SimpleNamespace(lat_e7=round(l5_maps.LATITUDE * 1e7), lng_e7=round(l5_maps.LONGITUDE * 1e7))
+    steps = np.diff(np.rint(LEFT * 100).astype(int), axis=0, prepend=np.zeros((1, 3), int))
+    found = opened.unpack_deltas_cm(steps[:, 0], steps[:, 1], steps[:, 2], SimpleNamespace(origin=origin))
+    np.testing.assert_array_equal(found, opened.get_lane_coords("lane")["xyz_left"])
+    np.testing.assert_allclose(found, LEFT + SHIFT, atol=1e-6)
+    assert opened.unpack_deltas_cm([], [], [], SimpleNamespace(origin=origin)).shape == (0, 3)
+    wrong: list[Any] = [([1], [1, 2], [1]), ([1.5], [1], [1]), ([2**31], [1], [1]), ([[1]], [[1]], [[1]]), (None, [1], [1]), ("1", "1", "1")]
+    for dx, dy, dz in wrong:
+        with pytest.raises(ValueError):
+            opened.unpack_deltas_cm(dx, dy, dz, SimpleNamespace(origin=origin))
 
 
 def test_a_map_can_be_an_attachment_of_a_table(opened: MapAPI, tmp_path: Path) -> None:

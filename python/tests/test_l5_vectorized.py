@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tetrys as tt
-from l5_reference import Dataset, scene_and_state, select_agents, valid_rows
+from l5_reference import Dataset, scene_and_state, select_agents, valid_rows, window
 from l5_reference_vectorized import Lanes, VectorSettings, in_bounds, vector_map, vector_sample
 from l5_scenes import random_dataset, write_zarr
 from tetrys.l5 import ChunkedDataset, LocalDataManager
@@ -321,6 +321,40 @@ def test_scenes_and_frames_of_the_ego() -> None:
         ours.get_scene_dataset(3)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_frames_of_the_caller_give_the_vectors_of_a_sample(seed: int) -> None:
+    data, cfg = random_data(seed), config(history_num_frames_ego=3, history_num_frames_agents=5, future_num_frames=4, other_agents_num=6)
+    vectorizer = Vectorizer(cfg, map_around(seed, data.frames["ego_translation"][0]))
+    ours = EgoDatasetVectorized(cfg, in_memory(data), vectorizer)
+    compared = 0
+    for frame in range(0, len(ours), 3):
+        scene, state = scene_and_state(data, frame)
+        here = window(data, scene, state, 5, 4)
+        tracks = data.agents[slice(*data.frames[frame]["agent_index_interval"])]["track_id"][:2].tolist()
+        for track_id in [None, *tracks]:
+            try:
+                sample = ours.get_frame(scene, state, track_id)
+            except ValueError:
+                continue
+            arguments: dict[str, Any] = dict(
+                selected_track_id=track_id, agent_centroid_m=sample["centroid"], agent_yaw_rad=sample["yaw"],
+                agent_from_world=sample["agent_from_world"], history_frames=here.history_frames, history_agents=here.history_agents,
+                history_tl_faces=here.history_tl_faces, history_position_m=sample["history_positions"],
+                history_yaws_rad=sample["history_yaws"], history_availability=sample["history_availabilities"],
+                future_frames=here.future_frames, future_agents=here.future_agents,
+            )  # fmt: skip
+            found = vectorizer.vectorize(**arguments)
+            assert {"lanes", "lanes_mid", "crosswalks", "all_other_agents_types", "other_agents_polyline"} < found.keys()
+            assert_same(found, {name: sample[name] for name in found})
+            compared += 1
+            for name, value in (("agent_yaw_rad", sample["yaw"] + 0.1), ("agent_centroid_m", sample["centroid"] + 1)):
+                with pytest.raises(ValueError, match="expected that of the current frame"):
+                    vectorizer.vectorize(**arguments | {name: value})
+            with pytest.raises(ValueError, match="not in frame"):
+                vectorizer.vectorize(**arguments | {"selected_track_id": 10**6})
+    assert compared > 5
+
+
 class OfFrames(EgoDatasetVectorized):
     """Overrides `get_frame`, as L5Kit's users do."""
 
@@ -348,8 +382,8 @@ def test_subclasses_change_samples_in_batches_too(eval_mode: bool) -> None:
     states = {0: 99} if eval_mode else {index: scene_and_state(data, index)[1] for index in indices}
     kinds: list[Any] = [OfFramesWithEgo, OfItems] if eval_mode else [OfFrames, OfFramesWithEgo, OfItems]
     for kind in kinds:
-        arguments = {} if kind is OfFrames else {"agents_mask": mask, "eval_mode": eval_mode}
-        plain = EgoDatasetVectorized if kind is OfFrames else EgoAgentDatasetVectorized
+        arguments: dict[str, Any] = {} if kind is OfFrames else {"agents_mask": mask, "eval_mode": eval_mode}
+        plain: Any = EgoDatasetVectorized if kind is OfFrames else EgoAgentDatasetVectorized
         ours = kind(cfg, in_memory(data), vectorizer, **arguments)
         expected: list[dict[str, Any]] = plain(cfg, in_memory(data), vectorizer, **arguments).__getitems__(indices)
         for index, sample in zip(indices, expected, strict=True):

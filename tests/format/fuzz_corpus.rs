@@ -6,7 +6,7 @@ use crate::targets;
 use std::{fs, path::PathBuf};
 
 use crate::common::tables::{self, Rng, Taste, block_on, column, cut_by, memory, rows_of, tiny_cuts, two_partitions};
-use crate::targets::{CHAINS, TARGETS, TYPES, index_schemas, sign_block};
+use crate::targets::{CHAINS, CONFIG_NUMBERS, TARGETS, TYPES, index_schemas, sign_block};
 use arrow_array::{ArrayRef, RecordBatch};
 use bytes::Bytes;
 use tetrys::{
@@ -104,6 +104,7 @@ fn the_seeds_are_made_of_real_objects() {
     save("blosc", containers(&mut rng));
     save("zarray", zarrays());
     save("semantic_map", semantic_maps());
+    save("l5_config", configurations());
 }
 
 fn save(target: &str, seeds: Vec<Vec<u8>>) {
@@ -477,4 +478,27 @@ fn zarrays() -> Vec<Vec<u8>> {
         seeds.push(array("[9]", "[3]", &format!("\"{dtype}\""), "-1", ",\"compressor\":null"));
     }
     seeds.into_iter().map(String::into_bytes).collect()
+}
+
+/// Returns configurations of Level 5 samples: each rasterizer for the ego car and for an agent, and two with extreme numbers.
+fn configurations() -> Vec<Vec<u8>> {
+    let maps = semantic_maps();
+    let seed = |map_type: u8, switches: u8, whole: [u32; CONFIG_NUMBERS[0]], floats: [f64; CONFIG_NUMBERS[1]], map: &[u8]| {
+        let mut bytes = vec![map_type, switches];
+        bytes.extend(whole.iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(floats.iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(map);
+        bytes
+    };
+    let whole = |row| [24, 16, 2, 3, 1, 4, 3, 5, 6, 2, row];
+    let floats = [0.5, 0.5, 0.25, 0.5, 0.1, 0.5, 35.0, 30.0, 0.7];
+    let mut seeds = Vec::new();
+    for map_type in 0..6 {
+        let map = &maps[usize::from(map_type) % maps.len()];
+        seeds.push(seed(map_type, 0b00_1011, whole(2), floats, map));
+        seeds.push(seed(map_type, 0b11_1100, whole(4), floats, map));
+    }
+    seeds.push(seed(1, 0xff, [u32::MAX; CONFIG_NUMBERS[0]], [f64::NAN; CONFIG_NUMBERS[1]], &[]));
+    seeds.push(seed(4, 0, whole(0), [1e-300, 1e-300, 1e300, -1e300, 1e-12, -1.0, f64::INFINITY, -5.0, 1e18], &maps[0]));
+    seeds
 }

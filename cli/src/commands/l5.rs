@@ -113,8 +113,7 @@ impl Show {
                         shown.join(", ")
                     )))
                 })?;
-                let before = frames.agent_ends()[..self.frame as usize].last().copied().unwrap_or(0);
-                sampler.agents(&frames, &[before + place as u64]).await
+                sampler.agents(&frames, &[frames.agents_of(self.frame).start + place as u64]).await
             }
         };
         let batch = batch.map_err(Failure::Input)?;

@@ -17,7 +17,7 @@ pub struct Forecast<'a> {
     coords: usize,
 }
 
-/// How a displacement treats the modes.
+/// The modes that a displacement error takes into account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modes {
     /// Only the best mode counts.

@@ -15,7 +15,7 @@ pub struct Element {
     pub(super) bytes: Bytes,
 }
 
-/// What an element is.
+/// The type of an element, with the data of that type.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ElementKind {
@@ -137,7 +137,7 @@ impl Lane {
                 return Err(Error::corrupt(format!("{side} boundary: expected at least 1 point, found 0")));
             }
             let deltas = [&boundary.x[..], &boundary.y, &boundary.z];
-            geodesy::unpack(deltas, lane.geo_frame.as_ref(), world_from_ecef)
+            geodesy::unpack(deltas, geodesy::origin_of(lane.geo_frame.as_ref()), world_from_ecef)
                 .map_err(|error| error.at(format!("{side} boundary")))
         };
         let coords = LaneCoords { left: boundary("left", lane.left_boundary)?, right: boundary("right", lane.right_boundary)? };
@@ -163,7 +163,7 @@ fn traffic_control(control: proto::TrafficControl, world_from_ecef: &Affine) -> 
     Ok(match control.control {
         Some(Control::PedestrianCrosswalk(_)) if !control.x.is_empty() => {
             let deltas = [&control.x[..], &control.y, &control.z];
-            ElementKind::Crosswalk(geodesy::unpack(deltas, control.geo_frame.as_ref(), world_from_ecef)?)
+            ElementKind::Crosswalk(geodesy::unpack(deltas, geodesy::origin_of(control.geo_frame.as_ref()), world_from_ecef)?)
         }
         Some(Control::TrafficLight(light)) => ElementKind::TrafficLight(texts(light.face_states)?),
         Some(other) => color(&other).map_or(ElementKind::TrafficControl, ElementKind::Face),

@@ -53,22 +53,24 @@ fn transform(matrix: &Affine, point: [f64; 3]) -> [f64; 3] {
     [row(matrix[0]), row(matrix[1]), row(matrix[2])]
 }
 
-/// Turns a chain of points into world coordinates, m. `x`, `y` and `z` are differences to the point before, cm.
+/// Returns the latitude and longitude of a frame in degrees: 0 if the file has none.
+pub(super) fn origin_of(frame: Option<&proto::GeoFrame>) -> [f64; 2] {
+    let origin = frame.and_then(|frame| frame.origin.as_ref());
+    [origin.map(|origin| origin.latitude), origin.map(|origin| origin.longitude)]
+        .map(|degrees| f64::from(degrees.unwrap_or_default()) / 1e7)
+}
+
+/// Turns a chain of points into world coordinates, m. `x`, `y` and `z` are differences to the point before, cm. `origin` is the latitude
+/// and longitude of the local frame, degrees.
 ///
 /// # Errors
 /// `Corrupt` if the three columns do not have the same length.
-pub(super) fn unpack(
-    [x, y, z]: [&[i32]; 3],
-    frame: Option<&proto::GeoFrame>,
-    world_from_ecef: &Affine,
-) -> Result<Box<[[f64; 3]]>> {
+pub(super) fn unpack([x, y, z]: [&[i32]; 3], origin: [f64; 2], world_from_ecef: &Affine) -> Result<Box<[[f64; 3]]>> {
     if x.len() != y.len() || x.len() != z.len() {
         let found = format!("{}, {} and {}", x.len(), y.len(), z.len());
         return Err(Error::corrupt(format!("expected as many x as y and z coordinates, found {found}")));
     }
-    let origin = frame.and_then(|frame| frame.origin.as_ref());
-    let degrees = |value: Option<i32>| f64::from(value.unwrap_or_default()) / 1e7;
-    let frame = Frame::at(degrees(origin.map(|origin| origin.latitude)), degrees(origin.map(|origin| origin.longitude)));
+    let frame = Frame::at(origin[0], origin[1]);
     let mut sum = [0.0; 3];
     let mut points = Vec::with_capacity(x.len());
     for ((x, y), z) in x.iter().zip(y).zip(z) {
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn columns_of_different_lengths_are_corrupt() {
-        let error = unpack([&[1], &[1, 2], &[1]], None, &[[0.0; 4]; 4]).unwrap_err();
+        let error = unpack([&[1], &[1, 2], &[1]], [0.0; 2], &[[0.0; 4]; 4]).unwrap_err();
         assert_eq!(error.kind(), tetrys::ErrorKind::Corrupt);
     }
 }

@@ -9,7 +9,7 @@ pub type Point = [f64; 3];
 /// The most points that one interpolation may return.
 const MAX_POINTS: usize = 1 << 20;
 
-/// Where the new points lie.
+/// The distances of the new points along a chain of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interpolation {
     /// A point each so many metres, without the last point (L5Kit's `INTER_METER`).

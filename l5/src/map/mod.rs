@@ -125,6 +125,7 @@ pub struct MapApi {
     by_id: HashMap<Box<str>, usize>,
     lanes: BoundsInfo,
     crosswalks: BoundsInfo,
+    world_from_ecef: geodesy::Affine,
 }
 
 impl MapApi {
@@ -144,7 +145,7 @@ impl MapApi {
         };
         let elements: Vec<Element> = fragment.elements.into_iter().enumerate().map(parse).collect::<Result<_>>()?;
         let by_id = elements.iter().enumerate().map(|(index, element)| (element.id.clone(), index)).collect();
-        let mut map = Self { elements, by_id, lanes: BoundsInfo::default(), crosswalks: BoundsInfo::default() };
+        let mut map = Self { elements, by_id, lanes: BoundsInfo::default(), crosswalks: BoundsInfo::default(), world_from_ecef };
         let (mut lanes, mut crosswalks) = (BoundsInfo::default(), BoundsInfo::default());
         for element in &map.elements {
             // The element is looked up again by its id, because the last one with this id counts.
@@ -160,6 +161,15 @@ impl MapApi {
         }
         (map.lanes, map.crosswalks) = (lanes, crosswalks);
         Ok(map)
+    }
+
+    /// Turns a chain of points into world coordinates, m: L5Kit's `unpack_deltas_cm`. `deltas` are the x, y and z differences to the point
+    /// before, in cm to the east, to the north and up; `origin` is the latitude and longitude of the local frame in degrees.
+    ///
+    /// # Errors
+    /// `Corrupt` if the three columns do not have the same length.
+    pub fn unpack_deltas(&self, deltas: [&[i32]; 3], origin: [f64; 2]) -> Result<Box<[Point]>> {
+        geodesy::unpack(deltas, origin, &self.world_from_ecef)
     }
 
     /// Returns the number of elements.

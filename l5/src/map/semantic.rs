@@ -1,4 +1,4 @@
-//! What the semantic rasterizer draws of a map.
+//! Converts a map to the lanes and crosswalks that the semantic rasterizer draws.
 
 use super::{Bounds, Interpolation, MapApi, Point, TlColor};
 use crate::raster::semantic::LANE_POINTS;

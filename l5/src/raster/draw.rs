@@ -5,13 +5,13 @@
 //! `modules/imgproc/src/drawing.cpp` (Apache License 2.0); the code is our own. Any coordinates are allowed: what lies outside of
 //! the image is cut off.
 
-/// Bits behind the point of the coordinates that this module takes: 512 units are one pixel.
+/// Bits after the point of the coordinates that this module takes: 512 units are one pixel.
 pub const SHIFT: u32 = 9;
 
 /// A point in units of 1/512 pixel.
 pub type Point = [i32; 2];
 
-/// Bits behind the point while drawing.
+/// Bits after the point while drawing.
 const FRACTION: u32 = 16;
 const ONE: i64 = 1 << FRACTION;
 

@@ -17,7 +17,7 @@ pub(crate) const FRACTION_OF_255: [f32; 256] = {
 
 /// Returns a coordinate in pixels as a whole number of 1/512 pixels, cut off towards 0.
 ///
-/// What does not fit into 32 bits wraps around, as on the way from NumPy into OpenCV.
+/// A result that needs more than 32 bits loses its upper bits, as when OpenCV takes the `i64` of NumPy.
 pub(crate) fn fixed(pixels: f64) -> i32 {
     let scaled = pixels * f64::from(1 << SHIFT);
     // The bound is 2^63, where NumPy's whole numbers end: it turns all beyond into -2^63.

@@ -1,4 +1,4 @@
-//! What a raster is drawn around: the ego or an agent of the newest frame of a history.
+//! The centre of a raster: the pose of the ego car, or of an agent, in the current frame.
 
 use tetrys::{Error, Result};
 

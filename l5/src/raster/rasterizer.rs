@@ -90,7 +90,7 @@ pub struct Rasterizer {
     ground: Ground,
 }
 
-/// What is drawn below the boxes.
+/// The background, over which the boxes are drawn.
 #[derive(Clone, Debug)]
 enum Ground {
     Nothing,

@@ -51,7 +51,7 @@ pub struct SemanticLane {
     pub right: [[f64; 2]; LANE_POINTS],
     /// The rectangle around all points of the lane as the map has them.
     pub bounds: Bounds,
-    /// What controls the lane, in the order of the map.
+    /// The traffic control elements of the lane, in the order of the map.
     pub controls: Vec<LaneControl>,
 }
 
@@ -64,7 +64,7 @@ pub struct SemanticCrosswalk {
     pub bounds: Bounds,
 }
 
-/// What the semantic rasterizer draws of a map. All coordinates are in the world frame.
+/// The lanes and crosswalks of a map, as the semantic rasterizer draws them. All coordinates are in the world frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SemanticMap {
     lanes: Vec<SemanticLane>,

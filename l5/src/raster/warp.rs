@@ -153,10 +153,10 @@ pub fn warp_affine(source: &Picture<'_>, matrix: &[[f64; 3]; 2], out: &mut [[u8;
     }
 }
 
-/// Which pixels along one side of a picture the pixels along a side of the resized one are made of.
+/// The resizing along one side of a picture: the two source pixels, and their weights, of each pixel of the result.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resize {
-    /// What was prepared: the arguments, and whether they were those of a column.
+    /// The arguments of the last call: `from`, `to` and `part`, and whether it prepared columns or rows.
     prepared: Option<(usize, usize, std::ops::Range<usize>, bool)>,
     /// The pixels of the source that are read, in ascending order.
     sources: Vec<usize>,

@@ -23,7 +23,7 @@ pub(super) struct Columns {
     pub(super) faces: Option<FaceColumns>,
 }
 
-/// Where agents are.
+/// The tracks and poses of agents, and their sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Poses {
     pub(super) track_ids: Column<u64>,

@@ -9,20 +9,7 @@ use super::{
     columns::{Column, Columns, FaceColumns, Poses, Texts},
     held::SceneCache,
 };
-use crate::zarr::{self, Dataset};
-
-/// A scene: a recording of one vehicle, about 25 seconds long.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scene {
-    /// Positions of its frames in the table.
-    pub frames: Range<u64>,
-    /// Name of the vehicle.
-    pub host: String,
-    /// `scenes.start_time`, ns since 1970. Frames may lie outside of the times of their scene.
-    pub start_time: i64,
-    /// `scenes.end_time`, ns since 1970.
-    pub end_time: i64,
-}
+use crate::zarr::{Dataset, Scene, scenes_from_json};
 
 /// A table that an ingest of Level 5 data made, or a view of such tables.
 ///
@@ -41,7 +28,7 @@ pub struct FrameTable {
     has_faces: bool,
 }
 
-/// Where the frames come from.
+/// The place that frames are read from.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// A table. Its scenes are read whole and stay in memory, if all of them fit into the cache.
@@ -76,8 +63,8 @@ impl FrameTable {
     pub fn of_zarr(dataset: &Dataset, cache_bytes: usize) -> Result<Self> {
         let (timestamps, agent_ends, face_ends) = dataset.frame_columns()?;
         Ok(Self {
-            url: dataset.place(),
-            scenes: dataset.scenes().iter().map(Scene::of).collect(),
+            url: dataset.group().to_string(),
+            scenes: dataset.scenes().to_vec(),
             timestamps,
             has_faces: face_ends.is_some(),
             face_ends: face_ends.unwrap_or_else(|| vec![0; agent_ends.len()]),
@@ -177,7 +164,7 @@ impl FrameTable {
             *scenes = Some(Arc::new(SceneCache::new(cache_bytes)));
         }
         // Scenes without frames have no row. The ingest notes all scenes in a property, which holds while the rows are as it wrote them.
-        if let Some(noted) = table.properties().get("l5").and_then(|noted| scenes_of(noted.pointer("/l5/scenes")?).ok()) {
+        if let Some(noted) = table.properties().get("l5").and_then(|noted| scenes_from_json(noted.pointer("/l5/scenes")?).ok()) {
             let with_frames = noted.iter().filter(|scene| !scene.frames.is_empty());
             if with_frames.eq(&found.scenes) {
                 found.scenes = noted;
@@ -194,19 +181,19 @@ impl FrameTable {
             (self.index(batch, "scene_start_time")?, self.index(batch, "scene_end_time")?);
         let (agents, faces): (&UInt32Array, &UInt32Array) =
             (self.index(batch, "agents_count")?, self.index(batch, "tl_faces_count")?);
-        let mut ends = [self.agent_ends.last().copied().unwrap_or(0), self.face_ends.last().copied().unwrap_or(0)];
+        let mut ends = [self.agents_len(), self.faces_len()];
         for row in 0..batch.num_rows() {
             let position = self.timestamps.len() as u64;
             let (of_scene, number) = (scene.value(row), frame.value(row));
             let follows = last.is_some_and(|last| last == (of_scene, number.wrapping_sub(1)) && number > 0);
             let same = |before: &&mut Scene| {
-                (before.start_time, before.end_time) == (start.value(row), end.value(row)) && before.host == host.value(row)
+                (before.start_time, before.end_time) == (start.value(row), end.value(row)) && *before.host == *host.value(row)
             };
             match self.scenes.last_mut().filter(|before| follows && same(before)) {
                 Some(scene) => scene.frames.end = position + 1,
                 None => self.scenes.push(Scene {
                     frames: position..position + 1,
-                    host: host.value(row).to_owned(),
+                    host: host.value(row).into(),
                     start_time: start.value(row),
                     end_time: end.value(row),
                 }),
@@ -235,13 +222,12 @@ impl FrameTable {
 
     /// Estimates the memory that all scenes take.
     fn decoded_bytes(&self) -> u64 {
-        let last = |ends: &[u64]| ends.last().copied().unwrap_or(0);
         // An agent has 40 bytes of pose and 68 of labels; a face has a status and two ids.
-        self.len() * 128 + last(&self.agent_ends) * 112 + last(&self.face_ends) * 64
+        self.len() * 128 + self.agents_len() * 112 + self.faces_len() * 64
     }
 
-    /// Whether the frames are read from a table.
-    pub(crate) fn is_table(&self) -> bool {
+    /// Whether the frames are read from a table. Reads of a zarr group or of arrays block the thread that polls them.
+    pub fn is_table(&self) -> bool {
         matches!(self.source, Source::Table(..))
     }
 
@@ -280,6 +266,26 @@ impl FrameTable {
         &self.face_ends
     }
 
+    /// Returns the rows of the agents of a frame: none if there is no such frame.
+    pub fn agents_of(&self, frame: u64) -> Range<u64> {
+        interval(&self.agent_ends, frame)
+    }
+
+    /// Returns the rows of the traffic light faces of a frame: none if there is no such frame.
+    pub fn faces_of(&self, frame: u64) -> Range<u64> {
+        interval(&self.face_ends, frame)
+    }
+
+    /// Returns the number of agents in all frames.
+    pub fn agents_len(&self) -> u64 {
+        self.agent_ends.last().copied().unwrap_or(0)
+    }
+
+    /// Returns the number of traffic light faces in all frames.
+    pub fn faces_len(&self) -> u64 {
+        self.face_ends.last().copied().unwrap_or(0)
+    }
+
     /// Whether the data has traffic light faces. Early data sets have none.
     pub fn has_faces(&self) -> bool {
         self.has_faces
@@ -304,34 +310,14 @@ impl FrameTable {
     pub fn frame_of_agent(&self, agent: u64) -> Result<u64> {
         match self.agent_ends.partition_point(|end| *end <= agent) {
             frame if frame < self.agent_ends.len() => Ok(frame as u64),
-            _ => Err(Error::not_found(format!(
-                "{}: agent {agent} is outside 0..{}",
-                self.url,
-                self.agent_ends.last().copied().unwrap_or(0)
-            ))),
+            _ => Err(Error::not_found(format!("{}: agent {agent} is outside 0..{}", self.url, self.agents_len()))),
         }
     }
 }
 
-/// Returns the scenes that an ingest noted in a property.
-fn scenes_of(property: &serde_json::Value) -> Result<Vec<Scene>> {
-    Ok(zarr::scenes_from_json(property)?.iter().map(Scene::of).collect())
-}
-
-impl Scene {
-    fn of(scene: &zarr::Scene) -> Self {
-        Self {
-            frames: scene.frames.clone(),
-            host: scene.host.to_string(),
-            start_time: scene.start_time,
-            end_time: scene.end_time,
-        }
-    }
-}
-
-impl From<&Scene> for zarr::Scene {
-    fn from(scene: &Scene) -> Self {
-        let Scene { frames, host, start_time, end_time } = scene;
-        Self { frames: frames.clone(), host: host.as_str().into(), start_time: *start_time, end_time: *end_time }
-    }
+/// Returns an interval of consecutive ones by their ends. After the last one, all are empty.
+fn interval(ends: &[u64], place: u64) -> Range<u64> {
+    let end = |count: usize| ends.get(..count).unwrap_or(ends).last().copied().unwrap_or(0);
+    let place = usize::try_from(place).unwrap_or(usize::MAX);
+    end(place)..end(place.saturating_add(1))
 }

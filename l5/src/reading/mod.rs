@@ -9,6 +9,6 @@ mod held;
 mod wanted;
 mod windows;
 
-pub use frames::{Arrays, FrameTable, Scene};
+pub use frames::{Arrays, FrameTable};
 pub use wanted::Wanted;
 pub use windows::{FrameWindows, Scratch};

@@ -11,7 +11,10 @@ use super::{
     held::{SceneCache, decode},
     wanted::Wanted,
 };
-use crate::arrays::{Agents, Faces, Frames};
+use crate::{
+    arrays::{Agents, Faces, Frames},
+    parallel,
+};
 
 /// Scenes that are read at a time.
 const AT_ONCE: usize = 16;
@@ -67,24 +70,9 @@ impl FrameTable {
         let wanted = Wanted { faces: wanted.faces && self.has_faces(), ..wanted };
         let data = match &self.source {
             Source::Table(rows, None) => Data::Read(Box::new(read(rows, positions, wanted, 0).await?)),
-            Source::Table(rows, Some(cache)) => Data::Held(self.scenes_of(rows, cache, &windows).await?),
+            Source::Table(_, Some(cache)) | Source::Zarr(_, cache) => Data::Held(self.scenes_of(cache, &windows).await?),
             Source::Memory(columns) => {
                 Data::Held(windows.iter().map(|(frames, _)| (Arc::clone(columns), frames.start as usize)).collect())
-            }
-            Source::Zarr(dataset, cache) => {
-                let held = windows.iter().map(|(frames, position)| {
-                    let scene = self.frames_of_scene(*position)?;
-                    let columns = match cache.get(scene.start) {
-                        Some(columns) => columns,
-                        None => {
-                            let columns = Arc::new(decode(dataset, scene.clone())?);
-                            cache.put(scene.start, &columns);
-                            columns
-                        }
-                    };
-                    Ok((columns, (frames.start - scene.start) as usize))
-                });
-                Data::Held(held.collect::<Result<_>>()?)
             }
         };
         let (mut timestamps, mut starts) = (Vec::new(), vec![0]);
@@ -96,12 +84,7 @@ impl FrameTable {
     }
 
     /// Returns the scene of each window and the row of its first frame in it. Reads the scenes that are not in the cache.
-    async fn scenes_of(
-        &self,
-        rows: &RowLoader,
-        cache: &SceneCache,
-        windows: &[(Range<u64>, u64)],
-    ) -> Result<Vec<(Arc<Columns>, usize)>> {
+    async fn scenes_of(&self, cache: &SceneCache, windows: &[(Range<u64>, u64)]) -> Result<Vec<(Arc<Columns>, usize)>> {
         let mut scenes: BTreeMap<u64, (Range<u64>, Option<Arc<Columns>>)> = BTreeMap::new();
         for (_, position) in windows {
             let scene = self.frames_of_scene(*position)?;
@@ -109,16 +92,10 @@ impl FrameTable {
         }
         let missing: Vec<Range<u64>> =
             scenes.values().filter(|(_, held)| held.is_none()).map(|(scene, _)| scene.clone()).collect();
-        let read = missing.into_iter().map(|scene| async move {
-            // The window up to the last frame of a scene is the whole scene.
-            let history = (scene.end - scene.start - 1) as usize;
-            let wanted = Wanted { history, agents: Some(0), labels: true, faces: self.has_faces(), future: 0 };
-            Ok::<_, Error>((scene.start, Arc::new(read(rows, &[scene.end - 1], wanted, history).await?)))
-        });
-        let mut read = stream::iter(read).buffer_unordered(AT_ONCE);
-        while let Some((first, columns)) = read.try_next().await? {
-            cache.put(first, &columns);
-            if let Some((_, held)) = scenes.get_mut(&first) {
+        for (scene, columns) in missing.iter().zip(self.load(&missing).await?) {
+            let columns = Arc::new(columns);
+            cache.put(scene.start, &columns);
+            if let Some((_, held)) = scenes.get_mut(&scene.start) {
                 *held = Some(columns);
             }
         }
@@ -129,6 +106,27 @@ impl FrameTable {
             Ok((held, (frames.start - scene.start) as usize))
         });
         found.collect()
+    }
+
+    /// Reads or decodes whole scenes, by the frames that they have.
+    async fn load(&self, scenes: &[Range<u64>]) -> Result<Vec<Columns>> {
+        match &self.source {
+            Source::Table(rows, _) => {
+                let read = |scene: Range<u64>| {
+                    let wanted = Wanted { faces: self.has_faces(), ..Wanted::scene(&scene) };
+                    async move { read(rows, &[scene.end - 1], wanted, wanted.history).await }
+                };
+                stream::iter(scenes.to_vec()).map(read).buffered(AT_ONCE).try_collect().await
+            }
+            Source::Zarr(dataset, _) => {
+                let share = scenes.len().div_ceil(parallel::threads(0)).max(1);
+                let decoded = parallel::each(scenes.chunks(share), |scenes| {
+                    scenes.iter().map(|scene| decode(dataset, scene.clone())).collect::<Result<Vec<_>>>()
+                });
+                Ok(decoded?.into_iter().flatten().collect())
+            }
+            Source::Memory(_) => Err(Error::internal("arrays in memory have no scenes to load")),
+        }
     }
 
     /// Returns the frames of the scene of a position.
@@ -210,7 +208,7 @@ impl FrameWindows {
         let mut agents = Agents::default();
         if let (Some(poses), Some(future)) = (&columns.agents, agents_future) {
             agents = poses.agents(first.agents..first.agents + len.min(current + 1 + future), &mut scratch.agent_bounds)?;
-            // Frames behind those whose agents were read have none.
+            // Frames after those whose agents were read have none.
             scratch.agent_bounds.resize(len + 1, agents.track_ids.len());
         }
         if let (Some(labels), true) = (&columns.labels, self.wanted.labels) {

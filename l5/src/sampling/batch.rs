@@ -8,7 +8,7 @@ use tetrys::{Error, Result};
 /// The length of a host name in `host_id`, in bytes.
 pub const HOST_BYTES: usize = 70;
 
-/// Whose samples a batch holds.
+/// The kind of the samples of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The ego car's.
@@ -17,14 +17,14 @@ pub enum Kind {
     Agent,
 }
 
-/// What the arrays of a sample depend on.
+/// The lengths of the arrays of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SampleShape {
     /// `history_num_frames`: the number H of frames before the current one.
     pub history: usize,
     /// `future_num_frames`: the number F of frames after the current one.
     pub future: usize,
-    /// Whose samples.
+    /// The ego car or agents.
     pub kind: Kind,
 }
 

@@ -1,9 +1,8 @@
 //! Samples of the ego car and of agents, as L5Kit's `EgoDataset` and `AgentDataset` give them.
 //!
-//! [`index`] finds the frames of a sample, [`sample`] computes it, and [`batch`] holds the arrays that samples are written to.
+//! [`sample`] computes a sample from the frames around it, and [`batch`] holds the arrays that samples are written to.
 
 pub mod batch;
-pub mod index;
 pub mod sample;
 
 pub use batch::{Kind, SampleShape, SampleSlots, Samples};

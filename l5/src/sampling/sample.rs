@@ -27,7 +27,7 @@ pub struct SampleSettings {
     pub raster_from_local: Matrix3,
 }
 
-/// What a sample is made of: the frames around a moment, and who is looked at.
+/// The input of a sample: the frames around a moment, and the ego car or an agent in them.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
     /// The frames of one scene around the current one, in the order of time. Frames beyond the history and the future of the sample
@@ -49,7 +49,7 @@ pub struct Moment<'a> {
     pub host: &'a str,
 }
 
-/// Where something is in one frame.
+/// The pose and size of the ego car or an agent in one frame.
 #[derive(Clone, Copy, Default)]
 struct State {
     centroid: [f64; 2],

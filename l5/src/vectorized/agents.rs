@@ -50,7 +50,7 @@ impl Pose {
     }
 }
 
-/// What an agent's step is relative to, and what a missing step is: L5Kit multiplies by 0, which keeps the sign.
+/// Transforms steps of an agent into the frame of the sample. A missing step is a product with 0, as in L5Kit, so it may be -0.
 struct Relative {
     transform: Matrix3,
     yaw: f32,

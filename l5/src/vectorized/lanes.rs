@@ -23,7 +23,7 @@ pub(super) struct LaneTable {
     controls: Vec<Controls>,
 }
 
-/// What controls the traffic at the end of a lane.
+/// The traffic control elements of a lane.
 #[derive(Clone, Debug)]
 enum Controls {
     /// No traffic light.

@@ -35,7 +35,7 @@ pub enum AgentOrder {
     Distance,
 }
 
-/// What a sample has, and how much of it.
+/// The settings of vectorized samples: lengths of the arrays, thresholds and order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Frames before the current one, for the ego or the selected agent.
@@ -60,7 +60,7 @@ pub struct Settings {
     pub ego_as_agent: bool,
 }
 
-/// Which lanes and crosswalks a sample has.
+/// The settings of lanes and crosswalks in a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneSettings {
     /// Lanes.
@@ -104,7 +104,7 @@ pub struct Vectorizer {
     lanes: LaneTable,
 }
 
-/// Which sample to make.
+/// The frame and the agent that a sample is computed for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
     /// The index of the current frame in the window.

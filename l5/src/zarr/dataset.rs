@@ -53,7 +53,7 @@ pub struct Dataset {
 type FrameColumns = (Vec<i64>, Vec<u64>, Option<Vec<u64>>);
 
 impl Dataset {
-    /// Opens the zarr directory or zip file at `path` and checks it.
+    /// Opens the zarr directory or zip file at `path`, or at a URL in an object store, and checks it.
     ///
     /// # Errors
     /// The messages name array and record, and what was expected and found.
@@ -62,7 +62,14 @@ impl Dataset {
     /// - `Unsupported`: a type, compressor or order is not supported.
     /// - `Corrupt`: intervals have gaps, overlap or end outside of their array, or a chunk has the wrong size.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let source = ZarrGroup::open(path)?;
+        Self::of(ZarrGroup::open(path)?)
+    }
+
+    /// Checks an open group, and takes it as a data set.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn of(source: ZarrGroup) -> Result<Self> {
         let names = source.arrays()?;
         let require = |name: &str| -> Result<Arc<Array>> {
             Array::open(&source, name)?.map(Arc::new).ok_or_else(|| {
@@ -163,9 +170,9 @@ impl Dataset {
         Ok((timestamps, agent_ends, has_faces.then_some(face_ends)))
     }
 
-    /// Returns the place of the group, for messages.
-    pub(crate) fn place(&self) -> String {
-        self.frames.group().to_string()
+    /// Returns the zarr group.
+    pub fn group(&self) -> &ZarrGroup {
+        self.frames.group()
     }
 
     /// Returns the number of agents.

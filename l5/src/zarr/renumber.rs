@@ -32,22 +32,20 @@ pub(super) fn properties_of(noted: &Value, frames: &FrameTable, masks: bool) -> 
     if frames.has_faces() && !objects.contains_key(&format!("{TL_FACES}/.zarray")) {
         return Err(Error::invalid(format!("{}: a part of its rows has no traffic light faces", frames.url())));
     }
-    let (agents, faces) = (records(frames.agent_ends()), records(frames.face_ends()));
     for (key, text) in objects.iter_mut() {
         let Some(name) = key.strip_suffix("/.zarray") else { continue };
         let len = match name {
             SCENES => frames.scenes().len() as u64,
             FRAMES => frames.len(),
-            TL_FACES => faces,
-            name if name == AGENTS || name.starts_with(MASK_PREFIX) => agents,
+            TL_FACES => frames.faces_len(),
+            name if name == AGENTS || name.starts_with(MASK_PREFIX) => frames.agents_len(),
             // The exporter refuses an object that no ingest writes.
             _ => continue,
         };
         let meta = ArrayMeta::parse(text.as_str().unwrap_or_default().to_owned());
         *text = meta.and_then(|meta| meta.text_of_len(len)).map_err(|error| error.at(format!("array {name}")))?.into();
     }
-    let scenes: Vec<_> = frames.scenes().iter().map(scenes::Scene::from).collect();
-    properties["l5"]["scenes"] = scenes::to_json(&scenes);
+    properties["l5"]["scenes"] = scenes::to_json(frames.scenes());
     Ok(properties)
 }
 
@@ -56,8 +54,8 @@ pub(super) fn properties_of(noted: &Value, frames: &FrameTable, masks: bool) -> 
 pub(super) fn numbered(frames: &FrameTable, rows: Range<u64>, index: &RecordBatch, payload: &RecordBatch) -> Result<RecordBatch> {
     let numbers = [
         ("frame", rows.clone().collect::<Vec<_>>()),
-        ("agents_start", starts(frames.agent_ends(), rows.clone())),
-        ("tl_faces_start", starts(frames.face_ends(), rows)),
+        ("agents_start", rows.clone().map(|row| frames.agents_of(row).start).collect()),
+        ("tl_faces_start", rows.map(|row| frames.faces_of(row).start).collect()),
     ];
     let (mut fields, mut columns) = (Vec::new(), Vec::<ArrayRef>::new());
     for batch in [index, payload] {
@@ -74,14 +72,4 @@ pub(super) fn numbered(frames: &FrameTable, rows: Range<u64>, index: &RecordBatc
         columns.push(Arc::new(values));
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(|error| Error::internal(error.to_string()))
-}
-
-fn records(ends: &[u64]) -> u64 {
-    ends.last().copied().unwrap_or(0)
-}
-
-/// Returns where the records of some frames begin.
-fn starts(ends: &[u64], rows: Range<u64>) -> Vec<u64> {
-    let start = |row: u64| (row as usize).checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-    rows.map(start).collect()
 }

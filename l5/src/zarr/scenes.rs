@@ -16,16 +16,16 @@ use tetrys::error::{Error, Result};
 /// Maximum number of scenes. The largest published split has 134,622.
 const MAX_SCENES: u64 = 1 << 24;
 
-/// One scene.
+/// A scene: a recording of one vehicle, about 25 seconds long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scene {
-    /// Its records of `frames`, possibly none.
+    /// Positions of its frames in the table, or its records of `frames`. A scene may have no frames.
     pub frames: Range<u64>,
-    /// Recording vehicle.
+    /// Name of the vehicle.
     pub host: Arc<str>,
-    /// Recorded start time, in ns.
+    /// `scenes.start_time`, ns since 1970. Frames may lie outside of the times of their scene.
     pub start_time: i64,
-    /// Recorded end time, in ns.
+    /// `scenes.end_time`, ns since 1970.
     pub end_time: i64,
 }
 

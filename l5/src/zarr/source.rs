@@ -1,48 +1,98 @@
-//! The objects of a zarr group: in a directory, or in a zip file (`.zarr.zip`) whose entries may lie below one top folder. Both
-//! return bytes by key (`agents/0`) up to a limit, and the names of the arrays.
+//! The objects of a zarr group: in a directory, in an object store, or in a zip file (`.zarr.zip`) whose entries may lie below one top
+//! folder. All return bytes by key (`agents/0`) up to a limit, and the names of the arrays. Zip files may lie in an object store too.
 
 use std::{
     borrow::Cow,
     collections::BTreeSet,
     fs::File,
-    io::{BufReader, Read},
+    io::{BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, mpsc},
 };
 
 use crate::count::counted;
-use tetrys::{Error, Result};
+use tetrys::{Error, ErrorKind, Result, Store, blocking::runtime, store::RangeRequest};
 
 /// Maximum bytes of `.zgroup`, `.zattrs` and `.zarray`.
 pub(super) const MAX_METADATA: u64 = 16 << 20;
 /// Maximum nesting of groups.
 const MAX_DEPTH: usize = 8;
+/// Bytes of a zip file in an object store that are read at a time.
+const REMOTE_READ: usize = 1 << 20;
 
 /// An open zarr v2 group. Clones share it, and any thread may read.
 #[derive(Clone, Debug)]
 pub struct ZarrGroup {
-    path: PathBuf,
+    /// The path or URL, for messages.
+    place: String,
     kind: Kind,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Directory,
-    Zip { archive: Arc<Mutex<zip::ZipArchive<BufReader<File>>>>, prefix: String },
+    Directory(PathBuf),
+    Store(Store),
+    Zip { archive: Arc<Mutex<zip::ZipArchive<BufReader<Box<dyn Archived>>>>>, prefix: String, bytes: u64 },
 }
 
+/// A zip file: a local one, or an object of a store.
+trait Archived: Read + Seek + Send + std::fmt::Debug {}
+
+impl Archived for File {}
+impl Archived for RemoteFile {}
+
 impl ZarrGroup {
-    /// Opens the group at `path`: a directory or a zip file.
+    /// Opens the group at `path`: a directory, a zip file, or the URL of either in an object store (`s3://bucket/sample.zarr`).
     ///
     /// # Errors
     /// - `NotFound`: nothing exists at `path`.
     /// - `Invalid`: it is not a zarr group.
     /// - `Unsupported`: it is a zarr v3 group.
+    /// - Errors of the store.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref().to_path_buf();
-        let metadata = std::fs::metadata(&path).map_err(|error| Error::from(error).at(path.display()))?;
-        let kind = if metadata.is_dir() { Kind::Directory } else { open_zip(&path)? };
-        let source = Self { path, kind };
+        let path = path.as_ref();
+        match path.to_str().filter(|url| url.contains("://")) {
+            None => {
+                let metadata = std::fs::metadata(path).map_err(|error| Error::from(error).at(path.display()))?;
+                let kind = if metadata.is_dir() {
+                    Kind::Directory(path.to_path_buf())
+                } else {
+                    let file = File::open(path).map_err(|error| Error::from(error).at(path.display()))?;
+                    zipped(BufReader::new(Box::new(file)), metadata.len(), &path.display().to_string())?
+                };
+                Self::checked(path.display().to_string(), kind)
+            }
+            Some(url) => match url.rsplit_once('/').filter(|(_, name)| name.ends_with(".zip")) {
+                None => Self::open_in(Store::open(url)?),
+                Some((folder, name)) => Self::open_zip_in(&Store::open(folder)?, name),
+            },
+        }
+    }
+
+    /// Opens the group whose objects lie at the root of a store.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_in(store: Store) -> Result<Self> {
+        Self::checked(store.url().to_owned(), Kind::Store(store))
+    }
+
+    /// Opens the group in the zip file `name` of a store.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_zip_in(store: &Store, name: &str) -> Result<Self> {
+        let place = format!("{}/{name}", store.url());
+        let (of, object) = (store.clone(), name.to_owned());
+        let bytes = wait(async move { of.size(&object).await })?;
+        let file = RemoteFile { store: store.clone(), name: name.into(), bytes, at: 0 };
+        let kind = zipped(BufReader::with_capacity(REMOTE_READ, Box::new(file)), bytes, &place)?;
+        Self::checked(place, kind)
+    }
+
+    /// Checks that there is a zarr v2 group.
+    fn checked(place: String, kind: Kind) -> Result<Self> {
+        let source = Self { place, kind };
         if source.read(".zgroup", MAX_METADATA)?.is_none() {
             if source.read("zarr.json", MAX_METADATA)?.is_some() {
                 return Err(Error::unsupported(format!(
@@ -87,8 +137,17 @@ impl ZarrGroup {
             if bytes.len() as u64 > limit { Err(too_long()) } else { Ok(true) }
         };
         match &self.kind {
-            Kind::Directory => {
-                let mut file = match File::open(self.path.join(key)) {
+            Kind::Store(store) => {
+                let (store, name) = (store.clone(), key.to_owned());
+                match wait(async move { store.get(&name, limit).await }) {
+                    Ok(found) => bytes.extend_from_slice(&found),
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+                    Err(error) => return Err(error.at(place())),
+                }
+                Ok(true)
+            }
+            Kind::Directory(folder) => {
+                let mut file = match File::open(folder.join(key)) {
                     Ok(file) => file,
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
                     Err(error) => return Err(Error::from(error).at(place())),
@@ -96,7 +155,7 @@ impl ZarrGroup {
                 let stated = file.metadata().map_err(|error| Error::from(error).at(place()))?.len();
                 fill(&mut file, stated)
             }
-            Kind::Zip { archive, prefix } => {
+            Kind::Zip { archive, prefix, .. } => {
                 let mut archive = archive.lock().unwrap_or_else(PoisonError::into_inner);
                 match archive.by_name(&format!("{prefix}{key}")) {
                     Ok(mut entry) => {
@@ -110,6 +169,38 @@ impl ZarrGroup {
         }
     }
 
+    /// Returns the bytes of all objects of the group, or of the zip file.
+    ///
+    /// # Errors
+    /// - Errors of the file system or the store.
+    pub fn stored_bytes(&self) -> Result<u64> {
+        match &self.kind {
+            Kind::Zip { bytes, .. } => Ok(*bytes),
+            Kind::Store(store) => {
+                let store = store.clone();
+                Ok(wait(async move { store.list("").await })
+                    .map_err(|error| error.at(self))?
+                    .iter()
+                    .map(|(_, bytes)| bytes)
+                    .sum())
+            }
+            Kind::Directory(folder) => {
+                let (mut total, mut folders) = (0, vec![folder.clone()]);
+                while let Some(folder) = folders.pop() {
+                    let failed = |error: std::io::Error| Error::from(error).at(folder.display());
+                    for entry in std::fs::read_dir(&folder).map_err(failed)? {
+                        let entry = entry.map_err(failed)?;
+                        match entry.file_type().map_err(failed)?.is_dir() {
+                            true => folders.push(entry.path()),
+                            false => total += entry.metadata().map_err(failed)?.len(),
+                        }
+                    }
+                }
+                Ok(total)
+            }
+        }
+    }
+
     /// Returns the names of all arrays, sorted: `agents`, `agents_mask/0.5`.
     ///
     /// # Errors
@@ -117,8 +208,13 @@ impl ZarrGroup {
     pub fn arrays(&self) -> Result<Vec<String>> {
         let mut names = BTreeSet::new();
         match &self.kind {
-            Kind::Directory => self.walk("", MAX_DEPTH, &mut names)?,
-            Kind::Zip { archive, prefix } => {
+            Kind::Directory(folder) => walk(folder, "", MAX_DEPTH, &mut names)?,
+            Kind::Store(store) => {
+                let store = store.clone();
+                let listed = wait(async move { store.list("").await }).map_err(|error| error.at(self))?;
+                names.extend(listed.iter().filter_map(|(name, _)| name.strip_suffix("/.zarray").map(str::to_owned)));
+            }
+            Kind::Zip { archive, prefix, .. } => {
                 let archive = archive.lock().unwrap_or_else(PoisonError::into_inner);
                 for name in archive.file_names() {
                     let Ok(name) = name else { continue };
@@ -130,42 +226,84 @@ impl ZarrGroup {
         }
         Ok(names.into_iter().collect())
     }
+}
 
-    /// Finds the arrays below `group`. Does not list the folders of arrays, which may hold very many chunks.
-    fn walk(&self, group: &str, depth: usize, names: &mut BTreeSet<String>) -> Result<()> {
-        let folder = self.path.join(group);
-        let entries = std::fs::read_dir(&folder).map_err(|error| Error::from(error).at(folder.display()))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| Error::from(error).at(folder.display()))?;
-            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
-            if !entry.path().is_dir() {
-                continue;
-            }
-            let name = if group.is_empty() { name } else { format!("{group}/{name}") };
-            if entry.path().join(".zarray").exists() {
-                names.insert(name);
-            } else if depth > 0 {
-                self.walk(&name, depth - 1, names)?;
-            }
+/// Finds the arrays below the group `group` of a folder. Does not list the folders of arrays, which may hold very many chunks.
+fn walk(root: &Path, group: &str, depth: usize, names: &mut BTreeSet<String>) -> Result<()> {
+    let folder = root.join(group);
+    let entries = std::fs::read_dir(&folder).map_err(|error| Error::from(error).at(folder.display()))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::from(error).at(folder.display()))?;
+        let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+        if !entry.path().is_dir() {
+            continue;
         }
-        Ok(())
+        let name = if group.is_empty() { name } else { format!("{group}/{name}") };
+        if entry.path().join(".zarray").exists() {
+            names.insert(name);
+        } else if depth > 0 {
+            walk(root, &name, depth - 1, names)?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a request to a store. The runtime of blocking calls sends it, so this works on any thread that is not one of its own.
+fn wait<T: Send + 'static>(request: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    let (done, answer) = mpsc::channel();
+    // Sending fails if nobody waits any more.
+    runtime()?.spawn(async move { drop(done.send(request.await)) });
+    answer.recv().unwrap_or_else(|_| Err(Error::unavailable("the runtime of blocking calls is shutting down")))
+}
+
+/// An object of a store, as a file that is read in ranges.
+#[derive(Debug)]
+struct RemoteFile {
+    store: Store,
+    name: Arc<str>,
+    bytes: u64,
+    at: u64,
+}
+
+impl Read for RemoteFile {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let end = self.bytes.min(self.at.saturating_add(into.len() as u64));
+        if end <= self.at {
+            return Ok(0);
+        }
+        let (store, range) = (self.store.clone(), RangeRequest::new(Arc::clone(&self.name), self.bytes, self.at..end));
+        let found = wait(async move { store.read(&[range]).await }).map_err(std::io::Error::other)?;
+        let piece = found.first().ok_or_else(|| std::io::Error::other("a read of a range without an answer"))?;
+        into[..piece.len()].copy_from_slice(piece);
+        self.at = end;
+        Ok(piece.len())
+    }
+}
+
+impl Seek for RemoteFile {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::End(distance) => self.bytes.checked_add_signed(distance),
+            SeekFrom::Current(distance) => self.at.checked_add_signed(distance),
+        };
+        self.at = place.ok_or(std::io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
     }
 }
 
 impl std::fmt::Display for ZarrGroup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.path.display().fmt(f)
+        self.place.fmt(f)
     }
 }
 
-fn open_zip(path: &Path) -> Result<Kind> {
-    let file = File::open(path).map_err(|error| Error::from(error).at(path.display()))?;
-    let archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|error| {
-        Error::invalid(format!("{}: not a zarr group: expected a directory or a zip file, found {error}", path.display()))
-            .with_source(error)
+fn zipped(file: BufReader<Box<dyn Archived>>, bytes: u64, place: &str) -> Result<Kind> {
+    let archive = zip::ZipArchive::new(file).map_err(|error| {
+        Error::invalid(format!("{place}: not a zarr group: expected a directory or a zip file, found {error}")).with_source(error)
     })?;
     let prefix = top_folder(archive.file_names().filter_map(|name| name.ok()));
-    Ok(Kind::Zip { archive: Arc::new(Mutex::new(archive)), prefix })
+    Ok(Kind::Zip { archive: Arc::new(Mutex::new(archive)), prefix, bytes })
 }
 
 /// Returns the shortest folder that contains a `.zgroup`, with a final slash. Empty if it is the top folder.
@@ -204,6 +342,46 @@ mod tests {
         assert_eq!(source.read("0", 100).unwrap(), Some(vec![7; 100]));
         assert_eq!(source.read("0", 99).unwrap_err().kind(), ErrorKind::Corrupt);
         assert_eq!(source.read("1", 99).unwrap(), None);
+    }
+
+    #[test]
+    fn objects_of_a_store_are_read_like_files() {
+        let store = Store::open("memory://").unwrap();
+        let put = |name: &'static str, bytes: Vec<u8>| {
+            let store = store.clone();
+            wait(async move { store.put_new(name, bytes.into()).await }).unwrap();
+        };
+        assert_eq!(ZarrGroup::open_in(store.clone()).unwrap_err().kind(), ErrorKind::Invalid);
+        put(".zgroup", b"{}".to_vec());
+        put("agents/.zarray", vec![1; 10]);
+        put("agents/0", vec![7; 100]);
+        put("agents_mask/0.5/.zarray", vec![2; 20]);
+        let source = ZarrGroup::open_in(store.clone()).unwrap();
+        assert_eq!(source.arrays().unwrap(), ["agents", "agents_mask/0.5"]);
+        assert_eq!(source.read("agents/0", 100).unwrap(), Some(vec![7; 100]));
+        assert_eq!(source.read("agents/0", 99).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(source.read("agents/1", 99).unwrap(), None);
+        assert_eq!(source.stored_bytes().unwrap(), 132);
+    }
+
+    #[test]
+    fn a_file_in_a_store_is_read_from_any_place() {
+        let store = Store::open("memory://").unwrap();
+        let (bytes, writer) = ((0..=255).collect::<Vec<u8>>(), store.clone());
+        let content = bytes.clone();
+        wait(async move { writer.put_new("file", content.into()).await }).unwrap();
+        let mut file = RemoteFile { store, name: "file".into(), bytes: 256, at: 0 };
+        let mut read = |to: SeekFrom, len: usize| -> std::io::Result<Vec<u8>> {
+            file.seek(to)?;
+            let mut found = Vec::new();
+            (&mut file).take(len as u64).read_to_end(&mut found)?;
+            Ok(found)
+        };
+        assert_eq!(read(SeekFrom::Start(10), 5).unwrap(), bytes[10..15]);
+        assert_eq!(read(SeekFrom::Current(-3), 4).unwrap(), bytes[12..16]);
+        assert_eq!(read(SeekFrom::End(-4), 100).unwrap(), bytes[252..]);
+        assert!(read(SeekFrom::Start(1 << 40), 5).unwrap().is_empty());
+        assert_eq!(read(SeekFrom::End(-257), 1).unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
     }
 
     #[test]

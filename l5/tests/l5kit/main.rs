@@ -8,6 +8,9 @@ mod kinematic;
 mod map;
 mod mask;
 mod npz;
+#[path = "../../../tests/common/npz.rs"]
+#[allow(dead_code, unreachable_pub, missing_docs, reason = "shared with other suites")]
+mod numpy;
 mod raster;
 mod raw;
 mod reading;

@@ -40,7 +40,7 @@ fn coordinates_equal_those_of_l5kit() {
     for (bounds, name) in [(&map.lanes().bounds, "lane_bounds"), (&map.crosswalks().bounds, "crosswalk_bounds")] {
         let flat: Vec<f64> = bounds.iter().flatten().flatten().copied().collect();
         let difference = flat.iter().zip(npz.f64(name)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(flat.len() == npz.array(name).len() && difference <= TOLERANCE, "{name}: {difference}");
+        assert!(flat.len() == npz.f64(name).len() && difference <= TOLERANCE, "{name}: {difference}");
         worst = worst.max(difference);
     }
     for id in &map.lanes().ids {

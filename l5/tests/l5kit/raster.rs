@@ -55,7 +55,7 @@ impl Scene {
             extents: rows(&raw.f32("agents.extent")),
             yaws: raw.f32("agents.yaw"),
             velocities: rows(&raw.f32("agents.velocity")),
-            track_ids: raw.array("agents.track_id").u64(),
+            track_ids: raw.u64("agents.track_id"),
             labels: rows(&raw.f32("agents.label_probabilities")),
         })
     }

@@ -44,7 +44,7 @@ impl Raw {
             extents: npz.f32("agents.extent").as_chunks().0.to_vec(),
             yaws: npz.f32("agents.yaw"),
             velocities: npz.f32("agents.velocity").as_chunks().0.to_vec(),
-            track_ids: npz.array("agents.track_id").u64(),
+            track_ids: npz.u64("agents.track_id"),
             label_probabilities: npz.f32("agents.label_probabilities").as_chunks().0.to_vec(),
         }
     }

@@ -44,7 +44,7 @@ impl Scene {
             extents: rows(&raw.f32("agents.extent")),
             yaws: raw.f32("agents.yaw"),
             velocities: rows(&raw.f32("agents.velocity")),
-            track_ids: raw.array("agents.track_id").u64(),
+            track_ids: raw.u64("agents.track_id"),
             label_probabilities: rows(&raw.f32("agents.label_probabilities")),
             face_bounds: bounds(&raw.i64("frames.traffic_light_faces_index_interval")),
             face_ids: raw.text("tl_faces.face_id"),
@@ -131,20 +131,21 @@ fn samples(scene: &Scene, settings: Settings, map: &Arc<MapApi>, frames: &[usize
 /// Compares a column with a golden. Returns the number of values that differ and the largest difference beyond one unit in the last
 /// place of an `f32`.
 fn compare(column: &Column, npz: &Npz) -> (usize, f64) {
-    let expected = npz.array(column.name);
-    assert_eq!(expected.shape, column.shape, "{}", column.name);
+    assert_eq!(npz.shape(column.name), column.shape, "{}", column.name);
     let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|value| f64::from(*value)).collect() };
     let (found, expected, kind): (Vec<f64>, Vec<f64>, _) = match &column.values {
-        Values::F32(values) => (wide(values), wide(&expected.f32()), "<f4"),
-        Values::F64(values) => (values.clone(), expected.f64(), "<f8"),
+        Values::F32(values) => (wide(values), wide(&npz.f32(column.name)), "<f4"),
+        Values::F64(values) => (values.clone(), npz.f64(column.name), "<f8"),
         Values::I64(values) => {
-            (values.iter().map(|v| *v as f64).collect(), expected.i64().iter().map(|v| *v as f64).collect(), "<i8")
+            (values.iter().map(|v| *v as f64).collect(), npz.i64(column.name).iter().map(|v| *v as f64).collect(), "<i8")
         }
-        Values::Bool(values) => {
-            (values.iter().map(|v| f64::from(u8::from(*v))).collect(), expected.i64().iter().map(|v| *v as f64).collect(), "|b1")
-        }
+        Values::Bool(values) => (
+            values.iter().map(|v| f64::from(u8::from(*v))).collect(),
+            npz.i64(column.name).iter().map(|v| *v as f64).collect(),
+            "|b1",
+        ),
     };
-    assert_eq!(npz.array(column.name).kind, kind, "{}", column.name);
+    assert_eq!(npz.dtype(column.name), kind, "{}", column.name);
     let place = if kind == "<f4" { f64::from(f32::EPSILON) } else { 0.0 };
     let differences = found.iter().zip(&expected).filter(|(a, b)| a != b).map(|(a, b)| (a - b).abs() - place * a.abs());
     differences.fold((0, 0.0), |(count, worst), difference| (count + 1, f64::max(worst, difference)))
@@ -179,7 +180,7 @@ fn ego_samples_equal_those_of_l5kit() {
         seen += 1;
     }
     let ours = ["scene_index", "host_id"];
-    let others = npz.0.keys().filter(|key| !key.starts_with("__") && !ours.contains(&key.as_str())).count();
+    let others = npz.names().filter(|key| !key.starts_with("__") && !ours.contains(key)).count();
     assert_eq!(seen, others, "all keys but those that need the scene");
 }
 

@@ -351,10 +351,10 @@ def types_of(table: Table) -> dict[str, str]:
 def ingest_l5(
     source: Url, url: Url, *, preset: str = "balanced", workers: int = 0, progress: Callable[[int], object] | None = None
 ) -> Table:
-    """Imports a Level 5 data set (a zarr folder) into a new table, with one row for each frame and one sequence for each scene.
+    """Imports a Level 5 data set (a zarr group) into a new table, with one row for each frame and one sequence for each scene.
 
     Args:
-        source: Path of the zarr folder.
+        source: Path or URL of the zarr group: a folder, or a `.zip` file.
         url: URL or path of the new table.
         preset: Codec preset: `"fast"`, `"balanced"` or `"compact"`.
         workers: Number of threads; 0 uses all hardware threads.

@@ -193,7 +193,7 @@ fn values(array: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
 /// A file object of Python, of text or bytes.
 struct PyFile {
     file: Py<PyAny>,
-    /// What was read and not yet taken, and how much of it was taken.
+    /// Bytes that were read from the file, and the number of them that the caller has taken.
     read: Vec<u8>,
     taken: usize,
     is_text: bool,

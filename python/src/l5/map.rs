@@ -35,7 +35,7 @@ impl L5Map {
         self.0.elements().iter().map(Element::id).collect()
     }
 
-    /// What an element is, and its protobuf message.
+    /// The type of an element, and its protobuf message.
     fn element<'py>(&self, py: Python<'py>, number: usize) -> PyResult<(&'static str, Bound<'py, PyBytes>)> {
         let element = self.at(number)?;
         let kind = match element.kind() {
@@ -52,7 +52,7 @@ impl L5Map {
         Ok((kind, PyBytes::new(py, element.bytes())))
     }
 
-    /// What a lane is connected to: ids by names. None for other elements.
+    /// The neighbours and controls of a lane: ids by names. None for other elements.
     fn lane<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(lane) = self.at(number)?.lane() else { return Ok(None) };
         let (found, texts) = (PyDict::new(py), |ids: &[Box<str>]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>());
@@ -91,6 +91,20 @@ impl L5Map {
             Some(outline) => points(py, outline),
             None => Err(wrong_value(&format!("semantic map: element {:?} is not a crosswalk", element.id()))),
         }
+    }
+
+    /// The world coordinates of a chain of points, f64 [n, 3], of differences in centimetres to the point before.
+    fn unpack_deltas<'py>(
+        &self,
+        py: Python<'py>,
+        x: Vec<i32>,
+        y: Vec<i32>,
+        z: Vec<i32>,
+        latitude: f64,
+        longitude: f64,
+    ) -> PyResult<Points<'py>> {
+        let unpacked = self.0.unpack_deltas([&x, &y, &z], [latitude, longitude]);
+        points(py, &unpacked.map_err(|error| wrong_value(&error.to_string()))?)
     }
 
     /// The colour of a face of a traffic light: RED, GREEN, YELLOW or None.

@@ -8,18 +8,22 @@ mod samples;
 mod vectorized;
 mod zarr;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
-use pyo3::{prelude::*, types::PyDict};
-use tetrys::ErrorKind;
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict},
+};
+use tetrys::{ErrorKind, blocking::runtime};
 use tetrys_l5::{
+    Scene,
     mask::Thresholds,
-    reading::{Arrays, FrameTable, Scene},
+    reading::{Arrays, FrameTable},
 };
 
 use crate::{
-    error::{no_place, raise, wrong_value},
+    error::{IntoPython, no_place, raise, wrong_value},
     runtime::wait_long,
     table::Table,
 };
@@ -74,7 +78,7 @@ impl Level5 {
         let (starts, ends) = (flat::<i64>(scenes, "start_time")?, flat::<i64>(scenes, "end_time")?);
         let times = starts.into_iter().zip(ends);
         let scenes = intervals.as_chunks::<2>().0.iter().zip(hosts).zip(times).map(|((frames, host), (start_time, end_time))| {
-            Scene { frames: frames[0] as u64..frames[1] as u64, host, start_time, end_time }
+            Scene { frames: frames[0] as u64..frames[1] as u64, host: host.into(), start_time, end_time }
         });
         let arrays = Arrays {
             timestamps: flat(frames, "timestamp")?,
@@ -95,8 +99,7 @@ impl Level5 {
 
     /// Number of scenes, frames, agents and traffic light faces.
     fn counts(&self) -> (usize, u64, u64, u64) {
-        let last = |ends: &[u64]| ends.last().copied().unwrap_or(0);
-        (self.0.scenes().len(), self.0.len(), last(self.0.agent_ends()), last(self.0.face_ends()))
+        (self.0.scenes().len(), self.0.len(), self.0.agents_len(), self.0.faces_len())
     }
 
     /// The fields of all scenes.
@@ -104,7 +107,7 @@ impl Level5 {
         let (found, scenes) = (PyDict::new(py), self.0.scenes());
         let intervals: Vec<i64> = scenes.iter().flat_map(|scene| [scene.frames.start as i64, scene.frames.end as i64]).collect();
         found.set_item("frame_index_interval", PyArray1::from_vec(py, intervals).reshape([scenes.len(), 2])?)?;
-        found.set_item("host", scenes.iter().map(|scene| scene.host.as_str()).collect::<Vec<_>>())?;
+        found.set_item("host", scenes.iter().map(|scene| &*scene.host).collect::<Vec<_>>())?;
         found.set_item("start_time", PyArray1::from_iter(py, scenes.iter().map(|scene| scene.start_time)))?;
         found.set_item("end_time", PyArray1::from_iter(py, scenes.iter().map(|scene| scene.end_time)))?;
         Ok(found)
@@ -125,7 +128,7 @@ impl Level5 {
         self.0.has_faces()
     }
 
-    /// The frames before and behind each agent in which it stays valid, u32 [agents, 2], and the numbers of rejected agents.
+    /// The frames before and after each agent in which it stays valid, u32 [agents, 2], and the numbers of rejected agents.
     #[expect(clippy::too_many_arguments, reason = "the thresholds of L5Kit")]
     fn select_agents<'py>(
         &self,
@@ -145,7 +148,8 @@ impl Level5 {
                 Python::attach(|py| progress.call1(py, (done,)).map(drop).unwrap_or_else(|error| error.print(py)));
             }
         };
-        let (counts, rejected) = wait_long(py, async move { table.select_agents(&thresholds, workers, report).await })?;
+        let (counts, rejected) =
+            wait_for(py, table, move |table| async move { table.select_agents(&thresholds, workers, report).await })?;
         let len = counts.len();
         let found = PyDict::new(py);
         found.set_item("reject_th_agent_filter_probability_threshold", rejected.labels)?;
@@ -156,6 +160,59 @@ impl Level5 {
         let flat = PyArray1::from_vec(py, counts.into_iter().flatten().collect());
         Ok((flat.reshape([len, 2])?, found))
     }
+
+    /// Whether each agent stays valid for at least so many frames before and after it, bool [agents]. `store` receives the counts of
+    /// `select_agents` in order, as bytes.
+    #[expect(clippy::too_many_arguments, reason = "the thresholds of L5Kit")]
+    fn agents_mask<'py>(
+        &self,
+        py: Python<'py>,
+        threshold: f64,
+        yaw: f64,
+        extent: f64,
+        distance: f64,
+        least: [i64; 2],
+        store: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let thresholds =
+            Thresholds { label_probability: threshold, yaw_degrees: yaw, extent_ratio: extent, ego_distance: distance };
+        // The exception of `store`, which this call raises.
+        let raised = Arc::new(Mutex::new(None));
+        let failed = Arc::clone(&raised);
+        let keep = move |counts: &[[u32; 2]]| {
+            let Some(store) = &store else { return Ok(()) };
+            let bytes: Vec<u8> = counts.iter().flatten().flat_map(|count| count.to_le_bytes()).collect();
+            Python::attach(|py| store.call1(py, (PyBytes::new(py, &bytes),)).map(drop)).map_err(|error| {
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                tetrys::Error::unavailable("the counts of agents cannot be stored")
+            })
+        };
+        let mask =
+            wait_for(py, Arc::clone(&self.0), move |table| async move { table.agents_mask(&thresholds, least, 0, keep).await });
+        match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => Ok(PyArray1::from_vec(py, mask?)),
+        }
+    }
+}
+
+/// Waits for long work on frames. Work on a zarr group blocks its thread, so it gets one that may be blocked.
+fn wait_for<T: Send + 'static, W: Future<Output = tetrys::Result<T>> + Send>(
+    py: Python<'_>,
+    table: Arc<FrameTable>,
+    work: impl FnOnce(Arc<FrameTable>) -> W + Send + 'static,
+) -> PyResult<T>
+where
+    W: 'static,
+{
+    if table.is_table() {
+        return wait_long(py, work(table));
+    }
+    wait_long(py, async move {
+        let runtime = runtime()?;
+        let done = runtime.spawn_blocking(move || runtime.block_on(work(table))).await;
+        done.unwrap_or_else(|error| Err(tetrys::Error::internal(format!("a thread that reads a zarr group stopped: {error}"))))
+    })
 }
 
 fn item<'py>(fields: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -183,8 +240,8 @@ fn ingest_l5(
 ) -> PyResult<Table> {
     let mut settings = tetrys_l5::IngestSettings { workers, ..Default::default() };
     settings.write.preset = crate::write::parse_preset(preset)?;
+    let dataset = py.detach(|| tetrys_l5::Dataset::open(&source)).py()?;
     let work = async move {
-        let dataset = tetrys_l5::Dataset::open(&source)?;
         let report = move |done: u64| {
             if let Some(progress) = &progress {
                 // An exception of the function must not stop the ingest: it is printed and ignored.

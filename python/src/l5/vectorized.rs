@@ -88,7 +88,7 @@ fn place((frame, track_id, valid_track_ids, poses): Place) -> VectorPlace {
     VectorPlace { frame, track_id, valid_track_ids, poses }
 }
 
-/// What does not exist is an element of the map: the frames were checked before.
+/// `NotFound` means an element of the map here: the frames were checked before.
 fn raise_here(error: tetrys::Error) -> PyErr {
     match error.kind() {
         ErrorKind::NotFound => no_element(&error.to_string()),

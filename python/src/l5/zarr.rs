@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::{prelude::*, types::PyBytes};
-use tetrys::schema::Primitive;
+use tetrys::{ErrorKind, schema::Primitive};
 use tetrys_l5::{
     Dataset,
     zarr::{
@@ -39,8 +39,23 @@ impl L5Zarr {
 impl L5Zarr {
     #[new]
     fn new(py: Python<'_>, path: &str) -> PyResult<Self> {
-        let open = || Ok(Self { dataset: Dataset::open(path)?, group: ZarrGroup::open(path)? });
+        let open = || Dataset::open(path).map(|dataset| Self { group: dataset.group().clone(), dataset });
         py.detach(open).py()
+    }
+
+    /// Whether there is a zarr group, or a zip file with one, at a path or URL.
+    #[staticmethod]
+    fn exists(py: Python<'_>, path: &str) -> PyResult<bool> {
+        match py.detach(|| ZarrGroup::open(path)) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Invalid) => Ok(false),
+            Err(error) => Err(error).py(),
+        }
+    }
+
+    /// The metadata of the group and all its scenes, as JSON.
+    fn properties(&self) -> String {
+        self.dataset.properties().to_string()
     }
 
     /// Names of the arrays, such as `agents` and `agents_mask/0.5`.

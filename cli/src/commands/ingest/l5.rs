@@ -1,13 +1,8 @@
 //! `tetrys ingest l5`: creates a table from a Level 5 data set.
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{io::Write, path::PathBuf, time::Instant};
 
 use clap::Args;
-use tetrys::Error;
 use tetrys_l5::{Dataset, IngestSettings, ingest};
 
 use super::{Writing, json_of, said_of, said_of_sharing, say_warnings};
@@ -27,7 +22,7 @@ Examples:
   tetrys info again"
 )]
 pub(crate) struct L5 {
-    /// The data set: a zarr directory or a zip file of one
+    /// The data set: a zarr directory or a zip file of one: a path or URL
     source: PathBuf,
     /// The new table: a path or URL without a table; with --append or --overwrite, an existing table
     table: String,
@@ -69,7 +64,7 @@ impl L5 {
             return Ok(Outcome::Done);
         }
         let stored: u64 = table.store().list("").await?.iter().map(|(_, bytes)| bytes).sum();
-        let given = stored_bytes(&self.source)?;
+        let given = dataset.group().stored_bytes()?;
         writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
         writeln!(
             out,
@@ -84,24 +79,4 @@ impl L5 {
         }
         Ok(Outcome::Done)
     }
-}
-
-/// Returns the bytes of a file, or of all files below a folder.
-fn stored_bytes(path: &Path) -> Result<u64, Error> {
-    let in_folder = || -> std::io::Result<u64> {
-        let mut total = 0;
-        let mut folders = vec![path.to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder)? {
-                let entry = entry?;
-                match entry.file_type()?.is_dir() {
-                    true => folders.push(entry.path()),
-                    false => total += entry.metadata()?.len(),
-                }
-            }
-        }
-        Ok(total)
-    };
-    let bytes = if path.is_dir() { in_folder() } else { std::fs::metadata(path).map(|file| file.len()) };
-    bytes.map_err(|error| Error::from(error).at(path.display()))
 }

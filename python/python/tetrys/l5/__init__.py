@@ -8,7 +8,7 @@ A data set is a table that `tetrys.ingest_l5` made, or a zarr group. See the cha
 from ._chop import create_chopped_dataset, export_zarr_to_csv
 from ._chunked import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, ChunkedDataset, LazyRecords
 from ._combine import export, get_combined_scenes, scene_subset, zarr_concat, zarr_scenes_chop, zarr_split
-from ._config import DataManager, LocalDataManager, load_config_data, load_metadata, save_config_data
+from ._config import DataManager, LocalDataManager, TableDataManager, attach, load_config_data, load_metadata, save_config_data
 from ._datasets import AgentDataset, EgoDataset
 from ._evaluation import (
     CollisionType,
@@ -88,8 +88,10 @@ __all__ = [
     "RenderContext",
     "ReplayRandomGenerator",
     "TLFacesColors",
+    "TableDataManager",
     "UniformRandomGenerator",
     "Vectorizer",
+    "attach",
     "average_displacement_error_mean",
     "average_displacement_error_oracle",
     "build_rasterizer",

@@ -1,4 +1,4 @@
-"""Test sets of chopped scenes, with the truth behind the chop in a file (L5Kit's `evaluation.chop_dataset`)."""
+"""Test sets of chopped scenes, with the truth after the chop in a file (L5Kit's `evaluation.chop_dataset`)."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def create_chopped_dataset(
         zarr_path: A table that `tetrys.ingest_l5` made, or a view of such tables.
         th_agent_prob: Label probability above which an agent counts, as in `select_agents`.
         num_frames_to_copy: Frames of each scene, at least 1. All scenes have more.
-        num_frames_gt: Frames behind the chop in the file of the truth.
-        min_frame_future: Reliable frames behind the chop that an agent needs.
+        num_frames_gt: Frames after the chop in the file of the truth.
+        min_frame_future: Reliable frames after the chop that an agent needs.
         output: The folder to make; default: `<stem>_chopped_<num_frames_to_copy>` beside the table.
         allow_unpinned: See `Index.save`.
 
@@ -89,7 +89,7 @@ def export_zarr_to_csv(
     Args:
         zarr_dataset: An open data set.
         csv_file_path: The file; see `write_gt_csv`.
-        future_num_frames: Frames behind each agent.
+        future_num_frames: Frames after the one of each agent.
         filter_agents_threshold: Label probability above which an agent counts.
         step_time: Seconds from frame to frame.
         agents_mask: The agents, as in `AgentDataset`.

@@ -63,7 +63,7 @@ _NUMPY = {"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u32": "<u4", 
 class LazyRecords:
     """A structured array that is read when it is indexed: by an int, a slice, a mask, a list of ints, or the name of a field.
 
-    What is read is a copy: writing to it changes nothing.
+    The result is a copy: writing to it changes nothing in the data set.
     """
 
     def __init__(self, dtype: np.dtype[Any], length: int, read: Callable[[int, int, Sequence[str]], Records]) -> None:
@@ -139,7 +139,7 @@ class ChunkedDataset:
     """A Level 5 data set: `scenes`, `frames`, `agents` and `tl_faces` as structured arrays with L5Kit's dtypes.
 
     Args:
-        path: Folder or URL of a table that `tetrys.ingest_l5` made, or a zarr group (a folder, or a `.zip`). An empty text is a data
+        path: Path or URL of a table that `tetrys.ingest_l5` made, or of a zarr group (a folder, or a `.zip`). An empty text is a data
             set in memory, whose arrays the caller sets.
         key: Not used, as in L5Kit.
 
@@ -156,6 +156,7 @@ class ChunkedDataset:
         self.path = path.url if isinstance(path, Table) else os.fspath(path)
         self.key = key
         self._table = path if isinstance(path, Table) else None
+        self._zarr: _tetrys.L5Zarr | None = None
         self._cache_bytes = 0
         self._native: _tetrys.Level5 | None = None
         # The arrays that `open` made, or the bytes of those in memory that `_native` was made of.
@@ -222,7 +223,7 @@ class ChunkedDataset:
             self.tl_faces = LazyRecords(faces.dtype, native.counts()[3], faces.reader(face_ends))
 
     def _open_zarr(self) -> None:
-        zarr = _tetrys.L5Zarr(self.path)
+        zarr = self._zarr = _tetrys.L5Zarr(self.path)
         native = self._native = _tetrys.Level5.of_zarr(zarr, self._cache_bytes)
         cache = _ChunkCache(zarr, max(self._cache_bytes, 1))
         self.scenes = cache.array("scenes")[:]
@@ -244,6 +245,11 @@ class ChunkedDataset:
         if self._native is None or self._opened is not None or contents != self._contents:
             self._native, self._contents, self._opened = _of_arrays(*arrays), contents, None
         return self._native
+
+    def is_stored(self) -> bool:
+        """Not for users: whether the arrays are those of the table or zarr group, and not others that the caller has set."""
+        self.native()
+        return self._opened is not None
 
     def get_scene_dataset(self, scene_index: int) -> ChunkedDataset:
         """Returns one scene as a data set in memory, whose arrays are copies and can be changed.
@@ -295,6 +301,37 @@ class ChunkedDataset:
         return _in_memory, (self.path, self.scenes, self.frames, self.agents, self.tl_faces)
 
 
+def of_window(
+    frames: Records, agents: Sequence[Records], tl_faces: Sequence[Records], later: Sequence[Records] = ()
+) -> ChunkedDataset:
+    """Makes a data set of one scene.
+
+    Args:
+        frames: Frames in the order of time.
+        agents: Agents of each of the first frames.
+        tl_faces: Traffic light faces of each of the first frames.
+        later: Agents of each of the frames after these.
+    """
+    dataset, count = ChunkedDataset(""), len(frames)
+    dataset.frames = np.zeros(count, FRAME_DTYPE)
+    for name in ("timestamp", "ego_translation", "ego_rotation"):
+        dataset.frames[name] = frames[name]
+    for name, interval, lists, dtype in (
+        ("agents", "agent_index_interval", [*agents, *later], AGENT_DTYPE),
+        ("tl_faces", "traffic_light_faces_index_interval", tl_faces, TL_FACE_DTYPE),
+    ):
+        arrays = [np.asarray(records) for records in lists]
+        ends = np.cumsum([len(records) for records in arrays] + [0] * (count - len(arrays)))
+        if len(ends) != count:
+            raise WrongValue(f"{name}: expected arrays of at most {count} frames, found {len(ends)}")
+        dataset.frames[interval][:, 1] = ends
+        dataset.frames[interval][1:, 0] = ends[:-1]
+        setattr(dataset, name, np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype))
+    dataset.scenes = np.zeros(1, SCENE_DTYPE)
+    dataset.scenes["frame_index_interval"][0] = 0, count
+    return dataset
+
+
 def _reopened(path: str | Table, cache_bytes: int) -> ChunkedDataset:
     return ChunkedDataset(path).open(cached=cache_bytes > 0, cache_size_bytes=cache_bytes)
 
@@ -306,6 +343,8 @@ def _in_memory(path: str, scenes: Records, frames: Records, agents: Records, tl_
 
 
 def _is_zarr(path: str) -> bool:
+    if "://" in path:
+        return path.endswith(".zip") or _tetrys.L5Zarr.exists(path)
     return path.endswith(".zip") or (Path(path) / ".zgroup").exists()
 
 

@@ -114,7 +114,7 @@ def zarr_scenes_chop(
         num_frames_to_copy: Frames of each scene, at least 1.
         allow_unpinned: See `Index.save`.
 
-    A sample of the view ends where its scene was chopped: what the table has behind that is never read.
+    A sample of the view ends where its scene was chopped: later frames of the table are never read.
 
     Raises:
         AssertionError: a scene has no more frames than that, or something exists at `output_zarr`.

@@ -31,7 +31,7 @@ class EgoDataset(SampleDataset):
     Args:
         cfg: L5Kit's configuration: `model_params` and `raster_params`.
         zarr_dataset: An open data set.
-        rasterizer: What draws `image`; see `build_rasterizer`.
+        rasterizer: Draws `image`; see `build_rasterizer`.
         perturbation: Changes the trajectory of a sample.
         threads: Threads that compute a batch; default: those of the machine.
 
@@ -113,7 +113,7 @@ class EgoDataset(SampleDataset):
         return self._of_rows([first + rows[0]], of_agents=True)[0]
 
     def _sampler(self, of_agents: bool) -> _tetrys.L5Sampler:
-        """Returns what computes samples of the ego car or of agents, made at the first use."""
+        """Returns the native sampler of the ego car or of agents, made at the first use."""
         if of_agents not in self._natives:
             drawn = self.rasterizer._native if type(self.rasterizer) is Rasterizer else _stub(self.cfg["raster_params"])
             self._natives[of_agents] = _tetrys.L5Sampler(drawn, agents=of_agents, **self._settings)

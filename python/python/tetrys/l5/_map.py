@@ -16,7 +16,7 @@ import numpy.typing as npt
 from .. import _tetrys
 from .._errors import NoElement, OutOfRange, WrongType, WrongValue, found
 from .._table import Table
-from ._config import DataManager, load_metadata
+from ._config import DataManager, TableDataManager, metadata_of
 
 __all__ = ["GlobalId", "InterpolationMethod", "MapAPI", "MapElement", "MapLane", "TLFacesColors", "indices_in_bounds"]
 
@@ -52,7 +52,7 @@ class GlobalId:
 
 @dataclass(frozen=True)
 class MapLane:
-    """What a lane is connected to. Ids are empty where the map has none."""
+    """The neighbours and traffic controls of a lane. Ids are empty where the map has none."""
 
     parent: str
     """The segment or the junction that the lane is a part of."""
@@ -60,7 +60,7 @@ class MapLane:
     change_left: str
     change_right: str
     traffic_controls: tuple[str, ...]
-    """What controls the traffic at the end of the lane."""
+    """Ids of the traffic lights, their faces and signs of the lane."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,9 @@ class MapAPI:
             FileNotFoundError: a file is missing.
         """
         raster = cfg["raster_params"]
-        path = data_manager.require(raster["semantic_map_key"])
-        return cls(path, load_metadata(data_manager.require(raster["dataset_meta_key"]))["world_to_ecef"])
+        key = raster["semantic_map_key"]
+        source = data_manager.read(key) if isinstance(data_manager, TableDataManager) else data_manager.require(key)
+        return cls(source, metadata_of(data_manager, raster["dataset_meta_key"])["world_to_ecef"])
 
     @classmethod
     def from_table(cls, table: Table, name: str = "semantic_map.pb", meta: str = "meta.json") -> MapAPI:
@@ -169,6 +170,25 @@ class MapAPI:
         if chain.ndim != 2 or chain.shape[1] != 3:
             raise WrongValue(f"xyz: expected points [N, 3], found the shape {chain.shape}")
         return _tetrys.L5Map.interpolate(chain, *_step(step, method))
+
+    def unpack_deltas_cm(self, dx: npt.ArrayLike, dy: npt.ArrayLike, dz: npt.ArrayLike, frame: Any) -> Points:
+        """Returns the world coordinates of a chain of points as the map stores it.
+
+        Args:
+            dx, dy, dz: Differences to the point before in whole centimetres: to the east, to the north and up, [N].
+            frame: The place of the local frame: an object with `origin.lat_e7` and `origin.lng_e7`, in degrees times 1e7.
+
+        Raises:
+            ValueError: the arrays have different lengths, or values are no whole numbers of 32 bits.
+        """
+        chains = []
+        for name, deltas in (("dx", dx), ("dy", dy), ("dz", dz)):
+            chain = np.asarray(deltas)
+            if chain.ndim != 1 or (chain.size and (chain.dtype.kind not in "iu" or chain.min() < -(2**31) or chain.max() >= 2**31)):
+                raise WrongValue(f"{name}: expected whole centimetres [N] of 32 bits, found {found(deltas)}")
+            chains.append(chain.tolist())
+        x, y, z = chains
+        return self._native.unpack_deltas(x, y, z, frame.origin.lat_e7 / 1e7, frame.origin.lng_e7 / 1e7)
 
     def get_lane_as_interpolation(self, element_id: str, step: float, method: InterpolationMethod) -> dict[str, Points]:
         """Returns new points of the boundaries of a lane and of the line between them: `xyz_left`, `xyz_right` and `xyz_midlane`.

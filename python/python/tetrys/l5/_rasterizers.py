@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy.typing as npt
 
 from .. import _tetrys
 from .._errors import WrongValue, imported
-from ._chunked import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, SCENE_DTYPE, ChunkedDataset, Records
-from ._config import DataManager, load_metadata
+from ._chunked import Records, of_window
+from ._config import DataManager, metadata_of, read_key
 
 
 class RenderContext:
@@ -65,27 +64,12 @@ class Rasterizer:
             history_tl_faces: Traffic light faces of each of these frames.
             agent: Record of the agent to draw around; None for the ego car.
         """
-        frames = len(history_frames)
-        dataset = ChunkedDataset("")
-        dataset.frames = np.zeros(frames, FRAME_DTYPE)
-        for name in ("timestamp", "ego_translation", "ego_rotation"):
-            dataset.frames[name] = history_frames[name][::-1]
-        for name, interval, lists, dtype in (
-            ("agents", "agent_index_interval", history_agents, AGENT_DTYPE),
-            ("tl_faces", "traffic_light_faces_index_interval", history_tl_faces, TL_FACE_DTYPE),
-        ):
-            lists = [np.asarray(records) for records in lists[::-1]]
-            ends = np.cumsum([len(records) for records in lists] + [0] * (frames - len(lists)))
-            dataset.frames[interval][:, 1] = ends
-            dataset.frames[interval][1:, 0] = ends[:-1]
-            setattr(dataset, name, np.concatenate([np.empty(0, dtype), *lists]).astype(dtype))
-        dataset.scenes = np.zeros(1, SCENE_DTYPE)
-        dataset.scenes["frame_index_interval"][0] = 0, frames
+        dataset = of_window(history_frames[::-1], history_agents[::-1], history_tl_faces[::-1])
         sampler = _tetrys.L5Sampler(
             self._native, history=self._history, future=0, step_time=0.1, threshold=self._threshold,
             agents=agent is not None, faces=True, threads=1,
         )  # fmt: skip
-        place = frames - 1
+        place = len(history_frames) - 1
         if agent is not None:
             start, stop = dataset.frames[-1]["agent_index_interval"].tolist()
             rows = np.flatnonzero(dataset.agents["track_id"][start:stop] == np.uint64(agent["track_id"]))
@@ -149,12 +133,12 @@ def build_rasterizer(cfg: Mapping[str, Any], data_manager: DataManager) -> Raste
     context = RenderContext(raster["raster_size"], raster["pixel_size"], raster["ego_center"], raster["set_origin_to_bottom"])
     ground: dict[str, Any] = {}
     if map_type in ("semantic_debug", "py_semantic"):
-        file = Path(data_manager.require(raster["semantic_map_key"])).read_bytes()
-        metadata = load_metadata(data_manager.require(raster["dataset_meta_key"]))
+        file = read_key(data_manager, raster["semantic_map_key"])
+        metadata = metadata_of(data_manager, raster["dataset_meta_key"])
         ground["map"] = (file, _matrix(metadata, "world_to_ecef"))
     if map_type in ("satellite_debug", "py_satellite"):
-        pixels = _picture(Path(data_manager.require(raster["satellite_map_key"])))
-        metadata = load_metadata(data_manager.require(raster["dataset_meta_key"]))
+        pixels = _picture(read_key(data_manager, raster["satellite_map_key"]))
+        metadata = metadata_of(data_manager, raster["dataset_meta_key"])
         ground["aerial"] = (pixels, _matrix(metadata, "world_to_ecef"), _matrix(metadata, "ecef_to_aerial"))
     return Rasterizer(
         map_type, context, raster["filter_agents_threshold"], model["history_num_frames"], model["render_ego_history"], **ground
@@ -169,12 +153,12 @@ def _matrix(metadata: Mapping[str, Any], name: str) -> list[list[float]]:
     return rows
 
 
-def _picture(path: Path) -> npt.NDArray[np.uint8]:
+def _picture(content: bytes) -> npt.NDArray[np.uint8]:
     pillow = imported("PIL.Image", "an aerial map needs Pillow: pip install tetrys[images]")
     # The real aerial maps are larger than Pillow's bound against decompression bombs.
     most, pillow.MAX_IMAGE_PIXELS = pillow.MAX_IMAGE_PIXELS, None
     try:
-        with pillow.open(io.BytesIO(path.read_bytes())) as image:
+        with pillow.open(io.BytesIO(content)) as image:
             return np.ascontiguousarray(image.convert("RGB"), np.uint8)
     finally:
         pillow.MAX_IMAGE_PIXELS = most

@@ -37,9 +37,9 @@ class SampleDataset(ABC):
         self.perturbation = perturbation
         self.cumulative_sizes = np.asarray(dataset.scenes["frame_index_interval"])[:, 1]
         self._threads = count("threads", threads, 1) if threads is not None else os.cpu_count() or 1
-        # What computes samples, made at the first use and left out of pickles.
+        # The native samplers, made at the first use and left out of pickles.
         self._natives: dict[bool, Any] = {}
-        # The number of agents up to the end of each frame, and what it was taken from.
+        # The number of agents up to the end of each frame, and the native data set that it was taken from.
         self._ends: tuple[Any, npt.NDArray[np.int64]] | None = None
 
     @abstractmethod

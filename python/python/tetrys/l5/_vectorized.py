@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from .._errors import WrongType, WrongValue, found
 from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
-from ._chunked import ChunkedDataset
+from ._chunked import ChunkedDataset, Records, of_window
 from ._config import DataManager
 from ._map import MapAPI
 from ._perturbation import Perturbation
@@ -28,6 +28,8 @@ EVAL_FRAME = 99
 """With `eval_mode`, the sample of a scene is that of this frame."""
 VALID_TRACK_IDS = 50
 """The length of `all_valid_agents_track_ids`."""
+_VECTORS = ("all_other_agents_", "other_agents_", "agent_trajectory_", "agent_polyline_", "lanes", "crosswalks")
+"""Beginnings of the keys that `Vectorizer.vectorize` returns."""
 _CAR = 3
 """The type of the ego among the other agents."""
 _SEEN_HISTORY, _SEEN_FUTURE = 10, 1
@@ -35,7 +37,7 @@ _SEEN_HISTORY, _SEEN_FUTURE = 10, 1
 
 
 class Vectorizer:
-    """What a vectorized sample has, and how much of it.
+    """Settings of vectorized samples: other agents, lanes and crosswalks.
 
     Args:
         cfg: L5Kit's configuration: `data_generation_params` and `model_params`.
@@ -65,6 +67,66 @@ class Vectorizer:
         history_ego = count("model_params.history_num_frames_ego", model["history_num_frames_ego"])
         self.history_num_frames_max = max(history_ego, self.history_num_frames_agents)
         self.other_agents_num = count("data_generation_params.other_agents_num", generation["other_agents_num"])
+
+    def vectorize(
+        self,
+        selected_track_id: int | None,
+        agent_centroid_m: npt.ArrayLike,
+        agent_yaw_rad: float,
+        agent_from_world: npt.ArrayLike,
+        history_frames: Records,
+        history_agents: Sequence[Records],
+        history_tl_faces: Sequence[Records],
+        history_position_m: npt.ArrayLike,
+        history_yaws_rad: npt.ArrayLike,
+        history_availability: npt.ArrayLike,
+        future_frames: Records,
+        future_agents: Sequence[Records],
+    ) -> Sample:
+        """Returns the other agents, lanes and crosswalks around the ego car or an agent, as `dataset[i]` has them.
+
+        Args:
+            selected_track_id: The track in the centre; None for the ego car.
+            agent_centroid_m, agent_yaw_rad, agent_from_world: Its pose. It must be that of the current frame.
+            history_frames: Frames, the current one first. `history_agents` and `history_tl_faces` have their agents and faces.
+            history_position_m, history_yaws_rad, history_availability: The polyline in the centre: [H + 1, 2], [H + 1, 1], [H + 1].
+            future_frames: Frames after the current one in the order of time. `future_agents` has their agents.
+
+        Raises:
+            ValueError: the pose is not that of the frames, or the track is not in the current frame.
+        """
+        past, later = np.asarray(history_frames), np.asarray(future_frames)
+        frames = np.concatenate([past[::-1], later]) if len(later) else past[::-1]
+        dataset = of_window(frames, history_agents[::-1], history_tl_faces[::-1], future_agents)
+        native = _tetrys.L5Vectorizer(
+            self.mapAPI._native, history_ego=self.history_num_frames_max, history_agents=self.history_num_frames_agents,
+            future=self.future_num_frames, step_time=0.1, threshold=-1.0, other_agents=self.other_agents_num,
+            ego_as_agent=False, faces=True, threads=1, **self._lanes(),
+        )  # fmt: skip
+        track_id = None if selected_track_id is None else int(selected_track_id)
+        if track_id is not None and not 0 <= track_id < 2**64:
+            raise WrongValue(f"track_id {track_id} not in frame: expected 0 or more")
+        sample = _sample(native.batch(dataset.native(), [(len(past) - 1, track_id, [], None)]), 0, track_id)
+        for name, given in (("centroid", agent_centroid_m), ("yaw", agent_yaw_rad), ("agent_from_world", agent_from_world)):
+            if not np.allclose(sample[name], given, rtol=1e-6, atol=1e-6):
+                raise WrongValue(f"{name}: expected that of the current frame, {sample[name]}, found {given}")
+        polyline = np.concatenate([np.asarray(history_position_m), np.asarray(history_yaws_rad)], axis=-1)
+        sample["agent_trajectory_polyline"] = polyline
+        sample["agent_polyline_availability"] = np.asarray(history_availability).astype(np.bool_)
+        return {name: value for name, value in sample.items() if name.startswith(_VECTORS)}
+
+    def _lanes(self) -> dict[str, Any]:
+        """Returns the settings of the native vectorizer that do not depend on a data set."""
+        lanes = self.lane_cfg_params
+        return dict(
+            max_lanes=count("lane_params.max_num_lanes", lanes["max_num_lanes"]),
+            lane_points=count("lane_params.max_points_per_lane", lanes["max_points_per_lane"]),
+            crosswalk_points=count("lane_params.max_points_per_crosswalk", lanes["max_points_per_crosswalk"]),
+            max_crosswalks=count("lane_params.max_num_crosswalks", lanes["max_num_crosswalks"]),
+            max_map_distance=float(lanes["max_retrieval_distance_m"]),
+            max_agents_distance=float(self.max_agents_distance),
+            order=self.order,
+        )
 
 
 def build_vectorizer(cfg: Mapping[str, Any], data_manager: DataManager, order: str = "python-set") -> Vectorizer:
@@ -109,25 +171,19 @@ class EgoDatasetVectorized(SampleDataset):
     ) -> None:
         super().__init__(cfg, zarr_dataset, perturbation, threads)
         self.vectorizer = vectorizer
-        model, raster, lanes = cfg["model_params"], cfg["raster_params"], vectorizer.lane_cfg_params
+        model, raster = cfg["model_params"], cfg["raster_params"]
         counts = {
             "history_ego": ("model_params.history_num_frames_ego", model["history_num_frames_ego"]),
             "history_agents": ("model_params.history_num_frames_agents", model["history_num_frames_agents"]),
             "future": ("model_params.future_num_frames", model["future_num_frames"]),
-            "max_lanes": ("lane_params.max_num_lanes", lanes["max_num_lanes"]),
-            "lane_points": ("lane_params.max_points_per_lane", lanes["max_points_per_lane"]),
-            "crosswalk_points": ("lane_params.max_points_per_crosswalk", lanes["max_points_per_crosswalk"]),
-            "max_crosswalks": ("lane_params.max_num_crosswalks", lanes["max_num_crosswalks"]),
         }
         self._settings: dict[str, Any] = {name: count(where, value) for name, (where, value) in counts.items()} | dict(
             step_time=float(model["step_time"]),
             threshold=float(raster["filter_agents_threshold"]),
             other_agents=self._other_agents(),
-            max_agents_distance=float(vectorizer.max_agents_distance),
-            max_map_distance=float(lanes["max_retrieval_distance_m"]),
-            order=vectorizer.order,
             faces=not raster.get("disable_traffic_light_faces", False),
             threads=self._threads,
+            **vectorizer._lanes(),
         )
         # Finds mistakes in the configuration now.
         self._native(self._ego_as_agent)
@@ -146,7 +202,7 @@ class EgoDatasetVectorized(SampleDataset):
         return count("vectorizer.other_agents_num", self.vectorizer.other_agents_num)
 
     def _native(self, ego_as_agent: bool) -> _tetrys.L5Vectorizer:
-        """Returns what computes samples, with or without the ego as the first of the other agents, made at the first use."""
+        """Returns the native sampler with or without the ego as the first of the other agents, made at the first use."""
         if ego_as_agent not in self._natives:
             made = _tetrys.L5Vectorizer(self.vectorizer.mapAPI._native, ego_as_agent=ego_as_agent, **self._settings)
             self._natives[ego_as_agent] = made
@@ -154,7 +210,7 @@ class EgoDatasetVectorized(SampleDataset):
         return native
 
     def _around(self, number: int) -> _Place:
-        """Returns what a sample is around."""
+        """Returns the centre of a sample."""
         return number, None, [], None
 
     def _compute(self, places: list[int]) -> list[Sample]:
