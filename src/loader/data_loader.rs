@@ -30,6 +30,7 @@ const PLAN_BYTES: u64 = 4 << 20;
 const PLAN_BATCHES: usize = 16;
 /// The most plans that are read at a time.
 pub(super) const PLANS: usize = 16;
+
 /// Delivers the samples of a row loader in batches, epoch after epoch. See the [module](super) for an example.
 ///
 /// The order depends on the seed and the epoch alone, not on ranks, batch sizes or threads. Batches are read ahead on the

@@ -119,74 +119,109 @@ fn replaced(rows: &Rows, decoders: &[Decoded], stop: &Stop) -> Result<Rows> {
     Rows::from_parts(batch, types, rows.table_rows().to_vec(), rows.partners().map(<[_]>::to_vec))
 }
 
+/// Decodes a column of bytes.
 fn column(array: &ArrayRef, decoder: &dyn Decode, stop: &Stop) -> Result<ArrayRef> {
     let ColumnType::Tensor { element, shape } = decoder.column_type() else { return Err(Error::internal("no tensor")) };
-    let values: Vec<Option<&[u8]>> = (0..array.len()).map(|row| value(array, row)).collect();
-    // Windows that overlap have values several times: each is decoded once.
-    let mut rows_of: HashMap<[u8; 32], usize> = HashMap::new();
-    let mut firsts: Vec<usize> = Vec::new();
-    let places: Vec<Option<usize>> = values
-        .iter()
-        .enumerate()
-        .map(|(row, value)| {
-            value.map(|value| {
-                *rows_of.entry(*blake3::hash(value).as_bytes()).or_insert_with(|| {
-                    firsts.push(row);
-                    firsts.len() - 1
-                })
-            })
-        })
-        .collect();
-    let valid = NullBuffer::from_iter(values.iter().map(Option::is_some));
-    let valid = Some(valid).filter(|valid| valid.null_count() > 0);
-    let others = threads().saturating_sub(1).min(firsts.len().saturating_sub(1));
-    let value_of = |place: usize| firsts.get(place).and_then(|row| values.get(*row).copied().flatten()).unwrap_or_default();
-    let corrupt = |error: Error| if error.kind() == ErrorKind::Corrupt { error } else { Error::corrupt(error.to_string()) };
-    let fixed: Option<Vec<u32>> = shape.iter().copied().collect();
-    if let Some(fixed) = fixed {
-        let len = fixed.iter().try_fold(1_usize, |len, extent| len.checked_mul(*extent as usize));
-        let whole = len.and_then(|len| len.checked_mul(element.width())?.checked_mul(array.len().max(1)));
-        let Some((len, _)) = len.zip(whole.filter(|bytes| isize::try_from(*bytes).is_ok())) else {
-            return Err(Error::unsupported(format!("{} of {}", counted(array.len(), "value"), decoder.column_type())));
-        };
-        let bytes = len * element.width();
-        let mut whole = MutableBuffer::from_len_zeroed(array.len() * bytes);
-        if bytes > 0 {
-            let (mut jobs, mut done) = (Vec::with_capacity(firsts.len()), 0);
-            for (row, elements) in whole.as_slice_mut().chunks_exact_mut(bytes).enumerate() {
-                if firsts.get(done) == Some(&row) {
-                    jobs.push((done, elements));
-                    done += 1;
-                }
+    let values = Values::of(array);
+    match shape.iter().copied().collect::<Option<Vec<u32>>>() {
+        Some(shape) => of_one_shape(&values, decoder, element, &shape, stop),
+        None => of_any_shape(&values, decoder, element, shape.len(), stop),
+    }
+}
+
+/// The values of a column, each distinct value once: windows that overlap hold a value several times.
+struct Values<'a> {
+    distinct: Vec<&'a [u8]>,
+    /// The row in which each distinct value comes first, in ascending order.
+    first_rows: Vec<usize>,
+    /// The distinct value of each row; `None` for a null.
+    of_rows: Vec<Option<usize>>,
+}
+
+impl<'a> Values<'a> {
+    fn of(array: &'a ArrayRef) -> Self {
+        let (mut distinct, mut first_rows, mut places) = (Vec::new(), Vec::new(), HashMap::new());
+        let place = |row| {
+            let value = value(array, row)?;
+            let next = distinct.len();
+            let place = *places.entry(*blake3::hash(value).as_bytes()).or_insert(next);
+            if place == next {
+                distinct.push(value);
+                first_rows.push(row);
             }
-            share(jobs, others, |(place, elements)| {
-                stop.check()?;
-                decoder.decode_into(value_of(place), elements).map_err(corrupt)
-            })?;
-            for (row, place) in places.iter().enumerate() {
-                if let Some(first) = place.map(|place| firsts[place]).filter(|first| *first != row) {
-                    whole.as_slice_mut().copy_within(first * bytes..(first + 1) * bytes, row * bytes);
-                }
+            Some(place)
+        };
+        let of_rows = (0..array.len()).map(place).collect();
+        Self { distinct, first_rows, of_rows }
+    }
+
+    /// Returns which rows are not null; `None` if all are.
+    fn valid(&self) -> Option<NullBuffer> {
+        let valid = NullBuffer::from_iter(self.of_rows.iter().map(Option::is_some));
+        Some(valid).filter(|valid| valid.null_count() > 0)
+    }
+
+    /// Returns the number of threads that help this one.
+    fn helpers(&self) -> usize {
+        threads().saturating_sub(1).min(self.distinct.len().saturating_sub(1))
+    }
+}
+
+/// An error of a decoder is one of its sample.
+fn corrupt(error: Error) -> Error {
+    if error.kind() == ErrorKind::Corrupt { error } else { Error::corrupt(error.to_string()) }
+}
+
+/// Decodes values to tensors that all have `shape`, each in its place in the result.
+fn of_one_shape(values: &Values<'_>, decoder: &dyn Decode, element: Primitive, shape: &[u32], stop: &Stop) -> Result<ArrayRef> {
+    let rows = values.of_rows.len();
+    let len = shape.iter().try_fold(1_usize, |len, extent| len.checked_mul(*extent as usize));
+    let total = len.and_then(|len| len.checked_mul(element.width())?.checked_mul(rows.max(1)));
+    let Some((len, _)) = len.zip(total.filter(|bytes| isize::try_from(*bytes).is_ok())) else {
+        return Err(Error::unsupported(format!("{} of {}", counted(rows, "value"), decoder.column_type())));
+    };
+    let bytes = len * element.width();
+    let mut whole = MutableBuffer::from_len_zeroed(rows * bytes);
+    if bytes > 0 {
+        let mut places = values.first_rows.iter().zip(&values.distinct).peekable();
+        let of_row = |(row, elements)| places.next_if(|(first, _)| **first == row).map(|(_, value)| (*value, elements));
+        let jobs = whole.as_slice_mut().chunks_exact_mut(bytes).enumerate().filter_map(of_row).collect();
+        share(jobs, values.helpers(), |(value, elements)| {
+            stop.check()?;
+            decoder.decode_into(value, elements).map_err(corrupt)
+        })?;
+        for (row, place) in values.of_rows.iter().enumerate() {
+            if let Some(first) = place.map(|place| values.first_rows[place]).filter(|first| *first != row) {
+                whole.as_slice_mut().copy_within(first * bytes..(first + 1) * bytes, row * bytes);
             }
         }
-        let ty = decoder.column_type().arrow();
-        let DataType::FixedSizeList(item, _) = &ty else { return Err(Error::internal(format!("tensors as {ty}"))) };
-        let items = ArrayData::builder(item.data_type().clone()).len(array.len() * len).add_buffer(whole.into());
-        let items = items.build().map_err(internal)?;
-        let data = ArrayData::builder(ty).len(array.len()).nulls(valid).add_child_data(items).build();
-        return Ok(make_array(data.map_err(internal)?));
     }
-    let all: Vec<usize> = (0..firsts.len()).collect();
-    let tensors = share(all, others, |place| {
+    let ty = decoder.column_type().arrow();
+    let DataType::FixedSizeList(item, _) = &ty else { return Err(Error::internal(format!("tensors as {ty}"))) };
+    let items = ArrayData::builder(item.data_type().clone()).len(rows * len).add_buffer(whole.into());
+    let items = items.build().map_err(internal)?;
+    let data = ArrayData::builder(ty).len(rows).nulls(values.valid()).add_child_data(items).build();
+    Ok(make_array(data.map_err(internal)?))
+}
+
+/// Decodes values to tensors whose shapes, of `dimensions` extents, may differ.
+fn of_any_shape(
+    values: &Values<'_>,
+    decoder: &dyn Decode,
+    element: Primitive,
+    dimensions: usize,
+    stop: &Stop,
+) -> Result<ArrayRef> {
+    let tensors = share(values.distinct.clone(), values.helpers(), |value| {
         stop.check()?;
-        decoder.decode(value_of(place)).map_err(corrupt)
+        decoder.decode(value).map_err(corrupt)
     })?;
     let (mut shapes, mut lengths, mut data) = (Vec::<i32>::new(), Vec::new(), MutableBuffer::new(0));
-    for place in places {
+    for place in &values.of_rows {
         match place.and_then(|place| tensors.get(place)) {
             Some((extents, elements)) => {
                 let count = extents.iter().map(|extent| *extent as usize).product::<usize>();
-                if extents.len() != shape.len() || count * element.width() != elements.len() {
+                if extents.len() != dimensions || count * element.width() != elements.len() {
                     let found = counted(elements.len(), "byte");
                     return Err(Error::internal(format!("{decoder:?} gave shape {extents:?} and {found}")));
                 }
@@ -195,12 +230,12 @@ fn column(array: &ArrayRef, decoder: &dyn Decode, stop: &Stop) -> Result<ArrayRe
                 data.extend_from_slice(elements);
             }
             None => {
-                shapes.extend(std::iter::repeat_n(0, shape.len()));
+                shapes.extend(std::iter::repeat_n(0, dimensions));
                 lengths.push(0);
             }
         }
     }
-    ragged(&decoder.column_type(), element, shapes, lengths, data, valid)
+    ragged(&decoder.column_type(), element, shapes, lengths, data, values.valid())
 }
 
 /// Makes tensors of different shapes.

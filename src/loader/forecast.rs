@@ -1,4 +1,4 @@
-//! What an epoch will cost, from the index and the layouts alone.
+//! Predicts the requests, bytes and memory of an epoch from the index and the layouts alone.
 
 use std::time::Duration;
 
@@ -9,7 +9,10 @@ use super::{
     draws::Drawing,
     order::ShuffleQuality,
 };
-use crate::{error::Result, read::Explain};
+use crate::{
+    error::Result,
+    read::{CONCURRENT, Explain},
+};
 
 /// The cost of an epoch on this rank, as planned: no payload is read for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,8 +48,6 @@ pub struct Forecast {
 
 /// Plans of an epoch that are looked at.
 const LOOKED_AT: u64 = 8;
-/// Requests that a store is sent at a time for one plan.
-const CONCURRENT: f64 = 64.0;
 
 impl Forecast {
     /// Predicts the samples that this rank reads in a second from a store that answers a request after `latency` and delivers
@@ -55,7 +56,7 @@ impl Forecast {
     pub fn samples_per_second(&self, latency: Duration, bytes_per_second: f64) -> f64 {
         let transfer = self.bytes_of_batch / bytes_per_second;
         // A plan waits for each round of its requests; several plans wait at a time.
-        let rounds = (self.requests_of_batch * self.batches_of_plan / CONCURRENT).ceil();
+        let rounds = (self.requests_of_batch * self.batches_of_plan / CONCURRENT as f64).ceil();
         let waiting = rounds * latency.as_secs_f64() / (self.batches_of_plan.max(1.0) * self.plans.max(1) as f64);
         self.batch_size as f64 / transfer.max(waiting).max(f64::MIN_POSITIVE)
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// The end of an epoch of a mix.
+/// When an epoch of a mix ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
@@ -96,7 +96,7 @@ impl Mix {
         &self.change
     }
 
-    /// Continues behind `offset` draws of an epoch whose weights changed as `change` says, with the weights of this mix.
+    /// Continues after `offset` draws of an epoch whose weights changed as `change` says, with the weights of this mix.
     ///
     /// # Errors
     /// - `Invalid`: the change does not fit the sources or the offset.
@@ -138,11 +138,8 @@ impl Mix {
         if place.drawn.len() != self.lens.len() || k < place.draw || k - place.draw > self.lens.len() as u64 {
             *place = Place { draw: k, drawn: self.drawn(k) };
         }
-        while place.draw < k {
-            let next = self.next(&place.drawn);
-            place.drawn[next] += 1;
-            place.draw += 1;
-        }
+        self.step(&mut place.drawn, k - place.draw);
+        place.draw = k;
         let source = self.next(&place.drawn);
         (source, place.drawn.get(source).copied().unwrap_or(0))
     }
@@ -154,16 +151,19 @@ impl Mix {
         #[expect(clippy::cast_precision_loss, reason = "the counts below are corrected")]
         let time = (more as f64 - self.lens.len() as f64).max(0.0);
         let counts = self.counts(time, 0);
-        let mut left = more.saturating_sub(counts.iter().sum());
         let mut drawn: Vec<u64> = counts.iter().zip(&self.change.drawn).map(|(count, before)| count + before).collect();
-        while left > 0 {
-            let next = self.next(&drawn);
+        self.step(&mut drawn, more.saturating_sub(counts.iter().sum()));
+        drawn
+    }
+
+    /// Takes the next `draws` draws one by one.
+    fn step(&self, drawn: &mut [u64], draws: u64) {
+        for _ in 0..draws {
+            let next = self.next(drawn);
             if let Some(drawn) = drawn.get_mut(next) {
                 *drawn += 1;
             }
-            left -= 1;
         }
-        drawn
     }
 
     /// Returns the source of the next draw.

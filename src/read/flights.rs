@@ -27,7 +27,7 @@ use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 
 /// The most requests of one read in flight at a time.
-const CONCURRENT: usize = 64;
+pub const CONCURRENT: usize = 64;
 
 /// A fetch of one or more ranges in flight. Its error belongs to the read that began the fetch.
 type Flight = flight::Flight<Arc<[Bytes]>>;

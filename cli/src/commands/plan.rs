@@ -1,4 +1,4 @@
-//! `tetrys plan` and `tetrys throughput`: what reading a table in training batches will cost, and what it does cost.
+//! `tetrys plan` and `tetrys throughput`: predicts and measures how fast a data loader reads a table.
 
 use std::{
     io::Write,
@@ -52,7 +52,7 @@ pub(crate) struct Throughput {
     #[command(flatten)]
     batches: Batches,
     /// Stop after so many seconds, or at the end of an epoch
-    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = positive)]
     seconds: f64,
     /// Do not show a progress bar
     #[arg(long, short)]
@@ -92,7 +92,7 @@ struct Batches {
     #[arg(long, value_name = "T", value_parser = duration)]
     latency: Option<Duration>,
     /// MB that the store delivers in a second, over all requests [default: 2000 for a local table, 500 for others]
-    #[arg(long, value_name = "MB/S", value_parser = bandwidth)]
+    #[arg(long, value_name = "MB/S", value_parser = positive)]
     bandwidth: Option<f64>,
 }
 
@@ -117,18 +117,15 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
-        _ => Err("expected a number of seconds above 0".to_owned()),
+        _ => Err("expected a number above 0".to_owned()),
     }
 }
 
-fn bandwidth(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
-        _ => Err("expected a number of MB/s above 0".to_owned()),
-    }
+fn mib(bytes: f64) -> String {
+    format!("{:.2} MiB", bytes / f64::from(1 << 20))
 }
 
 impl Batches {
@@ -180,7 +177,6 @@ impl Plan {
 
 fn lines(forecast: &Forecast) -> Vec<Vec<String>> {
     let quality = &forecast.quality;
-    let mib = |bytes: f64| format!("{:.2} MiB", bytes / f64::from(1 << 20));
     #[expect(clippy::cast_precision_loss, reason = "figures for people")]
     let cells = [
         ("samples of an epoch", text::count(forecast.samples)),
@@ -227,7 +223,6 @@ impl Throughput {
             write_json(out, &json!({"plan": forecast, "predicted_samples_per_second": predicted, "measured": measured}))?;
             return Ok(Outcome::Done);
         }
-        let mib = |bytes: f64| format!("{:.2} MiB", bytes / f64::from(1 << 20));
         #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
         let decoded = forecast.decoded_of_batch as f64;
         let rows = [
