@@ -8,6 +8,7 @@
 
 use arrow_array::{Array, RecordBatch};
 use bytes::Bytes;
+use std::{ops::Range, sync::Arc};
 use tetrys::{
     ColumnType, Error, ErrorKind, Offsets, Preset, Schema,
     codec::Chain,
@@ -22,17 +23,24 @@ use tetrys::{
     schema::ColumnPattern,
 };
 use tetrys_l5::{
+    Sampler, Scene, VectorPlace, VectorSampler,
     map::{Interpolation, MapApi},
+    raster::{AerialMap, BoxRasterizer, Rasterizer, RenderContext},
+    reading::{Arrays, FrameTable},
+    sampling::{Kind, SampleSettings, SampleShape},
+    vectorized::{AgentOrder, LaneSettings, Settings, Vectorizer},
     zarr::array::ArrayMeta,
     zarr::blosc::{self, Decoder},
 };
 use twox_hash::XxHash3_64;
 
+pub mod petastorm;
+
 /// A target and its name. Its corpus folder has the same name.
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 16] = [
     ("manifest", manifest),
     ("index", index),
     ("layout", layout),
@@ -46,6 +54,9 @@ pub const TARGETS: [Target; 13] = [
     ("blosc", blosc),
     ("zarray", zarray),
     ("semantic_map", semantic_map),
+    ("l5_config", l5_config),
+    ("petastorm_pickle", petastorm::pickle),
+    ("petastorm_footer", petastorm::footer),
 ];
 
 /// Checks that an error blames the bytes (`Corrupt`) or the build (`Unsupported`), not the caller or the library.
@@ -549,4 +560,129 @@ pub fn semantic_map(data: &[u8]) {
         let _ = map.crosswalk_coords(id);
     }
     let _ = map.to_semantic_input();
+}
+
+/// Numbers of a configuration in the input of [`l5_config`]: whole ones, then floats.
+pub const CONFIG_NUMBERS: [usize; 2] = [11, 9];
+
+const IDENTITY: [[f64; 4]; 4] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
+/// Makes rasterizers and samples of a configuration, over a scene of four frames. Input: one byte chooses the rasterizer, one has
+/// switches; then the numbers of the configuration; the rest is a semantic map.
+pub fn l5_config(data: &[u8]) {
+    let Some((map_type, rest)) = byte(data) else { return };
+    let Some((switches, mut rest)) = byte(rest) else { return };
+    let (mut whole, mut floats) = ([0_u32; CONFIG_NUMBERS[0]], [0.0_f64; CONFIG_NUMBERS[1]]);
+    for number in &mut whole {
+        let Some((found, others)) = u32_of(rest) else { return };
+        (*number, rest) = (found, others);
+    }
+    for number in &mut floats {
+        let Some((found, others)) = rest.split_first_chunk() else { return };
+        (*number, rest) = (f64::from_le_bytes(*found), others);
+    }
+    let [width, height, history, future, history_agents, others, lanes, lane_points, crosswalk_points, crosswalks, row] =
+        whole.map(|number| number as usize);
+    let [pixel_x, pixel_y, center_x, center_y, step_time, threshold, agents_distance, map_distance, yaw] = floats;
+    let switch = |bit: u8| switches >> bit & 1 == 1;
+    let blames_caller = |error: Error| {
+        assert!(matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound), "{:?}: {error}", error.kind());
+    };
+    let map = MapApi::parse(rest, IDENTITY).or_else(|_| MapApi::parse(&[], IDENTITY)).expect("a map without elements");
+    let map = Arc::new(map);
+    let runtime = tetrys::blocking::runtime().expect("threads");
+    let table = four_frames(yaw);
+    let context = RenderContext::new([width, height], [pixel_x, pixel_y], [center_x, center_y], switch(0));
+    // Large rasters and windows are allowed, but a fuzzer has no time for them.
+    if let Ok(context) = context.map_err(blames_caller)
+        && context.pixels() <= 1 << 12
+        && history.max(future) <= 1 << 10
+    {
+        let boxes = BoxRasterizer { context, threshold, history, render_ego_history: switch(1) };
+        let ground = || Arc::new(map.to_semantic_input().expect("a map that was parsed"));
+        let aerial = || AerialMap::new(vec![9; 48 * 48 * 3], [48, 48], &IDENTITY, &IDENTITY).map(Arc::new).expect("pixels");
+        let rasterizer = match map_type % 6 {
+            0 => Rasterizer::stub(context),
+            1 => Rasterizer::boxes(boxes),
+            2 => Rasterizer::semantic(context, ground()),
+            3 => Rasterizer::satellite(context, aerial()),
+            4 => Rasterizer::semantic_boxes(boxes, ground()),
+            _ => Rasterizer::satellite_boxes(boxes, aerial()),
+        };
+        let kind = if switch(2) { Kind::Agent } else { Kind::Ego };
+        let sampler = Sampler {
+            shape: SampleShape { history, future, kind },
+            settings: SampleSettings { step_time, filter_threshold: threshold, raster_from_local: context.raster_from_local() },
+            rasterizer,
+            faces: switch(3),
+            threads: 1,
+        };
+        let place = [row as u64];
+        let batch = runtime.block_on(async {
+            match kind {
+                Kind::Ego => sampler.ego(&table, &place).await,
+                Kind::Agent => sampler.agents(&table, &place).await,
+            }
+        });
+        if let Ok(batch) = batch.map_err(blames_caller) {
+            assert_eq!(batch.images.len(), sampler.rasterizer.len());
+            assert!(batch.images.iter().all(|value| (0.0..=1.0).contains(value)));
+            assert_eq!((batch.samples.target_positions.len(), batch.samples.history_yaws.len()), (future * 2, history + 1));
+            let mut picture = vec![0; context.pixels() * 3];
+            sampler.rasterizer.to_rgb(&batch.images, &mut picture).expect("an image of this rasterizer");
+        }
+    }
+    let settings = Settings {
+        history_num_frames_ego: history,
+        history_num_frames_agents: history_agents,
+        future_num_frames: future,
+        step_time,
+        filter_agents_threshold: threshold,
+        other_agents_num: others,
+        max_agents_distance: agents_distance,
+        lanes: LaneSettings {
+            max_num_lanes: lanes,
+            max_points_per_lane: lane_points,
+            max_points_per_crosswalk: crosswalk_points,
+            max_retrieval_distance_m: map_distance,
+            max_num_crosswalks: crosswalks,
+        },
+        order: if switch(4) { AgentOrder::Distance } else { AgentOrder::PythonSet },
+        ego_as_agent: switch(5),
+    };
+    let small = |numbers: &[usize], most: usize| numbers.iter().all(|number| *number <= most);
+    if !small(&[history, history_agents, future, others, lanes, lane_points, crosswalks, crosswalk_points], 64) {
+        return;
+    }
+    let Ok(vectorizer) = Vectorizer::new(settings, map).map_err(blames_caller) else { return };
+    let sampler = VectorSampler { vectorizer, faces: switch(3), threads: 1 };
+    let place = VectorPlace { frame: row as u64, track_id: switch(2).then_some(7), ..VectorPlace::default() };
+    if let Ok(batch) = runtime.block_on(sampler.samples(&table, &[place])).map_err(blames_caller) {
+        assert_eq!((batch.vectors.len(), batch.scene_index.as_slice()), (1, &[0][..]));
+    }
+}
+
+/// Returns a scene of four frames with two agents each, the first of which is a car, and a traffic light face in each.
+fn four_frames(yaw: f64) -> FrameTable {
+    const FRAMES: usize = 4;
+    let each = |count: Range<usize>| count.map(|number| number as f64);
+    let turn = [yaw.cos(), -yaw.sin(), 0.0, yaw.sin(), yaw.cos(), 0.0, 0.0, 0.0, 1.0];
+    let mut label = [0.0; 17];
+    label[3] = 1.0;
+    let arrays = Arrays {
+        timestamps: (0..FRAMES as i64).collect(),
+        translations: each(0..FRAMES).flat_map(|frame| [20.0 + frame, 20.0, 0.0]).collect(),
+        rotations: turn.repeat(FRAMES),
+        centroids: each(0..FRAMES * 2).flat_map(|row| [18.0 + row, 21.5]).collect(),
+        extents: [4.0, 2.0, 1.5].repeat(FRAMES * 2),
+        yaws: vec![yaw as f32; FRAMES * 2],
+        track_ids: [7, 8].repeat(FRAMES),
+        label_probabilities: [label, [0.0; 17]].as_flattened().repeat(FRAMES),
+        face_ids: vec!["face".to_owned(); FRAMES],
+        traffic_light_ids: vec!["light".to_owned(); FRAMES],
+        statuses: [1.0, 0.0, 0.0].repeat(FRAMES),
+    };
+    let scene = Scene { frames: 0..FRAMES as u64, host: "host".into(), start_time: 0, end_time: 1 };
+    let ends = |each: u64| (1..=FRAMES as u64).map(|frame| frame * each).collect();
+    FrameTable::of_arrays(vec![scene], ends(2), ends(1), arrays).expect("a scene")
 }

@@ -225,7 +225,7 @@ fn blob(text: &str) -> Result<Blob, String> {
 }
 
 /// Parses `ego=ego.*,speed`.
-fn group(text: &str) -> Result<(String, Vec<String>), String> {
+pub(super) fn group(text: &str) -> Result<(String, Vec<String>), String> {
     match text.split_once('=') {
         Some((name, patterns)) if !name.is_empty() && !patterns.is_empty() => {
             Ok((name.to_owned(), patterns.split(',').map(str::to_owned).collect()))

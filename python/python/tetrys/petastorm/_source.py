@@ -1,0 +1,239 @@
+"""Sources of readers: the tables behind a URL, and the rows of them that are selected."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._arguments import size, text, url_of
+from .._index import Index, concat, read_index
+from .._rows import RowLoader
+from .._table import Table
+from .._tetrys import Rows, Unsupported
+from ._stored import Stored, Values, stored_fields
+from .errors import NoColumn, WrongType, WrongValue, found
+from .unischema import Unischema
+
+Positions = npt.NDArray[np.int64]
+_READ_BYTES = 4 << 20
+"""Bytes of decoded rows that are read together."""
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows in their order: all rows of a table, or those of an index."""
+
+    rows: Table | Index
+    tables: list[Table]
+    name: str
+    """Name of the schema."""
+    fields: dict[str, Stored]
+    """All fields that the tables store."""
+
+    @cached_property
+    def schema(self) -> Unischema:
+        """The schema of all fields."""
+        return Unischema(self.name, [stored.field for stored in self.fields.values()])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at(self, positions: Positions | None, stored: Sequence[Stored]) -> Table | Index:
+        """Returns the rows at some positions, to read these fields from; all rows for None."""
+        if positions is None:
+            return self.rows
+        index = self.rows
+        if isinstance(index, Table):
+            known = [name for name, _ in index.index_columns]
+            wanted = {column for one in stored for column in one.columns}
+            # Any one index column brings the locators.
+            index = read_index(index, [name for name in known if name in wanted] or known[:1])
+        chosen: Index = index[positions]
+        return chosen
+
+    def loader(self) -> RowLoader:
+        """Returns a loader of all rows."""
+        return RowLoader(self.rows)
+
+    def named(self, name: str, what: str) -> Stored:
+        """Returns a field by its name, or an index column that is no field.
+
+        Raises:
+            KeyError (a `NotFound`): there is neither.
+        """
+        if name in self.fields:
+            return self.fields[name]
+        extra = _columns(self.tables)
+        if name not in extra:
+            raise NoColumn(f"{what}: no field `{name}` in {self.tables[0].url}; there are: {', '.join(self.fields)}")
+        return extra[name]
+
+    def is_indexed(self, stored: Stored) -> bool:
+        """Whether the index has a field, so that its values cost no payload."""
+        known = {name for name, _ in self.tables[0].index_columns}
+        return known.issuperset(stored.columns)
+
+    def values(self, stored: Sequence[Stored], positions: Positions, loader: RowLoader) -> Iterator[tuple[Positions, list[Values]]]:
+        """Yields positions and the values of some fields there, in parts that fit into memory."""
+        columns = [column for one in stored for column in one.columns]
+        step = 1 << 16 if all(map(self.is_indexed, stored)) else self.rows_for(stored, _READ_BYTES, 1 << 16)
+        for start in range(0, len(positions), step):
+            part = positions[start : start + step]
+            rows = loader._native.take(part.tolist(), columns)
+            yield part, [one.values(rows) for one in stored]
+
+    def rows_for(self, stored: Sequence[Stored], budget: int, most: int) -> int:
+        """Returns a number of rows, at least 1 and at most `most`, whose decoded fields take about `budget` bytes."""
+        return max(1, min(most, int(budget / max(1.0, self.row_bytes(stored)))))
+
+    def row_bytes(self, stored: Sequence[Stored]) -> float:
+        """Returns the mean size of a decoded row with these fields, in bytes."""
+        columns = {column for one in stored for column in one.columns}
+        largest = 0.0
+        for table in self.tables:
+            sizes, rows, total = table.group_sizes, max(1, len(table)), 0.0
+            for group, names in table.groups:
+                if columns.intersection(name for name, _ in names):
+                    total += sizes[group][1] / rows
+            largest = max(largest, total)
+        return largest + sum(_pixels(one) for one in stored if one.picture is not None) + 8.0 * len(columns)
+
+
+def _pixels(stored: Stored) -> float:
+    """Bytes of a decoded picture; of an open size, those of a full HD one."""
+    return float(np.prod([extent or 1920 if place else extent or 1080 for place, extent in enumerate(stored.field.shape)]))
+
+
+def _columns(tables: Sequence[Table]) -> dict[str, Stored]:
+    """Returns the index columns by their own names, fields or not."""
+    from ._stored import _inferred
+
+    table = tables[0]
+    types = dict(table.index_columns)
+    return {stored.columns[0]: stored for stored in _inferred(table, list(types), types).values()}
+
+
+def opened(
+    dataset_url: Any,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    filesystem: Any = None,
+    cache: Mapping[str, str] | None = None,
+) -> Source:
+    """Opens the data set at a URL, at several, or that a `Table` or an `Index` is.
+
+    Args:
+        dataset_url: `file://`, `s3://`, `gs://`, `abfs://`, `http(s)://`, or a path; a list of them; a `Table`; or an `Index`.
+        cache: Environment variables of the cache, set while the table is opened.
+
+    Raises:
+        NotFound: there is no table.
+        Unsupported: the URL has a scheme that no store has, or options of another library are given.
+    """
+    if filesystem is not None:
+        raise Unsupported("filesystem: tables are read by the stores of tetrys: pass the URL alone")
+    if storage_options:
+        raise Unsupported(
+            f"storage_options ({', '.join(map(str, storage_options))}) are those of fsspec: set the environment variables of the store instead, such as "
+            "AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
+        )
+    with _environment(cache or {}):
+        if isinstance(dataset_url, Index):
+            return _source(dataset_url, dataset_url.tables)
+        if isinstance(dataset_url, (list, tuple)):
+            if not dataset_url:
+                raise WrongValue("dataset_url: an empty list, expected one URL or more")
+            tables = [one if isinstance(one, Table) else Table(table_url(one)) for one in dataset_url]
+            return _source(concat([read_index(table) for table in tables]), tables)
+        table = dataset_url if isinstance(dataset_url, Table) else Table(table_url(dataset_url))
+        return _source(table, [table])
+
+
+def _source(rows: Table | Index, tables: list[Table]) -> Source:
+    if not tables:
+        raise WrongValue("the index has no table")
+    name, fields = stored_fields(tables)
+    if isinstance(rows, Index):
+        # An index may have been loaded with some of its columns.
+        gone = {column for column, _ in tables[0].index_columns}.difference(rows.columns)
+        fields = {field: stored for field, stored in fields.items() if not gone.intersection(stored.columns)}
+    return Source(rows, tables, name, fields)
+
+
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs"}
+_FOREIGN = ("hdfs", "viewfs", "dbfs", "wasb", "wasbs")
+
+
+def table_url(url: Any) -> str:
+    """Returns the URL of a table for a URL as Petastorm takes it."""
+    if not isinstance(url, (str, os.PathLike)):
+        raise WrongType(f"dataset_url: expected a URL, a path, a Table or an Index, found {found(url)}")
+    plain = url_of(url)
+    scheme, _, rest = plain.partition("://")
+    if rest and scheme in _FOREIGN:
+        raise Unsupported(f"{plain}: tables are not read from {scheme}: copy the folder of the table to a disk or an object store, where it works as it is")
+    if rest:
+        plain = f"{_SCHEMES.get(scheme, scheme)}://{rest}"
+    return re.sub(r"(?<=[^/:])/+$", "", plain)
+
+
+def cache_settings(kind: Any, location: Any, limit: Any) -> dict[str, str]:
+    """Returns the environment variables of the cache that `cache_type` and the arguments with it ask for."""
+    if kind in (None, "null"):
+        return {}
+    if kind != "local-disk":
+        raise WrongValue(f'cache_type: expected "null" or "local-disk", found {kind!r}')
+    if location is None:
+        raise WrongValue('cache_location: cache_type="local-disk" needs the folder of the cache')
+    # The cache of the library has a folder of its own, and touches nothing beside it.
+    settings = {"TETRYS_CACHE": os.path.join(url_of(location), "tetrys")}
+    if limit is not None:
+        settings["TETRYS_CACHE_SIZE"] = str(size("cache_size_limit", limit))
+    return settings
+
+
+@contextmanager
+def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+    """Sets environment variables; a table keeps the options of the store that it was opened with."""
+    if not settings:
+        yield
+        return
+    with _lock:
+        before = {name: os.environ.get(name) for name in settings}
+        os.environ.update(settings)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[text("a variable", name)]
+                else:
+                    os.environ[name] = value
+
+
+def plain_array(source: Source, stored: Stored, positions: Positions, loader: RowLoader) -> npt.NDArray[Any]:
+    """Returns the values of a field of numbers, times or decimals as one array.
+
+    Raises:
+        ValueError (an `Invalid`): a value is null, or the field is none of these.
+    """
+    rows: Rows = loader._native.take(positions.tolist(), list(stored.columns))
+    if not (valid := rows.valid(stored.columns[0])).all():
+        raise WrongValue(f"field `{stored.field.name}` is null in row {positions[int((~valid).argmax())]}: filter such rows out with a predicate")
+    values = rows[stored.columns[0]]
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iufM":
+        return values
+    listed = stored.values(rows)
+    made = np.empty(len(listed), object)
+    made[:] = listed
+    return made

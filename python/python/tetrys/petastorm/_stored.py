@@ -1,0 +1,294 @@
+"""Stored fields: how a table keeps the fields of a Unischema, and how the rows that were read become their values.
+
+The ingest writes these properties: the table property `petastorm.schema` has the name of the schema and the fields in order, and each
+column has `petastorm.dtype`, `petastorm.shape`, `petastorm.nullable` and `petastorm.codec`. Columns without them, as in any other
+table, become fields by their types.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+
+from .. import _images
+from .._table import Table
+from .._tetrys import Corrupt, Image, Invalid, NotFound, Ragged, Rows
+from .codecs import (
+    CompressedImageCodec,
+    CompressedNdarrayCodec,
+    DataframeColumnCodec,
+    NdarrayCodec,
+    ScalarCodec,
+    StoredCodec,
+    spark_type,
+)
+from .unischema import Unischema, UnischemaField
+
+SCHEMA = "petastorm.schema"
+ROW_GROUP = "petastorm.row_group"
+_PYTHON_TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bytes": bytes, "bool": bool, "Decimal": Decimal}
+_NUMBERS = {
+    "bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16,
+    "u32": np.uint32, "u64": np.uint64, "f16": np.float16, "bf16": np.float32, "f32": np.float32, "f64": np.float64,
+}  # fmt: skip
+_OTHERS: dict[str, Any] = {
+    "utf8": np.str_, "categorical": np.str_, "binary": np.bytes_, "date": np.datetime64, "timestamp": np.datetime64, "duration": np.timedelta64,
+}  # fmt: skip
+
+Values = list[Any]
+"""The value of a field for each row; None is null."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A field and where it is stored.
+
+    `columns` are read for it. `values` converts rows that were read. A column of pictures has the decoder that the threads that read
+    use, in `picture`; then the rows have pixels, unless they were read without a decoder.
+    """
+
+    field: UnischemaField
+    columns: tuple[str, ...]
+    type: str
+    values: Callable[[Rows], Values]
+    picture: Image | None = None
+
+    @property
+    def decodes(self) -> bool:
+        """Whether `values` decodes files with a codec, which takes long."""
+        return self.picture is None and isinstance(self.field.codec, (NdarrayCodec, CompressedNdarrayCodec, CompressedImageCodec))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a batch of values can be one array straight from the rows: numbers, and tensors of one shape."""
+        element, _, inside = self.type.removesuffix("]").partition("[")
+        known = _NUMBERS.get(element)
+        return "?" not in inside and element != "bf16" and known is not None and self.field.numpy_dtype in (known, int, float, bool)
+
+
+def stored_fields(tables: Sequence[Table]) -> tuple[str, dict[str, Stored]]:
+    """Returns the name of the schema of tables with the same columns, and their fields in order.
+
+    A view takes the properties from the tables behind it.
+
+    Raises:
+        Corrupt: the properties of a table are damaged.
+    """
+    table = tables[0]
+    types = dict(table.index_columns) | {name: kind for _, columns in table.groups for name, kind in columns}
+    behind = _with_sources(table)
+    told = next((one for one in behind if SCHEMA in one.properties), None)
+    if told is None:
+        return "inferred_schema", _inferred(table, [name for name in types if name != ROW_GROUP], types)
+    said = told.properties[SCHEMA]
+    try:
+        name, names = said["name"], [str(one) for one in said["fields"]]
+    except (TypeError, KeyError) as error:
+        raise Corrupt(f"{told.url}: the table property `{SCHEMA}` is {said!r}, expected a name and fields: ingest the data set again") from error
+    fields: dict[str, Stored] = {}
+    taken = {ROW_GROUP}
+    for field in names:
+        if field in types:
+            fields[field] = _declared(field, types, _properties(behind, field), told.url)
+            taken.update(fields[field].columns)
+    # Columns that were added later have no properties.
+    return str(name), fields | _inferred(table, [one for one in types if one not in taken and one not in names], types)
+
+
+def _with_sources(table: Table) -> list[Table]:
+    return [table, *(one for source in table.sources() for one in _with_sources(source))] if table.is_view else [table]
+
+
+def _properties(tables: Sequence[Table], column: str) -> dict[str, Any]:
+    for table in tables:
+        try:
+            properties = table.column_properties(column)
+        except NotFound:
+            continue
+        if "petastorm.dtype" in properties:
+            return properties
+    return {}
+
+
+def _declared(name: str, types: dict[str, str], properties: dict[str, Any], url: str) -> Stored:
+    """Returns a field by the properties of its column."""
+    try:
+        dtype = _dtype(properties["petastorm.dtype"])
+        shape = tuple(None if extent is None else int(extent) for extent in properties["petastorm.shape"])
+        nullable = bool(properties["petastorm.nullable"])
+        codec = _codec(properties.get("petastorm.codec"))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Corrupt(f"{url}: the properties of column `{name}` do not describe a field ({error!r}): ingest the data set again") from error
+    return _stored(UnischemaField(name, dtype, shape, codec, nullable), name, types)
+
+
+def _dtype(name: str) -> Any:
+    known = _PYTHON_TYPES.get(name) or getattr(np, name, None)
+    if not isinstance(known, type):
+        raise ValueError(f"no dtype `{name}`")
+    return known
+
+
+def dtype_name(dtype: Any) -> str:
+    """Returns the name of a dtype for the column properties."""
+    if dtype in _PYTHON_TYPES.values():
+        return str(dtype.__name__)
+    scalar: str = np.dtype(dtype).type.__name__
+    return {"bool": "bool_", "str": "str_", "bytes": "bytes_"}.get(scalar, scalar)
+
+
+def _codec(said: dict[str, Any] | None) -> DataframeColumnCodec | None:
+    if said is None:
+        return None
+    package, _, name = str(said["class"]).rpartition(".")
+    if package != "petastorm.codecs":
+        return StoredCodec(str(said["class"]))
+    if name == "ScalarCodec":
+        kind = said.get("spark_type")
+        return ScalarCodec(None if kind is None else spark_type(str(kind["class"]).rpartition(".")[2], dict(kind.get("attrs", {}))))
+    if name == "CompressedImageCodec":
+        return CompressedImageCodec(str(said["image_codec"]), int(said.get("quality", 80)))
+    made = {"NdarrayCodec": NdarrayCodec, "CompressedNdarrayCodec": CompressedNdarrayCodec}.get(name)
+    return StoredCodec(str(said["class"])) if made is None else made()
+
+
+def codec_property(codec: Any) -> dict[str, Any] | None:
+    """Returns the column property of a codec."""
+    if codec is None:
+        return None
+    name = type(codec).__name__
+    if isinstance(codec, StoredCodec):
+        return {"class": codec.name}
+    if not isinstance(codec, (ScalarCodec, NdarrayCodec, CompressedNdarrayCodec, CompressedImageCodec)):
+        return {"class": f"{type(codec).__module__}.{name}"}
+    said: dict[str, Any] = {"class": f"petastorm.codecs.{name}"}
+    if isinstance(codec, CompressedImageCodec):
+        said |= {"image_codec": codec.image_codec, "quality": codec._quality}
+    if isinstance(codec, ScalarCodec) and codec._spark_type is not None:
+        attributes = {key: value for key, value in vars(codec._spark_type).items() if isinstance(value, (bool, int, str))}
+        said["spark_type"] = {"class": f"pyspark.sql.types.{type(codec._spark_type).__name__}", "attrs": attributes}
+    return said
+
+
+def _inferred(table: Table, names: Sequence[str], types: dict[str, str]) -> dict[str, Stored]:
+    """Returns fields by the types of their columns. A name that no attribute can have, such as `lidar.points`, gets underscores."""
+    fields: dict[str, Stored] = {}
+    for name in names:
+        element, _, inside = types[name].removesuffix("]").partition("[")
+        item = re.fullmatch(r"list<(utf8|categorical)>", types[name])
+        dtype = _NUMBERS.get(element) or _OTHERS.get("utf8" if item else element)
+        if dtype is None:
+            warnings.warn(f"column `{name}` of {table.url}: values of {types[name]} do not become fields", stacklevel=4)
+            continue
+        shape: tuple[int | None, ...] = (None,) if item else ()
+        if element in _NUMBERS and inside:
+            shape = tuple(None if extent == "?" else int(extent) for extent in inside.split(","))
+        plain = re.sub(r"\W", "_", name)
+        plain = f"f_{plain}" if not plain.isidentifier() or plain.startswith("_") else plain
+        if plain in fields:
+            raise Invalid(f"{table.url}: columns `{fields[plain].columns[0]}` and `{name}` would both be the field `{plain}`: rename one of them")
+        fields[plain] = _stored(UnischemaField(plain, dtype, shape, None, True), name, types)
+    return fields
+
+
+def _stored(field: UnischemaField, column: str, types: dict[str, str]) -> Stored:
+    """Decides by the type of the column first: bytes may be a file that a codec decodes, everything else is decoded already."""
+    kind, dtype = types[column], field.numpy_dtype
+    element = kind.partition("[")[0]
+    if kind == "binary":
+        if isinstance(field.codec, CompressedImageCodec) and dtype is np.uint8 and len(field.shape) == 3 and field.shape[2] == 3:
+            return Stored(field, (column,), kind, lambda rows: _pictures(rows, column, field), _images.image())
+        if isinstance(field.codec, (NdarrayCodec, CompressedNdarrayCodec, CompressedImageCodec)):
+            codec = field.codec
+            return Stored(field, (column,), kind, lambda rows: _of_bytes(rows, column, lambda cell: codec.decode(field, cell)))
+        return Stored(field, (column,), kind, lambda rows: _of_bytes(rows, column, bytes))
+    if kind.startswith("list<") and f"{column}.shape" in types and f"{column}.width" in types:
+        return Stored(field, (column, f"{column}.shape", f"{column}.width"), kind, lambda rows: _texts(rows, column, dtype))
+    if kind.startswith("list<"):
+        return Stored(field, (column,), kind, lambda rows: [None if row is None else _array_of(row, dtype) for row in rows[column]])
+    if dtype is Decimal:
+        return Stored(field, (column,), kind, lambda rows: _decimals(rows, column))
+    if element in ("utf8", "categorical"):
+        make = dtype if dtype in (str, np.str_) else lambda value: np.dtype(dtype).type(value)
+        return Stored(field, (column,), kind, lambda rows: [None if value is None else make(value) for value in rows[column]])
+    if dtype in (int, float, bool):
+        return Stored(field, (column,), kind, lambda rows: _nulls(rows, column, rows[column].tolist()))
+    if field.shape == () and isinstance(field.codec, (NdarrayCodec, CompressedNdarrayCodec)):
+        return Stored(field, (column,), kind, lambda rows: _nulls(rows, column, [np.array(value) for value in rows[column]]))
+    return Stored(field, (column,), kind, lambda rows: _numbers(rows, column, dtype))
+
+
+def _nulls(rows: Rows, column: str, values: Values) -> Values:
+    valid = rows.valid(column)
+    return values if valid.all() else [value if there else None for value, there in zip(values, valid.tolist(), strict=True)]
+
+
+def _numbers(rows: Rows, column: str, dtype: Any) -> Values:
+    """Scalars, and arrays of their own, which may be changed and do not keep the other rows of their batch in memory."""
+    values = rows[column]
+    if isinstance(values, Ragged):
+        return [None if value is None else value.copy() for value in values]
+    # Spark has no unsigned numbers: a column that it wrote is wider than its field.
+    if values.dtype.kind not in "mM" and values.dtype.type is not dtype and issubclass(dtype, np.generic):
+        values = values.astype(dtype)
+    return _nulls(rows, column, list(values) if values.ndim == 1 else [value.copy() for value in values])
+
+
+def _of_bytes(rows: Rows, column: str, decode: Callable[[bytes], Any]) -> Values:
+    return [None if value is None else decode(value.tobytes()) for value in rows[column]]
+
+
+def _pictures(rows: Rows, column: str, field: UnischemaField) -> Values:
+    """Pixels, whether the threads that read have decoded them or not."""
+    if rows.types[column] != "binary":
+        return _numbers(rows, column, np.uint8)
+    decoder = _images.image()
+    return [None if value is None else value.copy() for value in _images.decode_all(column, rows[column], lambda file: _images.decode_with(decoder, file))]
+
+
+def _decimals(rows: Rows, column: str) -> Values:
+    try:
+        return [None if value is None else Decimal(value) for value in rows[column]]
+    except InvalidOperation as error:
+        wrong = next(value for value in rows[column] if value is not None and not _is_decimal(value))
+        raise Invalid(f"column `{column}`: `{wrong}` is no decimal number, and the field is declared as Decimal") from error
+
+
+def _is_decimal(value: str) -> bool:
+    try:
+        Decimal(value)
+    except InvalidOperation:
+        return False
+    return True
+
+
+def _texts(rows: Rows, column: str, dtype: Any) -> Values:
+    """Arrays of strings: the elements in C order, with their shape and width."""
+    kind = "U" if np.dtype(dtype).kind == "U" else "S"
+    shapes, widths = rows[f"{column}.shape"], rows[f"{column}.width"]
+    valid = rows.valid(column).tolist()
+    made: Values = []
+    for row, items in enumerate(rows[column]):
+        if not valid[row] or items is None:
+            made.append(None)
+            continue
+        shape, width = tuple(int(extent) for extent in shapes[row]), int(widths[row])
+        if int(np.prod(shape, dtype=np.int64)) != len(items) or width < 0:
+            raise Corrupt(f"column `{column}`, row {row} of those read: {len(items)} elements for the shape {shape} of width {width}")
+        cells = items if kind == "U" else [bytes(item) for item in items]
+        made.append(np.array(cells, f"{kind}{width}").reshape(shape))
+    return made
+
+
+def _array_of(items: list[Any], dtype: Any) -> Any:
+    if np.dtype(dtype).kind == "S":
+        return np.array([b"" if item is None else bytes(item) for item in items], np.bytes_)
+    if any(item is None for item in items):
+        return np.array(items, object)
+    return np.array(items, np.str_ if np.dtype(dtype).kind == "U" else dtype)

@@ -1,0 +1,218 @@
+"""Predicates: which rows a reader delivers.
+
+A reader evaluates its predicate once, when it is made. Values of index columns are already in memory, so that a row that such a
+predicate rejects costs no payload. Other columns of a predicate are read for the rows that the index did not reject.
+"""
+
+from __future__ import annotations
+
+import abc
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import imported
+from .errors import WrongType, WrongValue
+
+__all__ = ["PredicateBase", "in_intersection", "in_lambda", "in_negate", "in_pseudorandom_split", "in_reduce", "in_set"]
+
+Values = Mapping[str, Sequence[Any]]
+"""Values of fields for some rows: one sequence for each field."""
+
+
+class PredicateBase(abc.ABC):
+    """Base class of predicates. A predicate of your own implements `get_fields` and `do_include`."""
+
+    @abc.abstractmethod
+    def get_fields(self) -> set[str]:
+        """Returns the names of the fields that `do_include` needs."""
+
+    @abc.abstractmethod
+    def do_include(self, values: Any) -> Any:
+        """Returns whether a row is delivered. `values` is a dict of its fields; in `make_batch_reader`, a pandas frame of many rows,
+        and the result is one boolean for each.
+        """
+
+
+class in_set(PredicateBase):
+    """Accepts rows whose field is one of some values.
+
+    Example:
+        >>> from tetrys.petastorm import make_reader
+        >>> from tetrys.petastorm.predicates import in_set
+        >>> with make_reader("drives", schema_fields=["timestamp"], predicate=in_set({300, 700}, "timestamp")) as reader:
+        ...     len(reader)
+        2
+    """
+
+    def __init__(self, inclusion_values: Iterable[Any], predicate_field: str) -> None:
+        self._inclusion_values = set(inclusion_values)
+        self._predicate_field = predicate_field
+
+    def get_fields(self) -> set[str]:
+        return {self._predicate_field}
+
+    def do_include(self, values: Any) -> bool:
+        return values[self._predicate_field] in self._inclusion_values
+
+    def _accepts(self, values: Values) -> list[bool]:
+        accepted = self._inclusion_values
+        return [value in accepted for value in values[self._predicate_field]]
+
+
+class in_intersection(PredicateBase):
+    """Accepts rows whose field, an array, has at least one of some values. A field that is None is an error."""
+
+    def __init__(self, inclusion_values: Iterable[Any], _predicate_field: str) -> None:
+        self._inclusion_values = list(inclusion_values)
+        self._predicate_field = _predicate_field
+
+    def get_fields(self) -> set[str]:
+        return {self._predicate_field}
+
+    def do_include(self, values: Any) -> bool:
+        value: Any = values[self._predicate_field]
+        if not isinstance(value, Iterable):
+            raise WrongValue(f"in_intersection: field `{self._predicate_field}` is {value!r}, expected an array: filter such rows out before")
+        return bool(np.isin(np.asarray(value), self._inclusion_values).any())
+
+
+class in_lambda(PredicateBase):
+    """Accepts rows for which a function returns true.
+
+    Args:
+        predicate_fields: A list of the fields whose values the function gets, in this order.
+        predicate_func: The function. In `make_batch_reader`, it gets pandas series and returns one boolean for each row.
+        state_arg: If not None, the last argument of the function.
+    """
+
+    def __init__(self, predicate_fields: list[str], predicate_func: Callable[..., Any], state_arg: Any = None) -> None:
+        if not isinstance(predicate_fields, list):
+            raise WrongValue(f"in_lambda: expected a list of fields, found {type(predicate_fields).__name__}")
+        if not callable(predicate_func):
+            raise WrongType(f"in_lambda: expected a function, found {type(predicate_func).__name__}")
+        self._predicate_fields = predicate_fields
+        self._predicate_func = predicate_func
+        self._state_arg = state_arg
+
+    def get_fields(self) -> set[str]:
+        return set(self._predicate_fields)
+
+    def do_include(self, values: Any) -> Any:
+        arguments = [values[field] for field in self._predicate_fields]
+        if self._state_arg is not None:
+            arguments.append(self._state_arg)
+        return self._predicate_func(*arguments)
+
+
+class in_negate(PredicateBase):
+    """Accepts the rows that another predicate rejects."""
+
+    def __init__(self, predicate: PredicateBase) -> None:
+        self._predicate = _checked(predicate)
+
+    def get_fields(self) -> set[str]:
+        return set(self._predicate.get_fields())
+
+    def do_include(self, values: Any) -> bool:
+        return not self._predicate.do_include(values)
+
+    def _accepts_part(self, part: Callable[[PredicateBase], list[bool]]) -> list[bool]:
+        return [not accepted for accepted in part(self._predicate)]
+
+
+class in_reduce(PredicateBase):
+    """Accepts rows by the results of several predicates: `all` accepts what all of them accept, `any` what one of them accepts.
+
+    Args:
+        predicate_list: The predicates.
+        reduce_func: Called with the list of their results for a row.
+    """
+
+    def __init__(self, predicate_list: Sequence[PredicateBase], reduce_func: Callable[[list[Any]], Any]) -> None:
+        self._predicate_list = [_checked(predicate) for predicate in predicate_list]
+        self._reduce_func = reduce_func
+
+    def get_fields(self) -> set[str]:
+        return set().union(*(predicate.get_fields() for predicate in self._predicate_list))
+
+    def do_include(self, values: Any) -> Any:
+        return self._reduce_func([predicate.do_include(values) for predicate in self._predicate_list])
+
+    def _accepts_part(self, part: Callable[[PredicateBase], list[bool]]) -> list[bool]:
+        return [bool(self._reduce_func(list(results))) for results in zip(*map(part, self._predicate_list), strict=True)]
+
+
+class in_pseudorandom_split(PredicateBase):
+    """Accepts the rows of one part of a split by a hash of a field: rows with equal values are in the same part, in every run.
+
+    The parts are those of Petastorm, bit for bit: md5 of the value as text, modulo `sys.maxsize`.
+
+    Args:
+        fraction_list: Share of each part. What is left of 1 is in no part.
+        subset_index: Number of the part.
+        predicate_field: The field.
+    """
+
+    def __init__(self, fraction_list: Sequence[float], subset_index: int, predicate_field: str) -> None:
+        if not 0 <= subset_index < len(fraction_list):
+            raise WrongValue(f"subset_index: {subset_index} is outside 0..{len(fraction_list)}, the parts of the split")
+        self._predicate_field = predicate_field
+        borders = [0, *(sum(fraction_list[: number + 1]) for number in range(len(fraction_list)))]
+        self._bucket_low = borders[subset_index] * (sys.maxsize - 1)
+        self._bucket_high = borders[subset_index + 1] * (sys.maxsize - 1)
+
+    def get_fields(self) -> set[str]:
+        return {self._predicate_field}
+
+    def do_include(self, values: Any) -> bool:
+        if self._predicate_field not in values:
+            raise WrongValue(f"in_pseudorandom_split: the row has no field `{self._predicate_field}`")
+        digest = hashlib.md5(str(values[self._predicate_field]).encode(), usedforsecurity=False).hexdigest()
+        return self._bucket_low <= int(digest, 16) % sys.maxsize < self._bucket_high
+
+
+def _checked(predicate: Any) -> Any:
+    if not callable(getattr(predicate, "get_fields", None)) or not callable(getattr(predicate, "do_include", None)):
+        raise WrongValue(f"expected a predicate, with get_fields and do_include, found {type(predicate).__name__}")
+    return predicate
+
+
+def accepted(predicate: PredicateBase, values: Values, rows: int, in_frames: bool) -> list[bool]:
+    """Returns whether a predicate accepts each of `rows` rows.
+
+    Args:
+        values: The fields of the predicate.
+        in_frames: Calls `in_lambda`, and predicates of the user, with pandas objects of all rows instead of single rows.
+    """
+    if isinstance(predicate, in_set):
+        return predicate._accepts(values)
+    if isinstance(predicate, (in_negate, in_reduce)):
+        return predicate._accepts_part(lambda part: accepted(part, values, rows, in_frames))
+    names = list(predicate.get_fields())
+    if in_frames and not isinstance(predicate, (in_intersection, in_pseudorandom_split)):
+        return _by_frame(predicate, {name: values[name] for name in names}, rows)
+    sequences = [values[name] for name in names]
+    return [bool(predicate.do_include(dict(zip(names, row, strict=True)))) for row in zip(*sequences, strict=True)]
+
+
+def _by_frame(predicate: PredicateBase, values: Values, rows: int) -> list[bool]:
+    pandas = imported("pandas", "predicates of a batch reader get pandas frames: pip install pandas")
+    result = np.asarray(predicate.do_include(pandas.DataFrame({name: list(of_field) for name, of_field in values.items()})))
+    if result.shape != (rows,) or result.dtype != np.bool_:
+        raise WrongValue(
+            f"the predicate returned {result.dtype} {list(result.shape)} for a frame of {rows} rows, expected one boolean for each: "
+            "in make_batch_reader, the function gets pandas series"
+        )
+    accepted_rows: list[bool] = result.tolist()
+    return accepted_rows
+
+
+def conjuncts(predicate: PredicateBase) -> list[PredicateBase]:
+    """Returns predicates that together accept what this one accepts, so that cheap ones can be evaluated first."""
+    if isinstance(predicate, in_reduce) and predicate._reduce_func is all and predicate._predicate_list:
+        return [part for one in predicate._predicate_list for part in conjuncts(one)]
+    return [predicate]

@@ -1,0 +1,79 @@
+"""Transforms of rows: a function, and the schema of what it returns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .errors import WrongType, WrongValue
+from .unischema import Unischema, UnischemaField
+
+__all__ = ["TransformSpec", "edit_field", "transform_schema"]
+
+
+def edit_field(name: str, numpy_dtype: Any, shape: tuple[int | None, ...], nullable: bool = False) -> tuple[Any, ...]:
+    """Returns an entry of `TransformSpec.edit_fields`."""
+    return name, numpy_dtype, shape, nullable
+
+
+class TransformSpec:
+    """A function that readers call with each row, and how it changes the schema.
+
+    Args:
+        func: Called with a dict of the row, and returns one. In `make_batch_reader`, called with a pandas frame, and returns one.
+            Runs on up to four threads ahead of the loop. Without it, fields are only left out.
+        edit_fields: Fields that the function adds or changes: (name, numpy dtype, shape, nullable). They come last.
+        removed_fields: Names of fields that the function removes.
+        selected_fields: Names of the fields that are kept, in this order. Excludes `removed_fields`.
+
+    Example:
+        >>> from tetrys.petastorm import TransformSpec, make_reader
+        >>> def brightness(row):
+        ...     row["mean"] = np.float32(row["camera_intrinsics"].mean())
+        ...     return row
+        >>> spec = TransformSpec(brightness, edit_fields=[("mean", np.float32, (), False)], removed_fields=["camera_intrinsics"])
+        >>> with make_reader("drives", schema_fields=["timestamp", "camera_intrinsics"], transform_spec=spec, shuffle_row_groups=False) as reader:
+        ...     next(reader)
+        inferred_schema_view_transformed_view(timestamp=np.int64(0), mean=np.float32(4.0))
+
+    Raises:
+        ValueError (an `Invalid`): both `removed_fields` and `selected_fields` are given, or an entry is no tuple of four.
+    """
+
+    def __init__(
+        self,
+        func: Callable[[Any], Any] | None = None,
+        edit_fields: Sequence[tuple[Any, ...]] | None = None,
+        removed_fields: Sequence[str] | None = None,
+        selected_fields: Sequence[str] | None = None,
+    ) -> None:
+        if func is not None and not callable(func):
+            raise WrongType(f"func: expected a function, found {type(func).__name__}")
+        if removed_fields is not None and selected_fields is not None:
+            raise WrongValue("removed_fields and selected_fields exclude each other: give one of them")
+        self.func = func
+        self.edit_fields = list(edit_fields or ())
+        for edited in self.edit_fields:
+            if not isinstance(edited, (tuple, list)) or len(edited) != 4:
+                raise WrongValue(f"edit_fields: expected (name, numpy dtype, shape, nullable), found {edited!r}")
+        self.removed_fields = list(removed_fields or ())
+        self.selected_fields = None if selected_fields is None else list(selected_fields)
+
+
+def transform_schema(schema: Unischema, transform_spec: TransformSpec) -> Unischema:
+    """Returns the schema of transformed rows. Unknown names are left out with a warning."""
+    removed = set(transform_spec.removed_fields)
+    _warn("removed_fields", removed - set(schema.fields), schema)
+    edited = [UnischemaField(name, dtype, tuple(shape), None, nullable) for name, dtype, shape, nullable in transform_spec.edit_fields]
+    gone = removed | {field.name for field in edited}
+    fields = {field.name: field for field in [*(field for name, field in schema.fields.items() if name not in gone), *edited]}
+    if transform_spec.selected_fields is not None:
+        _warn("selected_fields", set(transform_spec.selected_fields) - set(fields), schema)
+        fields = {name: fields[name] for name in transform_spec.selected_fields if name in fields}
+    return Unischema(f"{schema._name}_transformed", fields.values())
+
+
+def _warn(what: str, unknown: set[str], schema: Unischema) -> None:
+    if unknown:
+        warnings.warn(f"{what}: {', '.join(sorted(unknown))} not in schema {schema._name}, and ignored", stacklevel=4)

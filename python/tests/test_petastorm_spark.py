@@ -1,0 +1,146 @@
+"""The Spark parts of `tetrys.petastorm`, on a real Spark session. Skipped without pyspark or Java."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tetrys as tt
+from tetrys.petastorm import make_reader
+from tetrys.petastorm.codecs import CompressedImageCodec, CompressedNdarrayCodec, NdarrayCodec, ScalarCodec
+from tetrys.petastorm.etl.dataset_metadata import PetastormMetadataError, materialize_dataset
+from tetrys.petastorm.spark import SparkDatasetConverter, make_spark_converter
+from tetrys.petastorm.spark_utils import dataset_as_rdd
+from tetrys.petastorm.unischema import Unischema, UnischemaField, dict_to_spark_row
+
+pyspark = pytest.importorskip("pyspark", reason="no pyspark")
+types = pytest.importorskip("pyspark.sql.types")
+if shutil.which("java") is None:
+    pytest.skip("no Java", allow_module_level=True)
+
+SCHEMA = Unischema(
+    "Scan",
+    [
+        UnischemaField("id", np.int64, (), ScalarCodec(types.LongType()), False),
+        UnischemaField("small", np.uint8, (), ScalarCodec(types.ShortType()), True),
+        UnischemaField("name", np.str_, (), ScalarCodec(types.StringType()), False),
+        UnischemaField("price", Decimal, (), ScalarCodec(types.DecimalType(10, 3)), False),
+        UnischemaField("points", np.float32, (None, 3), NdarrayCodec(), False),
+        UnischemaField("packed", np.int16, (4,), CompressedNdarrayCodec(), True),
+        UnischemaField("image", np.uint8, (5, 4, 3), CompressedImageCodec("png"), False),
+        UnischemaField("words", np.str_, (None,), NdarrayCodec(), False),
+    ],
+)
+
+
+def row(number: int) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "id": np.int64(number),
+        "name": f"row {number}",
+        "price": Decimal(f"{number}.125"),
+        "points": np.full((number % 3, 3), number, np.float32),
+        "packed": np.full(4, number, np.int16) if number % 4 else None,
+        "image": np.full((5, 4, 3), number, np.uint8),
+        "words": np.array(["a", "bc"][: number % 3], np.str_),
+    }
+    # A nullable field may be missing.
+    return made if number % 5 == 0 else {**made, "small": np.uint8(200 + number)}
+
+
+def check(rows: list[Any], count: int) -> None:
+    assert [int(one.id) for one in rows] == list(range(count))
+    for number, one in enumerate(rows):
+        expected = {"small": None, **row(number)}
+        assert one._fields == tuple(SCHEMA.fields) and type(one.id) is np.int64 and one.small == expected["small"]
+        assert one.small is None or type(one.small) is np.uint8
+        assert (one.name, one.price, one.words.tolist()) == (expected["name"], expected["price"], expected["words"].tolist())
+        assert one.points.dtype == np.float32 and one.points.tolist() == expected["points"].tolist() and (one.image == number).all()
+        assert one.image.shape == (5, 4, 3) and (one.packed is None) == (number % 4 == 0)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("spark")
+    (folder / "home").mkdir()
+    for one in Path(pyspark.__file__).parent.iterdir():
+        with suppress(FileExistsError):
+            (folder / "home" / one.name).symlink_to(one)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_HOME", str(folder / "home"))
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("SPARK_LOCAL_DIRS", str(folder / "local"))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(Path(__file__).parent)])))
+        builder = pyspark.sql.SparkSession.builder.master("local[2]").appName("petastorm").config("spark.ui.enabled", "false")
+        session = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse")).getOrCreate()
+        yield session
+        session.stop()
+        pyspark.SparkContext._gateway.shutdown()
+
+
+def test_a_dataset_written_by_spark_has_its_schema(spark: Any, tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/scans"
+    with materialize_dataset(spark, url, SCHEMA, 256) as writer:
+        rows = spark.sparkContext.parallelize(range(20), 3).map(row).map(lambda one: dict_to_spark_row(SCHEMA, one))
+        writer.write(spark.createDataFrame(rows, SCHEMA.as_spark_schema()))
+    with make_reader(url, shuffle_row_groups=False) as reader:
+        assert reader.schema.price == SCHEMA.price and str(reader.schema.id.codec) == "ScalarCodec(LongType())"
+        check(sorted(reader, key=lambda one: int(one.id)), 20)
+
+
+def test_an_rdd_has_the_rows_of_the_table_in_order(spark: Any, tmp_path: Path) -> None:
+    url = str(tmp_path / "scans")
+    with materialize_dataset(None, url, SCHEMA) as writer:
+        writer.write(map(row, range(10)))
+    check(dataset_as_rdd(url, spark).collect(), 10)
+    some = dataset_as_rdd(url, spark, [SCHEMA.name, "id"]).collect()
+    assert some[3]._fields == ("name", "id") and some[3].name == "row 3"
+
+
+def test_a_dataframe_becomes_tensors_and_is_materialized_once(spark: Any, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    frame = spark.range(100).selectExpr("id", "cast(id as double) / 3 as x", "array(cast(id as double), 1.5D) as pair")
+    with pytest.raises(ValueError, match="parentCacheDirUrl is missing"):
+        make_spark_converter(frame)
+    (tmp_path / "mine.txt").write_text("keep")
+    spark.conf.set(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, f"file://{tmp_path}")
+    converter = make_spark_converter(frame)
+    assert make_spark_converter(frame.select("*")) is converter and len(converter) == 100
+    assert make_spark_converter(frame, dtype="float64") is not converter
+    with pickle.loads(pickle.dumps(converter)).make_torch_dataloader(batch_size=30, num_epochs=1) as loader:
+        batches = list(loader)
+    assert [len(batch["id"]) for batch in batches] == [30, 30, 30, 10]
+    assert sorted(one for batch in batches for one in batch["id"].tolist()) == list(range(100))
+    assert str(batches[0]["x"].dtype) == "torch.float32" and tuple(batches[0]["pair"].shape) == (30, 2)
+    table = tt.Table(converter.cache_dir_url)
+    assert len(make_spark_converter(table.url)) == 100
+    converter.delete()
+    with pytest.raises(tt.NotFound):
+        tt.Table(table.url)
+    assert (tmp_path / "mine.txt").read_text() == "keep"
+
+
+def test_a_parquet_folder_is_read_by_spark(spark: Any, tmp_path: Path) -> None:
+    spark.range(10).write.parquet(f"file://{tmp_path}/parquet")
+    spark.conf.set(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, f"file://{tmp_path}")
+    assert len(make_spark_converter(f"file://{tmp_path}/parquet")) == 10
+
+
+def test_a_block_that_writes_nothing_is_an_error(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(PetastormMetadataError, match="no table was written"), materialize_dataset(spark, str(tmp_path / "t"), SCHEMA):
+        pass
+    with pytest.raises(tt.Invalid, match="dtype: expected"):
+        make_spark_converter(spark.range(3), dtype="float16")
+    with pytest.raises(TypeError, match="df: expected"):
+        make_spark_converter(3)
+    with pytest.raises(TypeError, match="spark_session"):
+        dataset_as_rdd(str(tmp_path), None)
