@@ -108,12 +108,12 @@ pub use codec::Preset;
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "frame")]
 pub use index::Merge;
-pub use read::{Edge, Explain, Offsets, Pick, TimeOffsets, Window};
+pub use read::{Edge, Explain, Offsets, Pick, Split, SplitSize, TimeOffsets, Window};
 #[cfg(feature = "frame")]
 pub use recipe::Recipe;
 pub use schema::{ColumnType, Schema, SchemaBuilder, TimeUnit};
 pub use store::{Store, StoreOptions};
-pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows};
+pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows, WritePlan};
 #[cfg(feature = "frame")]
 pub use table::{Index, SavedView, ViewWriter};
 pub use write::{PartitionWriter, Receipt, WriteOptions};

@@ -5,6 +5,7 @@ mod arrays;
 mod batches;
 mod capsule;
 mod change;
+mod cluster;
 mod column;
 mod diff;
 mod error;
@@ -14,6 +15,7 @@ mod index;
 mod json;
 mod l5;
 mod loader;
+mod petastorm;
 mod pickle;
 mod runtime;
 mod table;
@@ -48,7 +50,9 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::run, module)?)?;
     module.add_function(wrap_pyfunction!(change::patch, module)?)?;
     module.add_function(wrap_pyfunction!(column::columns_of, module)?)?;
+    cluster::add(module)?;
     l5::add(module)?;
+    petastorm::add(module)?;
     module.add_function(wrap_pyfunction!(loader::restore_rows, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::restore_ragged, module)?)?;
     Ok(())

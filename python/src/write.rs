@@ -64,10 +64,11 @@ impl Options {
 /// Receipt of a finished partition, for `Writer.commit`. It is small and can be pickled.
 #[pyclass(frozen, module = "tetrys")]
 #[derive(Clone)]
-pub(crate) struct Receipt(tetrys::Receipt);
+pub(crate) struct Receipt(pub(crate) tetrys::Receipt);
 
 #[pymethods]
 impl Receipt {
+    /// Parses the text that `to_json` returns.
     #[new]
     fn new(json: &str) -> PyResult<Self> {
         serde_json::from_str(json).map(Self).map_err(|error| Invalid::new_err(format!("this is no receipt: {error}")))
@@ -85,13 +86,52 @@ impl Receipt {
         self.0.partition
     }
 
+    /// Identifies this writing of the partition: each call that writes a partition makes another attempt.
+    #[getter]
+    fn attempt(&self) -> String {
+        self.0.attempt.to_string()
+    }
+
+    /// Name of what the partition was made from, or None.
+    #[getter]
+    fn label(&self) -> Option<&str> {
+        self.0.label.as_deref()
+    }
+
+    /// Stored bytes of the blocks of the partition that were stored for it.
+    #[getter]
+    fn new_bytes(&self) -> u64 {
+        let groups = self.0.parts.iter().flat_map(|parts| &parts.groups);
+        groups.map(|group| group.stored_bytes).sum::<u64>().saturating_sub(self.0.sharing.bytes)
+    }
+
+    /// Stored bytes of the blocks that the partition shares with blocks that were stored before.
+    #[getter]
+    fn shared_bytes(&self) -> u64 {
+        self.0.sharing.bytes
+    }
+
+    /// Returns the receipt as one line of JSON. `Receipt(text)` parses it.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0).map_err(|error| Invalid::new_err(error.to_string()))
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let json = serde_json::to_string(&self.0).map_err(|error| Invalid::new_err(error.to_string()))?;
-        Ok((py.get_type::<Self>().into_any(), (json,)))
+        Ok((py.get_type::<Self>().into_any(), (self.to_json()?,)))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        // Each attempt has an identifier of its own.
+        u64::from(self.0.partition) ^ self.0.attempt.as_u64_pair().0
     }
 
     fn __repr__(&self) -> String {
-        format!("Receipt of partition {}: {} rows", self.0.partition, self.0.rows)
+        let label = self.0.label.as_ref().map_or(String::new(), |label| format!(" ({label})"));
+        format!("Receipt of partition {}{label}: {} rows", self.0.partition, self.0.rows)
     }
 }
 
@@ -102,9 +142,9 @@ pub(crate) struct TableWriter(Mutex<Option<tetrys::TableWriter>>);
 type Named = Vec<(String, String)>;
 
 /// Index columns, groups, `sequence_by`, `order_by`, and column properties (column, name, JSON text).
-type Described = (Named, Vec<(String, Named)>, Vec<String>, Vec<String>, Vec<(String, String, String)>);
+pub(crate) type Described = (Named, Vec<(String, Named)>, Vec<String>, Vec<String>, Vec<(String, String, String)>);
 
-fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> PyResult<Schema> {
+pub(crate) fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> PyResult<Schema> {
     let mut builder = Schema::builder().sequence_by(sequence_by).order_by(order_by);
     for (name, ty) in index {
         builder = builder.index(name, ty);
@@ -134,7 +174,7 @@ impl TableWriter {
     fn join(url: &str, ticket: &str) -> PyResult<Self> {
         let ticket = tetrys::Ticket::from_json(ticket).py()?;
         let joined = tetrys::TableWriter::join(tetrys::Store::open(url).py()?, &ticket);
-        Ok(Self(Mutex::new(Some(joined.py()?))))
+        joined.map(Self::of).py()
     }
 
     /// Starts a session that adds rows to a table.
@@ -155,22 +195,22 @@ impl TableWriter {
     fn untold(&self) -> PyResult<Vec<(String, String)>> {
         let writer = self.take()?;
         let untold = writer.unpinned().iter().map(|owner| (owner.url.clone(), owner.why.clone())).collect();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        self.put_back(writer);
         Ok(untold)
     }
 
     fn partition(&self) -> PyResult<Partition> {
         let writer = self.take()?;
         let partition = writer.partition().py();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
-        Ok(Partition(Mutex::new(Some(partition?))))
+        self.put_back(writer);
+        partition.map(Partition::of)
     }
 
     /// Reserves the next partition for another process; returns the ticket of the session and the number of the partition.
     fn reserve(&self) -> PyResult<(String, u32)> {
         let writer = self.take()?;
         let reserved = writer.ticket().map(|ticket| (ticket.to_json(), writer.reserve())).py();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        self.put_back(writer);
         reserved
     }
 
@@ -178,14 +218,14 @@ impl TableWriter {
     fn partition_at(&self, number: u32) -> PyResult<Partition> {
         let writer = self.take()?;
         let partition = writer.partition_at(number).py();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
-        Ok(Partition(Mutex::new(Some(partition?))))
+        self.put_back(writer);
+        partition.map(Partition::of)
     }
 
     fn attach(&self, py: Python<'_>, name: String, content: Vec<u8>) -> PyResult<()> {
         let writer = self.take()?;
         let done = wait(py, writer.attach(name, content));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        self.put_back(writer);
         done
     }
 
@@ -193,14 +233,14 @@ impl TableWriter {
     fn receipts(&self, py: Python<'_>) -> PyResult<Vec<Receipt>> {
         let writer = self.take()?;
         let found = wait(py, writer.receipts());
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        self.put_back(writer);
         Ok(found?.into_iter().map(Receipt).collect())
     }
 
     fn abandon(&self, partition: u32) -> PyResult<()> {
         let writer = self.take()?;
         writer.abandon(partition);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        self.put_back(writer);
         Ok(())
     }
 
@@ -214,14 +254,14 @@ impl TableWriter {
         };
         let (writer, table) = wait_long(py, committed)?;
         if table.is_err() {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+            self.put_back(writer);
         }
         table.map(Table::from).py()
     }
 }
 
 impl TableWriter {
-    fn begun(
+    pub(crate) fn begun(
         py: Python<'_>,
         options: &Options,
         writer: impl Future<Output = tetrys::Result<tetrys::TableWriter>> + Send + 'static,
@@ -233,11 +273,21 @@ impl TableWriter {
         for (key, value) in properties {
             writer.set_property(key, value);
         }
-        Ok(Self(Mutex::new(Some(writer))))
+        Ok(Self::of(writer))
+    }
+
+    /// Wraps a session.
+    pub(crate) fn of(writer: tetrys::TableWriter) -> Self {
+        Self(Mutex::new(Some(writer)))
+    }
+
+    /// Puts back the writer that [`TableWriter::take`] took out.
+    pub(crate) fn put_back(&self, writer: tetrys::TableWriter) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
     }
 
     /// Takes the writer out, so that the mutex is not locked while the GIL is released.
-    fn take(&self) -> PyResult<tetrys::TableWriter> {
+    pub(crate) fn take(&self) -> PyResult<tetrys::TableWriter> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.take().ok_or_else(|| Invalid::new_err("the table is committed, its commit failed, or another thread is writing"))
     }
@@ -267,6 +317,10 @@ impl Partition {
 }
 
 impl Partition {
+    pub(crate) fn of(writer: tetrys::PartitionWriter) -> Self {
+        Self(Mutex::new(Some(writer)))
+    }
+
     fn held(&self) -> std::sync::MutexGuard<'_, Option<tetrys::PartitionWriter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

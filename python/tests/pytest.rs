@@ -25,11 +25,18 @@ fn package(folder: &Path) {
     symlink(built, package.join("_tetrys.abi3.so")).unwrap();
 }
 
+/// Tests that start clusters of Ray and Spark. They need packages that take gigabytes, so they run only on request.
+const CLUSTERS: [&str; 4] =
+    ["tests/test_ray.py", "tests/test_spark.py", "tests/test_petastorm_spark.py", "tests/test_engines.py"];
+
 fn passes(arguments: &[&str]) {
     let mut requirements = vec!["python/tests/requirements.txt"];
     // PyTorch takes gigabytes, so it is installed only on request.
     if environment::is_on("TETRYS_TORCH") {
         requirements.push("python/tests/torch.txt");
+    }
+    if environment::is_on("TETRYS_CLUSTER") {
+        requirements.push("python/tests/cluster.txt");
     }
     let Some(python) = environment::python(&requirements) else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -53,7 +60,18 @@ fn passes(arguments: &[&str]) {
 
 #[test]
 fn the_python_suite_passes() {
-    passes(&["-m", "pytest", &format!("--hypothesis-seed={}", environment::seed())]);
+    let seed = format!("--hypothesis-seed={}", environment::seed());
+    let ignored = CLUSTERS.map(|file| format!("--ignore={file}"));
+    let ignored = ignored.iter().map(String::as_str);
+    passes(&["-m", "pytest", &seed].into_iter().chain(ignored).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_suites_of_clusters_pass() {
+    if environment::is_on("TETRYS_CLUSTER") {
+        let seed = format!("--hypothesis-seed={}", environment::seed());
+        passes(&["-m", "pytest", &seed].into_iter().chain(CLUSTERS).collect::<Vec<_>>());
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::{
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
+use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use uuid::Uuid;
 
 use super::statistics::Collector;
@@ -38,18 +39,25 @@ pub struct MergeInto<'a> {
     pub segment_rows: u64,
     /// The manifest's number of each owner of chunks, by the number in the parts. 0 is the table itself in both.
     pub owners: &'a BTreeMap<u32, u32>,
+    /// Whether every sequence must lie in one partition. The first partition may continue the last sequence of the earlier rows.
+    pub whole_sequences: bool,
 }
+
+/// Number of parts that are read ahead of the merge.
+const PARTS_AHEAD: usize = 16;
 
 /// Stores the segments of a session's receipts, which are in order. Returns the segments for the manifest. A segment takes whole
 /// partitions, at least one, up to `segment_rows` rows.
 ///
 /// # Errors
-/// - `Invalid`: the sequences of different partitions break the rules. The message names the row.
+/// - `Invalid`: the sequences of different partitions break the rules. The message names partition and row.
 /// - `Corrupt`: a part does not match its receipt.
 /// - Errors of the store.
 pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> Result<Vec<Segment>> {
-    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners } = into;
+    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners, whole_sequences } = into;
     let shared = Arc::new(schema.clone());
+    let whole_sequences = whole_sequences && schema.sequence_by().len() > 0;
+    let mut before = None;
     let mut segments: Vec<Segment> = Vec::new();
     let parts: Vec<(&Receipt, &PartObjects)> =
         receipts.iter().filter_map(|receipt| receipt.parts.as_ref().map(|parts| (receipt, parts))).collect();
@@ -62,8 +70,10 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
         });
         let (here, after) = rest.split_at(taken.count().max(1));
         let segment;
-        (segment, tracker) = merge_segment(store, &shared, here, tracker, (first_row, owners)).await?;
+        let apart = whole_sequences.then_some(before);
+        (segment, tracker) = merge_segment(store, &shared, here, tracker, apart, (first_row, owners)).await?;
         first_row += segment.rows;
+        before = here.last().map(|(receipt, _)| *receipt);
         segments.push(segment);
         rest = after;
     }
@@ -75,31 +85,50 @@ async fn merge_segment(
     schema: &Arc<Schema>,
     parts: &[(&Receipt, &PartObjects)],
     mut tracker: SequenceTracker,
+    // The partition before, if no sequence may span two partitions.
+    mut apart: Option<Option<&Receipt>>,
     (first_row, owners): (u64, &BTreeMap<u32, u32>),
 ) -> Result<(Segment, SequenceTracker)> {
     let session = parts.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session);
     let mut index = SegmentIndex::new(schema)?;
-    for (receipt, part) in parts {
-        let bytes = get_part(store, session, &part.index).await?;
+    let mut reads = ahead(store, session, parts.iter().map(|(_, part)| part.index.clone()).collect());
+    for (receipt, _) in parts {
+        let bytes = one_part(&mut reads).await?;
         let before = index.rows;
         let (schema, rows) = (Arc::clone(schema), receipt.rows);
-        (index, tracker) = offload_large(work(rows), move |stop| {
+        let starts;
+        (index, tracker, starts) = offload_large(work(rows), move |stop| {
+            let mut starts = true;
             for batch in index_reader(bytes, &schema, rows)? {
                 stop.check()?;
-                index.push(&batch?, &mut tracker)?;
+                let is_first = index.rows == before;
+                let starts_here = index.push(&batch?, &mut tracker)?;
+                starts = if is_first { starts_here } else { starts };
             }
-            Ok((index, tracker))
+            Ok((index, tracker, starts))
         })
-        .await?;
+        .await
+        .map_err(|error: Error| error.at(receipt.place()))?;
+        if let Some(Some(previous)) = apart
+            && !starts
+        {
+            let (place, previous) = (receipt.place(), previous.place());
+            return Err(Error::invalid(format!(
+                "{place}: its first rows continue the last sequence of {previous}; all rows of a sequence must be in \
+                 one partition"
+            )));
+        }
+        apart = apart.map(|_| Some(*receipt));
         if index.rows - before != receipt.rows {
             return Err(Error::corrupt(format!(
-                "index of partition {}: {}, its receipt says {}",
-                receipt.partition,
+                "index of {}: {}, its receipt says {}",
+                receipt.place(),
                 counted(index.rows - before, "row"),
                 receipt.rows
             )));
         }
     }
+    drop(reads);
     let mut groups = Vec::new();
     for number in 0..schema.groups().len() {
         groups.push(merge_group(store, schema, parts, session, (number, owners)).await?);
@@ -136,12 +165,14 @@ impl SegmentIndex {
         })
     }
 
-    /// Appends rows, with the index columns in order. `tracker` has seen all earlier rows.
+    /// Appends rows, with the index columns in order. `tracker` has seen all earlier rows. Returns whether the first of these
+    /// rows starts a sequence.
     ///
     /// # Errors
     /// - `Invalid`: the rows break the rules of sequences. The message names the row.
-    pub fn push(&mut self, batch: &RecordBatch, tracker: &mut SequenceTracker) -> Result<()> {
+    pub fn push(&mut self, batch: &RecordBatch, tracker: &mut SequenceTracker) -> Result<bool> {
         let starts = tracker.push(batch)?;
+        let starts_first = starts.first() == Some(&0);
         let mut next_start = starts.iter().peekable();
         for row in 0..batch.num_rows() {
             let starts = next_start.next_if(|start| **start == row).is_some();
@@ -155,7 +186,8 @@ impl SegmentIndex {
         }
         self.statistics.iter_mut().zip(batch.columns()).for_each(|(collector, column)| collector.push(column));
         self.rows += batch.num_rows() as u64;
-        self.writer.write(batch)
+        self.writer.write(batch)?;
+        Ok(starts_first)
     }
 
     /// Returns the number of rows.
@@ -203,19 +235,23 @@ async fn merge_group(
     let mut hashes = HashesWriter::new(temporary()?)?;
     let mut columns = vec![ColumnBytes::default(); width];
     let (mut blocks, mut stored_bytes) = (0, 0);
-    for (receipt, part) in parts {
-        let group = part.groups.get(number).filter(|group| group.columns.len() == width).ok_or_else(|| {
+    let group_of = |receipt: &Receipt, part: &'_ PartObjects| {
+        part.groups.get(number).filter(|group| group.columns.len() == width).cloned().ok_or_else(|| {
             Error::corrupt(format!(
-                "receipt of partition {}: column group {number} is missing or has another number of columns",
-                receipt.partition
+                "receipt of {}: column group {number} is missing or has another number of columns",
+                receipt.place()
             ))
-        })?;
-        let stores = owners.keys().next_back().copied().unwrap_or(0);
-        for run in read_layout(get_part(store, session, &group.layout).await?, width, receipt.rows, stores as usize)? {
+        })
+    };
+    let groups = parts.iter().map(|(receipt, part)| group_of(receipt, part)).collect::<Result<Vec<_>>>()?;
+    let stores = owners.keys().next_back().copied().unwrap_or(0);
+    let mut reads = ahead(store, session, groups.iter().flat_map(|group| [group.layout.clone(), group.hashes.clone()]).collect());
+    for ((receipt, _), group) in parts.iter().zip(&groups) {
+        for run in read_layout(one_part(&mut reads).await?, width, receipt.rows, stores as usize)? {
             let owner = owner_in(owners, run.owner)?;
             runs.push(LayoutRun { owner, ..run });
         }
-        hashes.write(&read_hashes(get_part(store, session, &group.hashes).await?, group.blocks)?)?;
+        hashes.write(&read_hashes(one_part(&mut reads).await?, group.blocks)?)?;
         blocks += group.blocks;
         stored_bytes += group.stored_bytes;
         for (sum, column) in columns.iter_mut().zip(&group.columns) {
@@ -223,6 +259,7 @@ async fn merge_group(
             sum.logical += column.logical;
         }
     }
+    drop(reads);
     let (layout, hashes) = (put_layout(store, &runs).await?, put_file(store, "hashes", hashes.finish()?).await?);
     Ok(GroupSegment { layout, hashes, blocks, runs: runs.len() as u64, stored_bytes, columns })
 }
@@ -268,7 +305,18 @@ fn temporary() -> Result<File> {
     tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for a segment"))
 }
 
-async fn get_part(store: &Store, session: Uuid, part: &ObjectRef) -> Result<Bytes> {
+/// Reads parts in order, some of them ahead.
+fn ahead(store: &Store, session: Uuid, parts: Vec<ObjectRef>) -> impl Stream<Item = Result<Bytes>> + Unpin {
+    let reads: Vec<_> = parts.into_iter().map(|part| get_part(store, session, part)).collect();
+    stream::iter(reads).buffered(PARTS_AHEAD)
+}
+
+/// Returns the next part.
+async fn one_part(reads: &mut (impl Stream<Item = Result<Bytes>> + Unpin)) -> Result<Bytes> {
+    reads.try_next().await?.ok_or_else(|| Error::internal("fewer parts were read than there are"))
+}
+
+async fn get_part(store: &Store, session: Uuid, part: ObjectRef) -> Result<Bytes> {
     let name = Receipt::part_name(session, part.blake3);
     let bytes = store.get_exact(&name, part.bytes).await?;
     let found = Hash::of(&bytes);

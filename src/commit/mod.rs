@@ -1,6 +1,6 @@
 //! Commits: the receipts of a session become one manifest, exactly once. Follows `format-spec/manifest.md#commit`.
 //!
-//! [`in_order`] decides which receipts make the table (pure). [`merge`] joins their parts into segments. [`publish`] claims the
+//! [`in_order`] and [`planned`] decide which receipts make the table (pure). [`merge`] joins their parts into segments. [`publish`] claims the
 //! version. [`rebase`] puts a change on top of another change (pure). [`Owners`] tracks the other tables whose chunks a table
 //! uses.
 
@@ -19,4 +19,4 @@ pub(crate) use publish::manifests;
 pub use publish::{Look, claim, hash_of, load, load_newest, load_sealed, newest_version, publish, sealed, versions};
 pub(crate) use rebase::rebase_rows;
 pub use rebase::{SameRows, rebase};
-pub use receipts::{in_order, in_order_without};
+pub use receipts::{first_attempts, in_order, in_order_without, planned};

@@ -116,6 +116,18 @@ impl Owners {
         self.owners.push(Owner { store: store.map_err(|error| error.to_string()), table, pins: Vec::new() });
     }
 
+    /// Adds an owner as [`Owners::inherit`] does, unless this version of the table was added before. Returns its number.
+    pub fn adopt(&mut self, table: ForeignTable, store: Result<Store>) -> u32 {
+        let is_it = |owner: &Owner| {
+            (owner.table.table, owner.table.version, owner.table.blake3) == (table.table, table.version, table.blake3)
+        };
+        let place = self.owners.iter().position(is_it).unwrap_or_else(|| {
+            self.inherit(table, store);
+            self.owners.len() - 1
+        });
+        u32::try_from(place + 1).unwrap_or(u32::MAX)
+    }
+
     /// Returns the number of owners.
     pub fn len(&self) -> usize {
         self.owners.len()

@@ -22,6 +22,7 @@ mod plan;
 mod reading;
 mod remote;
 mod sizes;
+mod splits;
 mod times;
 mod window;
 
@@ -29,12 +30,13 @@ pub use block_cache::{BlockCache, CachedBlocks};
 pub use counts::{Counted, ReadCounts};
 pub use cover::{GroupCost, cover};
 pub use execute::execute;
-pub use flights::Flights;
+pub use flights::{CONCURRENT, Flights};
 pub use layout::{BlockPlace, Layout, RowPlace};
 pub use local::file_reads;
 pub use page::Page;
 pub use plan::{
     BlockBytes, BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, SubRange, plan,
 };
+pub use splits::{Piece, Split, SplitSize, Splits, splits};
 pub use times::{Pick, TimeOffsets, TimeSpan, Times};
 pub use window::{Edge, Offsets, Sequences, Window, window};

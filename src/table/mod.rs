@@ -25,7 +25,7 @@ pub use crate::{
     read::{BlockPlace, Coalesce, ExplainGroup, Layout, RowPlace, Sequences},
     write::{Gathered, Locality, Reuse, Sharing, Worst},
 };
-pub use changing::{Edit, GroupReplacer, TableWriter, Ticket};
+pub use changing::{Edit, GroupReplacer, TableWriter, Ticket, WritePlan};
 pub use described::GroupBytes;
 #[cfg(feature = "frame")]
 pub use frame::Index;

@@ -326,7 +326,7 @@ impl GroupState {
 }
 
 /// Returns the bytes of the values in an array's slice. For a list, only the items between its first and last offset count.
-fn slice_bytes(array: &ArrayRef) -> usize {
+pub(crate) fn slice_bytes(array: &ArrayRef) -> usize {
     fn items<O: OffsetSizeTrait>(list: &GenericListArray<O>) -> usize {
         let (first, last) = (list.value_offsets()[0].as_usize(), list.value_offsets()[list.len()].as_usize());
         size_of_val(list.value_offsets()) + slice_bytes(&list.values().slice(first, last - first))

@@ -11,7 +11,7 @@ use super::{
     groups::{GroupsWriter, check_nulls},
     known::Known,
     options::WriteOptions,
-    receipt::{PartGroup, PartObjects, Receipt, Sharing},
+    receipt::{PartGroup, PartObjects, Receipt, Sharing, partition_place},
 };
 use crate::{
     error::{Error, Result},
@@ -33,6 +33,8 @@ pub struct PartitionWriter {
     store: Store,
     session: Uuid,
     number: u32,
+    attempt: Uuid,
+    label: Option<String>,
     schema: Arc<Schema>,
     groups: GroupsWriter,
     /// `None` while another thread encodes a batch, and forever after if that call is dropped.
@@ -68,7 +70,14 @@ impl PartitionWriter {
         let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
         let index =
             IndexPart { writer: IndexWriter::new(file, &schema)?, tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
-        Ok(Self { store, session, number, schema, groups, index: Some(index), rows: 0, whole: true })
+        let (attempt, label, index) = (Uuid::new_v4(), None, Some(index));
+        Ok(Self { store, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
+    }
+
+    /// Sets the name of what the partition is made from, such as a source file. Error messages and the receipt contain it.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
     }
 
     /// Returns the partition's number.
@@ -96,17 +105,17 @@ impl PartitionWriter {
     }
 
     async fn append(&mut self, batch: &RecordBatch) -> Result<()> {
-        let here = format!("partition {}, rows from {}", self.number, self.rows);
+        let here = format!("{}, rows from {}", self.place(), self.rows);
         let place = |error: Error| error.at(&here);
         if self.rows + batch.num_rows() as u64 > MAX_SEGMENT_ROWS {
-            return Err(Error::invalid(format!("partition {}: over {MAX_SEGMENT_ROWS} rows; split it", self.number)));
+            return Err(Error::invalid(format!("{}: over {MAX_SEGMENT_ROWS} rows; split it", self.place())));
         }
         self.check_columns(batch).map_err(place)?;
         let mut index = self.index.take().ok_or_else(|| Error::internal("the partition has no index"))?;
         let (schema, part, rows) = (Arc::clone(&self.schema), batch.clone(), self.rows);
-        let number = self.number;
+        let of = self.place();
         let write = move || {
-            let starts = index.write(&schema, &part, number, rows)?;
+            let starts = index.write(&schema, &part, &of, rows)?;
             Ok((index, starts))
         };
         let (index, starts) = if batch.num_rows() <= HERE { write()? } else { offload(move |_| write()).await? };
@@ -125,9 +134,9 @@ impl PartitionWriter {
     /// - Errors of the store.
     pub async fn finish(self) -> Result<Receipt> {
         self.check_whole()?;
-        let (session, partition) = (self.session, self.number);
+        let (session, partition, attempt, label) = (self.session, self.number, self.attempt, self.label);
         if self.rows == 0 {
-            let receipt = Receipt { session, partition, rows: 0, parts: None, sharing: Sharing::default() };
+            let receipt = Receipt { session, partition, attempt, label, rows: 0, parts: None, sharing: Sharing::default() };
             return kept(&self.store, receipt).await;
         }
         let (written, sharing) = self.groups.finish().await?;
@@ -157,15 +166,20 @@ impl PartitionWriter {
         });
         let bytes = bytes.await?;
         let index = put_part(&self.store, self.session, bytes).await?;
-        let receipt = Receipt { session, partition, rows: self.rows, parts: Some(PartObjects { index, groups }), sharing };
+        let (rows, parts) = (self.rows, Some(PartObjects { index, groups }));
+        let receipt = Receipt { session, partition, attempt, label, rows, parts, sharing };
         kept(&self.store, receipt).await
     }
 
     fn check_whole(&self) -> Result<()> {
         match self.whole {
             true => Ok(()),
-            false => Err(Error::invalid(format!("partition {}: an earlier write failed; write it again", self.number))),
+            false => Err(Error::invalid(format!("{}: an earlier write failed; write it again", self.place()))),
         }
+    }
+
+    fn place(&self) -> String {
+        partition_place(self.number, self.label.as_deref())
     }
 
     fn check_columns(&self, batch: &RecordBatch) -> Result<()> {
@@ -183,7 +197,7 @@ impl PartitionWriter {
 
 impl IndexPart {
     /// Appends the index columns. Returns for each row whether it starts a sequence.
-    fn write(&mut self, schema: &Schema, batch: &RecordBatch, partition: u32, rows: u64) -> Result<Vec<bool>> {
+    fn write(&mut self, schema: &Schema, batch: &RecordBatch, of: &str, rows: u64) -> Result<Vec<bool>> {
         let column = |described: &Column| {
             let (name, ty) = (&described.name, &described.ty);
             let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
@@ -194,12 +208,12 @@ impl IndexPart {
             })
         };
         let columns = schema.index().map(column).collect::<Result<Vec<_>>>();
-        let columns = columns.map_err(|error| error.at(format!("partition {partition}, rows from {rows}")))?;
+        let columns = columns.map_err(|error| error.at(format!("{of}, rows from {rows}")))?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let index = RecordBatch::try_new_with_options(index_arrow_schema(schema), columns, &options)
             .map_err(|error| Error::invalid(error.to_string()))?;
         let mut starts = vec![false; index.num_rows()];
-        for row in self.tracker.push(&index).map_err(|error| error.at(format!("partition {partition}")))? {
+        for row in self.tracker.push(&index).map_err(|error| error.at(of))? {
             starts[row] = true;
         }
         for starts in &starts {

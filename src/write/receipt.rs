@@ -5,20 +5,28 @@ use uuid::Uuid;
 
 use super::locality::Worst;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, short},
     format::ColumnBytes,
     id::{Hash, ObjectRef},
 };
 
 /// Result of a finished partition.
 ///
-/// Processes exchange receipts as JSON (`serde_json`). Several equal receipts count as one.
+/// Processes exchange receipts as JSON (`serde_json`). A partition may be written several times, for example because a worker was
+/// killed or an engine ran a task twice. Each time is an attempt with a receipt of its own. Receipts of a partition that differ
+/// only in their attempts count as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// Write session that the partition belongs to.
     pub session: Uuid,
     /// Number of the partition. The table holds partitions in the order of their numbers.
     pub partition: u32,
+    /// Identifies this writing of the partition. The nil UUID in receipts of earlier builds.
+    #[serde(default)]
+    pub attempt: Uuid,
+    /// Name of what the partition was made from, such as a source file, for messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Number of rows.
     pub rows: u64,
     /// Stored parts of the partition; `None` if the partition is empty.
@@ -101,9 +109,28 @@ impl Receipt {
         format!("sessions/{session}/{hash}.parquet")
     }
 
-    /// Returns the name and the text of the object that holds this receipt while its session is open.
+    /// Returns the name and the text of the object that holds this receipt while its session is open. Names sort by partition,
+    /// then by attempt.
     pub(crate) fn stored(&self) -> Result<(String, Vec<u8>)> {
         let text = serde_json::to_vec(self).map_err(|error| Error::internal(error.to_string()))?;
-        Ok((format!("sessions/{}/{}.receipt", self.session, Hash::of(&text)), text))
+        Ok((format!("sessions/{}/{:010}-{}.receipt", self.session, self.partition, self.attempt), text))
+    }
+
+    /// Whether a commit of this receipt gives the same rows in the same chunks as a commit of `other`.
+    pub fn is_same_partition(&self, other: &Self) -> bool {
+        (self.session, self.partition, self.rows) == (other.session, other.partition, other.rows) && self.parts == other.parts
+    }
+
+    /// Returns the number and the label of the partition, for messages.
+    pub(crate) fn place(&self) -> String {
+        partition_place(self.partition, self.label.as_deref())
+    }
+}
+
+/// Returns the number and the label of a partition, for messages: ``partition 3 (`drive-7.zarr`)``.
+pub(crate) fn partition_place(number: u32, label: Option<&str>) -> String {
+    match label {
+        Some(label) => format!("partition {number} (`{}`)", short(label)),
+        None => format!("partition {number}"),
     }
 }

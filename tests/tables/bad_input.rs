@@ -210,10 +210,10 @@ fn commit_says(partitions: &[RecordBatch], change: impl FnOnce(Vec<Receipt>) -> 
 
 #[test]
 fn rules_of_sequences_hold_across_partitions() {
-    let text = "row 2: sequence log=`a` appears again after another one; its rows must be consecutive";
+    let text = "partition 2: row 2: sequence log=`a` appears again after another one; its rows must be consecutive";
     let parts = [small_rows("a", &[1]), small_rows("b", &[1]), small_rows("a", &[2])];
     commit_says(&parts, |receipts| receipts, text);
-    let text = "row 1: time=1 is less than in the row before; order_by columns may not decrease in a sequence";
+    let text = "partition 1: row 1: time=1 is less than in the row before; order_by columns may not decrease in a sequence";
     commit_says(&[small_rows("a", &[2]), small_rows("a", &[1])], |receipts| receipts, text);
 }
 
@@ -234,7 +234,10 @@ fn missing_conflicting_and_foreign_receipts_are_named_and_equal_ones_are_one() {
     let own = block_on(writer.partition().unwrap().finish()).unwrap();
     let other = block_on(Table::create_in(memory().1, small(), WriteOptions::default())).unwrap();
     let foreign = block_on(other.partition().unwrap().finish()).unwrap();
-    let text = format!("receipt of partition 0 is of session {}, expected {}", foreign.session, own.session);
+    let text = format!(
+        "receipt of partition 0 is of session {}, expected {}: pass the receipts of this session alone",
+        foreign.session, own.session
+    );
     says(block_on(writer.commit([own, foreign])).map(|_| ()), ErrorKind::Invalid, &text);
     nothing_there(&store);
 

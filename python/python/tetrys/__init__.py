@@ -17,6 +17,7 @@ later), `Denied` (change the access rights) and `Corrupt` (restore the bytes), b
 from . import _allocator as _allocator  # isort: skip - before every other module
 from ._images import decode, image
 from ._index import Index, concat, merge, open_table, read_index, run
+from ._ingest_petastorm import ingest_petastorm, read_petastorm_metadata
 from ._loader import DataLoader, MixedLoader, mix
 from ._rows import RowLoader, row_loader, times
 from ._table import Table
@@ -71,10 +72,12 @@ __all__ = [
     "decode",
     "image",
     "ingest_l5",
+    "ingest_petastorm",
     "merge",
     "mix",
     "open_table",
     "read_index",
+    "read_petastorm_metadata",
     "row_loader",
     "run",
     "times",

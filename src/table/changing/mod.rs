@@ -5,7 +5,10 @@ pub(in crate::table) mod columns;
 pub(in crate::table) mod compact;
 pub(in crate::table) mod edit;
 pub(in crate::table) mod folding;
+pub(in crate::table) mod joined;
 pub(in crate::table) mod keys;
+pub(in crate::table) mod plan;
+pub(in crate::table) mod planned;
 pub(in crate::table) mod publish;
 pub(in crate::table) mod rebasing;
 pub(in crate::table) mod session;
@@ -15,5 +18,6 @@ pub(in crate::table) mod writer;
 
 pub use columns::GroupReplacer;
 pub use edit::Edit;
+pub use plan::WritePlan;
 pub use ticket::Ticket;
 pub use writer::TableWriter;

@@ -66,8 +66,13 @@ impl Session {
     pub(in crate::table) async fn publish_with(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
         // Boxed, because the states of this and of the changes around it are large for the stack of a thread.
         let published = Box::pin(self.claim(ours, rebases)).await;
-        // With an unknown outcome the version may exist, so its pins stay.
-        if published.as_ref().is_err_and(|error| error.kind() != ErrorKind::OutcomeUnknown) {
+        let is_ours = match &published {
+            // Another process of the session may have made the version, and pinned for it.
+            Ok(table) => table.manifest().commit_id == self.commit_id,
+            // With an unknown outcome the version may exist, so its pins stay.
+            Err(error) => error.kind() == ErrorKind::OutcomeUnknown,
+        };
+        if !is_ours {
             self.owners.unpin(|_| false).await;
         }
         published
@@ -99,6 +104,8 @@ impl Session {
                 Err(error) if error.kind() == ErrorKind::Conflict && rebases && self.base.is_some() => {
                     self.commit_id = Uuid::new_v4();
                 }
+                // Another process of the session may have claimed the first version.
+                Err(error) if error.kind() == ErrorKind::Conflict => return self.committed().await?.ok_or(error),
                 Err(error) => return Err(error),
             }
         }
@@ -269,12 +276,14 @@ impl Session {
         Ok(())
     }
 
-    /// Whether objects may have been deleted since `base` was read: a version from `base` to `theirs` marks objects, or is gone.
+    /// Whether objects may have been deleted since `base` was read, or since the session was started: a version from there to
+    /// `theirs` marks objects, or is gone.
     async fn were_marks(&self, base: &Manifest, theirs: &Manifest) -> Result<bool> {
-        if base.marked().next().is_some() || theirs.version - base.version > LOOKED_THROUGH {
+        let since = self.since.map_or(base.version, |since| since.min(base.version));
+        if base.marked().next().is_some() || theirs.version - since > LOOKED_THROUGH {
             return Ok(true);
         }
-        let between = base.version + 1..theirs.version;
+        let between = since + 1..theirs.version;
         let count = between.clone().count();
         let found = open_versions(&self.store, between).await?;
         Ok(found.len() < count || found.iter().any(|(table, _)| table.manifest().marked().next().is_some()))

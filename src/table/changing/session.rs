@@ -36,6 +36,14 @@ const OWN_VERSIONS: usize = 64;
 /// Number of layouts that are read concurrently in search of known blocks.
 const LAYOUTS_AT_ONCE: usize = 4;
 
+/// The kind of a session: it creates a table, appends rows, or replaces all rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::table) enum SessionKind {
+    Create,
+    Append,
+    Overwrite,
+}
+
 /// A change that is not published yet.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct Session {
@@ -57,6 +65,10 @@ pub(in crate::table) struct Session {
     pub(in crate::table) folds: bool,
     /// The session of several processes to which this commit belongs; any of them may have committed it already.
     pub(in crate::table) shared: Option<Uuid>,
+    /// The numbers of the owners that are references, in the order in which they were given.
+    pub(in crate::table) references: Vec<u32>,
+    /// The version whose blocks the partitions may use, if the session was started by another process, perhaps long ago.
+    pub(in crate::table) since: Option<u64>,
 }
 
 impl Session {
@@ -74,6 +86,8 @@ impl Session {
             known: None,
             folds: false,
             shared: None,
+            references: Vec::new(),
+            since: None,
         }
     }
 
@@ -148,6 +162,47 @@ impl Session {
         if options.reuse == Reuse::None {
             return Ok(());
         }
+        let sources = self.sources(references).await?;
+        let mut numbered = Vec::new();
+        for source in sources {
+            let numbers = self.owners_of(&source).await?;
+            if let Some(Some(own @ 1..)) = numbers.first()
+                && references.iter().any(|table| table.manifest_hash() == source.manifest_hash())
+                && !self.references.contains(own)
+            {
+                self.references.push(*own);
+            }
+            numbered.push((source, numbers));
+        }
+        self.allow_unpinned |= options.allow_unpinned;
+        self.pin(self.borrower()).await?;
+        self.collect(&numbered, options).await
+    }
+
+    /// Collects the blocks that the change can reuse, as [`Session::know`] does in the process that started the session. That
+    /// process has numbered the owners and pinned them.
+    ///
+    /// # Errors
+    /// - `Conflict`: a referenced version no longer exists.
+    /// - Errors of the stores.
+    pub(in crate::table) async fn know_again(&mut self, references: &[Table], options: &WriteOptions) -> Result<()> {
+        if options.reuse == Reuse::None {
+            return Ok(());
+        }
+        let numbered_by_starter = self.owners.clone();
+        let mut numbered = Vec::new();
+        for source in self.sources(references).await? {
+            let numbers = self.owners_of(&source).await?;
+            // A commit only knows the owners that the process which started the session has numbered.
+            let is_known = |number: &u32| *number as usize <= numbered_by_starter.len();
+            numbered.push((source, numbers.into_iter().map(|number| number.filter(is_known)).collect()));
+        }
+        self.owners = numbered_by_starter;
+        self.collect(&numbered, options).await
+    }
+
+    /// Returns the tables whose blocks can be reused: the base version, earlier versions of the table, and the references.
+    async fn sources(&self, references: &[Table]) -> Result<Vec<Table>> {
         let mut sources = Vec::new();
         if let Some(base) = &self.base {
             let mut versions = commit::versions(&self.store).await?;
@@ -179,13 +234,11 @@ impl Session {
             }
             sources.push(reference.clone());
         }
-        let mut numbered = Vec::new();
-        for source in sources {
-            let numbers = self.owners_of(&source).await?;
-            numbered.push((source, numbers));
-        }
-        self.allow_unpinned |= options.allow_unpinned;
-        self.pin(self.borrower()).await?;
+        Ok(sources)
+    }
+
+    /// Reads the layouts of the sources, which have these owner numbers, and collects their blocks.
+    async fn collect(&mut self, numbered: &[(Table, Vec<Option<u32>>)], options: &WriteOptions) -> Result<()> {
         let condemned = self.owners.condemned().await?;
         let mut builder = KnownBuilder::new(options.reuse, options.preset, options.known_memory);
         let own = self.base.iter().flat_map(|base| base.manifest().marked()).filter(|object| object.folder == "chunks");
@@ -197,7 +250,7 @@ impl Session {
         }
         let mut seen = BTreeSet::new();
         let mut wanted = Vec::new();
-        for (source, numbers) in &numbered {
+        for (source, numbers) in numbered {
             wanted.extend(new_groups(source, numbers, &mut seen));
         }
         // Layouts are read concurrently and added in order, so that the result does not depend on timing.

@@ -1,6 +1,9 @@
 //! Tickets, by which several processes share a write session. One process starts the session and hands out its ticket. Any number
 //! of processes join with the ticket and write partitions. A process that has the receipts commits. Tickets and receipts are text
 //! without secrets. If two processes commit with one ticket, there is one version: the second commit finds the first.
+//!
+//! The ticket numbers the owners (the tables whose chunks may be used): all workers write layouts with these numbers, and the
+//! committer maps them to those of the manifest. The process that started the session has pinned the owners.
 
 use std::sync::atomic::Ordering;
 
@@ -8,17 +11,18 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    session::{SESSION, Session},
-    writer::{SessionKind, TableWriter},
+    joined::Joined,
+    session::{SESSION, Session, SessionKind},
+    writer::TableWriter,
 };
 use crate::{
-    commit,
     error::{Error, ErrorKind, Result},
     format::{Cuts, Manifest},
+    id::Hash,
     schema::Schema,
     store::Store,
     table::table::Table,
-    write::WriteOptions,
+    write::{Locality, Reuse, WriteOptions},
 };
 
 /// Description of a write session, by which another process can write partitions and commit.
@@ -48,14 +52,20 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ticket {
     session: Uuid,
-    /// Manifest of the planned version, without rows.
+    /// Manifest of the planned version, without rows. Its `stores` are the owners.
     plan: Manifest,
     write_memory: usize,
     segment_rows: u64,
     /// The version that the session appends to; `None` for a new table.
     append_to: Option<u64>,
+    /// The version whose rows the session replaces.
+    overwrites: Option<u64>,
     /// Whether to continue if an owner cannot be pinned; chosen by the process that started the session.
     allow_unpinned: bool,
+    /// The numbers of the owners that are references.
+    references: Vec<u32>,
+    reuse: Reuse,
+    locality: Locality,
 }
 
 /// JSON of a ticket. `plan` is the text of a stored manifest, with the hash at its end.
@@ -68,16 +78,41 @@ struct Record {
     segment_rows: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     append_to: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    overwrites: Option<u64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     allow_unpinned: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    references: Vec<u32>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    reuse: Reuse,
+    #[serde(default, skip_serializing_if = "is_default")]
+    locality: Locality,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Ticket {
     /// Returns the ticket as one line of JSON.
     pub fn to_json(&self) -> String {
         let plan = self.plan.to_bytes().map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-        let Self { session: tetrys_session, write_memory, segment_rows, append_to, allow_unpinned, .. } = *self;
-        let record = Record { tetrys_session, plan, write_memory, segment_rows, append_to, allow_unpinned };
+        let Self { session: tetrys_session, write_memory, segment_rows, append_to, overwrites, .. } = *self;
+        let (allow_unpinned, references) = (self.allow_unpinned, self.references.clone());
+        let Self { reuse, locality, .. } = *self;
+        let record = Record {
+            tetrys_session,
+            plan,
+            write_memory,
+            segment_rows,
+            append_to,
+            overwrites,
+            allow_unpinned,
+            references,
+            reuse,
+            locality,
+        };
         serde_json::to_string(&record).unwrap_or_default()
     }
 
@@ -93,8 +128,15 @@ impl Ticket {
             ErrorKind::Unsupported => error.at("ticket of a session"),
             _ => invalid(&error),
         })?;
-        let Record { tetrys_session: session, write_memory, segment_rows, append_to, allow_unpinned, .. } = record;
-        Ok(Self { session, plan, write_memory, segment_rows, append_to, allow_unpinned })
+        let Record { tetrys_session: session, write_memory, segment_rows, append_to, overwrites, allow_unpinned, .. } = record;
+        let Record { references, reuse, locality, .. } = record;
+        if append_to.is_some() && overwrites.is_some() {
+            return Err(invalid(&"it both appends and overwrites"));
+        }
+        if let Some(number) = references.iter().find(|number| !(1..=plan.stores.len() as u64).contains(&u64::from(**number))) {
+            return Err(invalid(&format!("reference {number} of {} stores", plan.stores.len())));
+        }
+        Ok(Self { session, plan, write_memory, segment_rows, append_to, overwrites, allow_unpinned, references, reuse, locality })
     }
 
     /// Returns the id of the session.
@@ -109,19 +151,19 @@ impl Ticket {
 }
 
 impl TableWriter {
-    /// Returns the ticket with which other processes join this session ([`TableWriter::join`]).
+    /// Returns the ticket with which other processes join this session ([`TableWriter::join`]). It has the properties and
+    /// attachments that were set so far.
     ///
     /// # Errors
-    /// - `Unsupported`: the session overwrites a table, which one process must do alone.
     /// - `Invalid`: readers would refuse the schema.
     pub fn ticket(&self) -> Result<Ticket> {
-        if self.kind == SessionKind::Overwrite {
-            return Err(Error::unsupported(
-                "a session of several processes makes a new table or appends to one; overwrite a table from one process",
-            ));
-        }
-        let append_to = self.session.base.as_ref().map(Table::version).or(self.joined);
-        self.share(append_to);
+        let base = self.session.base.as_ref().map(Table::version).or(self.joined.as_ref().and_then(|joined| joined.base));
+        self.share();
+        let (stores, references) = match &self.joined {
+            Some(joined) => (joined.planned.manifest().stores.clone(), joined.references.clone()),
+            None => (self.session.owners.stores(), self.session.references.clone()),
+        };
+        let (attachments, properties) = self.extras().said();
         let plan = Manifest {
             table: self.session.table,
             version: 1,
@@ -131,11 +173,11 @@ impl TableWriter {
             preset: self.options.preset.name().to_owned(),
             cuts: self.options.cuts,
             segments: Vec::new(),
-            attachments: Default::default(),
-            properties: Default::default(),
+            attachments,
+            properties,
             tags: Default::default(),
             lineage: serde_json::Value::Object(Default::default()),
-            stores: Vec::new(),
+            stores,
             condemned: Vec::new(),
             deleting: None,
             write_features: Vec::new(),
@@ -144,118 +186,135 @@ impl TableWriter {
         // Check that the process that joins can parse the plan.
         let (bytes, _) = plan.to_bytes()?;
         let (plan, _) = Manifest::parse(&bytes, 1).map_err(|error| Error::invalid(error.to_string()))?;
-        let WriteOptions { write_memory, segment_rows, .. } = self.options;
-        let allow_unpinned = self.session.allow_unpinned;
-        Ok(Ticket { session: self.id, plan, write_memory, segment_rows, append_to, allow_unpinned })
+        let WriteOptions { write_memory, segment_rows, reuse, locality, .. } = self.options;
+        let (append_to, overwrites) = match self.kind {
+            SessionKind::Create => (None, None),
+            SessionKind::Append => (base, None),
+            SessionKind::Overwrite => (None, base),
+        };
+        Ok(Ticket {
+            session: self.id,
+            plan,
+            write_memory,
+            segment_rows,
+            append_to,
+            overwrites,
+            allow_unpinned: self.session.allow_unpinned,
+            references,
+            reuse,
+            locality,
+        })
     }
 
     /// Joins a session that another process started in the same store.
     ///
     /// The processes must agree on the numbers of their partitions, see [`TableWriter::partition_at`]. If the session appends,
-    /// its rows follow those that the table has when the session is committed. A process that joined reuses no stored blocks.
+    /// its rows follow those that the table has when the session is committed. Partitions of this process reuse stored blocks
+    /// only after [`TableWriter::with_known_blocks`].
     ///
     /// # Errors
     /// - `Unsupported`: the session has a preset of a later build.
     /// - `Invalid`: the cut limits of the ticket are impossible.
     pub fn join(store: Store, ticket: &Ticket) -> Result<Self> {
-        let preset = ticket.plan.preset.parse().map_err(|error: Error| Error::unsupported(error.to_string()))?;
-        let Ticket { write_memory, segment_rows, allow_unpinned, .. } = *ticket;
-        let cuts = ticket.plan.cuts;
-        let options = WriteOptions { preset, cuts, write_memory, segment_rows, allow_unpinned, ..WriteOptions::default() };
-        let (table, commit_id) = (ticket.plan.table, ticket.plan.commit_id);
-        let session = Session { table, commit_id, allow_unpinned, ..Session::create(store) };
-        let kind = if ticket.append_to.is_some() { SessionKind::Append } else { SessionKind::Create };
-        let writer = Self::of(session, kind, ticket.plan.schema.clone(), options)?;
-        let writer = Self { id: ticket.session, joined: ticket.append_to, ..writer };
-        writer.share(writer.joined);
+        let Ticket { plan, references, write_memory, segment_rows, reuse, locality, .. } = ticket.clone();
+        let preset = plan.preset.parse().map_err(|error: Error| Error::unsupported(error.to_string()))?;
+        let allow_unpinned = ticket.allow_unpinned;
+        let options = WriteOptions {
+            preset,
+            cuts: plan.cuts,
+            write_memory,
+            segment_rows,
+            reuse,
+            locality,
+            allow_unpinned,
+            ..Default::default()
+        };
+        let session = Session { table: plan.table, commit_id: plan.commit_id, allow_unpinned, ..Session::create(store.clone()) };
+        let kind = match (ticket.append_to, ticket.overwrites) {
+            (Some(_), _) => SessionKind::Append,
+            (_, Some(_)) => SessionKind::Overwrite,
+            _ => SessionKind::Create,
+        };
+        let writer = Self::of(session, kind, plan.schema.clone(), options)?;
+        writer.extras().say(plan.attachments.clone(), plan.properties.clone());
+        let (base, planned) = (ticket.append_to.or(ticket.overwrites), Table::of(store, plan, Hash::of(b""), Vec::new()));
+        let writer = Self { id: ticket.session, joined: Some(Joined { planned, references, base }), ..writer };
+        writer.share();
         Ok(writer)
     }
 
-    /// Notes that other processes take part in the session. A session that appends puts its id into the lineage of the version
-    /// that it makes: a rebased commit has another `commit_id`, and every process of the session must find that version.
-    fn share(&self, append_to: Option<u64>) {
-        self.has_ticket.store(true, Ordering::Relaxed);
-        if append_to.is_some() {
-            self.extras().lineage.insert(SESSION.to_owned(), self.id.to_string().into());
+    /// Finds the stored blocks that the partitions of this process can reuse: those of the session's references, and of earlier
+    /// versions of the table. A process that only commits does not need them.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Store, Table, TableWriter, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("table").display().to_string();
+    /// # let batch = RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(vec![1, 2])) as _), ("x", Arc::new(Int64Array::from(vec![3, 4])) as _)])?;
+    /// # let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
+    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?; partition.write(&batch).await?;
+    /// let table = writer.commit([partition.finish().await?]).await?;
+    /// let ticket = table.append(WriteOptions::default()).await?.ticket()?;
+    ///
+    /// // In another process:
+    /// let worker = TableWriter::join(Store::open(&url)?, &ticket)?.with_known_blocks().await?;
+    /// let mut partition = worker.partition_at(0)?;
+    /// partition.write(&batch).await?; // the same rows again
+    /// assert_eq!(partition.finish().await?.sharing.new_bytes, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - `Denied`, `NotFound`: a reference is not allowed ([`StoreOptions::allow`](crate::StoreOptions::allow)), or is not where
+    ///   the ticket says.
+    /// - `Conflict`: a referenced version no longer exists.
+    /// - Errors of the stores.
+    pub async fn with_known_blocks(mut self) -> Result<Self> {
+        let Some(Joined { planned, references, base }) = self.joined.clone() else { return Ok(self) };
+        if let Some(version) = base {
+            self.session.base = match Table::open_version_in(self.session.store.clone(), version).await {
+                Ok(base) => Some(base),
+                // A garbage collection deleted the version, so nothing can be reused of it.
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
         }
+        let mut tables = Vec::new();
+        for (number, foreign) in (1..).zip(&planned.manifest().stores) {
+            let mut store = planned.store_of(number).await;
+            if references.contains(&number) {
+                let there = store?;
+                tables.push(Table::open_version_in(there.clone(), foreign.version).await?);
+                store = Ok(there);
+            }
+            self.session.owners.adopt(foreign.clone(), store);
+        }
+        let known = self.session.know_again(&tables, &self.options).await;
+        // Only partitions use what was found; the commit starts from the ticket.
+        self.session.base = None;
+        known.map(|()| self)
+    }
+
+    /// Removes the pins that the process which started the session left for it.
+    pub(in crate::table) async fn unpin(&self) {
+        if let Some(joined) = &self.joined {
+            joined.unpin().await;
+        }
+    }
+
+    /// Notes that other processes take part in the session. The session puts its id into the lineage of the version that it
+    /// makes: a rebased commit has another `commit_id`, and every process of the session must find that version.
+    fn share(&self) {
+        self.has_ticket.store(true, Ordering::Relaxed);
+        self.extras().lineage.insert(SESSION.to_owned(), self.id.to_string().into());
     }
 
     /// Sets the number of partitions to at least `partitions`. A commit without a receipt for each of them then fails and names
     /// the missing ones.
     pub fn expect_partitions(&self, partitions: u32) {
         self.partitions.fetch_max(partitions, Ordering::Relaxed);
-    }
-}
-
-/// Whether the lineage of a version names this session.
-fn made_by(manifest: &Manifest, session: Uuid) -> bool {
-    manifest.lineage.get(SESSION).and_then(serde_json::Value::as_str) == Some(session.to_string().as_str())
-}
-
-impl Session {
-    /// Returns the version that this session has committed already, in this process or in another one; `None` if there is none.
-    pub(in crate::table) async fn made_before(&self) -> Result<Option<Table>> {
-        match &self.base {
-            None => self.committed().await,
-            Some(base) if self.shared.is_some() => self.committed_after(base.version()).await,
-            Some(_) => Ok(None),
-        }
-    }
-
-    /// Returns the version after `version` that this session has committed already, by this commit or in another process; `None`
-    /// if there is none.
-    pub(in crate::table) async fn committed_after(&self, version: u64) -> Result<Option<Table>> {
-        for number in commit::versions(&self.store).await?.into_iter().filter(|number| *number > version) {
-            match commit::load(&self.store, number).await {
-                Ok((manifest, hash))
-                    if manifest.commit_id == self.commit_id || self.shared.is_some_and(|id| made_by(&manifest, id)) =>
-                {
-                    return Ok(Some(self.made(manifest, hash)));
-                }
-                Ok(_) => {}
-                // A garbage collection deleted the version meanwhile, or a later build made it.
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Bases the session on the newest version of the table, to which it appends rows of this schema.
-    ///
-    /// # Errors
-    /// - `Conflict`: the table now has another schema or other cut limits, or is another table.
-    /// - `Denied`: an owner cannot be pinned.
-    /// - Errors of the stores.
-    pub(in crate::table) async fn on_newest(self, schema: &Schema, cuts: Cuts) -> Result<Self> {
-        let base = Table::open_in(self.store.clone()).await?;
-        if base.manifest().table != self.table || base.schema() != schema {
-            return Err(Error::conflict(format!(
-                "{} version {}: the table is not the one that the session began with, or its schema changed; start a new session",
-                base.url(),
-                base.version()
-            )));
-        }
-        if base.manifest().cuts != cuts {
-            return Err(Error::conflict(format!(
-                "{} version {}: the cut limits of the table changed since the session began; start a new session",
-                base.url(),
-                base.version()
-            )));
-        }
-        let session = Self::change_as(&base, true, self.allow_unpinned, self.commit_id).await?;
-        Ok(Self { folds: true, shared: self.shared, ..session })
-    }
-
-    /// Returns the table that this session has created already; `None` if it has not. The commit may have been made by a process
-    /// that died or got `OutcomeUnknown`, or by another process with the same ticket.
-    pub(in crate::table) async fn committed(&self) -> Result<Option<Table>> {
-        match commit::load(&self.store, 1).await {
-            Ok((manifest, hash)) if manifest.commit_id == self.commit_id => Ok(Some(self.made(manifest, hash))),
-            // Another writer's table, whether this build can read it or not. The claim of the version reports the conflict.
-            Ok(_) => Ok(None),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Corrupt) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 }

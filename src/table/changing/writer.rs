@@ -12,7 +12,11 @@ use bytes::Bytes;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::session::{SESSION, Session, follow, lineage};
+use super::{
+    joined::Joined,
+    planned::Planned,
+    session::{SESSION, Session, SessionKind, follow, lineage},
+};
 use crate::{
     commit::{self, MergeInto, Unpinned},
     error::{Error, ErrorKind, Result},
@@ -20,7 +24,10 @@ use crate::{
     id::ObjectRef,
     schema::Schema,
     store::{Store, StoreOptions},
-    table::table::{Table, split_name},
+    table::{
+        objects::together,
+        table::{Table, split_name},
+    },
     write::{PartitionWriter, Receipt, Sharing, WriteOptions},
 };
 
@@ -42,16 +49,10 @@ pub struct TableWriter {
     pub(in crate::table) ended: AtomicBool,
     /// Whether other processes may write partitions: this writer has made a ticket, or joined with one.
     pub(in crate::table) has_ticket: AtomicBool,
-    /// The version that the table had when another process started this appending session; `None` in other sessions.
-    pub(in crate::table) joined: Option<u64>,
-}
-
-/// The kind of a session: it creates a table, appends rows, or replaces all rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::table) enum SessionKind {
-    Create,
-    Append,
-    Overwrite,
+    /// What the ticket says, if another process started the session.
+    pub(in crate::table) joined: Option<Joined>,
+    /// The partitions of the session, if they are planned.
+    pub(in crate::table) planned: Option<Planned>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,6 +61,18 @@ pub(in crate::table) struct Extras {
     pub(in crate::table) lineage: BTreeMap<String, Value>,
     attachments: BTreeMap<String, ObjectRef>,
     abandoned: BTreeSet<u32>,
+}
+
+impl Extras {
+    /// Returns the attachments and the properties.
+    pub(in crate::table) fn said(&self) -> (BTreeMap<String, ObjectRef>, BTreeMap<String, Value>) {
+        (self.attachments.clone(), self.properties.clone())
+    }
+
+    /// Sets the attachments and the properties.
+    pub(in crate::table) fn say(&mut self, attachments: BTreeMap<String, ObjectRef>, properties: BTreeMap<String, Value>) {
+        (self.attachments, self.properties) = (attachments, properties);
+    }
 }
 
 impl Table {
@@ -159,8 +172,8 @@ impl TableWriter {
     pub(in crate::table) fn of(session: Session, kind: SessionKind, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
         let (partitions, extras, ended, has_ticket) = Default::default();
-        let (id, schema, joined) = (Uuid::new_v4(), Arc::new(schema), None);
-        Ok(Self { session, id, kind, schema, options, partitions, extras, ended, has_ticket, joined })
+        let (id, schema, joined, planned) = (Uuid::new_v4(), Arc::new(schema), None, None);
+        Ok(Self { session, id, kind, schema, options, partitions, extras, ended, has_ticket, joined, planned })
     }
 
     /// Starts a version of `base` with more rows.
@@ -316,28 +329,30 @@ impl TableWriter {
     /// Returns the receipts in the store, without those in `given`.
     async fn receipts_beside(&self, given: &[Receipt]) -> Result<Vec<Receipt>> {
         let given: BTreeSet<String> = given.iter().map(|receipt| Ok(receipt.stored()?.0)).collect::<Result<_>>()?;
-        let mut found = Vec::new();
         let store = &self.session.store;
-        for (name, bytes) in store.list(&format!("sessions/{}", self.id)).await? {
-            if name.ends_with(".receipt") && !given.contains(&name) {
-                let text = match store.get_exact(&name, bytes).await {
-                    Ok(text) => text,
-                    // Another process has committed the session and swept its folder.
-                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                    Err(error) => return Err(error),
-                };
-                let receipt: Receipt = serde_json::from_slice(&text)
-                    .map_err(|error| Error::corrupt(format!("{}: {name}: not a receipt: {error}", store.url())))?;
-                found.push(receipt);
+        let read = |(name, bytes): (String, u64)| async move {
+            match store.get_exact(&name, bytes).await {
+                Ok(text) => serde_json::from_slice::<Receipt>(&text)
+                    .map(Some)
+                    .map_err(|error| Error::corrupt(format!("{}: {name}: not a receipt: {error}", store.url()))),
+                // Another process has committed the session and swept its folder.
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
             }
-        }
-        found.sort_by_key(|receipt| receipt.partition);
+        };
+        let listed = store.list(&format!("sessions/{}", self.id)).await?.into_iter();
+        let reads: Vec<_> = listed.filter(|(name, _)| name.ends_with(".receipt") && !given.contains(name)).map(read).collect();
+        let mut found: Vec<Receipt> = together(reads).await?.into_iter().flatten().collect();
+        found.sort_by_key(|receipt| (receipt.partition, receipt.attempt));
         Ok(found)
     }
 
     /// Returns one receipt for each partition, in order. Other processes may have finished partitions that this writer does not
-    /// know. Their receipts are in the store, and the commit requires those partitions too.
+    /// know. Their receipts are in the store, and the commit requires those partitions too, unless the session has a plan.
     async fn in_order(&self, given: Vec<Receipt>, abandoned: &BTreeSet<u32>) -> Result<Vec<Receipt>> {
+        if let Some(planned) = &self.planned {
+            return planned.chosen(&self.session.store, self.id, given).await;
+        }
         if self.has_ticket.load(Ordering::Relaxed) {
             for receipt in self.receipts_beside(&given).await? {
                 self.expect_partitions(receipt.partition.saturating_add(1));
@@ -369,20 +384,22 @@ impl TableWriter {
         let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
         session.shared = extras.lineage.contains_key(SESSION).then_some(*id);
         let given: Vec<Receipt> = receipts.into_iter().collect();
-        let receipts = if let Some(version) = self.joined {
-            if let Some(table) = session.committed_after(version).await? {
+        let receipts = if let Some(joined) = &self.joined {
+            let first = session.clone();
+            let committed = || first.committed_after(joined.version());
+            if let Some(table) = committed().await? {
                 return Ok(table);
             }
-            // Check the receipts before `on_newest` pins owners.
+            // Check the receipts before any owner is pinned.
             let receipts = match self.in_order(given, &extras.abandoned).await {
                 Ok(receipts) => receipts,
                 // A commit that has succeeded meanwhile swept the receipts.
-                Err(error) => return session.committed_after(version).await?.ok_or(error),
+                Err(error) => return committed().await?.ok_or(error),
             };
-            let first = session.clone();
-            session = session.on_newest(&schema, options.cuts).await?;
-            // Another process may have committed the session before `on_newest` opened the newest version.
-            if let Some(table) = first.committed_after(version).await? {
+            session = joined.begin_commit(session, *kind, &schema).await?;
+            // Another process may have committed the session before the newest version was opened.
+            if let Some(table) = committed().await? {
+                session.owners.unpin(|_| false).await;
                 return Ok(table);
             }
             receipts
@@ -398,8 +415,15 @@ impl TableWriter {
             return Err(Error::invalid(format!("{}: the session is over: a commit was tried before", session.store.url())));
         }
         let groups = receipts.iter().flat_map(|receipt| &receipt.parts).flat_map(|parts| &parts.groups);
-        let used: Vec<u32> = groups.flat_map(|group| &group.owners).copied().collect();
-        let owners = session.settle_owners(used, *kind == SessionKind::Append).await;
+        let used: BTreeSet<u32> = groups.flat_map(|group| &group.owners).copied().collect();
+        let owners = match &self.joined {
+            None => session.settle_owners(used, *kind == SessionKind::Append).await,
+            Some(joined) => {
+                let numbers = joined.adopt(&mut session, &used).await?;
+                let settled = session.settle_owners(numbers.values().copied(), *kind == SessionKind::Append).await;
+                numbers.into_iter().filter_map(|(part, number)| Some((part, *settled.get(&number)?))).collect()
+            }
+        };
         let mut tracker = SequenceTracker::new(&schema);
         let base = session.base.as_ref().filter(|_| *kind == SessionKind::Append);
         if let Some(base) = base {
@@ -408,11 +432,22 @@ impl TableWriter {
             }
         }
         let first_row = base.map_or(0, Table::rows);
-        let into = MergeInto { schema: &schema, tracker, first_row, segment_rows: options.segment_rows, owners: &owners };
+        let (segment_rows, whole_sequences) = (options.segment_rows, self.planned.is_some());
+        let into = MergeInto { schema: &schema, tracker, first_row, segment_rows, owners: &owners, whole_sequences };
         let segments = match commit::merge(&session.store, &receipts, into).await {
             Ok(segments) => segments,
             // The parts are missing if another process has committed this session: the commit deletes them.
-            Err(error) => return session.made_before().await?.ok_or(error),
+            Err(error) => {
+                if self.joined.is_some() {
+                    session.owners.unpin(|_| false).await;
+                }
+                let before = self.joined.as_ref().map(Joined::version);
+                let made = match before {
+                    Some(version) => session.committed_after(version).await?,
+                    None => session.made_before().await?,
+                };
+                return made.ok_or(error);
+            }
         };
         let sharing = receipts.iter().fold(Sharing::default(), |sum, receipt| sum.and(receipt.sharing.clone()));
         let mut said = extras.lineage;
@@ -421,7 +456,7 @@ impl TableWriter {
             groups.chain([segment.index.bytes])
         });
         said.insert("bytes_added".to_owned(), (sharing.new_bytes + objects.sum::<u64>()).into());
-        if session.known.is_some() {
+        if session.known.is_some() || sharing.blocks > 0 {
             let shared = serde_json::to_value(&sharing).map_err(|error| Error::internal(error.to_string()))?;
             said.insert("shared".to_owned(), shared);
         }
@@ -469,12 +504,23 @@ impl TableWriter {
         let store = session.store.clone();
         let table = session.publish(manifest).await?;
         // The version exists, so a failure to delete the files of the session must not fail the commit.
-        for (name, _) in store.list(&format!("sessions/{id}")).await.unwrap_or_default() {
-            let _ = store.delete(&name).await;
+        let _ = sweep(&store, *id).await;
+        if let Some(joined) = &self.joined {
+            joined.unpin().await;
         }
-        store.remove_empty("sessions").await;
         Ok(table)
     }
+}
+
+/// Deletes the files of a session: first its plan and its receipts, so that nobody commits what is half deleted.
+pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> {
+    let listed = store.list(&format!("sessions/{session}")).await?;
+    let (parts, first): (Vec<_>, Vec<_>) = listed.into_iter().map(|(name, _)| name).partition(|name| name.ends_with(".parquet"));
+    for names in [first, parts] {
+        together(names.into_iter().map(|name| async move { store.delete(&name).await }).collect()).await?;
+    }
+    store.remove_empty("sessions").await;
+    Ok(())
 }
 
 /// Checks that a new table of this name can be opened later: text after an `@` would be read as a version or tag.

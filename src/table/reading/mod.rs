@@ -6,6 +6,7 @@ pub(in crate::table) mod parts;
 pub(in crate::table) mod rows;
 pub(in crate::table) mod samples;
 pub(in crate::table) mod source;
+pub(in crate::table) mod splits;
 pub(in crate::table) mod streams;
 pub(in crate::table) mod times;
 mod typed;

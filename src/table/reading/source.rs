@@ -217,7 +217,7 @@ impl LoaderSource {
 
     /// Returns the stored bytes to read for the wanted columns of a group in all rows of a segment. Only the wanted pages count
     /// if the layout stores page lengths; otherwise the whole group counts.
-    fn read_bytes(&self, segment: &Segment, group: usize, wanted: &BTreeSet<ColumnId>) -> u64 {
+    pub(super) fn read_bytes(&self, segment: &Segment, group: usize, wanted: &BTreeSet<ColumnId>) -> u64 {
         let stored = &segment.groups[group];
         let columns = &self.table.schema().groups()[group].columns;
         if !PageLengths::pay(columns.len(), stored.blocks, stored.stored_bytes) {

@@ -1,0 +1,92 @@
+"""Writes what a user's function yields for a source, and finds the session of an extraction that was interrupted.
+
+The adapters for cluster engines share this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import cluster
+from ._arguments import Url
+from ._errors import WrongType, found
+from ._tetrys import Error, Invalid, Receipt
+
+ROWS_BYTES = 4 << 20
+"""Bytes of single rows that are collected to a batch."""
+
+
+def write_source(task: cluster.WriteTask, fn: Callable[[str], Any], index: Sequence[str]) -> Receipt:
+    """Writes what `fn` yields for the source of a task. Runs on a worker.
+
+    Raises:
+        Invalid: `fn` raised an exception, or yielded something else than rows; the message names the source.
+        Error: an error of the engine, with the source.
+    """
+    try:
+        return cluster.write(task, batches_of(fn(str(task.label)), index))
+    except Exception as error:
+        if isinstance(error, Error) and str(task) in str(error):
+            raise
+        said = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+        kind = type(error) if isinstance(error, Error) else Invalid
+        raise kind(f"source `{task.label}` (partition {task.number} of {task.url}): {said}") from error
+
+
+def batches_of(yielded: Any, index: Sequence[str]) -> Iterator[Any]:
+    """Yields batches of rows: collects single rows, and passes batches on.
+
+    A dict is a row if its values of index columns are no lists and no arrays.
+    """
+    if isinstance(yielded, (str, bytes)) or not isinstance(yielded, Iterable):
+        raise WrongType(f"expected an iterable of rows or batches, found {found(yielded)}")
+    held: list[Mapping[str, Any]] = []
+    size = 0
+    for one in [yielded] if isinstance(yielded, Mapping) or hasattr(yielded, "__arrow_c_stream__") else yielded:
+        row = _row(one, index)
+        if held and (row is None or size >= ROWS_BYTES):
+            yield _columns(held)
+            held, size = [], 0
+        if row is None:
+            yield one
+            continue
+        if held and row.keys() != held[0].keys():
+            raise Invalid(f"a row with the columns {', '.join(row)} after one with {', '.join(held[0])}: expected the same columns")
+        held.append(row)
+        size += sum(_bytes(value) for value in row.values())
+    if held:
+        yield _columns(held)
+
+
+def _row(one: Any, index: Sequence[str]) -> Mapping[str, Any] | None:
+    """Returns a row as it is; None for batches of rows."""
+    values = [one[name] for name in index if name in one] if isinstance(one, Mapping) else []
+    return one if values and all(not isinstance(value, (list, tuple)) and np.ndim(value) == 0 for value in values) else None
+
+
+def _bytes(value: Any) -> int:
+    """Estimates the bytes of a value."""
+    return len(value) if isinstance(value, (str, bytes)) else int(getattr(value, "nbytes", 8))
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def open_session(
+    url: Url, labels: Sequence[str], schema: Mapping[str, str], store_options: Mapping[str, str] | None
+) -> cluster.WritePlan | None:
+    """Returns the newest open session at `url` with these labels.
+
+    Raises:
+        Invalid: that session has another schema.
+    """
+    plans = [plan for plan in cluster.open_sessions(url, store_options) if plan.labels == list(labels)]
+    if not plans:
+        return None
+    if plans[-1].schema != dict(schema):
+        raise Invalid(f"schema: the session to resume has {plans[-1].schema}, found {dict(schema)}: pass that schema, or `resume=False`")
+    return plans[-1]

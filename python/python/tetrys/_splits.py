@@ -1,0 +1,281 @@
+"""Splits of a read: rows that tasks read independently. `tetrys.cluster` has its public names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from . import _tetrys
+from ._arguments import Url, members, several, size, texts, url_of, urls_of, whole
+from ._batches import _of_arrow
+from ._errors import WrongType, imported
+from ._errors import found as described_value
+from ._index import Index
+from ._index import read_index as index_of_table
+from ._places import Place, StoreOptions, place_of
+from ._rows import Columns, RowLoader, Window
+from ._table import Table
+from ._tetrys import Invalid
+
+BATCH_BYTES = 64 << 20
+SPLIT_BYTES = 128 << 20
+
+Ranges = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class ReadSplit:
+    """Rows for one task to read by `read`. Small, and can be pickled. `plan_read` makes it.
+
+    Attributes:
+        url: URL of the table.
+        version: Version of the table.
+        ranges: Ranges of rows of that version, [(start, end), ...], in ascending order.
+        bytes: Stored bytes to read, approximately.
+        columns: Column patterns, or None for all columns.
+        offsets: Window offsets, as for `tetrys.RowLoader.get_rows`, or None.
+    """
+
+    url: str
+    version: int
+    ranges: list[tuple[int, int]]
+    bytes: int
+    columns: list[str] | None
+    offsets: Any = field(repr=False)
+    _place: Place = field(repr=False)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(end - start for start, end in self.ranges)
+
+    def schema(self) -> Any:
+        """Returns the pyarrow schema of the batches that `read` yields. Reads the manifest of the table, and no rows.
+
+        Raises:
+            NotFound: the version no longer exists, or a pattern matches no column.
+        """
+        loader = self._loader()
+        parts = self._parts()
+        if not parts:
+            return _batch([(loader._native.take([], None), None)]).schema
+        empty = loader._native.get_parts([], None, parts)
+        return _batch((rows, _length(window)) for (rows, _, _), (_, window) in zip(empty, parts, strict=True)).schema
+
+    def _table(self) -> Table:
+        return Table._of(_tetrys.cluster_open((f"{self.url}@{self.version}", *self._place[1:])))
+
+    def _loader(self) -> RowLoader:
+        table = self._table()
+        return RowLoader(table, columns=_every_column(table) if self.columns is None else self.columns)
+
+    def _parts(self) -> list[tuple[str, Window]]:
+        """Returns the windows and the patterns of the columns that are read in each."""
+        if self.offsets is None:
+            return []
+        return list(self.offsets.items()) if isinstance(self.offsets, Mapping) else [("*", self.offsets)]
+
+
+def plan_read(
+    source: Url | Table | Index,
+    *,
+    columns: Columns = None,
+    offsets: Window | Mapping[str, Window] | None = None,
+    where: Any = None,
+    splits: int | None = None,
+    split_bytes: int | str | None = None,
+    view: Url | None = None,
+    allow: Url | Iterable[Url] = (),
+    store_options: StoreOptions = None,
+) -> list[ReadSplit]:
+    """Cuts the rows of a table or an index into splits of about equal bytes, for tasks to read. Reads the layouts of the table, and no
+    payload.
+
+    A split begins where a chunk of the largest column group begins, so that no two tasks read that chunk; chunks of other groups
+    may be shared. If there are fewer chunks than splits, splits begin at blocks. A split of consecutive rows pickles to less than
+    1 KiB if its URL and patterns are short.
+
+    Args:
+        source: URL, path, `Table` or `Index`.
+        columns: Column patterns, as for `tetrys.row_loader`; default: all columns, with those of the index.
+        offsets: Offsets of the windows around each row, as for `tetrys.RowLoader.get_rows`; default: the rows alone.
+        where: Predicate over the index: a polars expression, or a boolean mask. Rows are chosen before payload is read.
+        splits: Largest number of splits.
+        split_bytes: Stored bytes of a split, such as `"128MiB"` (the default), if `splits` is None.
+        view: URL at which to save a filtered or reordered index as a view. Its splits then are row ranges of the view, and stay small.
+            Without it, the splits have the chosen rows of the table as ranges; an index with rows of several tables, or with
+            rows in another order, needs a view.
+        allow: URLs of other stores that references may be followed to; see `tetrys.open_table`.
+        store_options: Options of the store, {name: value}; default: those of the environment. They travel in the splits. A view is
+            saved with the options of the environment.
+
+    Example:
+        >>> splits = cluster.plan_read("drives", columns=["timestamp", "labels.*"], where=pl.col("pedestrians") > 3)
+        >>> [split.rows for split in splits], splits[0].schema().names
+        ([4], ['timestamp', 'labels.text'])
+        >>> [batch.to_pydict() for batch in cluster.read(splits[0])][0]["labels.text"][:2]
+        ['row 4', 'row 9']
+
+    Raises:
+        NotFound: the table does not exist, or a pattern or the predicate names no column.
+        Invalid: `splits` or `split_bytes` is 0, or the index needs a view.
+        Exists: there is a table at `view`.
+    """
+    count = None if splits is None else whole("splits", splits, 1)
+    bytes_each = size("split_bytes", SPLIT_BYTES if split_bytes is None else split_bytes)
+    if bytes_each == 0:
+        raise Invalid("split_bytes: 0: expected 1 or more")
+    patterns = None if columns is None else texts("columns", columns)
+    offsets = _offsets(offsets)
+    allowed = urls_of("allow", allow)
+    index: Index | None
+    if isinstance(source, Index):
+        index, table = source, None
+        place = place_of("", store_options, allowed)
+    else:
+        if isinstance(source, Table):
+            table = source.allow(*allowed) if allowed else source
+        else:
+            table = Table._of(_tetrys.cluster_open(place_of(url_of(source), store_options, allowed)))
+        place = place_of(table.url, store_options, table._native.allowed)
+        index = None if where is None else index_of_table(table)
+    ranges: Ranges
+    if index is None:
+        assert table is not None
+        ranges = [(0, len(table))] if len(table) else []
+    else:
+        index = index if where is None else index.filter(where)
+        if view is not None:
+            table = index.save(view, allow=allowed)
+            ranges = [(0, len(table))] if len(table) else []
+        else:
+            table, ranges = _rows_of(index, table)
+        place = (table.url, place[1], sorted({*allowed, *table._native.allowed}))
+    made = ReadSplit(table.url, table.version, [], 0, patterns, offsets, (table.url, *place[1:]))
+    loader = RowLoader(table, columns=_every_column(table) if patterns is None else patterns)
+    cuts = _tetrys.cluster_splits(loader._native, ranges, count, bytes_each)
+    # An empty split tells a reader the schema.
+    return [replace(made, ranges=rows, bytes=stored) for rows, stored in cuts] or [made]
+
+
+def read(split: ReadSplit, batch_bytes: int | str = BATCH_BYTES) -> Iterator[Any]:
+    """Reads the rows of a split as pyarrow record batches, in order. Prefetches the next batch.
+
+    Columns have the Arrow types of the table: tensors are lists with their shape in the metadata of the field (see `split.schema()`).
+    With `offsets`, a column is a list of one value for each offset, and `NAME.mask` says which rows exist.
+
+    Args:
+        batch_bytes: Largest size of a batch, in bytes of Arrow data, such as `"64MiB"`. A row that alone has more is a batch of its
+            own. About three times as much is in memory.
+
+    Example:
+        >>> [split] = cluster.plan_read("drives", columns=["camera.intrinsics"])
+        >>> all(batch.nbytes <= 1000 for batch in cluster.read(split, batch_bytes=1000))
+        True
+
+    Raises:
+        Conflict: a garbage collection deleted the version.
+        Corrupt: stored bytes fail a check.
+        Unsupported: pyarrow is not installed.
+    """
+    if not isinstance(split, ReadSplit):
+        raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
+    most = whole("batch_bytes", size("batch_bytes", batch_bytes), 1)
+    return _read(split, most)
+
+
+def _read(split: ReadSplit, most: int) -> Iterator[Any]:
+    loader = split._loader()
+    for parts in _tetrys.SplitBatches(loader._native, split.ranges, most, split._parts()):
+        yield _batch(parts)
+
+
+def read_index(split: ReadSplit) -> Any:
+    """Reads the index columns of a split's rows as a pyarrow table: those that `split.columns` matches, or all. Reads no payload, and
+    of the index only the segments with these rows.
+
+    Example:
+        >>> [split] = cluster.plan_read("drives", where=pl.col("pedestrians") > 3)
+        >>> cluster.read_index(split)["timestamp"].to_pylist()
+        [400, 900, 1400, 1900]
+
+    Raises:
+        Conflict: a garbage collection deleted the version.
+        Corrupt: stored bytes fail a check.
+        Unsupported: pyarrow is not installed.
+    """
+    if not isinstance(split, ReadSplit):
+        raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
+    arrow = imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
+    table = split._table()
+    rows = arrow.table(_tetrys.IndexRows(table._native, split.ranges))
+    if split.columns is None:
+        return rows
+    wanted = set(RowLoader(table, columns=split.columns).columns)
+    return rows.select([name for name in rows.column_names if name in wanted])
+
+
+def _offsets(offsets: Any) -> Any:
+    """Checks windows, and makes them small to pickle."""
+    if offsets is None:
+        return None
+    if isinstance(offsets, Mapping):
+        return {pattern: _offsets(window) for pattern, window in members("offsets", offsets).items()}
+    if isinstance(offsets, (str, range, _tetrys.Times)):
+        _length(offsets)
+        return offsets
+    return [whole("offsets", offset, -(2**63)) for offset in several("offsets", offsets)]
+
+
+def _length(window: Window) -> int:
+    """Returns the number of rows of a window."""
+    return _tetrys.window_length(window)
+
+
+def _every_column(table: Table) -> list[str]:
+    """Returns patterns of all columns, with those of the index."""
+
+    def exactly(name: str) -> str:
+        return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"
+
+    # A pattern only selects index columns if it matches no other column.
+    return [*(exactly(name) for name, _ in table.index_columns), "*"]
+
+
+def _rows_of(index: Index, table: Table | None) -> tuple[Table, Ranges]:
+    """Returns the table of an index and its rows as ranges."""
+    tables = index.tables
+    if table is None:
+        table = tables[0] if len(tables) == 1 else None
+    if table is None:
+        raise Invalid(f"an index with rows of {len(tables)} tables: pass `view`, a URL at which to save it as a view")
+    rows = np.asarray(index._native.rows_of(table._native), np.int64)
+    steps = np.diff(rows)
+    if len(rows) != len(index) or (steps <= 0).any():
+        raise Invalid("an index whose rows repeat or are not in the order of the table: pass `view`, a URL at which to save it as a view")
+    if len(rows) == 0:
+        return table, []
+    breaks = np.flatnonzero(steps != 1)
+    starts, ends = rows[np.concatenate([[0], breaks + 1])], rows[np.concatenate([breaks, [len(rows) - 1]])] + 1
+    return table, list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def _batch(parts: Iterable[tuple[_tetrys.Rows, int | None]]) -> Any:
+    """Returns what was read as a record batch: the rows of each part, with the length of its windows."""
+    arrow = imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
+    columns: dict[str, Any] = {}
+    for rows, time in parts:
+        if time is None:
+            (batch,) = arrow.table(rows).to_batches() or [None]
+            if batch is not None:
+                return batch
+            schema = arrow.table(rows).schema
+            return arrow.RecordBatch.from_arrays([arrow.array([], one.type) for one in schema], schema=schema)
+        columns.update(_of_arrow(rows, time))
+        for name in rows.keys():
+            there = arrow.array(rows.column_mask(name))
+            columns[f"{name}.mask"] = arrow.FixedSizeListArray.from_arrays(there, time)
+    return arrow.RecordBatch.from_pydict(columns)

@@ -1,0 +1,242 @@
+"""Writes a Ray dataset as a table: a Ray datasink over the tasks of `tetrys.cluster`."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import ray
+import ray.data
+import ray.exceptions
+from ray.data.block import Block, BlockAccessor
+from ray.data.datasource import Datasink
+
+from .. import cluster
+from .._arguments import Url, texts, whole
+from .._columns import column
+from .._errors import NoColumn, WrongType, found
+from .._table import Table
+from .._tetrys import Error, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
+from .._write import types_of
+from ._arrow import of_ray, sorted_batches
+
+PARTITION_BYTES = 1 << 30
+BATCH_BYTES = 64 << 20
+
+
+def write(
+    ds: ray.data.Dataset,
+    url: Url,
+    *,
+    index: str | Sequence[str],
+    schema: Mapping[str, str] | None = None,
+    sequence_by: str | Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
+    groups: Mapping[str, Sequence[str]] | None = None,
+    mode: str = "create",
+    reference: Url | Table | Iterable[Url | Table] = (),
+    partitions: int | None = None,
+    concurrency: int | None = None,
+    ray_remote_args: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Table:
+    """Writes the rows of a Ray dataset as a table, or appends them to one, and returns the table.
+
+    Ray brings all rows of a sequence to one partition (a hash shuffle by `sequence_by`). The task of a partition sorts its rows by
+    `sequence_by` and `order_by`, and writes them. This process commits; rows do not pass through it.
+
+    A task holds a partition in Ray's object store until it is written, and the shuffle takes two to three times its bytes when
+    it puts the partition together. Beside that, a task has `write_memory` (512 MiB by default) and one batch of rows. Choose
+    `partitions` so that a partition fits into the memory of a worker.
+
+    Without `sequence_by`, each of Ray's blocks is a partition, and Ray sorts them by `order_by`, if it is given.
+
+    Args:
+        ds: The rows. Columns may be Ray tensors. Names and types are those of the table.
+        url: URL or path of the table.
+        index: Columns that are kept in the index, which readers load into memory.
+        schema: Type of each column, {column: type}. Default: those of the table to append to, else those of the dataset; Ray
+            computes the first rows if it does not know them.
+        mode: "create" fails if there is a table. "append" and "overwrite" publish a new version of a table, or create it.
+        partitions: Number of partitions; default: one for each GiB if Ray knows the size of the dataset, else two for each CPU.
+        concurrency: Largest number of tasks that write at the same time.
+        ray_remote_args: Options of the tasks that write, for example {"num_cpus": 2, "memory": 2**30}.
+        options: Further arguments of `tetrys.cluster.plan_write`, such as `units`, `preset` and `store_options`.
+
+    Rows of a sequence that `order_by` does not order, or orders equally, stand in any order.
+
+    Example:
+        >>> ds = ray.data.from_items([{"log": "a", "time": 1, "lidar.count": 7}, {"log": "a", "time": 0, "lidar.count": 9}])
+        >>> table = tetrys.ray.write(ds, "sweeps", index=["log", "time"], sequence_by=["log"], order_by=["time"], partitions=1)
+        >>> tt.read_index(table)["time"].to_list()
+        [0, 1]
+
+    Raises:
+        Exists: there is a table at `url`, and the mode is "create".
+        NotFound: the dataset has no column of `sequence_by` or `order_by`.
+        Invalid: a column is missing, unknown or of another type, or rows break a rule of the table. Nothing is committed then.
+        Conflict: another writer published a table here first.
+        OutcomeUnknown: the store did not confirm the commit; open the table before a retry.
+    """
+    if not isinstance(ds, ray.data.Dataset):
+        raise WrongType(f"ds: expected a ray.data.Dataset, found {found(ds)}")
+    keys, order = texts("sequence_by", sequence_by), texts("order_by", order_by)
+    known = ds.schema(fetch_if_missing=False)
+    if known is not None and (missing := [name for name in [*keys, *order] if name not in known.names]):
+        raise NoColumn(f"no column `{missing[0]}` in the dataset: its columns are {', '.join(known.names)}")
+    count = None if partitions is None else whole("partitions", partitions, 1)
+    sink = TetrysDatasink(
+        url,
+        schema=_types_of(ds, url, mode, options.get("store_options")) if schema is None else schema,
+        index=index,
+        sequence_by=keys,
+        order_by=order,
+        groups=groups,
+        mode=mode,
+        reference=reference,
+        **options,
+    )
+    # Starts the session before the shuffle, which may take hours.
+    sink.on_write_start()
+    settings = ds.context.execution_options
+    before = settings.preserve_order
+    try:
+        if keys:
+            ds = ds.repartition(count or _partitions(ds), keys=keys)
+        elif order:
+            ds = ds.sort(order)
+        # Tasks have their numbers in the order of the blocks: of the hashes, of the sorted rows, or of the dataset.
+        settings.preserve_order = True
+        ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(ray_remote_args or {}))
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, Error):
+            raise error.cause from error
+        raise
+    except BaseException as error:
+        # Ray tells a datasink of exceptions alone, not of interrupts.
+        sink.on_write_failed(error)
+        raise
+    finally:
+        settings.preserve_order = before
+    return sink.table
+
+
+class TetrysDatasink(Datasink):  # type: ignore[misc]
+    """Ray datasink of a table, for `Dataset.write_datasink`. Each task of the write is a partition of the table.
+
+    All rows of a sequence must be in one task: `tetrys.ray.write` arranges that. Use the datasink itself for a dataset whose
+    blocks hold whole sequences already.
+
+    Args:
+        schema: Type of each column, {column: type}.
+
+    The other arguments are those of `tetrys.cluster.plan_write`.
+
+    Example:
+        >>> sink = tetrys.ray.TetrysDatasink("numbers", schema={"id": "i64"}, index=["id"])
+        >>> ray.data.range(20).write_datasink(sink)
+        >>> len(sink.table)
+        20
+
+    Raises:
+        Invalid: the schema or an option breaks a rule, a sequence is in two tasks, or values do not fit the schema.
+    """
+
+    def __init__(
+        self,
+        url: Url,
+        *,
+        schema: Mapping[str, str],
+        index: str | Sequence[str],
+        sequence_by: str | Sequence[str] = (),
+        order_by: str | Sequence[str] = (),
+        write_memory: int | None = None,
+        **options: Any,
+    ) -> None:
+        self._sorted_by = list(dict.fromkeys(texts("sequence_by", sequence_by) + texts("order_by", order_by)))
+        # A batch is converted on its way to the writer, and counts beside its memory.
+        self._batch_bytes = BATCH_BYTES if write_memory is None else min(BATCH_BYTES, max(1, whole("write_memory", write_memory, 1) // 16))
+        self._url = url
+        self._options = {
+            "schema": schema, "index": index, "sequence_by": sequence_by, "order_by": order_by, "write_memory": write_memory, **options
+        }  # fmt: skip
+        self._plan: cluster.WritePlan | None = None
+        self._table: Table | None = None
+        self._is_decided = False
+
+    @property
+    def min_bytes_per_write(self) -> int | None:
+        """Returns None if a task of the dataset has whole sequences: Ray then writes in the task that makes them. Otherwise a number
+        of bytes that any block has: each block is then written in a task of its own, and no task holds more than a block.
+        """
+        return None if self._options["sequence_by"] else 1
+
+    @property
+    def table(self) -> Table:
+        """The table, after the write.
+
+        Raises:
+            Invalid: nothing was committed.
+        """
+        if self._table is None:
+            raise Invalid(f"nothing was committed to {self._url}: write a dataset by `write_datasink` first")
+        return self._table
+
+    def on_write_start(self, schema: Any = None) -> None:
+        """Starts the write session, on the driver."""
+        if self._plan is None:
+            self._plan = cluster.plan_write(self._url, **self._options)
+
+    def write(self, blocks: Iterable[Block], ctx: Any) -> Receipt | None:
+        """Writes the rows of a task as a partition. Ray may run a task again; the commit uses one of the receipts."""
+        assert self._plan is not None
+        tables = (BlockAccessor.for_block(block).to_arrow() for block in blocks)
+        batches = sorted_batches(tables, self._sorted_by, self._batch_bytes)
+        task = self._plan.task(ctx.task_idx)
+        try:
+            first = next(batches, None)
+            return None if first is None else cluster.write(task, itertools.chain([first], batches))
+        except Error as error:
+            said = str(error) if str(task) in str(error) else f"{task}: {error}"
+            raise type(error)(f"{said}. Nothing was committed: correct the rows, and write again") from error
+
+    def on_write_complete(self, write_result: Any) -> None:
+        """Commits the receipts of the tasks, on the driver."""
+        self.on_write_start()
+        assert self._plan is not None
+        try:
+            self._table = cluster.commit(self._plan, [receipt for receipt in write_result.write_returns if receipt is not None])
+        except (OutcomeUnknown, Unavailable) as error:
+            self._is_decided = True
+            again = "The partitions are kept: `tetrys.cluster.commit(plan)` with the plan of `tetrys.cluster.open_sessions` commits them"
+            raise type(error)(f"{error}. {again}") from error
+
+    def on_write_failed(self, error: BaseException) -> None:
+        """Ends the session without a table, on the driver."""
+        if self._plan is not None and self._table is None and not self._is_decided:
+            cluster.abort(self._plan)
+
+
+def _types_of(ds: ray.data.Dataset, url: Url, mode: str, store_options: Any) -> dict[str, str]:
+    """Returns the types of the table to append to, else those of the dataset."""
+    if mode == "append":
+        with contextlib.suppress(NotFound):
+            (split,) = cluster.plan_read(url, splits=1, store_options=store_options)
+            return types_of(split._table())
+    schema = ds.schema()
+    if schema is None or not schema.names:
+        raise Invalid("schema: the dataset has no rows, which define the types: pass `schema`")
+    base = schema.base_schema
+    block = base.empty_table() if isinstance(base, pa.Schema) else BlockAccessor.for_block(ds.take_batch(1, batch_format="pandas")).to_arrow()
+    table = of_ray(block)
+    return {name: column(name, table[name].combine_chunks(), None).type for name in table.column_names}
+
+
+def _partitions(ds: ray.data.Dataset) -> int:
+    """Returns the default number of partitions."""
+    size = ds._logical_plan.dag.infer_metadata().size_bytes
+    return max(1, math.ceil(size / PARTITION_BYTES) if size else 2 * int(ray.cluster_resources().get("CPU", 1)))

@@ -1,0 +1,229 @@
+"""Writes DataFrames as tables, and extracts tables from sources, with one partition for each task of Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+from .. import _tetrys, cluster
+from .._arguments import Url, choice, texts, truth, url_of, whole
+from .._errors import WrongType, found
+from .._places import place_of
+from .._sources import open_session, write_source
+from .._table import Table
+from .._tetrys import Exists, Invalid, Receipt
+from ._types import of_spark, types_of_frame
+
+MODES = {"errorifexists": "create", "error": "create", "create": "create", "append": "append", "overwrite": "overwrite"}
+"""Spark's names of modes, and ours, which they mean."""
+
+
+def write(
+    df: Any,
+    url: Url,
+    *,
+    index: str | Sequence[str],
+    mode: str = "errorifexists",
+    schema: Mapping[str, str] | None = None,
+    sequence_by: str | Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
+    partitions: int | None = None,
+    **options: Any,
+) -> Table:
+    """Writes a DataFrame as a table. Spark brings the rows of a sequence together and sorts them; each task writes a partition.
+
+    Args:
+        df: The DataFrame. A tensor is an array of its elements in C order, nested arrays, or, if it has several `?`, a struct of
+            `data` and `shape`. Frames that were read with the format `tetrys` have the types of their columns in the metadata.
+        url: URL or path of the table.
+        index: Columns that are kept in the index.
+        mode: `"errorifexists"` (also `"error"`, `"create"`), `"append"` (also creates), `"overwrite"`, or `"ignore"`: if there is a
+            table, returns it and writes nothing.
+        schema: Types of columns, {column: type}, such as `{"lidar.points": "f32[?,4]"}`. Default: the type in the metadata of the
+            field, else the one that holds the values of the Spark type.
+        sequence_by: Index columns that define sequences. Spark repartitions the rows by them.
+        order_by: Index columns that order the rows within a sequence. Spark sorts the rows by them. Without `sequence_by`, Spark
+            sorts the whole frame, and computes it twice for that.
+        partitions: Number of tasks after the rows are repartitioned. Default: what Spark chooses
+            (`spark.sql.shuffle.partitions`, adaptive execution).
+        options: The other arguments of `tetrys.cluster.plan_write`, such as `groups`, `preset` and `reference`.
+
+    Tasks may run any number of times: the table has the rows of the attempts that Spark accepted. If the job fails, the table is
+    absent or unchanged, and `Table.gc` finds the chunks that it left.
+
+    Example:
+        >>> df = spark.createDataFrame([("monday", 1, [0.5, 1.5]), ("monday", 0, [])], "log string, time long, `a.x` array<float>")
+        >>> table = tetrys.spark.write(df, "drives", index=["log", "time"], sequence_by=["log"], order_by=["time"])
+        >>> table.index_columns, table.groups
+        ([('log', 'utf8'), ('time', 'i64')], [('a', [('a.x', 'f32[?]')])])
+
+    Raises:
+        Exists: there is a table at `url`, and the mode is `"errorifexists"`.
+        Invalid: there is no column type for a Spark type, or an option breaks a rule.
+        Conflict: another writer published a version first.
+        pyspark.errors.PythonException: a task failed; the message has the error, with the partition and the column.
+    """
+    choice("mode", mode, [*MODES, "ignore"])
+    keys, order = texts("sequence_by", sequence_by), texts("order_by", order_by)
+    kinds = types_of_frame(df.schema, schema)
+    options |= {"index": index, "sequence_by": keys, "order_by": order}
+    try:
+        plan = cluster.plan_write(url, schema=kinds, mode=MODES.get(mode, "create"), **options)
+    except Exists:
+        if mode == "ignore":
+            return Table._of(_tetrys.cluster_open(place_of(url_of(url), options.get("store_options"), options.get("allow", ()))))
+        raise
+    try:
+        rows = _prepared(df, keys, order, None if partitions is None else whole("partitions", partitions, 1))
+        # `mapInArrow` finds no columns whose names have dots.
+        plain = rows.toDF(*(f"c{number}" for number in range(len(kinds))))
+        return cluster.commit(plan, _receipts(plain.mapInArrow(_Task(plan, list(kinds)), _RECEIPT)))
+    except BaseException:
+        cluster.abort(plan)
+        raise
+
+
+def extract(
+    spark: Any,
+    sources: Sequence[str],
+    fn: Callable[[str], Iterable[Any]],
+    url: Url,
+    *,
+    schema: Mapping[str, str],
+    index: str | Sequence[str],
+    mode: str = "errorifexists",
+    resume: bool = False,
+    profile: Any = None,
+    **options: Any,
+) -> Table:
+    """Writes a table of many sources, with one task and one partition for each. Tasks carry the names of sources, never data.
+
+    Args:
+        spark: The Spark session.
+        sources: Names of the sources, such as URLs of recordings. The table has their rows in this order.
+        fn: Called with a source in a worker. Yields its rows in order, each a dict of values, or batches of rows: dicts of columns,
+            frames or record batches. All rows of a sequence come from one source.
+        url: URL or path of the table.
+        schema: Types of all columns, {column: type}.
+        index: Columns that are kept in the index.
+        mode: `"errorifexists"` (also `"error"`, `"create"`), `"append"` (also creates) or `"overwrite"`.
+        resume: Continue a call that failed or lost its driver: sources whose receipts are in the store are not read again. Pass the
+            same sources. Without such a call, all sources are read.
+        profile: `pyspark.resource.ResourceProfile` of the tasks.
+        options: The other arguments of `tetrys.cluster.plan_write`, such as `sequence_by`, `order_by`, `groups` and `reference`.
+
+    If the job fails, the table is absent or unchanged. The receipts of the sources that are done stay in the store: call `extract`
+    with `resume=True`, or `tetrys.cluster.abort` for each plan of `tetrys.cluster.open_sessions`.
+
+    Example:
+        >>> def rows_of(name):
+        ...     yield {"log": [name] * 3, "time": [0, 1, 2], "a.x": np.zeros((3, 2), np.float32)}
+        >>> types = {"log": "utf8", "time": "i64", "a.x": "f32[2]"}
+        >>> table = tetrys.spark.extract(spark, ["a.bag", "b.bag"], rows_of, "logs", schema=types, index=["log", "time"], sequence_by=["log"])
+        >>> len(table)
+        6
+
+    Raises:
+        Exists: there is a table at `url`, and the mode is `"errorifexists"`.
+        Invalid: the schema or an option breaks a rule.
+        Conflict: another writer published a version first.
+        pyspark.errors.PythonException: a task failed; the message has the error, with the partition and the source.
+    """
+    choice("mode", mode, MODES)
+    labels = texts("sources", sources)
+    if not callable(fn):
+        raise WrongType(f"fn: expected a function of a source, found {found(fn)}")
+    plan = open_session(url, labels, schema, options.get("store_options")) if truth("resume", resume) else None
+    done = [] if plan is None else cluster.found(plan)
+    plan = plan or cluster.plan_write(url, schema=schema, index=index, mode=MODES[mode], labels=labels, **options)
+    left = sorted(set(range(len(labels))) - {receipt.partition for receipt in done})
+    receipts = []
+    if left:
+        numbers = spark.range(0, len(left), 1, len(left))
+        arguments = {} if profile is None else {"profile": profile}
+        receipts = _receipts(numbers.mapInArrow(_Extraction(plan, left, fn, texts("index", index)), _RECEIPT, **arguments))
+    first = {receipt.partition: receipt for receipt in reversed(done)}
+    return cluster.commit(plan, [*first.values(), *receipts])
+
+
+_RECEIPT = "receipt binary"
+
+
+def _receipts(frame: Any) -> list[Receipt]:
+    return [pickle.loads(bytes(row.receipt)) for row in frame.collect()]
+
+
+def _sent(receipt: Receipt) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([pickle.dumps(receipt)])], names=["receipt"])
+
+
+class _Task:
+    """Writes the rows of a task of Spark; yields the receipt."""
+
+    def __init__(self, plan: cluster.WritePlan, names: list[str]) -> None:
+        self._plan, self._names = plan, names
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        receipt = write_partition(self._plan, (batch.rename_columns(self._names) for batch in batches))
+        if receipt is not None:
+            yield _sent(receipt)
+
+
+class _Extraction:
+    """Writes the sources of the numbers in a task of Spark; yields the receipts."""
+
+    def __init__(self, plan: cluster.WritePlan, left: list[int], fn: Callable[[str], Iterable[Any]], index: list[str]) -> None:
+        self._plan, self._left, self._fn, self._index = plan, left, fn, index
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield _sent(write_source(self._plan.task(self._left[number]), self._fn, self._index))
+
+
+def write_partition(plan: cluster.WritePlan, batches: Iterator[pa.RecordBatch]) -> Receipt | None:
+    """Writes the rows of the running task of Spark as the partition of its number. Returns None if there are no rows."""
+    filled = (batch for batch in batches if batch.num_rows)
+    first = next(filled, None)
+    if first is None:
+        return None
+    context = TaskContext.get()
+    if context is None:
+        raise Invalid("partitions are written in tasks of Spark: there is none")
+    task = plan.task(context.partitionId())
+    with advice():
+        return cluster.write(task, (of_spark(batch, plan.schema) for batch in itertools.chain([first], filled)))
+
+
+@contextlib.contextmanager
+def advice() -> Iterator[None]:
+    """Names the function that prepares frames in errors about sequences and their order."""
+    try:
+        yield
+    except Invalid as error:
+        if "sequence" not in str(error) and "order" not in str(error):
+            raise
+        raise type(error)(f"{error}; tetrys.spark.write(df, url, ..) brings the rows of sequences together and sorts them") from error
+
+
+def _prepared(df: Any, keys: Sequence[str], order: Sequence[str], partitions: int | None) -> Any:
+    """Returns the frame with whole sequences in its partitions, in order."""
+    by, after = [_column(name) for name in keys], [_column(name) for name in order]
+    count = [] if partitions is None else [partitions]
+    if by:
+        return df.repartition(*count, *by).sortWithinPartitions(*by, *after)
+    if after:
+        return df.repartitionByRange(*count, *after).sortWithinPartitions(*after)
+    return df.repartition(partitions) if partitions is not None else df
+
+
+def _column(name: str) -> Any:
+    """Returns the column of this name, which may have dots."""
+    return F.col("`" + name.replace("`", "``") + "`")

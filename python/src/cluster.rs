@@ -1,0 +1,236 @@
+//! Reads and writes that many processes carry out; `tetrys.cluster` wraps this module.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use futures::{StreamExt, stream::BoxStream};
+use pyo3::{prelude::*, types::PyCapsule};
+use tetrys::{SplitSize, Store, StoreOptions, Window, WritePlan};
+
+use crate::{
+    capsule,
+    error::IntoPython,
+    loader::{RowLoader, Rows, parse_window},
+    runtime::{wait, wait_long},
+    table::Table,
+    write::{Described, Options, Partition, Receipt, TableWriter, schema_of},
+};
+
+/// URL, options of the store, and the URLs that references may be followed to.
+type Place = (String, Option<BTreeMap<String, String>>, Vec<String>);
+
+fn options_of((url, given, allow): Place) -> (String, StoreOptions) {
+    let options = given.map_or_else(StoreOptions::from_env, StoreOptions::new);
+    (url, options.allow(allow))
+}
+
+fn store_of(place: Place) -> PyResult<Store> {
+    let (url, options) = options_of(place);
+    Store::open_with(&url, &options).py()
+}
+
+/// Opens a table with options of its store.
+#[pyfunction]
+pub(crate) fn cluster_open(py: Python<'_>, place: Place) -> PyResult<Table> {
+    let allow = place.2.clone();
+    let (url, options) = options_of(place);
+    let table = wait_long(py, async move { tetrys::Table::open_with(&url, &options).await })?;
+    Ok(Table::from(table.allow(allow)))
+}
+
+/// A plan of a write session: its JSON text, its ticket, its session, the number of its partitions, their labels, and the columns
+/// of the rows with their types.
+type Planned = (String, String, String, Option<u32>, Vec<String>, Vec<(String, String)>);
+
+fn planned(plan: &WritePlan) -> Planned {
+    let schema = plan.schema();
+    let columns = schema.columns().iter().map(|column| (column.name.clone(), column.ty.to_string())).collect();
+    (plan.to_json(), plan.ticket().to_json(), plan.session().to_string(), plan.partitions(), plan.labels().to_vec(), columns)
+}
+
+/// Starts a session that creates a table, in a store with options.
+#[pyfunction]
+pub(crate) fn cluster_create(py: Python<'_>, place: Place, schema: Described, options: Options) -> PyResult<TableWriter> {
+    let (schema, write, (url, stores)) = (schema_of(schema)?, options.write()?, options_of(place));
+    TableWriter::begun(py, &options, async move { tetrys::Table::create_with(&url, &stores, schema, write).await })
+}
+
+/// Plans the partitions of a session, and stores the plan.
+#[pyfunction]
+pub(crate) fn cluster_plan(
+    py: Python<'_>,
+    writer: &TableWriter,
+    partitions: Option<u32>,
+    labels: Vec<String>,
+) -> PyResult<Planned> {
+    let writer = writer.take()?;
+    wait(py, writer.plan(partitions, labels)).map(|plan| planned(&plan))
+}
+
+/// Joins a session to write its partitions: finds the stored blocks that they can reuse.
+#[pyfunction]
+pub(crate) fn cluster_join(py: Python<'_>, place: Place, ticket: &str) -> PyResult<TableWriter> {
+    let ticket = tetrys::Ticket::from_json(ticket).py()?;
+    let joined = tetrys::TableWriter::join(store_of(place)?, &ticket).py()?;
+    wait_long(py, joined.with_known_blocks()).map(TableWriter::of)
+}
+
+/// Opens a partition of a session that is neither committed nor aborted.
+#[pyfunction]
+pub(crate) fn cluster_partition(py: Python<'_>, writer: &TableWriter, number: u32, label: Option<String>) -> PyResult<Partition> {
+    let taken = writer.take()?;
+    let opened = wait(py, taken.ensure_open()).and_then(|()| taken.partition_at(number).py());
+    writer.put_back(taken);
+    let partition = opened?;
+    Ok(Partition::of(match label {
+        Some(label) => partition.label(label),
+        None => partition,
+    }))
+}
+
+/// Returns the plans of the sessions that are neither committed nor aborted.
+#[pyfunction]
+pub(crate) fn cluster_open_sessions(py: Python<'_>, place: Place) -> PyResult<Vec<Planned>> {
+    let store = store_of(place)?;
+    let plans = wait_long(py, async move { WritePlan::open_in(&store).await })?;
+    Ok(plans.iter().map(planned).collect())
+}
+
+/// Returns the receipts in the store.
+#[pyfunction]
+pub(crate) fn cluster_found(py: Python<'_>, place: Place, plan: &str) -> PyResult<Vec<Receipt>> {
+    let (plan, store) = (WritePlan::from_json(plan).py()?, store_of(place)?);
+    let found = wait_long(py, async move { plan.found(&store).await })?;
+    Ok(found.into_iter().map(Receipt).collect())
+}
+
+/// Commits these receipts, or those in the store.
+#[pyfunction]
+pub(crate) fn cluster_commit(py: Python<'_>, place: Place, plan: &str, receipts: Option<Vec<Py<Receipt>>>) -> PyResult<Table> {
+    let allow = place.2.clone();
+    let (plan, store) = (WritePlan::from_json(plan).py()?, store_of(place)?);
+    let receipts = receipts.map(|receipts| receipts.iter().map(|receipt| receipt.get().0.clone()).collect());
+    let table = wait_long(py, async move { plan.commit(&store, receipts).await })?;
+    Ok(Table::from(table.allow(allow)))
+}
+
+/// Ends a session without a commit.
+#[pyfunction]
+pub(crate) fn cluster_abort(py: Python<'_>, place: Place, plan: &str) -> PyResult<()> {
+    let (plan, store) = (WritePlan::from_json(plan).py()?, store_of(place)?);
+    wait_long(py, async move { plan.abort(&store).await })
+}
+
+/// Returns the number of rows of a window.
+#[pyfunction]
+pub(crate) fn window_length(window: &Bound<'_, PyAny>) -> PyResult<usize> {
+    Ok(parse_window(window)?.len())
+}
+
+/// Ranges of rows, as starts and ends.
+type Ranges = Vec<(u64, u64)>;
+
+/// Cuts rows of a loader into splits: the ranges and the bytes of each. `count` is the number of splits, or else `bytes` the size
+/// of each.
+#[pyfunction]
+pub(crate) fn cluster_splits(
+    py: Python<'_>,
+    loader: &RowLoader,
+    rows: Ranges,
+    count: Option<u64>,
+    bytes: u64,
+) -> PyResult<Vec<(Ranges, u64)>> {
+    let rows: Vec<_> = rows.into_iter().map(|(start, end)| start..end).collect();
+    let size = count.map_or(SplitSize::Bytes(bytes), SplitSize::Count);
+    let loader = loader.with(None)?;
+    let splits = wait_long(py, async move { loader.splits(&rows, size).await })?;
+    let split = |split: tetrys::Split| (split.rows.into_iter().map(|rows| (rows.start, rows.end)).collect(), split.bytes);
+    Ok(splits.into_iter().map(split).collect())
+}
+
+/// The index columns of some rows. Exports them as a stream of Arrow batches.
+#[pyclass(frozen, module = "tetrys._tetrys")]
+pub(crate) struct IndexRows(SchemaRef, Vec<RecordBatch>);
+
+#[pymethods]
+impl IndexRows {
+    #[new]
+    fn new(py: Python<'_>, table: &Table, rows: Ranges) -> PyResult<Self> {
+        let rows: Vec<_> = rows.into_iter().map(|(start, end)| start..end).collect();
+        let table = table.table.clone();
+        wait_long(py, async move { table.index_rows(&rows).await }).map(|(schema, batches)| Self(schema, batches))
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        capsule::of_batches(py, SchemaRef::clone(&self.0), self.1.clone())
+    }
+}
+
+/// Iterator over the batches of a split: the rows of each part, with the length of its windows.
+#[pyclass(frozen, module = "tetrys._tetrys")]
+pub(crate) struct SplitBatches {
+    loader: tetrys::RowLoader,
+    rows: Ranges,
+    batch_bytes: usize,
+    windows: Vec<(String, Window)>,
+    /// Started by the first call of `next`, so that an iterator made before a fork works in the child.
+    batches: Mutex<Option<BoxStream<'static, tetrys::Result<Vec<tetrys::Windows>>>>>,
+}
+
+#[pymethods]
+impl SplitBatches {
+    #[new]
+    fn new(loader: &RowLoader, rows: Ranges, batch_bytes: usize, windows: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Self> {
+        let windows =
+            windows.into_iter().map(|(pattern, window)| Ok((pattern, parse_window(&window)?))).collect::<PyResult<_>>()?;
+        Ok(Self { loader: loader.with(None)?, rows, batch_bytes, windows, batches: Mutex::default() })
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Vec<(Rows, Option<usize>)>>> {
+        // Takes the stream out, so that the mutex is not locked while the GIL is released.
+        let held = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut batches = match held {
+            Some(batches) => batches,
+            None => {
+                let rows = self.rows.iter().map(|(start, end)| *start..*end).collect();
+                self.loader.batches(rows, self.batch_bytes, self.windows.clone()).py()?.boxed()
+            }
+        };
+        let next = wait(py, async { batches.next().await.transpose() });
+        *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Some(batches);
+        let times = || self.windows.iter().map(|(_, window)| Some(window.len())).chain(std::iter::repeat(None));
+        Ok(next?.map(|parts| parts.iter().zip(times()).map(|(part, time)| (Rows(part.rows().clone()), time)).collect()))
+    }
+}
+
+/// Adds the functions and classes of this file to the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<SplitBatches>()?;
+    module.add_class::<IndexRows>()?;
+    module.add_function(wrap_pyfunction!(cluster_open, module)?)?;
+    module.add_function(wrap_pyfunction!(window_length, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_open_sessions, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_create, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_join, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_partition, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_found, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_commit, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_abort, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_splits, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,770 @@
+"""Ray reads and writes tables, on a cluster of three nodes that these tests start."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import os
+import pickle
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import cluster_data as data
+import numpy as np
+import polars as pl
+import pytest
+import tetrys as tt
+from hypothesis import given
+from hypothesis import strategies as st
+from tetrys import cluster
+
+ray = pytest.importorskip("ray", reason="no Ray")
+pa = pytest.importorskip("pyarrow")
+import ray.data  # noqa: E402
+import tetrys.ray  # noqa: E402
+from ray.data.expressions import col  # noqa: E402
+from tetrys.ray import TetrysDatasink, TetrysDatasource, _arrow  # noqa: E402
+from tetrys._sources import batches_of, write_source  # noqa: E402
+
+FULL = os.environ.get("TETRYS_FULL") == "1"
+SEED = int(os.environ.get("TETRYS_SEED") or random.randrange(2**32), 0) if os.environ.get("TETRYS_SEED") else random.randrange(2**32)
+L5 = Path(os.environ.get("TETRYS_SHARED", Path(__file__).parents[3] / "shared")) / "l5" / "artefacts"
+LOGS = data.names(6)
+
+
+# --- the cluster, a store, and tables to compare with
+
+
+@pytest.fixture(scope="session")
+def engine(bucket: str | None) -> Iterator[str]:
+    """A Ray cluster of three nodes with small object stores; its address. Workers find the modules and the bucket by the environment."""
+    from ray.cluster_utils import Cluster
+
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_register_timeout_seconds": "300"}
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    for attempt in range(5):
+        nodes = Cluster()
+        try:
+            for number in range(3):
+                nodes.add_node(num_cpus=2, object_store_memory=100 << 20, **{"include_dashboard": False} if number == 0 else {})
+            break
+        except Exception:
+            # Ray waits 30 seconds for a node, which is not enough on a busy machine.
+            nodes.shutdown()
+            if attempt == 4:
+                raise
+    ray.init(address=nodes.address, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield nodes.address
+    ray.shutdown()
+    nodes.shutdown()
+
+
+@pytest.fixture(scope="session")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
+    """URL of a bucket on a moto server, or None if there is no network to get moto with."""
+    script = Path(__file__).parents[2] / "tests" / "moto" / "venv.sh"
+    made = subprocess.run(["sh", script], capture_output=True, text=True, check=False)
+    if made.returncode:
+        yield None
+        return
+    log = tmp_path_factory.mktemp("moto") / "log"
+    with log.open("w") as out:
+        # Port 0 takes a free one; werkzeug says which.
+        server = subprocess.Popen(
+            [made.stdout.strip(), "-c", "from moto.server import main; main(['-H', '127.0.0.1', '-p', '0'])"], stdout=out, stderr=out
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while "Running on http://127.0.0.1:" not in log.read_text():
+            assert time.monotonic() < deadline and server.poll() is None, log.read_text()
+            time.sleep(0.1)
+        address = "http://127.0.0.1:" + log.read_text().split("Running on http://127.0.0.1:")[1].split()[0]
+        urllib.request.urlopen(urllib.request.Request(f"{address}/data", method="PUT")).close()
+        os.environ |= {"AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
+        os.environ |= {"AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true", "AWS_EC2_METADATA_DISABLED": "true"}
+        yield "s3://data"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(params=["disk", "s3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, bucket: str | None) -> str:
+    """URL of an empty place."""
+    if request.param == "disk":
+        return str(tmp_path)
+    if bucket is None:
+        pytest.skip("no network to get moto with")
+    return f"{bucket}/{tmp_path.name}"
+
+
+@pytest.fixture(scope="session")
+def drives(tmp_path_factory: pytest.TempPathFactory) -> tt.Table:
+    """A table of six logs, each a partition."""
+    return alone(str(tmp_path_factory.mktemp("ray") / "drives"), LOGS)
+
+
+def alone(url: str, logs: Iterable[str], **size: int) -> tt.Table:
+    """Writes logs in this process, each as a partition."""
+    writer = tt.Writer(url, schema=data.SCHEMA, **data.LAYOUT)
+    receipts = []
+    for log in logs:
+        with writer.partition() as partition:
+            for batch in data.batches(log, **size):
+                partition.write(batch)
+        receipts.append(partition.receipt)
+    return writer.commit(receipts)
+
+
+def content(source: tt.Table | str, by: tuple[str, ...] = ("log", "time")) -> Any:
+    """Returns all rows of a table, sorted, as Arrow data."""
+    index = tt.read_index(source).sort(list(by))
+    columns = [*index.columns, "*"]
+    return pa.table(tt.row_loader(index).take(range(len(index)), columns))
+
+
+def chunks(table: tt.Table) -> dict[str, int]:
+    """Returns the chunk files of a table in a folder: names, which are hashes of the bytes, and sizes."""
+    folder = Path(table.url.removeprefix("file://")) / "chunks"
+    return {path.name: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+
+
+def is_absent(url: str) -> bool:
+    try:
+        tt.Table(url)
+    except tt.NotFound:
+        return True
+    return False
+
+
+def assert_collected(table: tt.Table, like: tt.Table) -> None:
+    """Collects garbage, and compares the chunks that are left with those of a table that was written without faults."""
+    for _ in range(3):
+        table.gc(age=timedelta(0), apply=True)
+    assert chunks(table) == chunks(like)
+    assert table.verify()["damage"] == []
+
+
+# --- reading
+
+
+def test_a_dataset_knows_its_rows_bytes_and_types_and_gives_tensors(engine: str, drives: tt.Table) -> None:
+    ds = tetrys.ray.read(drives)
+    assert (ds.count(), ds.schema().names) == (len(drives), list(data.SCHEMA))
+    assert ds.size_bytes() > 0
+    # Blocks come in the order in which tasks end.
+    rows = sorted(ds.take_all(), key=lambda row: (row["log"], row["time"]))
+    for found, expected in zip(rows, (row for log in LOGS for row in data.rows(log)), strict=True):
+        assert found.keys() == expected.keys()
+        for name, value in expected.items():
+            if isinstance(value, np.ndarray):
+                np.testing.assert_array_equal(found[name], value, err_msg=name)
+                assert found[name].dtype == (np.float64 if name == "camera.intrinsics" else np.float32)
+            else:
+                assert found[name] == value, name
+    batch = next(iter(ds.select_columns(["time", "camera.intrinsics"]).iter_torch_batches(batch_size=50)))
+    assert (tuple(batch["camera.intrinsics"].shape), str(batch["camera.intrinsics"].dtype)) == ((50, 3, 3), "torch.float64")
+    summed = ds.map_batches(lambda batch: {"traces": batch["camera.intrinsics"].trace(axis1=1, axis2=2)}).sum("traces")
+    assert summed == sum(3 + 3 * frame for _ in LOGS for frame in range(20))
+
+
+def test_windows_become_tensors_with_the_time_first(engine: str, drives: tt.Table) -> None:
+    ds = tetrys.ray.read(drives, columns=["camera.intrinsics", "labels.count"], offsets=range(-2, 1), override_num_blocks=1)
+    rows = ds.take_all()
+    windows = tt.row_loader(drives).get_windows(range(len(drives)), ["camera.intrinsics", "labels.count"], offsets=range(-2, 1))
+    for number, row in enumerate(rows):
+        assert row["camera.intrinsics"].shape == (3, 3, 3)
+        there = windows.mask[number]
+        np.testing.assert_array_equal(row["camera.intrinsics"][there], windows["camera.intrinsics"][number][there])
+        np.testing.assert_array_equal(row["labels.count"][there], windows["labels.count"][number][there])
+
+
+CONDITIONS = st.recursive(
+    st.one_of(
+        st.tuples(st.sampled_from(["time", "pedestrians", "labels.count"]), st.sampled_from("< <= > >= == !=".split()), st.integers(-1, 120)),
+        st.tuples(st.sampled_from(["log", "labels.text"]), st.sampled_from("== > isin null".split()), st.sampled_from([*LOGS, "frame 3 of log 001"])),
+    ),
+    lambda inner: st.tuples(inner, st.sampled_from(["and", "or", "not"]), inner),
+    max_leaves=5,
+)
+
+
+def condition(said: Any, name: Callable[[str], Any]) -> Any:
+    left, operator, right = said
+    if operator in ("and", "or", "not"):
+        left, right = condition(left, name), condition(right, name)
+        return left & right if operator == "and" else left | right if operator == "or" else ~left
+    column = name(left)
+    operators: dict[str, Callable[[], Any]] = {
+        "<": lambda: column < right, "<=": lambda: column <= right, ">": lambda: column > right, ">=": lambda: column >= right,
+        "==": lambda: column == right, "!=": lambda: column != right,
+        "isin": lambda: column.is_in([right]) if isinstance(column, pl.Expr | ray.data.expressions.Expr) else None,
+        "null": lambda: column.is_null(),
+    }  # fmt: skip
+    return operators[operator]()
+
+
+@given(said=CONDITIONS, where=st.none() | st.integers(0, 5), wanted=st.sets(st.sampled_from(list(data.SCHEMA))), tasks=st.integers(1, 9))
+def test_pushed_conditions_and_projections_give_what_pyarrow_gives(
+    drives: tt.Table, said: Any, where: int | None, wanted: set[str], tasks: int
+) -> None:
+    names = [name for name in data.SCHEMA if name in wanted]
+    chosen = None if where is None else pl.col("pedestrians") >= where
+    made = TetrysDatasource(drives, where=chosen).apply_predicate(condition(said, col)).apply_projection(dict.fromkeys(names))
+    blocks = [block for task in made.get_read_tasks(tasks) for block in task()]
+    rows = content(drives)
+    rows = rows if where is None else rows.filter(pa.compute.field("pedestrians") >= where)
+    rows = rows.filter(condition(said, col).to_pyarrow())
+    assert sum(map(len, blocks)) == len(rows)
+    known = [task.metadata.num_rows for task in made.get_read_tasks(1)]
+    assert None in known or sum(known) == len(rows)
+    for name in names:
+        if data.SCHEMA[name] in ("utf8", "i64", "i32", "binary"):
+            assert [value for block in blocks for value in block[name].to_pylist()] == rows[name].to_pylist()
+
+
+def test_columns_and_rows_that_are_not_wanted_are_not_read(engine: str, tmp_path: Path) -> None:
+    table = alone(str(tmp_path / "t"), ["log 000"])
+    before = chunks(table)
+    table = table.append(data.batches("log 001"))
+    for path in (tmp_path / "t/chunks").rglob("*"):
+        if path.is_file() and path.name not in before:
+            path.unlink()
+    ds = tetrys.ray.read(table)
+    assert ds.filter(expr=col("log") == "log 000").count() == 20
+    assert len(ds.filter(expr=(col("log") == "log 000") & (col("labels.count") >= 0)).select_columns(["labels.text"]).take_all()) == 20
+    assert len(ds.select_columns(["time", "log"]).take_all()) == 40
+    with pytest.raises(Exception, match="chunk"):
+        ds.materialize()
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_tables_with_few_rows_are_read(engine: str, tmp_path: Path, rows: int) -> None:
+    table = alone(str(tmp_path / "t"), LOGS[:1], frames=rows)
+    assert tetrys.ray.read(table).count() == rows
+    assert len(tetrys.ray.read(table, columns=["time", "lidar.*"]).take_all()) == rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"columns": ["nothing.*"]}, tt.NotFound),
+        ({"columns": 3}, tt.Invalid),
+        ({"where": pl.col("nothing") > 1}, tt.Error),
+        ({"batch_bytes": 0}, tt.Invalid),
+        ({"batch_bytes": 1.5}, tt.Invalid),
+        ({"offsets": [10**30]}, tt.Error),
+    ],
+)
+def test_silly_reads_are_refused_before_anything_runs(drives: tt.Table, arguments: dict[str, Any], kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        TetrysDatasource(drives, **arguments)
+    with pytest.raises(tt.NotFound):
+        TetrysDatasource(str(Path(drives.url.removeprefix("file://")).parent / "nothing"))
+
+
+# --- writing
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_dataset_in_any_order_becomes_a_table_of_whole_sequences(engine: str, store: str, drives: tt.Table, shuffled: bool) -> None:
+    ds = tetrys.ray.read(drives, override_num_blocks=7)
+    ds = ds.random_shuffle(seed=SEED) if shuffled else ds
+    table = tetrys.ray.write(ds, f"{store}/t", partitions=3, schema=data.SCHEMA, **data.LAYOUT)
+    assert content(table).equals(content(drives))
+    frame = tt.read_index(table).to_polars()
+    assert table.info()["sequences"] == len(LOGS) == frame["log"].rle().len()
+    assert all(part["time"].is_sorted() for part in frame.partition_by("log"))
+
+
+def test_the_same_rows_in_another_order_make_the_same_chunks(engine: str, tmp_path: Path, drives: tt.Table) -> None:
+    tables = [
+        tetrys.ray.write(tetrys.ray.read(drives).random_shuffle(seed=seed), str(tmp_path / f"{seed}"), partitions=3, schema=data.SCHEMA, **data.LAYOUT)
+        for seed in (1, 2)
+    ]
+    assert chunks(tables[0]) == chunks(tables[1])
+    assert tt.read_index(tables[0]).to_polars()["log"].to_list() == tt.read_index(tables[1]).to_polars()["log"].to_list()
+
+
+def test_types_come_from_the_dataset_and_appends_take_those_of_the_table(engine: str, tmp_path: Path) -> None:
+    rows = [{"log": "a", "time": time, "x.tensor": np.full((2, 3), time, np.float32), "x.text": f"{time}"} for time in (3, 1, 2)]
+    url = str(tmp_path / "t")
+    layout = {"index": ["log", "time"], "sequence_by": ["log"], "order_by": ["time"], "partitions": 1}
+    table = tetrys.ray.write(ray.data.from_items(rows), url, mode="append", **layout)
+    assert (table.version, dict(table.groups[0][1])) == (1, {"x.tensor": "f32[2,3]", "x.text": "utf8"})
+    assert tt.row_loader(table).take(range(3))["x.tensor"][:, 0, 0].tolist() == [1, 2, 3]
+    table = tetrys.ray.write(ray.data.from_items([row | {"log": "b"} for row in rows]), url, mode="append", **layout)
+    assert (table.version, tt.read_index(table)["log"].to_list()) == (2, ["a"] * 3 + ["b"] * 3)
+    with pytest.raises(tt.Exists):
+        tetrys.ray.write(ray.data.from_items(rows), url, **layout)
+    table = tetrys.ray.write(ray.data.from_items(rows[:1]), url, mode="overwrite", **layout)
+    assert (table.version, len(table), len(tt.Table(f"{url}@2"))) == (3, 1, 6)
+
+
+def test_a_dataset_without_rows_is_a_table_without_rows(engine: str, tmp_path: Path) -> None:
+    empty = ray.data.range(5).map_batches(lambda batch: {"log": batch["id"].astype(str), "time": batch["id"]}).filter(lambda row: False)
+    schema = {"log": "utf8", "time": "i64"}
+    assert len(tetrys.ray.write(empty, str(tmp_path / "t"), schema=schema, index=["log", "time"], sequence_by=["log"], partitions=2)) == 0
+
+
+def test_a_sequence_in_two_tasks_is_refused_by_name_and_nothing_is_written(engine: str, tmp_path: Path, drives: tt.Table) -> None:
+    sink = TetrysDatasink(str(tmp_path / "t"), schema=data.SCHEMA, **data.LAYOUT)
+    with pytest.raises(tt.Invalid, match=r"log 00\d"):
+        tetrys.ray.read(drives, override_num_blocks=4).random_shuffle(seed=1).write_datasink(sink)
+    assert is_absent(str(tmp_path / "t")) and cluster.open_sessions(str(tmp_path / "t")) == []
+    with pytest.raises(tt.Invalid, match="nothing was committed"):
+        sink.table  # noqa: B018
+
+
+def test_columns_that_do_not_fit_name_the_partition_and_leave_the_table_as_it_was(engine: str, tmp_path: Path, drives: tt.Table) -> None:
+    url = str(tmp_path / "t")
+    before = alone(url, LOGS)
+
+    def other(batch: dict[str, Any]) -> dict[str, Any]:
+        return batch | {"log": batch["log"] + "x", "labels.count": batch["labels.count"].astype(str)}
+
+    with pytest.raises(tt.Invalid, match=r"partition \d+ of .*labels\.count.*[Nn]othing was committed"):
+        tetrys.ray.write(tetrys.ray.read(drives).map_batches(other), url, mode="append", partitions=2, **data.LAYOUT)
+    with pytest.raises(tt.NotFound, match="`log`"):
+        tetrys.ray.write(
+            tetrys.ray.read(drives, columns=["time", "labels.*"]), url + "2", schema=data.SCHEMA, order_by=["log"], index=["log", "time"]
+        )
+    assert tt.Table(url).version == before.version and is_absent(url + "2")
+
+
+def test_an_exception_of_user_code_ends_the_session(engine: str, tmp_path: Path, drives: tt.Table) -> None:
+    url = str(tmp_path / "t")
+    with pytest.raises(Exception, match="division by zero"):
+        tetrys.ray.write(tetrys.ray.read(drives).map_batches(lambda batch: 1 / 0), url, schema=data.SCHEMA, partitions=2, **data.LAYOUT)
+    assert is_absent(url) and cluster.open_sessions(url) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"partitions": 0}, {"partitions": 1.5}, {"partitions": True}, {"mode": "ignore"}, {"index": []}, {"index": ["nothing"]}, {"write_memory": 0}],
+)
+def test_silly_writes_are_refused(engine: str, tmp_path: Path, arguments: dict[str, Any]) -> None:
+    settings: dict[str, Any] = {"index": ["id"], "sequence_by": ["id"], **arguments}
+    with pytest.raises(tt.Error):
+        tetrys.ray.write(ray.data.range(3), str(tmp_path / "t"), **settings)
+    with pytest.raises(tt.Invalid):
+        tetrys.ray.write([1, 2], str(tmp_path / "t"), index=["id"])  # type: ignore[arg-type]
+    assert is_absent(str(tmp_path / "t"))
+
+
+@given(
+    blocks=st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(0, 40)), max_size=20), max_size=5),
+    most=st.integers(1, 200),
+    cut=st.integers(0, 3),
+)
+def test_sorted_batches_have_all_rows_in_order_and_are_bounded(blocks: list[list[tuple[str, int, int]]], most: int, cut: int) -> None:
+    def block(rows: list[tuple[str, int, int]]) -> Any:
+        columns = {"log": [row[0] for row in rows], "time": [row[1] for row in rows]}
+        tensors = [np.full((length, 2), length, np.float32) for _, _, length in rows]
+        text = pa.array([["x" * length] * (length % 3) for _, _, length in rows], pa.list_(pa.string()))
+        kind = {"log": pa.string(), "time": pa.int64()}
+        made = {name: pa.array(values, kind[name]) for name, values in columns.items()} | {"text": text}
+        made["tensor"] = ray.data.extensions.ArrowVariableShapedTensorArray.from_numpy(tensors) if tensors else pa.nulls(0)
+        made["bytes"] = pa.array([b"y" * length for _, _, length in rows], pa.binary())
+        return pa.table(made).slice(min(cut, len(rows)))
+
+    made = list(_arrow.sorted_batches(map(block, blocks), ["log", "time"], most))
+    expected = sorted((row for rows in blocks for row in rows[cut:]), key=lambda row: row[:2])
+    found = [
+        (row["log"], row["time"], len(row["bytes"])) for table in made for row in table.select(["log", "time", "bytes"]).to_pylist()
+    ]
+    assert found == expected
+    for table in made:
+        (part,) = table.combine_chunks().to_batches()
+        lengths = [len(value) for value in table["bytes"].to_pylist()]
+        # Text and time, the list of texts, the elements and the shape of the tensor, and the bytes.
+        sizes = [1 + 8 + length * (length % 3) + 8 * length + 8 + length for length in lengths]
+        assert _arrow.row_bytes(part).tolist() == sizes
+        assert len(table) == 1 or sum(sizes) <= most
+        for row, length in zip(table["tensor"].to_pylist(), lengths, strict=True):
+            assert (row["data"], row["shape"]) == ([float(length)] * 2 * length, [length, 2])
+
+
+@given(start=st.integers(0, 120), rows=st.integers(0, 120))
+def test_tensors_of_ray_and_back_are_the_same(drives: tt.Table, start: int, rows: int) -> None:
+    table = content(drives).slice(start, rows)
+    assert _arrow.of_ray(_arrow.to_ray(table)).equals(table)
+    assert _arrow.to_ray(table).schema == _arrow.ray_schema(table.schema)
+
+
+def test_blocks_of_pandas_are_written(engine: str, tmp_path: Path) -> None:
+    ds = ray.data.range(9).map_batches(lambda frame: frame.assign(**{"a.text": frame["id"].astype(str)}), batch_format="pandas")
+    table = tetrys.ray.write(ds, str(tmp_path / "t"), index=["id"])
+    assert tt.row_loader(table).take(range(9))["a.text"].tolist() == [str(number) for number in range(9)]
+
+
+# --- extracting
+
+
+def test_extraction_is_what_one_process_writes(engine: str, store: str, tmp_path: Path) -> None:
+    size = {"frames": 2000, "raw_bytes": 50_000} if FULL else {"frames": 60, "raw_bytes": 5_000}
+    logs = data.names(20 if FULL else 6)
+    told: list[tetrys.ray.Progress] = []
+    table = tetrys.ray.extract(
+        logs, lambda log: data.batches(log, **size), f"{store}/t", schema=data.SCHEMA, progress=told.append, **data.LAYOUT
+    )
+    expected = alone(str(tmp_path / "alone"), logs, **size)
+    if FULL:
+        for log in logs:
+            one, other = (tt.row_loader(tt.read_index(each).filter(log=log)) for each in (table, expected))
+            assert all(pa.table(a).equals(pa.table(b)) for a, b in zip(one.scan(200), other.scan(200), strict=True))
+    else:
+        assert content(table).equals(content(expected))
+    assert tt.read_index(table)["log"].unique(maintain_order=True).to_list() == logs
+    if store == str(tmp_path):
+        assert chunks(table) == chunks(expected)
+    assert [state.done for state in told] == list(range(len(logs) + 1))
+    assert told[-1].rows == len(table) and told[-1].bytes > 0 and told[-1].shared_bytes == 0
+
+
+def test_rows_and_batches_are_the_same_to_extract(engine: str, tmp_path: Path) -> None:
+    def mixed(log: str) -> Iterator[Any]:
+        yield from (data.row(log, frame) for frame in range(5))
+        yield from data.batches(log, 8, start=5)
+        yield pa.table(tt.row_loader(alone(f"{tmp_path}/{log}", [log]), columns=[*data.SCHEMA]).take(range(8, 12)))
+        yield from (data.row(log, frame) for frame in range(12, 20))
+
+    table = tetrys.ray.extract(LOGS[:2], mixed, str(tmp_path / "t"), schema=data.SCHEMA, **data.LAYOUT)
+    assert content(table).equals(content(alone(str(tmp_path / "alone"), LOGS[:2])))
+
+
+@pytest.mark.parametrize("yielded", [3, "text", None, [3], [{"log": "a"}, {"log": "a", "time": 1}]])
+def test_what_is_no_row_and_no_batch_is_refused(yielded: Any, tmp_path: Path) -> None:
+    with pytest.raises(tt.Error):
+        cluster.write(
+            cluster.plan_write(str(tmp_path / "t"), schema=data.SCHEMA, labels=["a"], **data.LAYOUT).task(0), batches_of(yielded, ["log", "time"])
+        )
+
+
+def scenes(source: str) -> Iterator[Any]:
+    """Yields the frames of a scene of a Level 5 zarr, as `tetrys.ingest_l5` takes them in. `source` is FOLDER#SCENE."""
+    import tempfile
+
+    zarr, scene = source.split("#")
+    with tempfile.TemporaryDirectory() as folder:
+        table = tt.ingest_l5(zarr, f"{folder}/t")
+        index = tt.read_index(table).filter(scene_index=int(scene))
+        yield from tt.row_loader(index, columns=[*index.columns, "*"]).scan(50)
+
+
+@pytest.mark.skipif(not L5.exists(), reason="no shared Level 5 data")
+@pytest.mark.parametrize(("name", "count"), [("multi_scene", 4), ("single_scene", 1), ("oldformat_v1", 1)])
+def test_level_5_scenes_are_extracted_as_they_are_ingested(engine: str, store: str, tmp_path: Path, name: str, count: int) -> None:
+    ingested = tt.ingest_l5(str(L5 / f"{name}.zarr"), str(tmp_path / "ingested"))
+    schema = dict(ingested.index_columns) | {column: kind for _, columns in ingested.groups for column, kind in columns}
+    table = tetrys.ray.extract(
+        [f"{L5}/{name}.zarr#{scene}" for scene in range(count)],
+        scenes,
+        f"{store}/t",
+        schema=schema,
+        index=[column for column, _ in ingested.index_columns],
+        groups={group: [column for column, _ in columns] for group, columns in ingested.groups},
+        sequence_by=ingested.sequence_by,
+        order_by=ingested.order_by,
+    )
+    assert content(table, ("scene_index", "frame_index")).equals(content(ingested, ("scene_index", "frame_index")))
+
+
+def test_a_source_that_raises_is_named_and_resume_writes_the_others(engine: str, tmp_path: Path) -> None:
+    url, ran, broken = str(tmp_path / "t"), tmp_path / "ran", tmp_path / "broken"
+    ran.mkdir()
+    broken.touch()
+
+    def rows(log: str) -> Iterator[Any]:
+        (ran / f"{log} {time.time_ns()}").touch()
+        if log == LOGS[3] and broken.exists():
+            while len(list(ran.iterdir())) < 4:
+                time.sleep(0.01)
+            yield data.row(log, 0)
+            raise RuntimeError("the file is cut")
+        yield from data.rows(log)
+
+    settings = {"schema": data.SCHEMA, "retries": 1, **data.LAYOUT}
+    with pytest.raises(tt.Invalid, match=r"source `log 003` \(partition 3 of .*RuntimeError: the file is cut.*resume=True"):
+        tetrys.ray.extract(LOGS[:4], rows, url, **settings)
+    assert is_absent(url)
+    (plan,) = cluster.open_sessions(url)
+    done = {receipt.partition for receipt in cluster.found(plan)}
+    assert 3 not in done
+    assert sum(path.name.startswith(LOGS[3]) for path in ran.iterdir()) == 2
+    broken.unlink()
+    before = {path.name for path in ran.iterdir()}
+    table = tetrys.ray.extract(LOGS[:4], rows, url, resume=True, **settings)
+    again = {path.name[:7] for path in ran.iterdir() if path.name not in before}
+    assert again == {log for number, log in enumerate(LOGS[:4]) if number not in done}
+    assert content(table).equals(content(alone(str(tmp_path / "alone"), LOGS[:4])))
+    assert cluster.open_sessions(url) == []
+
+
+def test_rows_out_of_order_and_sequences_of_two_sources_are_refused(engine: str, tmp_path: Path) -> None:
+    url = str(tmp_path / "t")
+    settings = {"schema": data.SCHEMA, "retries": 0, **data.LAYOUT}
+    with pytest.raises(tt.Error, match="log 001"):
+        tetrys.ray.extract(LOGS[:2], lambda log: [data.row(log, 3), data.row(log, 2)] if log == LOGS[1] else data.rows(log), url, **settings)
+    with pytest.raises(tt.Invalid, match=r"log 00[01]"):
+        tetrys.ray.extract(LOGS[:2], lambda log: data.rows(LOGS[0]), url, **settings)
+    with pytest.raises(tt.Error, match="log 001.*labels.count|labels.count.*log 001"):
+        tetrys.ray.extract(LOGS[:2], lambda log: [data.row(log, 0) | ({"labels.count": "x"} if log == LOGS[1] else {})], url, **settings)
+    assert is_absent(url)
+    with pytest.raises(tt.Invalid, match="schema"):
+        tetrys.ray.extract(LOGS[:2], data.rows, url, resume=True, **settings | {"schema": data.SCHEMA | {"labels.count": "i32"}})
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"sources": 3}, {"sources": ["a", "a"]}, {"fn": None}, {"resume": 1}, {"retries": -1}, {"retries": 1.5}, {"schema": {}}, {"index": []}]
+)
+def test_silly_extractions_are_refused(engine: str, tmp_path: Path, arguments: dict[str, Any]) -> None:
+    settings: dict[str, Any] = {"sources": LOGS[:1], "fn": data.rows, "schema": data.SCHEMA, **data.LAYOUT} | arguments
+    with pytest.raises(tt.Error):
+        tetrys.ray.extract(settings.pop("sources"), settings.pop("fn"), str(tmp_path / "t"), **settings)
+    assert is_absent(str(tmp_path / "t"))
+
+
+def test_a_task_carries_the_name_of_its_source_and_no_rows(tmp_path: Path) -> None:
+    plan = cluster.plan_write(str(tmp_path / "t"), schema=data.SCHEMA, labels=LOGS, **data.LAYOUT)
+    assert len(pickle.dumps(plan.task(3))) < 4096
+
+
+# --- faults
+
+
+class Dying:
+    """Function of a source that kills its worker at a random time, while it reads or after that, up to `lives` times for a source."""
+
+    def __init__(self, folder: Path, seed: int, lives: int, logs: list[str]) -> None:
+        self.folder, self.seed, self.lives, self.logs = folder, seed, lives, logs
+        folder.mkdir(exist_ok=True)
+
+    def runs(self) -> int:
+        return len(list(self.folder.iterdir()))
+
+    def begin(self, source: str) -> None:
+        (self.folder / f"{source} {time.time_ns()}").touch()
+        run = sum(path.name.startswith(source) for path in self.folder.iterdir())
+        if run <= self.lives:
+            delay = random.Random(f"{self.seed} {source} {run}").uniform(0, 0.3)
+            threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+    def __call__(self, source: str) -> Iterator[Any]:
+        self.begin(source)
+        for batch in data.batches(source, batch=4):
+            time.sleep(0.02)
+            yield batch
+
+
+class DyingSink(TetrysDatasink):  # type: ignore[misc]
+    """Datasink whose tasks run twice, and whose workers die now and then."""
+
+    dying: Dying
+
+    def write(self, blocks: Iterable[Any], ctx: Any) -> tt.Receipt | None:
+        blocks = list(blocks)
+        self.dying.begin(f"task {ctx.task_idx}")
+        receipts = [super(DyingSink, self).write(blocks, ctx) for _ in range(2)]
+        return random.choice(receipts)
+
+
+DRIVER = """
+import os, pickle, signal, sys
+import ray
+import tetrys.ray
+from tetrys import cluster
+import test_ray, cluster_data as data
+
+address, url, moment, folder = sys.argv[1:]
+ray.init(address=address, log_to_driver=False)
+commit = cluster.commit
+
+def dies(plan, receipts=None):
+    if moment == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    commit(plan, receipts)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+cluster.commit = dies
+dying = pickle.loads(open(folder, "rb").read())
+tetrys.ray.extract(dying.logs, dying, url, schema=data.SCHEMA, retries=20, **data.LAYOUT)
+"""
+
+
+def job(engine: str, folder: Path, seed: int, like: tt.Table) -> str:
+    """Runs a job whose workers, and maybe whose driver, die. Whatever happens, the table is absent or complete, a new try succeeds,
+    and a garbage collection leaves what a job without faults would have left.
+    """
+    chance = random.Random(seed)
+    url = str(folder / "t")
+    dying = Dying(folder / "runs", seed, chance.randrange(3), LOGS)
+    kind = chance.choice(["extract", "twice", "sink", "before", "after"])
+    settings = {"schema": data.SCHEMA, **data.LAYOUT}
+    if kind == "extract":
+        table = tetrys.ray.extract(LOGS, dying, url, retries=20, **settings)
+    elif kind == "twice":
+        plan = cluster.plan_write(url, labels=LOGS, **settings)
+        task = ray.remote(write_source).options(max_retries=20, retry_exceptions=True)
+        started = [[task.remote(one, dying, ["log", "time"]) for _ in range(2)] for one in plan.tasks]
+        winners = [chance.choice(ray.get(both)) if chance.random() < 0.5 else ray.get(ray.wait(both)[0])[0] for both in started]
+        table = cluster.commit(plan, winners)
+        ray.wait([one for both in started for one in both], num_returns=2 * len(LOGS))
+    elif kind == "sink":
+        sink = DyingSink(url, **settings)
+        sink.dying = dying
+        ds = ray.data.from_items([{"log": log} for log in LOGS], override_num_blocks=len(LOGS))
+        ds = ds.flat_map(lambda row: data.rows(row["log"]))
+        ds.write_datasink(sink, ray_remote_args={"max_retries": 20})
+        table = sink.table
+    else:
+        (folder / "dying").write_bytes(pickle.dumps(dying))
+        driver = subprocess.run(
+            [sys.executable, "-c", DRIVER, engine, url, kind, str(folder / "dying")], capture_output=True, text=True, check=False, timeout=300
+        )
+        assert driver.returncode == -signal.SIGKILL, driver.stderr
+        runs = dying.runs()
+        if kind == "after":
+            table = tt.Table(url)
+            assert cluster.open_sessions(url) == []
+        else:
+            assert is_absent(url)
+            table = tetrys.ray.extract(LOGS, dying, url, resume=True, **settings)
+            assert dying.runs() == runs, "sources that were written ran again"
+    assert content(table).equals(content(like))
+    if kind != "sink":
+        # The datasink's tasks have the logs in the order in which they come.
+        assert tt.read_index(table).to_polars()["log"].to_list() == tt.read_index(like).to_polars()["log"].to_list()
+    assert_collected(table, like)
+    return kind
+
+
+@pytest.mark.parametrize("number", range(50 if FULL else 5))
+def test_killed_workers_and_drivers_leave_no_table_or_the_whole_one(engine: str, tmp_path: Path, drives: tt.Table, number: int) -> None:
+    seed = SEED + number
+    print(f"seed {seed:#x}")
+    job(engine, tmp_path, seed, drives)
+
+
+def private_bytes() -> int:
+    with open("/proc/self/smaps_rollup") as lines:
+        return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_"))
+
+
+class Watched(TetrysDatasink):  # type: ignore[misc]
+    """Datasink that returns the growth of private memory of each task, instead of receipts."""
+
+    def write(self, blocks: Iterable[Any], ctx: Any) -> int:
+        return growth(lambda: super(Watched, self).write(blocks, ctx))
+
+    def on_write_complete(self, write_result: Any) -> None:
+        self.growth = [one for one in write_result.write_returns if one]
+
+
+def growth(work: Callable[[], Any]) -> int:
+    """Returns the most private memory that a function takes."""
+    before, most, done = private_bytes(), 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal most
+        while not done.wait(0.01):
+            most = max(most, private_bytes())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    work()
+    done.set()
+    watcher.join()
+    return max(0, most - before)
+
+
+MEGABYTES_10 = 10_000_000
+WRITE_MEMORY = 512 << 20
+
+
+def test_a_worker_that_writes_rows_of_10_mb_stays_within_the_memory_of_its_writer(engine: str, tmp_path: Path) -> None:
+    """Without the object store, in which Ray holds the input of a task."""
+    memory = tmp_path / "memory"
+
+    def rows(log: str) -> Iterator[Any]:
+        most, before = 0, private_bytes()
+        for frame in range(80):
+            yield data.row(log, frame, MEGABYTES_10)
+            most = max(most, private_bytes())
+        memory.write_text(str(most - before))
+
+    table = tetrys.ray.extract(LOGS[:1], rows, str(tmp_path / "t"), schema=data.SCHEMA, write_memory=WRITE_MEMORY, **data.LAYOUT)
+    assert len(table) == 80
+    assert int(memory.read_text()) < WRITE_MEMORY * 5 // 4
+
+
+def test_a_worker_that_writes_blocks_of_ray_stays_within_the_memory_of_its_writer(engine: str, tmp_path: Path) -> None:
+    sink = Watched(str(tmp_path / "t"), schema={"id": "i64", "camera.raw": "binary"}, index=["id"], sequence_by=["id"], order_by=["id"])
+    ds = ray.data.range(40, override_num_blocks=2)
+    ds = ds.map(lambda row: {"id": row["id"], "camera.raw": np.random.default_rng(row["id"]).bytes(MEGABYTES_10)})
+    ds.repartition(2, keys=["id"]).write_datasink(sink)
+    assert len(sink.growth) == 2 and max(sink.growth) < WRITE_MEMORY * 5 // 4
+
+
+def test_a_dataset_without_sequences_is_sorted_by_ray(engine: str, tmp_path: Path) -> None:
+    ds = ray.data.range(1000, override_num_blocks=5).random_shuffle(seed=SEED).map_batches(lambda batch: batch | {"a.x": batch["id"] * 2})
+    table = tetrys.ray.write(ds, str(tmp_path / "t"), index=["id"], order_by=["id"])
+    assert tt.row_loader(table).take(range(1000))["a.x"].tolist() == list(range(0, 2000, 2))
+    table = tetrys.ray.write(ray.data.range(1000, override_num_blocks=5), str(tmp_path / "u"), index=["id"])
+    assert tt.read_index(table)["id"].to_list() == list(range(1000))
+
+
+# --- the guide
+
+
+def test_the_code_of_the_guide_runs_from_top_to_bottom(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/cluster.md").read_text()
+    chapters = {part.splitlines()[0]: part for part in re.split(r"^## ", page, flags=re.MULTILINE)}
+    code = chapters["Ray"] + chapters["Any scheduler, or none"]
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", code, re.MULTILINE | re.DOTALL):
+        # Workers have another working folder.
+        block = re.sub(r'"(drives|labels|counts)"', rf'"{tmp_path}/\1"', block)
+        *lines, last = ast.parse(block).body
+        exec(compile(ast.Module(lines, []), str(page), "exec"), names)
+        if isinstance(last, ast.Expr):
+            names["shown"] = eval(compile(ast.Expression(last.value), "guide", "eval"), names)
+            assert names["shown"] in (60, 6, True, (4, 3, 3), None) or names["shown"] == (60, True)
+        else:
+            exec(compile(ast.Module([last], []), "guide", "exec"), names)
+
+
+DOCUMENTED = [tetrys.ray.read, tetrys.ray.write, tetrys.ray.extract, TetrysDatasource, TetrysDatasink]
+
+
+@pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
+def test_an_example_does_what_it_says(engine: str, drives_of_docs: Path, thing: Any) -> None:
+    # Workers have another working folder.
+    text = re.sub(r'"(drives|sweeps|numbers|extracted)"', rf'"{drives_of_docs}/\1"', inspect.getdoc(thing) or "")
+    names = {"tt": tt, "np": np, "pl": pl, "ray": ray, "tetrys": tetrys}
+    said: list[str] = []
+    failed, tried = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, names, thing.__name__, None, None), out=said.append)
+    assert tried > 0 and not failed, "".join(said)
+
+
+@pytest.fixture
+def drives_of_docs(tmp_path: Path) -> Path:
+    """A folder with the table `drives` that the examples use."""
+    rows = {"log_id": ["monday"] * 10 + ["tuesday"] * 10, "timestamp": np.arange(20) * 100, "pedestrians": np.arange(20) % 5}
+    tt.write_table(
+        str(tmp_path / "drives"), rows | {"camera.intrinsics": np.zeros((20, 3, 3))}, index=["log_id", "timestamp", "pedestrians"], sequence_by="log_id"
+    )
+    return tmp_path

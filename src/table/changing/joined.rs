@@ -1,0 +1,175 @@
+//! Sessions of several processes, as a process that joined one sees them: the planned version, its owners, and the versions that
+//! the session has committed already.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uuid::Uuid;
+
+use super::session::{SESSION, Session, SessionKind};
+use crate::{
+    commit,
+    error::{Error, ErrorKind, Result},
+    format::{Cuts, Manifest},
+    schema::Schema,
+    table::table::Table,
+};
+
+/// What a process that joined a session knows from the ticket.
+#[derive(Clone, Debug)]
+pub(in crate::table) struct Joined {
+    /// The planned version. Its owners have the numbers that are in the parts.
+    pub(in crate::table) planned: Table,
+    pub(in crate::table) references: Vec<u32>,
+    /// The version that the table had when the session was started; `None` if the session creates the table.
+    pub(in crate::table) base: Option<u64>,
+}
+
+/// Whether the lineage of a version names this session.
+fn made_by(manifest: &Manifest, session: Uuid) -> bool {
+    manifest.lineage.get(SESSION).and_then(serde_json::Value::as_str) == Some(session.to_string().as_str())
+}
+
+impl Joined {
+    /// Returns the version that the table had when the session was started; 0 if the session creates the table.
+    pub(in crate::table) fn version(&self) -> u64 {
+        self.base.unwrap_or(0)
+    }
+
+    /// Starts the commit in a process that joined.
+    ///
+    /// # Errors
+    /// - `Conflict`: the table is no longer the one that the session began with.
+    /// - `Denied`: an owner cannot be pinned.
+    /// - Errors of the stores.
+    pub(in crate::table) async fn begin_commit(&self, session: Session, kind: SessionKind, schema: &Schema) -> Result<Session> {
+        // Each committer leaves pins of its own. So one that fails can remove its pins and leave those of the others.
+        let session = match self.planned.manifest().stores.is_empty() {
+            true => session,
+            false => Session { commit_id: Uuid::new_v4(), ..session },
+        };
+        let begun = match (kind, self.base) {
+            (SessionKind::Append, Some(_)) => session.on_newest(schema, self.planned.manifest().cuts).await?,
+            (SessionKind::Overwrite, Some(version)) => session.in_place_of(version).await?,
+            _ => session,
+        };
+        Ok(Session { since: self.base, ..begun })
+    }
+
+    /// Adds the owners that the parts use to those of the session. Returns the number there of each, by its number in the parts.
+    ///
+    /// # Errors
+    /// - `Invalid`: a part uses an owner that the ticket does not have.
+    pub(in crate::table) async fn adopt(&self, session: &mut Session, used: &BTreeSet<u32>) -> Result<BTreeMap<u32, u32>> {
+        let mut numbers = BTreeMap::new();
+        for number in used.iter().copied().filter(|number| *number > 0) {
+            let foreign = self.planned.manifest().stores.get(number as usize - 1).cloned();
+            let foreign = foreign
+                .ok_or_else(|| Error::invalid(format!("a receipt uses owner {number}, which the session does not have")))?;
+            numbers.insert(number, session.owners.adopt(foreign, self.planned.store_of(number).await));
+            // The owner has no pin of this commit yet.
+            session.pinned = None;
+        }
+        Ok(numbers)
+    }
+
+    /// Removes the pins that the process which started the session left for it. A failure is harmless: garbage collection there
+    /// sees that no version belongs to them.
+    pub(in crate::table) async fn unpin(&self) {
+        let name = format!("pins/{}.json", self.planned.manifest().commit_id);
+        for number in 1..=self.planned.manifest().stores.len() as u32 {
+            if let Ok(store) = self.planned.store_of(number).await {
+                let _ = store.delete(&name).await;
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Returns the version that this session has committed already, in this process or in another one; `None` if there is none.
+    pub(in crate::table) async fn made_before(&self) -> Result<Option<Table>> {
+        match &self.base {
+            None => self.committed().await,
+            Some(base) if self.shared.is_some() => self.committed_after(base.version()).await,
+            Some(_) => Ok(None),
+        }
+    }
+
+    /// Returns the version after `version` that this session has committed already, by this commit or in another process; `None`
+    /// if there is none.
+    pub(in crate::table) async fn committed_after(&self, version: u64) -> Result<Option<Table>> {
+        for number in commit::versions(&self.store).await?.into_iter().filter(|number| *number > version) {
+            match commit::load(&self.store, number).await {
+                Ok((manifest, hash))
+                    if manifest.commit_id == self.commit_id || self.shared.is_some_and(|id| made_by(&manifest, id)) =>
+                {
+                    return Ok(Some(self.made(manifest, hash)));
+                }
+                Ok(_) => {}
+                // A garbage collection deleted the version meanwhile, or a later build made it.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Bases the session on the newest version of the table, to which it appends rows of this schema.
+    ///
+    /// # Errors
+    /// - `Conflict`: the table now has another schema or other cut limits, or is another table.
+    /// - `Denied`: an owner cannot be pinned.
+    /// - Errors of the stores.
+    pub(in crate::table) async fn on_newest(self, schema: &Schema, cuts: Cuts) -> Result<Self> {
+        let base = Table::open_in(self.store.clone()).await?;
+        if base.manifest().table != self.table || base.schema() != schema {
+            return Err(Error::conflict(format!(
+                "{} version {}: the table is not the one that the session began with, or its schema changed; start a new session",
+                base.url(),
+                base.version()
+            )));
+        }
+        if base.manifest().cuts != cuts {
+            return Err(Error::conflict(format!(
+                "{} version {}: the cut limits of the table changed since the session began; start a new session",
+                base.url(),
+                base.version()
+            )));
+        }
+        let session = Self::change_as(&base, true, self.allow_unpinned, self.commit_id).await?;
+        Ok(Self { folds: true, shared: self.shared, ..session })
+    }
+
+    /// Bases the session on this version of the table, whose rows it replaces.
+    ///
+    /// # Errors
+    /// - `Conflict`: a garbage collection has deleted the version.
+    /// - Errors of the stores.
+    async fn in_place_of(self, version: u64) -> Result<Self> {
+        let url = self.store.url().to_owned();
+        let base = Table::open_version_in(self.store.clone(), version).await.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::conflict(format!(
+                "{url}: version {version}, whose rows the session replaces, no longer exists; start a new session"
+            ))
+            .with_source(error),
+            _ => error,
+        })?;
+        let session = Self::change_as(&base, false, self.allow_unpinned, self.commit_id).await?;
+        Ok(Self { shared: self.shared, ..session })
+    }
+
+    /// Returns the table that this session has created already; `None` if it has not. The commit may have been made by a process
+    /// that died or got `OutcomeUnknown`, or by another process with the same ticket.
+    pub(in crate::table) async fn committed(&self) -> Result<Option<Table>> {
+        match commit::load(&self.store, 1).await {
+            Ok((manifest, hash))
+                if manifest.commit_id == self.commit_id || self.shared.is_some_and(|id| made_by(&manifest, id)) =>
+            {
+                Ok(Some(self.made(manifest, hash)))
+            }
+            // Another writer's table, whether this build can read it or not. The claim of the version reports the conflict.
+            Ok(_) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Corrupt) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Plans of write sessions whose partitions are written by an engine such as Ray or Spark: any number of times, in any process.
+//!
+//! The plan is an object in the folder of its session (`sessions/{uuid}/plan.json`). So another driver finds the session if the
+//! first one is lost, and a session without a plan is over: it was committed or aborted. These objects are temporary and no part
+//! of the format of tables: `format-spec/README.md#objects`.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{
+    planned::{Planned, ensure_open, plan_name},
+    ticket::Ticket,
+    writer::{TableWriter, sweep},
+};
+use crate::{
+    commit,
+    error::{Error, ErrorKind, Result, counted},
+    schema::Schema,
+    store::Store,
+    table::{objects::together, table::Table},
+    write::Receipt,
+};
+
+/// Largest stored plan, in bytes.
+const MAX_PLAN: u64 = 256 << 20;
+
+/// The plan of a write session: its ticket, and its partitions if they are known before.
+///
+/// Delivery is at least once: a partition may be written several times, at the same time, or half by a process that is killed.
+/// The commit takes one complete attempt of each partition. Unlike a session without a plan, it takes exactly the receipts that
+/// it is given, and all rows of a sequence must be in one partition.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// use tetrys::{Schema, Store, Table, TableWriter, WriteOptions, WritePlan};
+/// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+/// # let folder = tempfile::tempdir()?; let url = folder.path().join("table").display().to_string();
+/// # let column = || Arc::new(Int64Array::from(vec![1, 2])) as _;
+/// # let batch = RecordBatch::try_from_iter([("id", column()), ("x", column())])?;
+/// let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
+/// let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+/// let plan = writer.plan(Some(1), vec!["drive-7.zarr".to_owned()]).await?;
+///
+/// // In other processes, as often as the engine likes:
+/// for _ in 0..2 {
+///     let worker = TableWriter::join(Store::open(&url)?, plan.ticket())?.with_known_blocks().await?;
+///     worker.ensure_open().await?;
+///     let mut partition = worker.partition_at(0)?.label("drive-7.zarr");
+///     partition.write(&batch).await?;
+///     partition.finish().await?;
+/// }
+///
+/// // The first driver was lost. Another one finds the session, and commits from the receipts in the store.
+/// let store = Store::open(&url)?;
+/// let found = WritePlan::open_in(&store).await?;
+/// assert_eq!(found, [plan]);
+/// assert_eq!(found[0].commit(&store, None).await?.rows(), 2);
+/// assert!(WritePlan::open_in(&store).await?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct WritePlan {
+    ticket: Ticket,
+    planned: Planned,
+}
+
+/// JSON of a plan. `ticket` is the text of the ticket.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    tetrys_plan: u32,
+    ticket: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partitions: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<String>,
+}
+
+/// The number of the form of plans.
+const FORM: u32 = 1;
+
+impl TableWriter {
+    /// Plans the partitions of this session, and stores the plan in the folder of the session. After that, other processes write
+    /// the partitions and commit, see [`WritePlan`].
+    ///
+    /// `partitions` is the number of partitions, if it is known: the commit then requires a receipt of each. `labels` has a name
+    /// for each of them, such as the file that it is made from, or is empty.
+    ///
+    /// # Errors
+    /// - `Unsupported`: the store ignores create-only puts.
+    /// - `Invalid`: the number of labels is not that of the partitions, or readers would refuse the schema.
+    /// - Errors of the store.
+    pub async fn plan(&self, partitions: Option<u32>, labels: Vec<String>) -> Result<WritePlan> {
+        if !labels.is_empty() && partitions != u32::try_from(labels.len()).ok() {
+            let planned = partitions.map_or("no number of partitions".to_owned(), |planned| counted(planned, "partition"));
+            return Err(Error::invalid(format!("{} for {planned}: expected as many", counted(labels.len(), "label"))));
+        }
+        let store = &self.session.store;
+        store.ensure_create_only().await?;
+        let plan = WritePlan { ticket: self.ticket()?, planned: Planned { partitions, labels } };
+        let text = plan.to_json();
+        if text.len() as u64 > MAX_PLAN {
+            return Err(Error::invalid(format!("plan: {}, at most {MAX_PLAN}; use shorter labels", counted(text.len(), "byte"))));
+        }
+        store.put_content(&plan_name(self.id), Bytes::from(text)).await?;
+        Ok(plan)
+    }
+
+    /// Checks that this session, which has a plan, has neither been committed nor aborted.
+    ///
+    /// # Errors
+    /// - `Invalid`: the session is over.
+    /// - Errors of the store.
+    pub async fn ensure_open(&self) -> Result<()> {
+        ensure_open(&self.session.store, self.id).await
+    }
+}
+
+impl WritePlan {
+    /// Returns the plans of the sessions in a store that are neither committed nor aborted, oldest names first. Their drivers may
+    /// be lost, or may still be running.
+    ///
+    /// # Errors
+    /// - `Corrupt`: a plan cannot be read.
+    /// - `Unsupported`: a plan needs a later build.
+    /// - Errors of the store.
+    pub async fn open_in(store: &Store) -> Result<Vec<Self>> {
+        let read = |name: String| async move {
+            match store.get(&name, MAX_PLAN).await {
+                Ok(text) => Self::from_json(&String::from_utf8_lossy(&text))
+                    .map(Some)
+                    .map_err(|error| match error.kind() {
+                        ErrorKind::Unsupported => error,
+                        _ => Error::corrupt(error.to_string()),
+                    })
+                    .map_err(|error| error.at(format!("{}: {name}", store.url()))),
+                // The session has ended since it was listed.
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        let listed = store.list("sessions").await?.into_iter().map(|(name, _)| name);
+        let reads: Vec<_> = listed.filter(|name| is_plan(name)).map(read).collect();
+        Ok(together(reads).await?.into_iter().flatten().collect())
+    }
+
+    /// Returns the ticket with which processes join the session.
+    pub fn ticket(&self) -> &Ticket {
+        &self.ticket
+    }
+
+    /// Returns the id of the session.
+    pub fn session(&self) -> Uuid {
+        self.ticket.session()
+    }
+
+    /// Returns the schema of the rows.
+    pub fn schema(&self) -> &Schema {
+        self.ticket.schema()
+    }
+
+    /// Returns the number of partitions; `None` if it is not planned.
+    pub fn partitions(&self) -> Option<u32> {
+        self.planned.partitions
+    }
+
+    /// Returns the names of the partitions: none, or one for each.
+    pub fn labels(&self) -> &[String] {
+        &self.planned.labels
+    }
+
+    /// Returns the plan as one line of JSON. It has no options of stores.
+    pub fn to_json(&self) -> String {
+        let (ticket, partitions, labels) = (self.ticket.to_json(), self.planned.partitions, self.planned.labels.clone());
+        serde_json::to_string(&Record { tetrys_plan: FORM, ticket, partitions, labels }).unwrap_or_default()
+    }
+
+    /// Parses the text that [`WritePlan::to_json`] returns.
+    ///
+    /// # Errors
+    /// - `Invalid`: the text is not a plan, or was changed.
+    /// - `Unsupported`: the plan needs a later build.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let invalid = |why: &dyn std::fmt::Display| Error::invalid(format!("plan of a session: {why}"));
+        let record: Record = serde_json::from_str(text).map_err(|error| invalid(&error))?;
+        let Record { tetrys_plan, ticket, partitions, labels } = record;
+        if tetrys_plan != FORM {
+            return Err(Error::unsupported(format!("plan of a session: form {tetrys_plan}, this build reads {FORM}")));
+        }
+        if !labels.is_empty() && partitions != u32::try_from(labels.len()).ok() {
+            return Err(invalid(&"it has labels for another number of partitions"));
+        }
+        Ok(Self { ticket: Ticket::from_json(&ticket)?, planned: Planned { partitions, labels } })
+    }
+
+    /// Returns the receipts in the store of partitions that are finished, in the order of their partitions: of several attempts
+    /// the first, by the names that the receipts have there.
+    ///
+    /// # Errors
+    /// - `Corrupt`: a receipt cannot be read.
+    /// - Errors of the store.
+    pub async fn found(&self, store: &Store) -> Result<Vec<Receipt>> {
+        Ok(commit::first_attempts(TableWriter::join(store.clone(), &self.ticket)?.receipts().await?))
+    }
+
+    /// Commits exactly these receipts, those that the engine chose; without `receipts`, the first complete attempt of each
+    /// partition in the store, by the names that the receipts have there. Receipts that differ only in their attempts count as
+    /// one.
+    ///
+    /// If the number of partitions is planned, each must have a receipt; otherwise partitions without one are left out. If the
+    /// session was committed before, by this process or another one, returns the version of that commit.
+    ///
+    /// # Errors
+    /// Nothing is committed after an error, except `OutcomeUnknown`. The session stays open, so that partitions can be written
+    /// again and the commit repeated, unless the error is a `Conflict` that says otherwise.
+    /// - `Invalid`: receipts are missing, contradict each other or belong to another session; rows of one sequence are in several
+    ///   partitions; or the session was aborted.
+    /// - `Conflict`: another writer created the table or changed the same part.
+    /// - `OutcomeUnknown`: it is unknown whether the version exists. Commit again: a version that exists is found.
+    /// - Errors of the stores.
+    pub async fn commit(&self, store: &Store, receipts: Option<Vec<Receipt>>) -> Result<Table> {
+        let mut writer = TableWriter::join(store.clone(), &self.ticket)?;
+        writer.planned = Some(self.planned.clone());
+        let given = match receipts {
+            Some(given) => given,
+            None => {
+                let found = commit::first_attempts(writer.receipts().await?);
+                if found.is_empty() && self.planned.partitions.is_none() && ensure_open(store, self.session()).await.is_ok() {
+                    return Err(Error::invalid(format!(
+                        "{}: session {} has no receipt in the store: no partition was finished; write \
+                         partitions, or abort the session",
+                        store.url(),
+                        self.session()
+                    )));
+                }
+                found
+            }
+        };
+        let table = writer.commit(given).await.map_err(|error| match error.kind() {
+            ErrorKind::Invalid => error.at(format!("{}: nothing was committed", store.url())),
+            _ => error,
+        })?;
+        // A process that committed before may have been killed while it swept.
+        let _ = sweep(store, self.session()).await;
+        Ok(table)
+    }
+
+    /// Ends the session without a commit: deletes its plan, its receipts and its parts, and the pins that were left for it.
+    /// Chunks stay until a [garbage collection](Table::collect_garbage). A process that still writes a partition may leave
+    /// objects after this call; a garbage collection deletes these too. Nothing happens if the session is over.
+    ///
+    /// # Errors
+    /// - Errors of the store.
+    pub async fn abort(&self, store: &Store) -> Result<()> {
+        // A session that was committed needs its pins.
+        let is_open = match ensure_open(store, self.session()).await {
+            Ok(()) => true,
+            Err(error) if error.kind() == ErrorKind::Invalid => false,
+            Err(error) => return Err(error),
+        };
+        // The plan goes first: without it, nobody commits.
+        store.delete(&plan_name(self.session())).await?;
+        sweep(store, self.session()).await?;
+        if is_open {
+            TableWriter::join(store.clone(), &self.ticket)?.unpin().await;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an object is the plan of a session.
+fn is_plan(name: &str) -> bool {
+    let session = name.strip_prefix("sessions/").and_then(|rest| rest.strip_suffix("/plan.json"));
+    session.is_some_and(|session| Uuid::try_parse(session).is_ok())
+}
