@@ -196,7 +196,7 @@ fn columns(dataset: &Dataset, unischema: &Unischema, decode: bool) -> Result<(Ve
 
 /// The names and types of all columns, with the field that each belongs to.
 fn named(columns: &[Column]) -> Vec<(String, ColumnType, &str)> {
-    let of = |column: &'_ Column| column.columns().into_iter().map(|(name, ty)| (name, ty)).collect::<Vec<_>>();
+    let of = |column: &'_ Column| column.columns().into_iter().collect::<Vec<_>>();
     let mut all: Vec<_> =
         columns.iter().flat_map(|column| of(column).into_iter().map(|(name, ty)| (name, ty, column.name.as_str()))).collect();
     all.push((ROW_GROUP.to_owned(), ColumnType::Scalar(tetrys::schema::Primitive::U32), ROW_GROUP));

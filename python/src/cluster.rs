@@ -176,7 +176,10 @@ impl IndexRows {
     }
 }
 
-/// Iterator over the batches of a split: the rows of each part, with the length of its windows.
+/// A batch of rows: its parts, each with the number of rows of its windows, if it has any.
+type Parts = Vec<(Rows, Option<usize>)>;
+
+/// Iterator over the batches of a split.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct SplitBatches {
     loader: tetrys::RowLoader,
@@ -200,7 +203,7 @@ impl SplitBatches {
         this
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Vec<(Rows, Option<usize>)>>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Parts>> {
         // Takes the stream out, so that the mutex is not locked while the GIL is released.
         let held = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut batches = match held {

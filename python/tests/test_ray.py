@@ -404,6 +404,26 @@ def test_tensors_of_ray_and_back_are_the_same(drives: tt.Table, start: int, rows
     assert _arrow.to_ray(table).schema == _arrow.ray_schema(table.schema)
 
 
+def test_tensors_of_other_shapes_and_nulls_in_each_block_are_written(engine: str, tmp_path: Path) -> None:
+    def row(number: int) -> dict[str, Any]:
+        return {"id": number % 3, "time": -number, "x.a": None if number % 5 == 1 else np.full((number // 4, 2), number, np.float32)}
+
+    ds = ray.data.range(24, override_num_blocks=6).map(lambda row_of_ray: row(row_of_ray["id"]))
+    schema = {"id": "i64", "time": "i64", "x.a": "f32[?,2]"}
+    layout = {"schema": schema, "index": ["id", "time"], "sequence_by": ["id"], "order_by": ["time"]}
+    table = tetrys.ray.write(ds, str(tmp_path / "t"), partitions=2, **layout)
+    index = tt.read_index(table).sort(["id", "time"])
+    found = tt.row_loader(index).take(range(24))["x.a"].to_list()
+    expected = sorted(map(row, range(24)), key=lambda row: (row["id"], row["time"]))
+    for value, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(value, wanted["x.a"])
+    blocks = [pa.table({"id": [0], "x.a": ray.data.extensions.ArrowTensorArray.from_numpy(np.ones((1, rows, 2)))}) for rows in (1, 2, 1)]
+    (batch,) = _arrow.sorted_batches(blocks, ["id"], 10**6)
+    assert [value["shape"] for value in batch["x.a"].to_pylist()] == [[1, 2], [2, 2], [1, 2]]
+    with pytest.raises(tt.Invalid, match=r"x\.a.*set"):
+        tetrys.ray.write(ds.map(lambda row: row | {"x.a": {1, 2}}), str(tmp_path / "u"), partitions=1, **layout)
+
+
 def test_blocks_of_pandas_are_written(engine: str, tmp_path: Path) -> None:
     ds = ray.data.range(9).map_batches(lambda frame: frame.assign(**{"a.text": frame["id"].astype(str)}), batch_format="pandas")
     table = tetrys.ray.write(ds, str(tmp_path / "t"), index=["id"])

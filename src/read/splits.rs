@@ -196,6 +196,7 @@ fn cut(rows: &[Range<u64>], cuts: &[u64], bytes_in: impl Fn(&Range<u64>) -> u64)
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
+#[allow(clippy::single_range_in_vec_init, reason = "one range of rows is meant")]
 mod tests {
     use super::*;
 
@@ -243,7 +244,7 @@ mod tests {
     fn a_size_in_bytes_makes_as_many_splits() {
         let group = pieces(&[(1, 100); 12]);
         for (bytes, count) in [(100, 12), (300, 4), (1200, 1), (u64::MAX, 1), (0, 12)] {
-            assert_eq!(splits(&[group.clone()], &[0..12], SplitSize::Bytes(bytes)).splits.len(), count, "{bytes}");
+            assert_eq!(splits(std::slice::from_ref(&group), &[0..12], SplitSize::Bytes(bytes)).splits.len(), count, "{bytes}");
         }
     }
 

@@ -2,6 +2,8 @@
 //! commit twice and abort. The table has the rows of one attempt of each partition, or does not change, and a garbage collection
 //! finds everything else.
 
+#![allow(clippy::single_range_in_vec_init, reason = "one range of rows is meant")]
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::common::{
@@ -45,7 +47,7 @@ fn rows(rng: &mut Rng, name: &str, logs: u64, each: i64) -> RecordBatch {
 /// Returns the rows with those of equal time exchanged, as another sort may order them.
 fn ties_exchanged(batch: &RecordBatch) -> RecordBatch {
     let order: Vec<u64> = (0..batch.num_rows() as u64).map(|row| (row ^ 1).min(batch.num_rows() as u64 - 1)).collect();
-    let order = if batch.num_rows() % 2 == 0 { order } else { (0..batch.num_rows() as u64).collect() };
+    let order = if batch.num_rows().is_multiple_of(2) { order } else { (0..batch.num_rows() as u64).collect() };
     take_record_batch(batch, &arrow_array::UInt64Array::from(order)).unwrap()
 }
 
@@ -122,7 +124,7 @@ async fn history(seed: u64) {
     // The rows before, and a reference that has some of the rows.
     let before = rows(&mut rng, "before", 2, 6);
     if mode > 0 {
-        common::tables::write(store.clone(), schema(), options(), &[before.clone()]).await.unwrap();
+        common::tables::write(store.clone(), schema(), options(), std::slice::from_ref(&before)).await.unwrap();
     }
     let reference = match rng.below(2) {
         0 => None,
@@ -185,7 +187,7 @@ async fn history(seed: u64) {
         None => 0,
     };
 
-    assert_eq!(WritePlan::open_in(&store).await.unwrap(), [plan.clone()]);
+    assert_eq!(WritePlan::open_in(&store).await.unwrap(), std::slice::from_ref(&plan));
     let end = *rng.pick(&[End::Winners, End::Winners, End::Lost, End::Lost, End::Abort]);
     let nothing = winners.is_empty();
     if end == End::Abort || (nothing && end == End::Lost) {

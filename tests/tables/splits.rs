@@ -1,6 +1,8 @@
 //! Splits of reads: every row is in one split, splits begin at chunks of the largest group, and their batches have the rows of
 //! the table and no more bytes than asked for.
 
+#![allow(clippy::single_range_in_vec_init, reason = "one range of rows is meant")]
+
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use crate::common::{
@@ -135,7 +137,8 @@ fn batches_are_bounded_whatever_a_row_weighs() {
             ("a.blob", Arc::new(LargeBinaryArray::from_iter_values(&blobs))),
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let table = common::tables::write(memory().1, schema, WriteOptions::default(), &[batch.clone()]).await.unwrap();
+        let table =
+            common::tables::write(memory().1, schema, WriteOptions::default(), std::slice::from_ref(&batch)).await.unwrap();
         for bound in [1, 1_000, 700_000, 5_000_000, usize::MAX] {
             let found = all_batches(&table.row_loader(), vec![0..90], bound).await;
             for one in &found {
@@ -174,7 +177,8 @@ fn a_view_is_split_by_the_chunks_of_its_sources() {
         let logs: Vec<String> = (0..6).map(|log| format!("log {log}")).collect();
         let runs: Vec<(&str, usize)> = logs.iter().map(|log| (log.as_str(), 40)).collect();
         let batch = rows_of(&sensors(), &mut rng, &runs, Taste::NOISE);
-        let table = common::tables::write(store.clone(), sensors(), cut_by(tiny_cuts()), &[batch.clone()]).await.unwrap();
+        let table =
+            common::tables::write(store.clone(), sensors(), cut_by(tiny_cuts()), std::slice::from_ref(&batch)).await.unwrap();
         let chosen = table.index().await.unwrap().filter_sql("time % 300 = 0").unwrap();
         let view = chosen.save("memory://splits/v").await.unwrap();
         let view = view.table;

@@ -32,8 +32,10 @@ pub struct ZarrGroup {
 enum Kind {
     Directory(PathBuf),
     Store(Store),
-    Zip { archive: Arc<Mutex<zip::ZipArchive<BufReader<Box<dyn Archived>>>>>, prefix: String, bytes: u64 },
+    Zip { archive: Arc<Mutex<Archive>>, prefix: String, bytes: u64 },
 }
+
+type Archive = zip::ZipArchive<BufReader<Box<dyn Archived>>>;
 
 /// A zip file: a local one, or an object of a store.
 trait Archived: Read + Seek + Send + std::fmt::Debug {}

@@ -197,13 +197,10 @@ impl Level5 {
 }
 
 /// Waits for long work on frames. Work on a zarr group blocks its thread, so it gets one that may be blocked.
-fn wait_for<T: Send + 'static, W: Future<Output = tetrys::Result<T>> + Send>(
-    py: Python<'_>,
-    table: Arc<FrameTable>,
-    work: impl FnOnce(Arc<FrameTable>) -> W + Send + 'static,
-) -> PyResult<T>
+fn wait_for<T, W>(py: Python<'_>, table: Arc<FrameTable>, work: impl FnOnce(Arc<FrameTable>) -> W + Send + 'static) -> PyResult<T>
 where
-    W: 'static,
+    T: Send + 'static,
+    W: Future<Output = tetrys::Result<T>> + Send + 'static,
 {
     if table.is_table() {
         return wait_long(py, work(table));

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, ErrorKind, Result},
-    format::{Cuts, Manifest},
+    format::Manifest,
     id::Hash,
     schema::Schema,
     store::Store,

@@ -114,7 +114,7 @@ def of_ray(block: pa.Table) -> pa.Table:
 def _of_ray(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if isinstance(kind, ArrowPythonObjectType):
-        raise Invalid(f"column `{name}`: Python objects: expected numbers, text, bytes, times, arrays or lists")
+        return pa.chunked_array([_of_objects(name, column.to_pylist())])
     if isinstance(kind, (ArrowTensorType, ArrowTensorTypeV2)):
         to = pa.fixed_shape_tensor(kind.storage_type.value_type, kind.shape)
         return pa.chunked_array([_fixed(chunk, to) for chunk in column.chunks], to)
@@ -123,6 +123,54 @@ def _of_ray(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         to = pa.struct([("data", kind.storage_type.field("data").type), ("shape", shape)])
         return pa.chunked_array([_variable(chunk, shape) for chunk in column.chunks], to)
     return column
+
+
+def without_objects(block: pa.Table) -> pa.Table:
+    """Makes Ray tensors of columns that Ray has as Python objects: tensors and nulls. Ray shuffles no mixture of both."""
+    for place, name in enumerate(block.column_names):
+        if isinstance(block[name].type, ArrowPythonObjectType):
+            block = block.set_column(place, name, _to_ray(_of_objects(name, block[name].to_pylist())))
+    return block
+
+
+def _of_objects(name: str, values: list[Any]) -> pa.Array:
+    """Converts tensors and nulls. Ray keeps such a column as Python objects."""
+    there = [value for value in values if value is not None]
+    kinds = {(value.dtype.name, value.ndim) if isinstance(value, np.ndarray) else type(value).__name__ for value in there}
+    if len(kinds) > 1 or not all(isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biuf" for value in there):
+        said = " and ".join(sorted(map(str, kinds)))
+        raise Invalid(f"column `{name}`: Python objects ({said}): expected numbers, text, bytes, times, lists, or arrays of one type")
+    if not there:
+        return pa.nulls(len(values))
+    rank = there[0].ndim
+    shapes = np.array([(0,) * rank if value is None else value.shape for value in values], np.int32)
+    flat = pa.array(np.concatenate([value.reshape(-1) for value in there]))
+    return _tensors(flat, shapes, pa.array([value is None for value in values]))
+
+
+def _tensors(flat: pa.Array, shapes: npt.NDArray[np.int32], nulls: pa.Array | None) -> pa.Array:
+    """Returns tensors of variable shape: `flat` has the elements of all rows, and `shapes` is [rows, rank]."""
+    ends = np.concatenate([[0], np.cumsum(shapes.prod(axis=1, dtype=np.int64))])
+    data = pa.LargeListArray.from_arrays(pa.array(ends), flat)
+    return pa.StructArray.from_arrays(
+        [data, pa.FixedSizeListArray.from_arrays(pa.array(shapes.reshape(-1)), shapes.shape[1])], ["data", "shape"], mask=nulls
+    )
+
+
+def _alike(pieces: Sequence[pa.RecordBatch]) -> list[pa.Table]:
+    """Gives batches the same types: Ray has a tensor column as tensors of one shape in one block, and of any shape in another."""
+    kinds = {name: {piece[name].type for piece in pieces if name in piece.schema.names} for name in pieces[0].schema.names}
+    made = []
+    for piece in pieces:
+        columns = {}
+        for name in piece.schema.names:
+            array = piece[name]
+            if len(kinds.get(name, ())) > 1 and isinstance(array.type, pa.FixedShapeTensorType):
+                shapes = np.tile(np.array(array.type.shape, np.int32), (len(array), 1))
+                array = _tensors(_flat(array), shapes, array.is_null() if array.null_count else None)
+            columns[name] = array
+        made.append(pa.table(columns))
+    return made
 
 
 def _fixed(chunk: pa.Array, to: pa.FixedShapeTensorType) -> pa.Array:
@@ -196,7 +244,7 @@ def _taken(parts: Sequence[pa.RecordBatch], starts: npt.NDArray[np.int64], rows:
     pieces = [parts[of[order[first]]].take(pa.array(places[order[first:last]])) for first, last in zip(bounds, bounds[1:], strict=False)]
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
-    together = pa.concat_tables([pa.table(piece) for piece in pieces], promote_options="permissive")
+    together = pa.concat_tables(_alike(pieces), promote_options="permissive")
     return together if (np.diff(order) == 1).all() else together.combine_chunks().take(pa.array(inverse))
 
 

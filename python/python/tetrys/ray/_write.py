@@ -22,7 +22,7 @@ from .._errors import NoColumn, WrongType, found
 from .._table import Table
 from .._tetrys import Error, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
 from .._write import types_of
-from ._arrow import of_ray, sorted_batches
+from ._arrow import of_ray, sorted_batches, without_objects
 
 PARTITION_BYTES = 1 << 30
 BATCH_BYTES = 64 << 20
@@ -105,8 +105,11 @@ def write(
     settings = ds.context.execution_options
     before = settings.preserve_order
     try:
+        parts = count or _partitions(ds)
+        if keys or order:
+            ds = ds.map_batches(without_objects, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
         if keys:
-            ds = ds.repartition(count or _partitions(ds), keys=keys)
+            ds = ds.repartition(parts, keys=keys)
         elif order:
             ds = ds.sort(order)
         # Tasks have their numbers in the order of the blocks: of the hashes, of the sorted rows, or of the dataset.
