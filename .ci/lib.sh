@@ -11,7 +11,6 @@ scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 export TETRYS_SKIPPED="$scratch/skipped"
 export TETRYS_TORCH="${TETRYS_TORCH:-1}"
-export TETRYS_CLUSTER="${TETRYS_CLUSTER:-1}"
 log="$scratch/tests.log"
 # Nothing is built twice from the same checkout here, and these files are large.
 export CARGO_INCREMENTAL=0

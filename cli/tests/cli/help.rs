@@ -111,6 +111,7 @@ const CALLS: &[(&str, &str)] = &[
     ("ingest arrow", "frame.arrow a"),
     ("ingest csv", "frame.csv c --index id --group x=x --group y=y"),
     ("ingest ndjson", "frame.ndjson n"),
+    ("ingest petastorm", "frame.parquet m"),
     ("session begin", "s frame.csv --out ticket"),
     ("session write-partition", "s ticket 0 frame.csv --out receipt"),
     ("session commit", "s ticket receipt"),

@@ -114,7 +114,10 @@ def extract(
 
 
 def _run(
-    plan: cluster.WritePlan, done: dict[int, Receipt], start: Callable[[cluster.WriteTask], Any], tell: Callable[[dict[int, Receipt]], object]
+    plan: cluster.WritePlan,
+    done: dict[int, Receipt],
+    start: Callable[[cluster.WriteTask], Any],
+    tell: Callable[[dict[int, Receipt]], object],
 ) -> None:
     """Runs the tasks of the partitions without a receipt, and adds their receipts."""
     labels = plan.labels or []

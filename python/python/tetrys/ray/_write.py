@@ -117,7 +117,8 @@ def write(
         ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(ray_remote_args or {}))
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, Error):
-            raise error.cause from error
+            # Ray adds lines about its own retries to the message.
+            raise type(error.cause)(str(error.cause).split("\nFailed to apply UDF")[0]) from error
         raise
     except BaseException as error:
         # Ray tells a datasink of exceptions alone, not of interrupts.
@@ -234,7 +235,8 @@ def _types_of(ds: ray.data.Dataset, url: Url, mode: str, store_options: Any) -> 
     if schema is None or not schema.names:
         raise Invalid("schema: the dataset has no rows, which define the types: pass `schema`")
     base = schema.base_schema
-    block = base.empty_table() if isinstance(base, pa.Schema) else BlockAccessor.for_block(ds.take_batch(1, batch_format="pandas")).to_arrow()
+    rows = base.empty_table() if isinstance(base, pa.Schema) else ds.take_batch(1, batch_format="pandas")
+    block = BlockAccessor.for_block(rows).to_arrow()
     table = of_ray(block)
     return {name: column(name, table[name].combine_chunks(), None).type for name in table.column_names}
 
