@@ -51,17 +51,9 @@ def engine(bucket: str | None) -> Iterator[str]:
 
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_register_timeout_seconds": "300"}
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    for attempt in range(5):
-        nodes = Cluster()
-        try:
-            for number in range(3):
-                nodes.add_node(num_cpus=2, object_store_memory=100 << 20, **{"include_dashboard": False} if number == 0 else {})
-            break
-        except Exception:
-            # Ray waits 30 seconds for a node, which is not enough on a busy machine.
-            nodes.shutdown()
-            if attempt == 4:
-                raise
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "object_store_memory": 100 << 20, "include_dashboard": False})
+    for _ in range(2):
+        nodes.add_node(num_cpus=2, object_store_memory=100 << 20)
     ray.init(address=nodes.address, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield nodes.address
