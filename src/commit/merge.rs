@@ -1,7 +1,8 @@
-//! Merges the parts of partitions into segments. Payload stays untouched; memory holds one part and one row group.
+//! Merges the parts of partitions into segments. Payload stays untouched; memory holds one part or some small parts, one row group,
+//! and the layouts of a segment.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     fs::File,
     io::{Read, Seek},
     sync::Arc,
@@ -9,7 +10,11 @@ use std::{
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
-use futures::stream::{self, Stream, StreamExt, TryStreamExt};
+use futures::{
+    FutureExt,
+    future::BoxFuture,
+    stream::{FuturesOrdered, StreamExt},
+};
 use uuid::Uuid;
 
 use super::statistics::Collector;
@@ -23,6 +28,7 @@ use crate::{
     offload::{Stop, offload_large},
     schema::Schema,
     store::Store,
+    threads::{share_in_order, threads},
     write::{PartObjects, Receipt, WrittenGroup},
 };
 
@@ -43,8 +49,12 @@ pub struct MergeInto<'a> {
     pub whole_sequences: bool,
 }
 
-/// Number of parts that are read ahead of the merge.
-const PARTS_AHEAD: usize = 16;
+/// Maximum number of parts that are read ahead of the merge.
+const PARTS_AHEAD: usize = 64;
+/// Maximum bytes of parts that are read ahead, unless a single part has more.
+const BYTES_AHEAD: u64 = 64 << 20;
+/// Maximum number of parts that are decoded together.
+const PARTS_TOGETHER: usize = 1024;
 
 /// Stores the segments of a session's receipts, which are in order. Returns the segments for the manifest. A segment takes whole
 /// partitions, at least one, up to `segment_rows` rows.
@@ -70,7 +80,7 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
         });
         let (here, after) = rest.split_at(taken.count().max(1));
         let segment;
-        let apart = whole_sequences.then_some(before);
+        let apart = whole_sequences.then(|| before.map(Receipt::place));
         (segment, tracker) = merge_segment(store, &shared, here, tracker, apart, (first_row, owners)).await?;
         first_row += segment.rows;
         before = here.last().map(|(receipt, _)| *receipt);
@@ -85,48 +95,24 @@ async fn merge_segment(
     schema: &Arc<Schema>,
     parts: &[(&Receipt, &PartObjects)],
     mut tracker: SequenceTracker,
-    // The partition before, if no sequence may span two partitions.
-    mut apart: Option<Option<&Receipt>>,
+    // The place of the partition before, if no sequence may span two partitions.
+    mut apart: Option<Option<String>>,
     (first_row, owners): (u64, &BTreeMap<u32, u32>),
 ) -> Result<(Segment, SequenceTracker)> {
     let session = parts.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session);
     let mut index = SegmentIndex::new(schema)?;
-    let mut reads = ahead(store, session, parts.iter().map(|(_, part)| part.index.clone()).collect());
-    for (receipt, _) in parts {
-        let bytes = one_part(&mut reads).await?;
-        let before = index.rows;
-        let (schema, rows) = (Arc::clone(schema), receipt.rows);
-        let starts;
-        (index, tracker, starts) = offload_large(work(rows), move |stop| {
-            let mut starts = true;
-            for batch in index_reader(bytes, &schema, rows)? {
-                stop.check()?;
-                let is_first = index.rows == before;
-                let starts_here = index.push(&batch?, &mut tracker)?;
-                starts = if is_first { starts_here } else { starts };
-            }
-            Ok((index, tracker, starts))
-        })
-        .await
-        .map_err(|error: Error| error.at(receipt.place()))?;
-        if let Some(Some(previous)) = apart
-            && !starts
-        {
-            let (place, previous) = (receipt.place(), previous.place());
-            return Err(Error::invalid(format!(
-                "{place}: its first rows continue the last sequence of {previous}; all rows of a sequence must be in \
-                 one partition"
-            )));
+    let mut reads = Ahead::new(store, session, parts.iter().map(|(_, part)| part.index.clone()).collect());
+    let mut rest = parts;
+    while !rest.is_empty() {
+        let (here, after) = rest.split_at(decoded_together(rest));
+        rest = after;
+        let mut read: Vec<ReadPart> = Vec::with_capacity(here.len());
+        for (receipt, _) in here {
+            read.push(ReadPart { place: receipt.place(), rows: receipt.rows, bytes: reads.next().await? });
         }
-        apart = apart.map(|_| Some(*receipt));
-        if index.rows - before != receipt.rows {
-            return Err(Error::corrupt(format!(
-                "index of {}: {}, its receipt says {}",
-                receipt.place(),
-                counted(index.rows - before, "row"),
-                receipt.rows
-            )));
-        }
+        let (schema, rows) = (Arc::clone(schema), read.iter().map(|part| part.rows).sum());
+        (index, tracker, apart) =
+            offload_large(work(rows), move |stop| take_parts(read, &schema, index, tracker, apart, stop)).await?;
     }
     drop(reads);
     let mut groups = Vec::new();
@@ -134,6 +120,78 @@ async fn merge_segment(
         groups.push(merge_group(store, schema, parts, session, (number, owners)).await?);
     }
     Ok((index.finish(store, first_row, groups).await?, tracker))
+}
+
+/// The part of a partition, as it was stored.
+struct ReadPart {
+    place: String,
+    rows: u64,
+    bytes: Bytes,
+}
+
+/// Returns how many of the next partitions are decoded together, on several threads: small ones, and at least one.
+fn decoded_together(parts: &[(&Receipt, &PartObjects)]) -> usize {
+    const ROWS: u64 = 64 << 10;
+    let mut rows = 0;
+    let small = parts.iter().take(PARTS_TOGETHER).take_while(|(receipt, _)| {
+        rows = u64::saturating_add(rows, receipt.rows);
+        rows <= ROWS
+    });
+    small.count().max(1)
+}
+
+/// Appends the rows of these parts to an index. `apart` is the place of the partition before, if no sequence may span two
+/// partitions. Returns the index, the tracker and the place of the last partition.
+fn take_parts(
+    mut parts: Vec<ReadPart>,
+    schema: &Schema,
+    mut index: SegmentIndex,
+    mut tracker: SequenceTracker,
+    mut apart: Option<Option<String>>,
+    stop: &Stop,
+) -> Result<(SegmentIndex, SequenceTracker, Option<Option<String>>)> {
+    let mut take = |place: String, rows: u64, batches: &mut dyn Iterator<Item = Result<RecordBatch>>| -> Result<()> {
+        let (before, mut starts) = (index.rows, true);
+        for batch in batches {
+            stop.check()?;
+            let is_first = index.rows == before;
+            let starts_here = batch.and_then(|batch| index.push(&batch, &mut tracker)).map_err(|error| error.at(&place))?;
+            starts = if is_first { starts_here } else { starts };
+        }
+        if let Some(Some(previous)) = &apart
+            && !starts
+        {
+            return Err(Error::invalid(format!(
+                "{place}: its first rows continue the last sequence of {previous}; all rows of a sequence must be in \
+                 one partition"
+            )));
+        }
+        if index.rows - before != rows {
+            let found = counted(index.rows - before, "row");
+            return Err(Error::corrupt(format!("index of {place}: {found}, its receipt says {rows}")));
+        }
+        apart = apart.take().map(|_| Some(place));
+        Ok(())
+    };
+    match parts.len() {
+        // A large part is decoded batch by batch.
+        1 => {
+            let ReadPart { place, rows, bytes } = parts.remove(0);
+            let mut batches = index_reader(bytes, schema, rows).map_err(|error| error.at(&place))?;
+            take(place, rows, &mut batches)?;
+        }
+        _ => {
+            let decode = |ReadPart { place, rows, bytes }: ReadPart| {
+                stop.check()?;
+                let batches = index_reader(bytes, schema, rows).and_then(Iterator::collect::<Result<Vec<_>>>);
+                batches.map_err(|error: Error| error.at(&place)).map(|batches| (place, rows, batches))
+            };
+            share_in_order(parts, threads() - 1, decode, |(place, rows, batches)| {
+                take(place, rows, &mut batches.into_iter().map(Ok))
+            })?;
+        }
+    }
+    Ok((index, tracker, apart))
 }
 
 /// Returns the approximate size of the index of `rows` rows, in bytes. Work of large size runs on other threads.
@@ -245,19 +303,38 @@ async fn merge_group(
     };
     let groups = parts.iter().map(|(receipt, part)| group_of(receipt, part)).collect::<Result<Vec<_>>>()?;
     let stores = owners.keys().next_back().copied().unwrap_or(0);
-    let mut reads = ahead(store, session, groups.iter().flat_map(|group| [group.layout.clone(), group.hashes.clone()]).collect());
-    for ((receipt, _), group) in parts.iter().zip(&groups) {
-        for run in read_layout(one_part(&mut reads).await?, width, receipt.rows, stores as usize)? {
-            let owner = owner_in(owners, run.owner)?;
-            runs.push(LayoutRun { owner, ..run });
+    let objects = groups.iter().flat_map(|group| [group.layout.clone(), group.hashes.clone()]);
+    let mut reads = Ahead::new(store, session, objects.collect());
+    let mut rest = parts.iter().zip(groups).collect::<Vec<_>>().into_iter();
+    while !rest.as_slice().is_empty() {
+        let mut read = Vec::new();
+        for ((receipt, _), group) in rest.by_ref().take(PARTS_TOGETHER) {
+            blocks += group.blocks;
+            stored_bytes += group.stored_bytes;
+            for (sum, column) in columns.iter_mut().zip(&group.columns) {
+                sum.stored += column.stored;
+                sum.logical += column.logical;
+            }
+            read.push((receipt.rows, group.blocks, reads.next().await?, reads.next().await?));
         }
-        hashes.write(&read_hashes(one_part(&mut reads).await?, group.blocks)?)?;
-        blocks += group.blocks;
-        stored_bytes += group.stored_bytes;
-        for (sum, column) in columns.iter_mut().zip(&group.columns) {
-            sum.stored += column.stored;
-            sum.logical += column.logical;
-        }
+        let (owners, held) = (owners.clone(), (runs, hashes));
+        let size = read.iter().map(|(_, _, layout, hashes)| layout.len() + hashes.len()).sum();
+        (runs, hashes) = offload_large(size, move |stop| {
+            let (mut runs, mut hashes) = held;
+            let parse = |(rows, blocks, layout, hashes): (u64, u64, Bytes, Bytes)| {
+                stop.check()?;
+                Ok::<_, Error>((read_layout(layout, width, rows, stores as usize)?, read_hashes(hashes, blocks)?))
+            };
+            share_in_order(read, threads() - 1, parse, |(layout, of_part)| {
+                for run in layout {
+                    let owner = owner_in(&owners, run.owner)?;
+                    runs.push(LayoutRun { owner, ..run });
+                }
+                hashes.write(&of_part)
+            })?;
+            Ok((runs, hashes))
+        })
+        .await?;
     }
     drop(reads);
     let (layout, hashes) = (put_layout(store, &runs).await?, put_file(store, "hashes", hashes.finish()?).await?);
@@ -305,15 +382,35 @@ fn temporary() -> Result<File> {
     tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for a segment"))
 }
 
-/// Reads parts in order, some of them ahead.
-fn ahead(store: &Store, session: Uuid, parts: Vec<ObjectRef>) -> impl Stream<Item = Result<Bytes>> + Unpin {
-    let reads: Vec<_> = parts.into_iter().map(|part| get_part(store, session, part)).collect();
-    stream::iter(reads).buffered(PARTS_AHEAD)
+/// Reads parts in order, some of them ahead. The others take no memory but that of their names.
+struct Ahead<'a> {
+    store: &'a Store,
+    session: Uuid,
+    rest: std::vec::IntoIter<ObjectRef>,
+    reading: FuturesOrdered<BoxFuture<'a, Result<Bytes>>>,
+    /// Bytes of each part that is being read.
+    sizes: VecDeque<u64>,
 }
 
-/// Returns the next part.
-async fn one_part(reads: &mut (impl Stream<Item = Result<Bytes>> + Unpin)) -> Result<Bytes> {
-    reads.try_next().await?.ok_or_else(|| Error::internal("fewer parts were read than there are"))
+impl<'a> Ahead<'a> {
+    fn new(store: &'a Store, session: Uuid, parts: Vec<ObjectRef>) -> Self {
+        Self { store, session, rest: parts.into_iter(), reading: FuturesOrdered::new(), sizes: VecDeque::new() }
+    }
+
+    /// Returns the next part.
+    async fn next(&mut self) -> Result<Bytes> {
+        while let Some(part) = self.rest.as_slice().first() {
+            let bytes = self.sizes.iter().sum::<u64>().saturating_add(part.bytes);
+            if self.sizes.len() >= PARTS_AHEAD || (bytes > BYTES_AHEAD && !self.sizes.is_empty()) {
+                break;
+            }
+            self.sizes.push_back(part.bytes);
+            self.reading.push_back(get_part(self.store, self.session, part.clone()).boxed());
+            self.rest.next();
+        }
+        self.sizes.pop_front();
+        self.reading.next().await.unwrap_or_else(|| Err(Error::internal("fewer parts were read than there are")))
+    }
 }
 
 async fn get_part(store: &Store, session: Uuid, part: ObjectRef) -> Result<Bytes> {

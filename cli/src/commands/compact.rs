@@ -19,12 +19,12 @@ use crate::{
 #[command(
     after_help = "Use it after many small appends, versions or patches. The result is a new version with the same rows; older versions stay as they are.
 
-Without --runs, only small index segments are merged, so that the table opens faster; no payload is copied.
+With --index, which is the default without --runs, only small index segments are merged, so that the table opens faster; no payload is read or copied.
 
 With --runs, scattered blocks of neighbouring rows are also copied side by side into new chunks of this table, until every window of up to --window rows takes at most --extra-ranges more ranges than in a table that was written at once, and reads at most --percent of the bytes of its blocks. Other blocks stay where they are. Blocks are copied without decoding them where possible.
 
 Examples:
-  tetrys compact drives
+  tetrys compact drives --index
   tetrys compact drives --runs
   tetrys compact drives --runs --window 32 --extra-ranges 0 --json"
 )]
@@ -34,6 +34,9 @@ pub(crate) struct Compact {
     /// Maximum rows of an index segment
     #[arg(long, value_name = "N", default_value_t = 4_194_304, value_parser = clap::value_parser!(u64).range(1..=4_194_304))]
     segment_rows: u64,
+    /// Merge small index segments, and neither read nor copy payload; the default
+    #[arg(long, conflicts_with = "runs")]
+    index: bool,
     /// Also copy scattered blocks side by side into new chunks of this table
     #[arg(long)]
     runs: bool,
@@ -70,7 +73,7 @@ pub(crate) struct Materialize {
 impl Compact {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
-        let (next, moved) = match self.runs {
+        let (next, moved) = match self.runs && !self.index {
             true => {
                 let bound = Locality { window: self.window, extra_ranges: usize::from(self.extra_ranges), percent: self.percent };
                 let (next, moved) = table.compact_runs(self.segment_rows, bound).await?;

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::session::{Session, lineage};
 use crate::{
-    commit::{self, SegmentIndex},
+    commit,
     error::{Error, ErrorKind, Result},
-    format::{GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, SequenceTracker, index_reader, read_layout},
+    format::{GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, read_layout},
     id::{ChunkId, Hash, ObjectRef},
     schema::ColumnGroup,
     table::table::Table,
@@ -65,11 +65,15 @@ impl Table {
 
     async fn compacted(&self, segment_rows: u64, bound: Option<Locality>) -> Result<(Self, Gathered)> {
         let most = segment_rows.clamp(1, MAX_SEGMENT_ROWS);
-        let mut parts: Vec<Vec<&Segment>> = Vec::new();
+        let (mut parts, mut rows): (Vec<Vec<&Segment>>, u64) = (Vec::new(), 0);
         for segment in &self.manifest().segments {
-            match parts.last_mut().filter(|part| part.iter().map(|segment| segment.rows).sum::<u64>() + segment.rows <= most) {
-                Some(part) => part.push(segment),
-                None => parts.push(vec![segment]),
+            rows += segment.rows;
+            match parts.last_mut() {
+                Some(part) if rows <= most => part.push(segment),
+                _ => {
+                    parts.push(vec![segment]);
+                    rows = segment.rows;
+                }
             }
         }
         if bound.is_none() && parts.iter().all(|part| part.len() == 1) {
@@ -82,16 +86,8 @@ impl Table {
             bound.map(|bound| Gatherer::new(types.collect(), self.manifest().cuts, bound, options.write_memory))
         };
         let mut gatherers: Vec<Option<Gatherer>> = self.schema().groups().iter().map(gatherer).collect();
-        let mut tracker = SequenceTracker::new(self.schema());
         let (mut segments, mut bytes) = (Vec::new(), 0);
         for part in &parts {
-            let first_row = part.first().map_or(0, |segment| segment.first_row);
-            let mut index = SegmentIndex::new(self.schema())?;
-            for segment in part {
-                for batch in index_reader(self.object("index", &segment.index).await?, self.schema(), segment.rows)? {
-                    index.push(&batch?, &mut tracker)?;
-                }
-            }
             let mut groups = Vec::new();
             for (number, gatherer) in gatherers.iter_mut().enumerate() {
                 let mut moved = false;
@@ -120,7 +116,7 @@ impl Table {
                 segments.push(Segment { groups, ..(*only).clone() });
                 continue;
             }
-            let segment = index.finish(self.store(), first_row, groups).await?;
+            let segment = self.as_one_of(part, groups).await?;
             bytes += segment.index.bytes;
             segments.push(segment);
         }

@@ -6,15 +6,21 @@
 //! than [`FAN`] segments of each order, and each row moves to another segment at most once per order. Appends stay fast, and the
 //! manifests of n appends together take O(n log n) bytes instead of O(n²).
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::future::try_join;
+
 use crate::{
     commit::{self, SegmentIndex},
-    error::{ErrorKind, Result},
+    error::{Error, ErrorKind, Result},
     format::{
         ColumnBytes, GroupSegment, MAX_SEGMENT_ROWS, Manifest, Segment, SequenceTracker, index_reader, read_hashes, read_layout,
     },
     id::Hash,
+    offload::offload_large,
     store::Store,
-    table::table::Table,
+    table::{objects::together, table::Table},
     write::WrittenGroup,
 };
 
@@ -71,19 +77,39 @@ fn small_tail(segments: &[Segment]) -> Option<usize> {
 impl Table {
     /// Merges neighbouring segments into one and stores its objects. The new segment has the same rows and names the same blocks.
     pub(in crate::table) async fn as_one(&self, part: &[&Segment]) -> Result<Segment> {
-        let first = part.first().copied();
-        // The tracker sees these segments only. `continues` is copied from the first one: writers checked it against earlier
-        // rows.
-        let mut tracker = SequenceTracker::new(&self.manifest().schema);
-        let mut index = SegmentIndex::new(&self.manifest().schema)?;
-        for segment in part {
-            for batch in index_reader(self.object("index", &segment.index).await?, &self.manifest().schema, segment.rows)? {
-                index.push(&batch?, &mut tracker)?;
-            }
-        }
         let mut groups = Vec::new();
         for number in 0..self.manifest().schema.groups().len() {
             groups.push(self.put_group(self.joined(part, number).await?).await?);
+        }
+        self.as_one_of(part, groups).await
+    }
+
+    /// Merges the indexes of neighbouring segments into one, and stores it. Returns the segment with these groups.
+    pub(in crate::table) async fn as_one_of(&self, part: &[&Segment], groups: Vec<GroupSegment>) -> Result<Segment> {
+        let first = part.first().copied();
+        let schema = Arc::new(self.manifest().schema.clone());
+        // The tracker sees these segments only. `continues` is copied from the first one: writers checked it against earlier
+        // rows.
+        let mut tracker = SequenceTracker::new(&schema);
+        let mut index = SegmentIndex::new(&schema)?;
+        let mut rest = part;
+        while !rest.is_empty() {
+            let (here, after) = rest.split_at(read_together(rest, |segment| segment.index.bytes));
+            rest = after;
+            let reads: Vec<_> = here.iter().map(|segment| self.object("index", &segment.index)).collect();
+            let objects = together(reads).await?;
+            let rows: Vec<u64> = here.iter().map(|segment| segment.rows).collect();
+            let (schema, size) = (Arc::clone(&schema), objects.iter().map(Bytes::len).sum());
+            (index, tracker) = offload_large(size, move |stop| {
+                for (bytes, rows) in objects.into_iter().zip(rows) {
+                    for batch in index_reader(bytes, &schema, rows)? {
+                        stop.check()?;
+                        index.push(&batch?, &mut tracker)?;
+                    }
+                }
+                Ok((index, tracker))
+            })
+            .await?;
         }
         let one = index.finish(self.store(), first.map_or(0, |first| first.first_row), groups).await?;
         Ok(Segment { continues: first.is_some_and(|first| first.continues), ..one })
@@ -97,19 +123,55 @@ impl Table {
 
     /// Joins a column group of neighbouring segments.
     pub(in crate::table) async fn joined(&self, part: &[&Segment], number: usize) -> Result<WrittenGroup> {
-        let mut joined = WrittenGroup::default();
-        for segment in part {
-            let stored = &segment.groups[number];
-            let layout = self.object("layout", &stored.layout).await?;
-            joined.runs.extend(read_layout(layout, stored.columns.len(), segment.rows, self.manifest().stores.len())?);
-            joined.hashes.extend(read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks)?);
-            joined.columns.resize(stored.columns.len(), ColumnBytes::default());
-            for (sum, column) in joined.columns.iter_mut().zip(&stored.columns) {
-                (sum.stored, sum.logical) = (sum.stored + column.stored, sum.logical + column.logical);
-            }
+        let (mut joined, mut rest) = (WrittenGroup::default(), part);
+        let stores = self.manifest().stores.len();
+        let of = |segment: &Segment| {
+            let found = segment.groups.get(number).cloned();
+            found.ok_or_else(|| Error::internal(format!("a segment without column group {number}")))
+        };
+        while !rest.is_empty() {
+            let bytes = |segment: &Segment| of(segment).map_or(0, |group| group.layout.bytes + group.hashes.bytes);
+            let (here, after) = rest.split_at(read_together(rest, bytes));
+            rest = after;
+            let read = |segment: &Segment| {
+                let (stored, rows) = (of(segment), segment.rows);
+                async move {
+                    let stored = stored?;
+                    let (layout, hashes) = (self.object("layout", &stored.layout), self.object("hashes", &stored.hashes));
+                    let (layout, hashes) = try_join(layout, hashes).await?;
+                    Ok((stored, rows, layout, hashes))
+                }
+            };
+            let parts = together(here.iter().map(|segment| read(segment)).collect()).await?;
+            let size = parts.iter().map(|(_, _, layout, hashes)| layout.len() + hashes.len()).sum();
+            joined = offload_large(size, move |stop| {
+                for (stored, rows, layout, hashes) in parts {
+                    stop.check()?;
+                    joined.runs.extend(read_layout(layout, stored.columns.len(), rows, stores)?);
+                    joined.hashes.extend(read_hashes(hashes, stored.blocks)?);
+                    joined.columns.resize(stored.columns.len(), ColumnBytes::default());
+                    for (sum, column) in joined.columns.iter_mut().zip(&stored.columns) {
+                        (sum.stored, sum.logical) = (sum.stored + column.stored, sum.logical + column.logical);
+                    }
+                }
+                Ok(joined)
+            })
+            .await?;
         }
         Ok(joined)
     }
+}
+
+/// Returns how many of these segments are read together: as many as have few bytes, and at least one.
+fn read_together(segments: &[&Segment], bytes: impl Fn(&Segment) -> u64) -> usize {
+    const BYTES: u64 = 64 << 20;
+    const SEGMENTS: usize = 256;
+    let mut sum = 0_u64;
+    let few = segments.iter().take(SEGMENTS).take_while(|segment| {
+        sum = sum.saturating_add(bytes(segment));
+        sum <= BYTES
+    });
+    few.count().max(1)
 }
 
 #[cfg(test)]

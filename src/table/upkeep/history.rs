@@ -6,11 +6,15 @@ use serde::Serialize;
 
 use crate::{
     commit,
-    error::Result,
-    format::manifest_name,
+    error::{ErrorKind, Result},
+    format::{Manifest, manifest_name},
+    id::Hash,
     store::Store,
-    table::{objects::open_versions, table::Table},
+    table::{objects::together, table::Table},
 };
+
+/// Number of manifests whose reads are planned together.
+const AT_ONCE: usize = 1024;
 
 /// Description of one version of a table, as `tetrys versions` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -81,29 +85,49 @@ impl Table {
         }
     }
 
-    /// Opens the versions in `written`, a map from their numbers to the times when they were written.
+    /// Reads the manifests of the versions in `written`, a map from their numbers to the times when they were written. Each
+    /// manifest is dropped when its description is made: a table may have ten thousand versions.
     async fn versions_among(store: &Store, written: BTreeMap<u64, Option<i64>>) -> Result<Vec<VersionInfo>> {
-        let opened = open_versions(store, written.keys().rev().copied()).await?;
-        let tables: Vec<(Option<i64>, Self)> =
-            opened.into_iter().map(|(table, _)| (written.get(&table.version()).copied().flatten(), table)).collect();
-        let known = tables.first().map(|(_, newest)| newest.manifest().tags.clone()).unwrap_or_default();
-        let info = |(written_ms, table): &(Option<i64>, Self)| {
-            let manifest = table.manifest();
-            let said = |what: &str| manifest.lineage.get(what).and_then(|said| said.as_str()).map(str::to_owned);
-            VersionInfo {
-                version: table.version(),
-                parent: manifest.parent.as_ref().map(|parent| parent.version),
-                written_ms: *written_ms,
-                operation: said("operation"),
-                tags: known.iter().filter(|(_, version)| **version == table.version()).map(|(tag, _)| tag.clone()).collect(),
-                rows: manifest.rows(),
-                sequences: manifest.sequences(),
-                bytes_added: manifest.lineage.get("bytes_added").and_then(serde_json::Value::as_u64),
-                preset: manifest.preset.clone(),
-                writer: said("writer"),
-                manifest_blake3: table.manifest_hash().to_string(),
+        let read = |(version, written_ms): (u64, Option<i64>)| async move {
+            match commit::load(store, version).await {
+                Ok((manifest, hash)) => Ok(Some((info(&manifest, hash, written_ms), manifest.tags))),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
             }
         };
-        Ok(tables.iter().map(info).collect())
+        let (mut infos, mut tags) = (Vec::with_capacity(written.len()), None);
+        let mut rest = written.into_iter().rev().peekable();
+        while rest.peek().is_some() {
+            let reads: Vec<_> = rest.by_ref().take(AT_ONCE).map(read).collect();
+            for (info, of_version) in together(reads).await?.into_iter().flatten() {
+                // The newest version lists the tags.
+                tags.get_or_insert(of_version);
+                infos.push(info);
+            }
+        }
+        for (tag, version) in tags.unwrap_or_default() {
+            if let Some(info) = infos.iter_mut().find(|info: &&mut VersionInfo| info.version == version) {
+                info.tags.push(tag);
+            }
+        }
+        Ok(infos)
+    }
+}
+
+/// Describes a version, without its tags.
+fn info(manifest: &Manifest, hash: Hash, written_ms: Option<i64>) -> VersionInfo {
+    let said = |what: &str| manifest.lineage.get(what).and_then(|said| said.as_str()).map(str::to_owned);
+    VersionInfo {
+        version: manifest.version,
+        parent: manifest.parent.as_ref().map(|parent| parent.version),
+        written_ms,
+        operation: said("operation"),
+        tags: Vec::new(),
+        rows: manifest.rows(),
+        sequences: manifest.sequences(),
+        bytes_added: manifest.lineage.get("bytes_added").and_then(serde_json::Value::as_u64),
+        preset: manifest.preset.clone(),
+        writer: said("writer"),
+        manifest_blake3: hash.to_string(),
     }
 }
