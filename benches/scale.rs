@@ -1,0 +1,419 @@
+//! Measures tables of very many rows, partitions and versions: memory and time of the index, of a commit, and of the history.
+//!
+//! ```sh
+//! cargo bench -p tetrys --bench scale                    # sizes of the table in benches/README.md; 40 GB of disk
+//! cargo bench -p tetrys --bench scale -- rows=2000000 receipts=10000 versions=1000 only=frame,receipts,versions python=python3
+//! ```
+//!
+//! Layouts, hashes and index segments are real: the crate writes them. Their contents are synthetic, and there is no payload:
+//! no chunk exists, because none of the figures reads one. Only `versions` writes small tables whole, by real appends.
+//!
+//! Each figure runs in a process of its own, which does nothing else, on a local disk with a warm page cache. `peak` is the most
+//! memory of the process above what it had before (`VmHWM` minus `VmRSS`). With `python=`, a Python with pyarrow and DuckDB reads
+//! the same Parquet files, and the figure is a ratio within the run.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use arrow_array::{ArrayRef, Float32Array, Int64Array, LargeStringArray, RecordBatch};
+use tetrys::{
+    Preset, Receipt, Schema, Store, Table, WriteOptions,
+    codec::Chain,
+    commit::{self, SegmentIndex},
+    format::{
+        ChunkSeed, ColumnBytes, GroupSegment, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, Manifest,
+        PackedLengths, SequenceTracker,
+    },
+    id::{ChunkId, Hash, ObjectRef},
+    table::{Cuts, GcSettings, IndexOptions, Reuse, now_ms},
+    write::{PartGroup, PartObjects},
+};
+use uuid::Uuid;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Rows of a recording.
+const LOG: u64 = 3_000;
+/// Stored bytes of a row of payload, which does not exist.
+const PAYLOAD: u32 = 80_000;
+/// The index columns of the frame: 2 texts, 4 i64, 6 f32.
+const FLOATS: [&str; 6] = ["speed", "yaw", "x", "y", "z", "score"];
+
+fn main() -> Outcome<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if let [figure, url] = arguments.as_slice()
+        && !figure.contains('=')
+    {
+        return runtime.block_on(measure(figure, url));
+    }
+    let mut given = BTreeMap::new();
+    for argument in &arguments {
+        let (name, value) = argument.split_once('=').ok_or_else(|| format!("{argument}: expected name=value"))?;
+        given.insert(name.to_owned(), value.to_owned());
+    }
+    let number =
+        |name: &str, otherwise: u64| given.get(name).map_or(Ok(otherwise), |value| value.replace('_', "").parse::<u64>());
+    let (rows, receipts, each) = (number("rows", 20_000_000)?, number("receipts", 100_000)?, number("each", 100)?);
+    let versions = number("versions", 10_000)?;
+    let wanted = |figure: &str| given.get("only").is_none_or(|only| only.split(',').any(|one| one == figure));
+    let folder = match given.get("folder") {
+        Some(folder) => tempfile::tempdir_in(folder)?,
+        None => tempfile::tempdir()?,
+    };
+    let url = |name: &str| folder.path().join(name).display().to_string();
+    println!("| figure | seconds | result |\n|---|---|---|");
+    if wanted("frame") {
+        let start = Instant::now();
+        let manifest = runtime.block_on(generate(&url("frame"), rows))?;
+        let bytes = manifest.segments.iter().map(|segment| segment.index.bytes).sum::<u64>();
+        said("generate", start.elapsed(), &format!("{rows} rows, index of {:.1} B a row", bytes as f64 / rows as f64));
+        for figure in ["open", "columns", "all", "text", "scan"] {
+            child(figure, &url("frame"))?;
+        }
+        if let Some(python) = given.get("python") {
+            peers(python, &folder.path().join("frame").join("index"))?;
+        }
+        fs::remove_dir_all(folder.path().join("frame"))?;
+    }
+    if wanted("receipts") {
+        let (table, parts) = (url("receipts"), folder.path().join("receipts.json"));
+        child_of(&["receipts", &table, &parts.display().to_string(), &receipts.to_string(), &each.to_string()])?;
+        fs::remove_dir_all(&table)?;
+    }
+    if wanted("versions") {
+        runtime.block_on(append(&url("versions"), versions))?;
+        for figure in ["newest", "history", "garbage", "compact"] {
+            child(figure, &url("versions"))?;
+        }
+    }
+    Ok(())
+}
+
+fn said(figure: &str, took: Duration, result: &str) {
+    println!("| {figure} | {:.3} | {result} |", took.as_secs_f64());
+}
+
+/// Measures a figure in a process of its own.
+fn child(figure: &str, url: &str) -> Outcome<()> {
+    child_of(&[figure, url])
+}
+
+fn child_of(arguments: &[&str]) -> Outcome<()> {
+    let ended = Command::new(std::env::current_exe()?).args(["figure", &arguments.join("\n")]).output()?;
+    print!("{}", String::from_utf8_lossy(&ended.stdout));
+    match ended.status.success() {
+        true => Ok(()),
+        false => Err(format!("{}: {}", arguments[0], String::from_utf8_lossy(&ended.stderr)).into()),
+    }
+}
+
+/// Measures a figure in this process.
+async fn measure(figure: &str, what: &str) -> Outcome<()> {
+    let what: Vec<&str> = if figure == "figure" { what.split('\n').collect() } else { vec![figure, what] };
+    let (figure, url) = (what[0], what[1]);
+    let memory = |options: IndexOptions, name: &'static str| async move {
+        let table = Table::open(url).await?;
+        let before = status("VmRSS:")?;
+        fs::write("/proc/self/clear_refs", "5")?;
+        let start = Instant::now();
+        let index = table.index_with(options).await?;
+        let (took, peak) = (start.elapsed(), status("VmHWM:")?.saturating_sub(before));
+        let memory = index.memory();
+        let (bytes, rows) = (memory.bytes() as f64, memory.rows as f64);
+        said(
+            name,
+            took,
+            &format!(
+                "{:.2} B a row, of which locators {:.2}; peak {:.3} of the frame; {:.1} M rows/s",
+                bytes / rows,
+                memory.locator_bytes as f64 / rows,
+                peak as f64 / bytes,
+                rows / took.as_secs_f64() / 1e6
+            ),
+        );
+        Outcome::Ok(())
+    };
+    match figure {
+        "open" => {
+            let start = Instant::now();
+            let table = Table::open(url).await?;
+            said("open", start.elapsed(), &format!("{} rows, {} segments", table.rows(), table.segment_count()));
+        }
+        "columns" => {
+            let options = IndexOptions::default().columns(["log_id", "time", "speed", "yaw"]);
+            memory(options.categorical(), "index, 4 of 12 columns").await?;
+        }
+        "all" => memory(IndexOptions::default().categorical(), "index, 12 columns, text categorical").await?,
+        "text" => memory(IndexOptions::default(), "index, 12 columns").await?,
+        "scan" => {
+            let table = Table::open(url).await?;
+            let before = status("VmRSS:")?;
+            fs::write("/proc/self/clear_refs", "5")?;
+            let (start, mut scan, mut rows) = (Instant::now(), table.scan_index()?, 0);
+            while let Some(part) = scan.next().await? {
+                rows += part.frame(["time", "speed"], true)?.height();
+            }
+            let peak = status("VmHWM:")?.saturating_sub(before);
+            said("scan of 2 columns", start.elapsed(), &format!("{rows} rows; peak {:.0} MB", peak as f64 / 1e6));
+        }
+        "receipts" => {
+            let (receipts, each): (u32, u64) = (what[3].parse()?, what[4].parse()?);
+            commit_receipts(url, receipts, each).await?;
+        }
+        "newest" => {
+            Table::open(url).await?;
+            let start = Instant::now();
+            let table = Table::open(url).await?;
+            said(
+                "open the newest version",
+                start.elapsed(),
+                &format!("version {}, {} segments", table.version(), table.segment_count()),
+            );
+        }
+        "history" => {
+            let table = Table::open(url).await?;
+            let start = Instant::now();
+            let versions = table.history().await?.len();
+            said("history", start.elapsed(), &format!("{versions} versions; peak {:.0} MB", status("VmHWM:")? as f64 / 1e6));
+        }
+        "garbage" => {
+            let store = Store::open(url)?;
+            let start = Instant::now();
+            let settings = GcSettings { keep_versions: 10, age: Duration::ZERO };
+            let plan = Table::plan_garbage(&store, settings, now_ms() + 1).await?;
+            let (objects, peak) = (plan.condemn.len(), status("VmHWM:")? as f64 / 1e6);
+            said("plan of a garbage collection", start.elapsed(), &format!("condemns {objects} objects; peak {peak:.0} MB"));
+        }
+        "compact" => {
+            let table = Table::open(url).await?;
+            let start = Instant::now();
+            let next = table.compact(MAX_SEGMENT_ROWS).await?;
+            let (before, after) = (table.segment_count(), next.segment_count());
+            said("compact --index", start.elapsed(), &format!("{before} segments to {after}"));
+        }
+        other => return Err(format!("no figure `{other}`").into()),
+    }
+    Ok(())
+}
+
+/// Reads the same columns of the same files with pyarrow and DuckDB.
+fn peers(python: &str, folder: &Path) -> Outcome<()> {
+    let script = r#"
+import glob, sys, time
+files, columns = sorted(glob.glob(sys.argv[1] + "/*.parquet")), ["log_id", "time", "speed", "yaw"]
+try:
+    import pyarrow.parquet as pq
+    start = time.time(); rows = pq.read_table(files, columns=columns, read_dictionary=["log_id"]).num_rows; took = time.time() - start
+    print(f"| pyarrow, 4 of 12 columns | {took:.3f} | {rows / took / 1e6:.1f} M rows/s |")
+except ImportError: pass
+try:
+    import duckdb
+    start = time.time(); rows = duckdb.sql(f"SELECT {', '.join(columns)} FROM read_parquet({files})").arrow().read_all().num_rows; took = time.time() - start
+    print(f"| DuckDB, 4 of 12 columns | {took:.3f} | {rows / took / 1e6:.1f} M rows/s |")
+except ImportError: pass
+"#;
+    let ended = Command::new(python).args(["-c", script]).arg(folder).output()?;
+    print!("{}", String::from_utf8_lossy(&ended.stdout));
+    match ended.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&ended.stderr).into()),
+    }
+}
+
+/// Returns a memory figure of this process, in bytes.
+fn status(field: &str) -> Outcome<u64> {
+    let text = fs::read_to_string("/proc/self/status")?;
+    let found = text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    Ok(found.ok_or_else(|| format!("no {field}"))? * 1024)
+}
+
+fn schema() -> Outcome<Schema> {
+    let mut schema = Schema::builder().index("log_id", "utf8").index("time", "i64").index("weather", "utf8");
+    for name in ["frame", "agents", "id"] {
+        schema = schema.index(name, "i64");
+    }
+    for name in FLOATS {
+        schema = schema.index(name, "f32");
+    }
+    let schema = schema.group("lidar", [("lidar.points", "binary")]).sequence_by(["log_id"]).order_by(["time"]);
+    Ok(schema.build()?)
+}
+
+/// Returns index columns: recordings of [`LOG`] rows in order, and values as they come from sensors.
+fn index_rows(rows: std::ops::Range<u64>, log: u64, random: &mut fastrand::Rng) -> Outcome<RecordBatch> {
+    const WEATHER: [&str; 4] = ["clear", "heavy rain at night", "rain", "snow"];
+    let ints = |value: &mut dyn FnMut(u64) -> i64| Arc::new(rows.clone().map(value).collect::<Int64Array>()) as ArrayRef;
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        (
+            "log_id",
+            Arc::new(LargeStringArray::from_iter_values(
+                rows.clone().map(|row| format!("recording-{:08}-of-car-{:02}", row / log, row / log % 40)),
+            )),
+        ),
+        ("time", ints(&mut |row| 1_700_000_000_000_000 + row as i64 * 100_000 + (row * 7919 % 1_000) as i64)),
+        ("weather", Arc::new(LargeStringArray::from_iter_values(rows.clone().map(|row| WEATHER[(row / log % 4) as usize])))),
+        ("frame", ints(&mut |row| (row % log) as i64)),
+        ("agents", ints(&mut |_| random.i64(0..120))),
+        ("id", ints(&mut |row| (row as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64))),
+    ];
+    for (number, name) in FLOATS.iter().enumerate() {
+        let value = |row: u64| ((row as f32 / 40.0 + number as f32).sin() * 1_000.0).round() / 8.0 + random.f32();
+        columns.push((name, Arc::new(rows.clone().map(value).collect::<Vec<f32>>().into_iter().collect::<Float32Array>())));
+    }
+    Ok(RecordBatch::try_from_iter(columns)?)
+}
+
+/// Writes the index, the layouts and the manifest of a table of `rows` rows.
+async fn generate(url: &str, rows: u64) -> Outcome<Manifest> {
+    let (store, schema, mut random) = (Store::open(url)?, schema()?, fastrand::Rng::with_seed(1));
+    let (mut segments, mut tracker) = (Vec::new(), SequenceTracker::new(&schema));
+    for first_row in (0..rows).step_by(MAX_SEGMENT_ROWS as usize) {
+        let rows = MAX_SEGMENT_ROWS.min(rows - first_row);
+        let mut index = SegmentIndex::new(&schema)?;
+        for start in (first_row..first_row + rows).step_by(1 << 16) {
+            let end = (start + (1 << 16)).min(first_row + rows);
+            index.push(&index_rows(start..end, LOG, &mut random)?, &mut tracker)?;
+        }
+        let (layout, _) = layout(rows, &mut random)?;
+        let object = ObjectRef::of(&layout);
+        store.put_content(&object.name_in("layout"), layout.into()).await?;
+        let hashes = ObjectRef { blake3: Hash::of(b"not written"), bytes: 32 * rows };
+        let stored_bytes = rows * u64::from(PAYLOAD);
+        let columns = vec![ColumnBytes { stored: stored_bytes, logical: stored_bytes }];
+        let runs = rows.div_ceil(RUN);
+        let group = GroupSegment { layout: object, hashes, blocks: rows, runs, stored_bytes, columns };
+        segments.push(index.finish(&store, first_row, vec![group]).await?);
+    }
+    let manifest = Manifest {
+        table: Uuid::from_u128(1),
+        version: 1,
+        parent: None,
+        commit_id: Uuid::from_u128(2),
+        schema,
+        preset: Preset::default().to_string(),
+        cuts: Cuts::default(),
+        segments,
+        attachments: Default::default(),
+        properties: Default::default(),
+        tags: Default::default(),
+        lineage: serde_json::json!({}),
+        stores: Vec::new(),
+        condemned: Vec::new(),
+        deleting: None,
+        write_features: Vec::new(),
+        view: None,
+    };
+    commit::publish(&store, &manifest).await?;
+    Ok(manifest)
+}
+
+/// Blocks of a chunk: 64 MiB.
+const RUN: u64 = (64 << 20) / PAYLOAD as u64;
+
+/// Returns the layout of `rows` rows with a block each, and the number of its runs.
+fn layout(rows: u64, random: &mut fastrand::Rng) -> Outcome<(Vec<u8>, u64)> {
+    let pack = |numbers: &[u32]| {
+        let mut node = Vec::new();
+        PackedLengths::write(numbers, &mut node);
+        PackedLengths::from_bytes(&node, numbers.len())
+    };
+    let mut runs = Vec::new();
+    for start in (0..rows).step_by(RUN as usize) {
+        let blocks = RUN.min(rows - start) as usize;
+        runs.push(LayoutRun {
+            chunk: ChunkId(Hash::of(&random.u128(..).to_le_bytes())),
+            owner: 0,
+            chunk_bytes: 64 + (u64::from(PAYLOAD) + 8) * blocks as u64,
+            seed: ChunkSeed(random.u64(..)),
+            chains: Arc::from([Chain::PLAIN]),
+            first_block: 0,
+            first_offset: 40,
+            rows: blocks as u64,
+            lengths: pack(&vec![PAYLOAD / 8; blocks])?,
+            block_rows: pack(&vec![1; blocks])?,
+            pages: None,
+        });
+    }
+    Ok((LayoutWriter::write(&runs)?, runs.len() as u64))
+}
+
+/// Commits receipts of partitions of `each` rows, whose parts are written directly.
+async fn commit_receipts(url: &str, receipts: u32, each: u64) -> Outcome<()> {
+    let (schema, mut random) = (schema()?, fastrand::Rng::with_seed(2));
+    let writer = Table::create(url, schema.clone(), WriteOptions::default().reuse(Reuse::None)).await?;
+    // Other processes may write partitions, as they do on a cluster.
+    let session = writer.ticket()?.session();
+    let start = Instant::now();
+    let put = |bytes: Vec<u8>| -> Outcome<ObjectRef> {
+        let object = ObjectRef::of(&bytes);
+        let file = Path::new(url).join(Receipt::part_name(session, object.blake3));
+        fs::create_dir_all(file.parent().ok_or("no folder")?)?;
+        fs::write(file, bytes)?;
+        Ok(object)
+    };
+    let mut all = Vec::with_capacity(receipts as usize);
+    for partition in 0..receipts {
+        let first = u64::from(partition) * each;
+        let mut index = IndexWriter::new(Vec::new(), &schema)?;
+        index.write(&index_rows(first..first + each, each, &mut random)?)?;
+        let mut hashes = HashesWriter::new(Vec::new())?;
+        hashes.write(&(first..first + each).map(|row| Hash::of(&row.to_le_bytes())).collect::<Vec<_>>())?;
+        let ((layout, runs), stored_bytes) = (layout(each, &mut random)?, each * u64::from(PAYLOAD));
+        let columns = vec![ColumnBytes { stored: stored_bytes, logical: stored_bytes }];
+        let (index, layout, hashes) = (put(index.finish(&[u32::try_from(each)?])?)?, put(layout)?, put(hashes.finish()?)?);
+        let group = PartGroup { layout, hashes, blocks: each, runs, owners: Vec::new(), stored_bytes, columns };
+        let parts = Some(PartObjects { index, groups: vec![group] });
+        let (attempt, label, sharing) = (Uuid::from_u128(random.u128(..)), None, Default::default());
+        all.push(Receipt { session, partition, attempt, label, rows: each, parts, sharing });
+    }
+    said("write the parts", start.elapsed(), &format!("{receipts} partitions of {each} rows"));
+    let before = status("VmRSS:")?;
+    fs::write("/proc/self/clear_refs", "5")?;
+    let start = Instant::now();
+    let table = writer.commit(all).await?;
+    let peak = status("VmHWM:")?;
+    said(
+        "commit the receipts",
+        start.elapsed(),
+        &format!(
+            "{} rows in {} segments; peak {:.0} MB, of which the receipts {:.0} MB",
+            table.rows(),
+            table.segment_count(),
+            peak as f64 / 1e6,
+            before as f64 / 1e6
+        ),
+    );
+    Ok(())
+}
+
+/// Makes a table of so many versions, each of which appends ten rows.
+async fn append(url: &str, versions: u64) -> Outcome<()> {
+    let schema = Schema::builder().index("log", "i64").index("time", "i64").group("x", [("x", "i64")]).sequence_by(["log"]);
+    let (schema, options) = (schema.build()?, || WriteOptions::default().reuse(Reuse::None));
+    let start = Instant::now();
+    let mut table: Option<Table> = None;
+    for version in 0..versions as i64 {
+        let ints = |value: &dyn Fn(i64) -> i64| Arc::new(Int64Array::from_iter_values((0..10).map(value))) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([
+            ("log", ints(&|_| version)),
+            ("time", ints(&|row| row)),
+            ("x", ints(&|row| version + row)),
+        ])?;
+        let writer = match &table {
+            None => Table::create(url, schema.clone(), options()).await?,
+            Some(table) => table.append(options()).await?,
+        };
+        let mut partition = writer.partition()?;
+        partition.write(&batch).await?;
+        table = Some(writer.commit([partition.finish().await?]).await?);
+    }
+    said("append", start.elapsed(), &format!("{versions} versions"));
+    Ok(())
+}
