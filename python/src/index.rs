@@ -1,16 +1,22 @@
 //! Indexes: their frames, merges and splits, and views saved from them.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
 };
-use tetrys::{Merge, Pick, StoreOptions};
+use tetrys::{
+    Merge, Pick, StoreOptions,
+    table::{self, IndexOptions},
+};
 
 use crate::{
     capsule,
-    error::{IntoPython, Invalid},
+    error::{Internal, IntoPython, Invalid},
     json::{from_python, to_python},
     runtime::{check_frames, wait_long, with_frames},
     table::Table,
@@ -22,19 +28,32 @@ pub(crate) struct Index(pub(crate) tetrys::Index);
 
 #[pymethods]
 impl Index {
-    /// Loads the index of a table, or those of its columns that match any of the patterns.
+    /// Loads the index of a table, or those of its columns that match any of the patterns; text as categorical columns if wanted.
     #[staticmethod]
-    #[pyo3(signature = (table, columns = None))]
-    fn of_table(py: Python<'_>, table: &Table, columns: Option<Vec<String>>) -> PyResult<Self> {
+    #[pyo3(signature = (table, columns = None, categorical = false))]
+    fn of_table(py: Python<'_>, table: &Table, columns: Option<Vec<String>>, categorical: bool) -> PyResult<Self> {
         check_frames().py()?;
-        let table = table.table.clone();
-        let open = async move {
-            match columns {
-                None => table.index().await,
-                Some(columns) => table.index_columns(columns).await,
-            }
-        };
-        wait_long(py, open).map(Self)
+        let (table, mut options) = (table.table.clone(), IndexOptions::default());
+        if let Some(columns) = columns {
+            options = options.columns(columns);
+        }
+        if categorical {
+            options = options.categorical();
+        }
+        wait_long(py, async move { table.index_with(options).await }).map(Self)
+    }
+
+    /// Makes an index from a frame with locators of a table version.
+    #[staticmethod]
+    fn of_frame(py: Python<'_>, table: &Table, frame: &Bound<'_, PyAny>) -> PyResult<Self> {
+        check_frames().py()?;
+        let frame = capsule::frame(frame)?;
+        with_frames(py, || table.table.index_from(frame)).map(Self)
+    }
+
+    /// Returns the bytes of the columns and of the locators in memory.
+    fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.0.memory())
     }
 
     fn tables(&self) -> Vec<Table> {
@@ -178,7 +197,7 @@ impl Index {
         // The interface allows a producer to ignore the requested schema.
         let _ = requested_schema;
         check_frames().py()?;
-        capsule::of_frame(py, self.0.frame())
+        capsule::of_frame(py, &self.0.to_frame())
     }
 
     fn __len__(&self) -> usize {
@@ -188,7 +207,72 @@ impl Index {
     fn __repr__(&self) -> String {
         let tables: Vec<String> = self.0.tables().map(|table| format!("{}@{}", table.url(), table.version())).collect();
         let rows = format!("Index of {} rows of {}", self.0.len(), tables.join(", "));
-        if check_frames().is_ok() { format!("{rows}\n{}", self.0.frame()) } else { rows }
+        if check_frames().is_ok() { format!("{rows}\n{}", self.0.to_frame()) } else { rows }
+    }
+}
+
+/// Reads the index of a table part by part; `scan_index` makes a lazy frame of it.
+#[pyclass(frozen, module = "tetrys._tetrys")]
+pub(crate) struct IndexScan(Mutex<Option<table::IndexScan>>);
+
+#[pymethods]
+impl IndexScan {
+    #[new]
+    #[pyo3(signature = (table, categorical, segments = None))]
+    fn new(table: &Table, categorical: bool, segments: Option<Vec<usize>>) -> PyResult<Self> {
+        check_frames().py()?;
+        let mut scan = table.table.scan_index().py()?;
+        if let Some(segments) = segments {
+            scan = scan.only(segments);
+        }
+        Ok(Self(Mutex::new(Some(if categorical { scan.categorical() } else { scan }))))
+    }
+
+    /// Returns the rows of each segment, and the least and the largest value of its columns.
+    fn bounds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.held().as_ref().map(table::IndexScan::bounds).unwrap_or_default())
+    }
+
+    /// Returns a frame without rows, with all columns, as an Arrow stream.
+    fn empty<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let frame = self.held().as_ref().map(table::IndexScan::empty);
+        capsule::of_frame(py, &frame.ok_or_else(|| Internal::new_err("the scan has failed"))?.py()?)
+    }
+
+    /// Returns the next rows; None after the last ones.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<IndexPart>> {
+        let scan = self.held().take();
+        let mut scan = scan.ok_or_else(|| Internal::new_err("the scan has failed, or another thread uses it"))?;
+        let (part, scan) = wait_long(py, async move {
+            let part = scan.next().await?;
+            Ok((part, scan))
+        })?;
+        *self.held() = Some(scan);
+        Ok(part.map(IndexPart))
+    }
+}
+
+impl IndexScan {
+    fn held(&self) -> std::sync::MutexGuard<'_, Option<table::IndexScan>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Neighbouring rows of an index, whose columns are decoded on demand.
+#[pyclass(frozen, module = "tetrys._tetrys")]
+pub(crate) struct IndexPart(table::IndexPart);
+
+#[pymethods]
+impl IndexPart {
+    /// Returns some index columns, in table order, and the locators if wanted, as an Arrow stream.
+    fn frame<'py>(&self, py: Python<'py>, columns: Vec<String>, locators: bool) -> PyResult<Bound<'py, PyCapsule>> {
+        let frame = with_frames(py, || self.0.frame(columns, locators))?;
+        capsule::of_frame(py, &frame)
+    }
+
+    fn __len__(&self) -> usize {
+        let rows = self.0.rows();
+        usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX)
     }
 }
 

@@ -34,6 +34,8 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<diff::Diff>()?;
     module.add_class::<index::Index>()?;
+    module.add_class::<index::IndexScan>()?;
+    module.add_class::<index::IndexPart>()?;
     module.add_class::<loader::RowLoader>()?;
     module.add_class::<batches::DataLoader>()?;
     module.add_class::<images::Image>()?;

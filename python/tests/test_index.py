@@ -156,3 +156,26 @@ def test_concat_puts_tables_one_below_the_other(index: tt.Index, labels: tt.Inde
     both = tt.concat([index, labels], fill=True)
     loader = tt.row_loader(both)
     assert (len(both), loader.get_row(20)["labels.text"], loader.get_row(0)["labels.boxes"]) == (30, None, None)
+
+
+def test_text_becomes_categorical_on_request_and_takes_four_bytes_a_row(drives: str) -> None:
+    index, categorical = tt.read_index(drives), tt.read_index(drives, categorical=True)
+    assert index["log_id"].dtype == pl.String and categorical["log_id"].dtype == pl.Categorical
+    assert categorical["log_id"].cast(pl.String).equals(index["log_id"])
+    assert [column["bytes"] for column in categorical.memory()["columns"]] == [80, 160, 160]
+    assert table_rows(categorical.filter(log_id="tuesday", pedestrians=4)) == [14, 19]
+    assert table_rows(pickle.loads(pickle.dumps(categorical.filter(pl.col("pedestrians") > 3)))) == BUSY
+    assert table_rows(categorical.sql("SELECT * FROM t WHERE log_id = 'tuesday' AND pedestrians = 4")) == [14, 19]
+    frame = categorical.to_polars().filter(pl.col("log_id") == "monday")
+    assert table_rows(categorical.with_frame(frame)) == list(range(10))
+    with pytest.raises(TypeError, match="categorical"):
+        tt.read_index(drives, categorical=1)  # type: ignore[arg-type]
+
+
+def test_locators_of_consecutive_rows_take_no_memory(index: tt.Index) -> None:
+    assert index.memory()["locator_bytes"] == 0
+    assert index.to_polars().columns[-1].startswith("_row_")
+    assert index.memory()["locator_bytes"] == 0, "an export keeps nothing"
+    assert index.filter(log_id="tuesday").memory()["locator_bytes"] == 0
+    assert index.filter(pl.col("pedestrians") > 3).memory()["locator_bytes"] == 4 * 8
+    assert index.memory()["rows"] == 20

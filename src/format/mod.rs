@@ -19,6 +19,7 @@ mod manifest;
 mod page;
 mod parquet;
 mod pin;
+mod row_groups;
 mod sealed;
 mod segment;
 mod sequence;
@@ -44,6 +45,7 @@ pub use manifest::{
 };
 pub use page::page_to_array;
 pub use pin::{MAX_PIN, Pin, PinOwner};
+pub use row_groups::RowGroups;
 pub use segment::{
     HashesWriter, IndexWriter, index_arrow_schema, index_columns_reader, index_reader, read_hashes, read_sequences,
 };

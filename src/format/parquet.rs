@@ -15,7 +15,11 @@ use parquet::{
         arrow_writer::ArrowWriterOptions,
     },
     basic::{Compression, ZstdLevel},
-    file::properties::{EnabledStatistics, WriterProperties},
+    file::{
+        metadata::ParquetMetaData,
+        properties::{EnabledStatistics, WriterProperties},
+        reader::ChunkReader,
+    },
 };
 
 use super::unfold::{Unfolding, check_footer};
@@ -62,7 +66,7 @@ pub(super) fn writer<W: Write + Send>(out: W, schema: SchemaRef, dictionary: boo
 }
 
 /// Calls the Parquet reader on stored bytes. The reader may panic on damaged bytes; such a panic becomes a `Corrupt` error.
-fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
+pub(super) fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(read) => read.map_err(corrupt),
         Err(panic) => {
@@ -90,14 +94,27 @@ pub(super) fn open(bytes: Bytes, options: ArrowReaderOptions) -> Result<Builder>
     Ok(builder)
 }
 
-/// Reads the batches of a file of exactly `rows` rows. A few bytes of Parquet can claim, and repeat, any number of rows.
-pub(super) fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-    let metadata = builder.metadata();
+/// Checks that the row groups of a file have exactly `rows` rows. A few bytes of Parquet can claim, and repeat, any number of rows.
+pub(super) fn check_rows(metadata: &ParquetMetaData, rows: u64) -> Result<()> {
     let claimed = metadata.row_groups().iter().map(|group| group.num_rows());
     let sum = claimed.chain([0]).try_fold(0_i64, |sum, rows| sum.checked_add(rows).filter(|_| rows >= 0));
-    if sum != i64::try_from(rows).ok() || Some(metadata.file_metadata().num_rows()) != sum {
-        return Err(corrupt(format!("{}, expected {rows}", counted(metadata.file_metadata().num_rows(), "row"))));
+    match sum == i64::try_from(rows).ok() && Some(metadata.file_metadata().num_rows()) == sum {
+        true => Ok(()),
+        false => Err(corrupt(format!("{}, expected {rows}", counted(metadata.file_metadata().num_rows(), "row")))),
     }
+}
+
+/// Reads the batches of a file of exactly `rows` rows.
+pub(super) fn batches_of(builder: Builder, rows: u64) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    check_rows(builder.metadata(), rows)?;
+    selected(builder, rows)
+}
+
+/// Reads the batches that a reader selects, which are exactly `rows` rows.
+pub(super) fn selected<T: ChunkReader + 'static>(
+    builder: ParquetRecordBatchReaderBuilder<T>,
+    rows: u64,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<T>> {
     let mut reader = parquet(|| builder.with_batch_size(ROW_GROUP_ROWS).build())?;
     // Rows left to read. `None` after the last batch or after an error.
     let mut left = Some(rows);

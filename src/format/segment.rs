@@ -6,7 +6,8 @@
 use std::{io::Write, ops::Range, sync::Arc};
 
 use arrow_array::{
-    Array, ArrayRef, FixedSizeBinaryArray, RecordBatch, RecordBatchOptions, builder::LargeStringBuilder, cast::AsArray,
+    Array, ArrayRef, FixedSizeBinaryArray, RecordBatch, RecordBatchOptions, StringViewArray, builder::LargeStringBuilder,
+    cast::AsArray,
 };
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use bytes::Bytes;
@@ -125,13 +126,7 @@ pub fn index_columns_reader(
     columns: &[usize],
 ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let whole = index_arrow_schema(schema);
-    // Text is read as views into the pages: repeated texts share the memory of their dictionary entry.
-    let view = |field: &Arc<Field>| match field.data_type() {
-        DataType::LargeUtf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
-        _ => Arc::clone(field),
-    };
-    let viewed = Arc::new(ArrowSchema::new(whole.fields().iter().map(view).collect::<Vec<_>>()));
-    let builder = open(bytes, ArrowReaderOptions::new().with_schema(viewed))?;
+    let builder = open(bytes, viewed_options(schema))?;
     if builder.schema().fields().len() != whole.fields().len() {
         return Err(corrupt("columns differ from the schema's index columns"));
     }
@@ -150,21 +145,42 @@ pub fn index_columns_reader(
     }))
 }
 
+/// Returns the options of a reader of index columns. Text is read as views into the pages: repeated texts share the memory of their
+/// dictionary entry.
+pub(super) fn viewed_options(schema: &Schema) -> ArrowReaderOptions {
+    let view = |field: &Arc<Field>| match field.data_type() {
+        DataType::LargeUtf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => Arc::clone(field),
+    };
+    let viewed = index_arrow_schema(schema).fields().iter().map(view).collect::<Vec<_>>();
+    ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(viewed)))
+}
+
 /// Bounds the text of a batch before the text is copied. Returns the batch.
 fn bound_text(batch: RecordBatch, totals: &mut [u64], rows: u64) -> Result<RecordBatch> {
     for (column, total) in batch.columns().iter().zip(totals) {
         let Some(views) = column.as_string_view_opt() else { continue };
-        let lengths = || views.views().iter().map(|view| text_len(*view));
-        *total += lengths().sum::<u64>();
-        if *total > most_text(rows) || lengths().any(|length| length > MAX_TEXT) {
-            return Err(corrupt(format!(
-                "a text of more than {MAX_TEXT} bytes, or more than {} in {}",
-                most_text(rows),
-                counted(rows, "row")
-            )));
-        }
+        let add = |more| {
+            *total += more;
+            *total
+        };
+        check_text(views, add, rows)?;
     }
     Ok(batch)
+}
+
+/// Bounds the text of a column of a segment of `rows` rows. `add` adds the bytes of these texts to those before, and returns the
+/// sum.
+pub(super) fn check_text(texts: &StringViewArray, add: impl FnOnce(u64) -> u64, rows: u64) -> Result<()> {
+    let lengths = || texts.views().iter().map(|view| text_len(*view));
+    if add(lengths().sum()) > most_text(rows) || lengths().any(|length| length > MAX_TEXT) {
+        return Err(corrupt(format!(
+            "a text of more than {MAX_TEXT} bytes, or more than {} in {}",
+            most_text(rows),
+            counted(rows, "row")
+        )));
+    }
+    Ok(())
 }
 
 /// Maximum bytes of text in a batch, unless a single row has more.

@@ -3,6 +3,7 @@
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
 use arrow_schema::DataType as Arrow;
 use polars::prelude::*;
+use polars_arrow::array::Array as _;
 
 use super::locate::{is_locator, locator_column};
 use crate::{
@@ -115,23 +116,12 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
         types::Float32Type,
         types::Float64Type
     );
-    let unit = |unit: &arrow_schema::TimeUnit| match unit {
-        // polars has no seconds, so they are scaled below.
-        arrow_schema::TimeUnit::Second | arrow_schema::TimeUnit::Millisecond => TimeUnit::Milliseconds,
-        arrow_schema::TimeUnit::Microsecond => TimeUnit::Microseconds,
-        arrow_schema::TimeUnit::Nanosecond => TimeUnit::Nanoseconds,
-    };
     let ticks = |unit: &arrow_schema::TimeUnit| -> Result<Int64Chunked> {
-        let scale = if matches!(unit, arrow_schema::TimeUnit::Second) { 1000 } else { 1 };
         let data = array.to_data();
         let values = data.buffer::<i64>(0);
-        let scaled = |value: &i64| {
-            value.checked_mul(scale).ok_or_else(|| {
-                Error::unsupported(format!(
-                    "index column `{name}`: {value} seconds do not fit into 64-bit milliseconds, the unit in frames; \
-                     load only other columns"
-                ))
-            })
+        let scaled = |value: &i64| match unit {
+            arrow_schema::TimeUnit::Second => milliseconds(name, *value),
+            _ => Ok(*value),
         };
         (0..array.len())
             .map(|row| array.is_valid(row).then(|| values.get(row)).flatten().map(scaled).transpose())
@@ -146,9 +136,46 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series> {
             Ok(named(days.into_date().into_series()))
         }
         Arrow::Timestamp(arrow, zone) => {
-            Ok(named(ticks(arrow)?.into_datetime(unit(arrow), shown_zone(zone.as_deref())).into_series()))
+            Ok(named(ticks(arrow)?.into_datetime(unit_of(*arrow), shown_zone(zone.as_deref())).into_series()))
         }
-        Arrow::Duration(arrow) => Ok(named(ticks(arrow)?.into_duration(unit(arrow)).into_series())),
-        other => Err(Error::unsupported(format!("index column `{name}`: a frame cannot hold {other}"))),
+        Arrow::Duration(arrow) => Ok(named(ticks(arrow)?.into_duration(unit_of(*arrow)).into_series())),
+        other => Err(unsupported(name, other)),
     }
+}
+
+/// Returns the bytes of a column in memory.
+pub(crate) fn bytes_of(column: &Column) -> u64 {
+    let series = column.as_materialized_series();
+    let Ok(text) = series.str() else { return series.estimated_size() as u64 };
+    let of = |array: &polars_arrow::array::Utf8ViewArray| {
+        let texts: usize = array.data_buffers().iter().map(|buffer| buffer.len()).sum();
+        let nulls = array.validity().map_or(0, |nulls| nulls.len().div_ceil(8));
+        (size_of_val(array.views().as_slice()) + texts + nulls) as u64
+    };
+    text.downcast_iter().map(of).sum()
+}
+
+/// Returns the error for a type that frames lack.
+pub(super) fn unsupported(name: &str, ty: &Arrow) -> Error {
+    Error::unsupported(format!("index column `{name}`: a frame cannot hold {ty}"))
+}
+
+/// Returns the unit in frames, which have no seconds.
+pub(super) fn unit_of(unit: arrow_schema::TimeUnit) -> TimeUnit {
+    match unit {
+        // The values in seconds are scaled.
+        arrow_schema::TimeUnit::Second | arrow_schema::TimeUnit::Millisecond => TimeUnit::Milliseconds,
+        arrow_schema::TimeUnit::Microsecond => TimeUnit::Microseconds,
+        arrow_schema::TimeUnit::Nanosecond => TimeUnit::Nanoseconds,
+    }
+}
+
+/// Converts seconds to milliseconds.
+pub(super) fn milliseconds(name: &str, seconds: i64) -> Result<i64> {
+    seconds.checked_mul(1000).ok_or_else(|| {
+        Error::unsupported(format!(
+            "index column `{name}`: {seconds} seconds do not fit into 64-bit milliseconds, the unit in frames; load only other \
+             columns"
+        ))
+    })
 }

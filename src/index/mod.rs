@@ -1,6 +1,7 @@
 //! The index as a polars frame. Below `table/` only this folder uses polars.
 
 mod aside;
+mod columns;
 mod frame;
 mod locate;
 mod merge;
@@ -8,8 +9,8 @@ mod sql;
 mod unframe;
 
 pub(crate) use aside::collect;
-pub(crate) use frame::internal;
-pub(crate) use frame::shown_zone;
+pub use columns::{Filling, Leftovers, Part, frame_bytes};
+pub(crate) use frame::{bytes_of, internal, shown_zone};
 pub use frame::{frame, with_locators, without_locators};
 pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
 pub use merge::Merge;

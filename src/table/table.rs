@@ -521,6 +521,22 @@ impl Table {
         self.objects_of("index", self.inner.manifest.segments.iter().map(|segment| segment.index.clone())).await
     }
 
+    /// Reads and verifies the index objects of some segments, in order.
+    #[cfg(feature = "frame")]
+    pub(super) async fn index_objects_of(&self, segments: std::ops::Range<usize>) -> Result<Vec<Bytes>> {
+        let segments = self.inner.manifest.segments.get(segments).unwrap_or_default();
+        self.objects_of("index", segments.iter().map(|segment| segment.index.clone())).await
+    }
+
+    /// Keeps the sequences, given by the run lengths of all segments, unless they are loaded already.
+    #[cfg(feature = "frame")]
+    pub(super) fn keep_sequences(&self, runs: &[PackedLengths]) {
+        if self.inner.sequences.get().is_none() {
+            let continues = self.inner.manifest.segments.iter().map(|segment| segment.continues);
+            self.inner.sequences.set(Arc::new(Sequences::new(continues.zip(runs))));
+        }
+    }
+
     /// Reads several objects concurrently and returns them in order.
     async fn objects_of(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
         let reads: Vec<_> = objects.map(|object| async move { self.object(folder, &object).await }).collect();
@@ -550,7 +566,7 @@ impl Table {
     /// Returns the groups whose layouts are prefetched together with the index, before the wanted columns are known: all groups,
     /// if the store is remote and the layouts are few and small. Small means no larger than the index, or at most 4 MiB.
     #[cfg(feature = "frame")]
-    fn small_layouts(&self) -> std::ops::Range<usize> {
+    pub(super) fn small_layouts(&self) -> std::ops::Range<usize> {
         const FEW_BYTES: u64 = 4 << 20;
         const FEW_OBJECTS: usize = 32;
         let segments = &self.inner.manifest.segments;
@@ -575,16 +591,6 @@ impl Table {
             batches.push(index_columns_reader(bytes, &self.inner.manifest.schema, segment.rows, &seen)?);
         }
         Ok(batches.into_iter().flatten())
-    }
-
-    /// Reads the index objects for a frame, and decodes the sequences from the same objects.
-    #[cfg(feature = "frame")]
-    pub(super) async fn index_objects_and_sequences(&self) -> Result<Vec<Bytes>> {
-        let (objects, ()) = futures::future::join(self.index_objects(), self.layouts_ahead(self.small_layouts())).await;
-        let objects = objects?;
-        let (table, held) = (self.clone(), objects.clone());
-        self.inner.sequences.get_or_load(|| async move { table.decode_sequences(held).await }.boxed()).await?;
-        Ok(objects)
     }
 
     /// Checks that this build may write the next version.

@@ -13,6 +13,7 @@ mod frames;
 mod garbage;
 mod histories;
 mod indexes;
+mod loading;
 mod long_values;
 mod merges;
 mod one_field;

@@ -3,6 +3,11 @@
 use std::io::Write;
 
 use clap::Args;
+use serde_json::{Value, json};
+use tetrys::{
+    Table,
+    table::{IndexMemory, IndexOptions},
+};
 
 use super::{schema::properties_text, write_json};
 use crate::{
@@ -14,13 +19,19 @@ use crate::{
 #[command(
     after_help = "Prints the URL, version and UUID, rows and sequences, bytes of chunks, index and other metadata, tags, the tables that it refers to, and properties. For each column group it prints the columns, blocks, stored bytes, logical (uncompressed) bytes and their ratio; for a view, the tables behind it.
 
+With --memory, it loads the index and prints the bytes that it takes in memory: those of each column, and those of a row. It loads the index a second time with text as categorical columns (categorical=True in Python).
+
 Examples:
   tetrys info sample
-  tetrys info sample@1 --json"
+  tetrys info sample@1 --json
+  tetrys info sample --memory"
 )]
 pub(crate) struct Info {
     /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
+    /// Load the index, and print its bytes in memory instead
+    #[arg(long)]
+    memory: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -28,6 +39,9 @@ pub(crate) struct Info {
 
 impl Info {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        if self.memory {
+            return memory(&crate::opening::table(&self.table).await?, self.json, out).await;
+        }
         let info = crate::opening::table(&self.table).await?.info().await?;
         if self.json {
             write_json(out, &info)?;
@@ -113,4 +127,53 @@ impl Info {
         write!(out, "{}", text::table(&["column group", ">columns", ">blocks", ">stored", ">logical", ">ratio"], &rows))?;
         Ok(Outcome::Done)
     }
+}
+
+/// Prints the bytes of the index in memory, with text as text and as categorical columns.
+async fn memory(table: &Table, json: bool, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    // One after the other: an index may fill half of the memory.
+    let plain = table.index().await?.memory();
+    let categorical = table.index_with(IndexOptions::default().categorical()).await?.memory();
+    let per_row = |bytes: u64| bytes as f64 / plain.rows.max(1) as f64;
+    if json {
+        let said = |memory: &IndexMemory| {
+            let columns: Vec<Value> = memory
+                .columns
+                .iter()
+                .map(|column| {
+                    let (name, r#type) = (&column.name, &column.r#type);
+                    json!({"name": name, "type": r#type, "bytes": column.bytes, "bytes_per_row": per_row(column.bytes)})
+                })
+                .collect();
+            json!({
+                "bytes": memory.bytes(),
+                "bytes_per_row": per_row(memory.bytes()),
+                "locator_bytes": memory.locator_bytes,
+                "columns": columns,
+            })
+        };
+        let (plain_said, categorical) = (said(&plain), said(&categorical));
+        write_json(
+            out,
+            &json!({"url": table.url(), "version": table.version(), "rows": plain.rows, "index": plain_said, "categorical": categorical}),
+        )?;
+        return Ok(Outcome::Done);
+    }
+    let row = |name: &str, r#type: &str, bytes: [u64; 2]| {
+        vec![
+            text::printable(name),
+            r#type.to_owned(),
+            format!("{:.1}", per_row(bytes[0])),
+            format!("{:.1}", per_row(bytes[1])),
+            text::bytes(bytes[0]),
+        ]
+    };
+    let columns = plain.columns.iter().zip(&categorical.columns);
+    let mut rows: Vec<_> = columns.map(|(a, b)| row(&a.name, &a.r#type, [a.bytes, b.bytes])).collect();
+    rows.push(row("locators", "", [plain.locator_bytes, categorical.locator_bytes]));
+    rows.push(row("all", "", [plain.bytes(), categorical.bytes()]));
+    let rows_said = text::counted(plain.rows, "row");
+    writeln!(out, "{} version {}: the index of {rows_said} in memory", table.url(), table.version())?;
+    write!(out, "{}", text::table(&["column", "type", ">bytes per row", ">if categorical", ">bytes"], &rows))?;
+    Ok(Outcome::Done)
 }

@@ -20,6 +20,7 @@ from ._index import Index, concat, merge, open_table, read_index, run
 from ._ingest_petastorm import ingest_petastorm, read_petastorm_metadata
 from ._loader import DataLoader, MixedLoader, mix
 from ._rows import RowLoader, row_loader, times
+from ._scan import LazyIndex, scan_index
 from ._table import Table
 from ._tetrys import (
     Conflict,
@@ -53,6 +54,7 @@ __all__ = [
     "Index",
     "Internal",
     "Invalid",
+    "LazyIndex",
     "MixedLoader",
     "NotFound",
     "OutcomeUnknown",
@@ -80,6 +82,7 @@ __all__ = [
     "read_petastorm_metadata",
     "row_loader",
     "run",
+    "scan_index",
     "times",
     "write_table",
 ]

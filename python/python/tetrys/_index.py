@@ -270,6 +270,17 @@ class Index:
         """
         return self._native.view_size()
 
+    def memory(self) -> dict[str, Any]:
+        """Returns the bytes that the index takes in memory: a dict with `rows`, `columns` (of each, its `name`, `type` and
+        `bytes`) and `locator_bytes`. The locators of an index that is not filtered take none.
+
+        Example:
+            >>> memory = tt.read_index("drives", categorical=True).memory()
+            >>> memory["columns"][0], memory["locator_bytes"]
+            ({'name': 'log_id', 'type': 'cat', 'bytes': 80}, 0)
+        """
+        return self._native.memory()
+
     def to_polars(self) -> pl.DataFrame:
         """Returns the frame, with its locator columns, as a polars frame. Numbers are not copied."""
         return pl.DataFrame(self)
@@ -345,17 +356,27 @@ def _shares(shares: object) -> list[tuple[str, float]]:
     return [(name, float(share)) for name, share in said.items()]
 
 
-def read_index(url: Url | Table, columns: str | Iterable[str] | None = None, *, allow: Url | Iterable[Url] = ()) -> Index:
+def read_index(
+    url: Url | Table,
+    columns: str | Iterable[str] | None = None,
+    *,
+    categorical: bool = False,
+    allow: Url | Iterable[Url] = (),
+) -> Index:
     """Loads the index of a table.
 
     Args:
         url: URL, path or `Table`. `url@7` is version 7, `url@TAG` a tagged version.
         columns: Patterns of index columns to load, such as `"log*"`; default: all.
+        categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
+            bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
 
     Example:
         >>> tt.read_index("drives", columns=["log*"]).columns
         ['log_id']
+        >>> tt.read_index("drives", categorical=True)["log_id"].dtype
+        Categorical
 
     Raises:
         NotFound: the table, version or tag does not exist, or a pattern matches no column.
@@ -364,7 +385,12 @@ def read_index(url: Url | Table, columns: str | Iterable[str] | None = None, *, 
     """
     table = url.allow(*urls_of("allow", allow)) if isinstance(url, Table) else Table(url, allow=allow)
     columns = None if columns is None else texts("columns", columns)
-    return Index(_tetrys.Index.of_table(table._native, columns), (read_index, (table, columns)))
+    native = _tetrys.Index.of_table(table._native, columns, truth("categorical", categorical))
+    return Index(native, (_read, (table, columns, categorical)))
+
+
+def _read(table: Table, columns: list[str] | None, categorical: bool) -> Index:
+    return read_index(table, columns, categorical=categorical)
 
 
 def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index:

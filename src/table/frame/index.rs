@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use futures::future::join;
 use polars::prelude::{
     Column, DataFrame, Expr, IntoLazy, LazyFrame, PlSmallStr, PolarsError, SortMultipleOptions, UniqueKeepStrategy, col,
 };
 
 use crate::{
     error::{Error, Result, short},
-    format::{Locator, index_columns_reader},
+    format::Locator,
     hints::{listed, nearest},
-    index::{self, is_locator, locate, locator_column, with_locators},
-    offload::offload_large,
+    index::{self, is_locator, locate, locator_column},
     schema::ColumnId,
     table::{
+        frame::located::Located,
         lists::Lists,
         reading::{
             loader::RowLoader,
@@ -23,7 +23,6 @@ use crate::{
         seen::seen_columns,
         table::Table,
     },
-    threads::{share, threads},
 };
 
 /// A frame of index columns, with a locator column for each source table, and the source tables.
@@ -44,8 +43,41 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Index {
-    pub(in crate::table) frame: DataFrame,
+    pub(in crate::table) frame: Located,
     pub(in crate::table) sources: Arc<[IndexSource]>,
+}
+
+/// What [`Table::index_with`] loads.
+///
+/// ```no_run
+/// # async fn example() -> tetrys::Result<()> {
+/// use tetrys::{Table, table::IndexOptions};
+/// let options = IndexOptions::default().columns(["log_id", "weather"]).categorical();
+/// let index = Table::open("/data/sensors").await?.index_with(options).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IndexOptions {
+    columns: Option<Vec<String>>,
+    categorical: bool,
+}
+
+impl IndexOptions {
+    /// Loads only the index columns that match any of these patterns. Without this, all are loaded.
+    pub fn columns<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
+        self.columns = Some(patterns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Loads columns of text as categorical columns: 4 bytes a row, and each distinct text once. A column of text takes 16 bytes a
+    /// row and its texts of more than 12 bytes.
+    ///
+    /// Use it for columns with few distinct texts. Expressions compare and group categorical columns as text; some operations on
+    /// text need a cast first.
+    pub fn categorical(mut self) -> Self {
+        self.categorical = true;
+        self
+    }
 }
 
 /// A source table of a frame.
@@ -69,11 +101,6 @@ pub(in crate::table) struct IndexSource {
     pub(in crate::table) whole: Option<DataFrame>,
 }
 
-/// An index of fewer rows is decoded by one thread.
-const ROWS_OF_THREADS: u64 = 1 << 16;
-/// The most threads that decode an index. More threads would only wait for memory.
-const MAX_THREADS: usize = 8;
-
 impl Table {
     /// Loads the index of this version into a frame.
     ///
@@ -83,7 +110,7 @@ impl Table {
     /// - `Denied`, `NotFound`: a source table of a view is not allowed or cannot be found.
     /// - Any error of the store.
     pub async fn index(&self) -> Result<Index> {
-        self.index_of(None).await
+        self.index_with(IndexOptions::default()).await
     }
 
     /// Loads the index of this version with only the index columns that match any of the patterns. This is faster if the index
@@ -97,64 +124,77 @@ impl Table {
     /// - `Denied`: a source table of a view is not allowed.
     /// - Any error of the store.
     pub async fn index_columns<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Index> {
-        let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
-        let seen = seen_columns(self.manifest());
-        let chosen = crate::schema::select(&names, &[], patterns)?;
-        self.index_of(Some(chosen.into_iter().map(|place| seen[place]).collect())).await
+        let patterns = patterns.into_iter().map(|pattern| pattern.as_ref().to_owned());
+        self.index_with(IndexOptions::default().columns(patterns)).await
     }
 
-    async fn index_of(&self, columns: Option<Vec<usize>>) -> Result<Index> {
+    /// Loads the index of this version, with these columns and types.
+    ///
+    /// # Errors
+    /// - `NotFound`: a pattern matches no index column, or a source table of a view cannot be found.
+    /// - `Invalid`: a pattern is malformed.
+    /// - `Unsupported`: the system does not have the memory.
+    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Denied`: a source table of a view is not allowed.
+    /// - Any error of the store.
+    pub async fn index_with(&self, options: IndexOptions) -> Result<Index> {
+        let columns = match &options.columns {
+            Some(patterns) => {
+                let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
+                let seen = seen_columns(self.manifest());
+                Some(crate::schema::select(&names, &[], patterns)?.into_iter().map(|place| seen[place]).collect())
+            }
+            None => None,
+        };
+        self.index_of(columns, options.categorical).await
+    }
+
+    /// Loads the index with these columns, given by ascending places, or with all. If `categorical`, text becomes categorical.
+    async fn index_of(&self, columns: Option<Vec<usize>>, categorical: bool) -> Result<Index> {
+        let columns = columns.unwrap_or_else(|| seen_columns(self.manifest()));
         if self.view().is_some() {
-            return self.index_of_view(columns).await;
+            return self.index_of_view(&columns, categorical).await;
         }
         let tag = Locator::tag(self.manifest().table, self.version());
-        let objects = self.index_objects_and_sequences().await?;
-        let columns = columns.unwrap_or_else(|| (0..self.schema().index().len()).collect());
-        let (table, wanted) = (self.clone(), columns.clone());
-        let (whole, frame) = offload_large(self.index_work(&objects, columns.len() + 1), move |_| {
-            let whole = table.frame_of(&objects, &wanted)?;
-            let frame = with_locators(&whole, tag, 0..table.rows().cast_signed())?;
-            Ok((whole, frame))
-        })
-        .await?;
+        let (whole, ()) = join(self.load_frame(&columns, categorical), self.layouts_ahead(self.small_layouts())).await;
+        let whole = whole?;
+        if let Some(column) = whole.columns().iter().find(|column| column.name().as_str() == locator_column(tag)) {
+            return Err(Error::invalid(format!(
+                "index column `{}` has the name of the locator column: rename it",
+                column.name()
+            )));
+        }
         let named = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place));
         let index = named.map(|(_, column)| (column.name.clone(), column.id)).collect();
         let LoaderSource { columns, .. } = LoaderSource::of_table(self, None);
-        let table = self.clone();
+        let (table, frame) = (self.clone(), Located::of_rows(whole.clone(), tag, 0));
         let source = IndexSource { table, tag, base: 0, columns, index, partners: None, lists: None, whole: Some(whole) };
         Ok(Index { frame, sources: [source].into() })
-    }
-
-    /// Decodes some index columns into a frame. `columns` are ascending places. Several threads decode an index of many rows.
-    pub(in crate::table) fn frame_of(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
-        let threads = threads().clamp(1, MAX_THREADS);
-        if self.rows() < ROWS_OF_THREADS || threads == 1 || columns.len() < 2 {
-            return self.frame_part(objects, columns);
-        }
-        let parts = columns.chunks(columns.len().div_ceil(threads)).collect();
-        let (mut all, mut height) = (Vec::with_capacity(columns.len()), 0);
-        for part in share(parts, threads - 1, |part: &[usize]| self.frame_part(objects, part))? {
-            height = part.height();
-            all.extend(part.columns().iter().cloned());
-        }
-        DataFrame::new(height, all).map_err(|error| Error::internal(format!("polars: {error}")))
-    }
-
-    fn frame_part(&self, objects: &[Bytes], columns: &[usize]) -> Result<DataFrame> {
-        let mut batches = Vec::new();
-        for (bytes, segment) in objects.iter().zip(&self.manifest().segments) {
-            batches.push(index_columns_reader(bytes.clone(), &self.manifest().schema, segment.rows, columns)?);
-        }
-        let stored = self.manifest().schema.index().enumerate();
-        let described = stored.filter(|(place, _)| columns.contains(place)).map(|(_, column)| column);
-        index::frame(&described.collect::<Vec<_>>(), self.rows(), batches.into_iter().flatten())
     }
 }
 
 impl Index {
-    /// Returns the frame.
+    /// Creates an index from a frame with the locator columns of these sources.
+    pub(in crate::table) fn of(frame: DataFrame, sources: Arc<[IndexSource]>) -> Self {
+        let tag = match &*sources {
+            [only] => Some(only.tag),
+            _ => None,
+        };
+        Self { frame: Located::new(frame, tag), sources }
+    }
+
+    /// Returns the frame, with its locator columns.
+    ///
+    /// The locators of consecutive rows of one table, as in an index that is not filtered, take no memory until this method is
+    /// called first. [`Index::to_frame`] makes them anew for each call.
     pub fn frame(&self) -> &DataFrame {
-        &self.frame
+        self.frame.borrowed()
+    }
+
+    /// Returns the frame, with its locator columns. The other columns are shared and not copied.
+    pub fn to_frame(&self) -> DataFrame {
+        self.frame.frame()
     }
 
     /// Returns the frame as a lazy frame. [`Index::with_frame`] turns the collected result into an index again.
@@ -162,7 +202,7 @@ impl Index {
     /// The method `collect` of polars panics inside a tokio runtime of one thread, and in a `LocalSet`. The methods of this type
     /// do not panic there.
     pub fn lazy(&self) -> LazyFrame {
-        self.frame.clone().lazy()
+        self.to_frame().lazy()
     }
 
     /// Returns the table version to which the locators refer. For a merged index, it is the first of the table versions.
@@ -219,7 +259,7 @@ impl Index {
     pub fn sort<N: Into<PlSmallStr>>(&self, by: impl IntoIterator<Item = N>, descending: bool) -> Result<Self> {
         let options = SortMultipleOptions::default().with_order_descending(descending).with_maintain_order(true);
         let by: Vec<PlSmallStr> = by.into_iter().map(Into::into).collect();
-        self.with_rows(self.frame.sort(by, options).map_err(|error| refused("sort", &error))?)
+        self.with_rows(self.to_frame().sort(by, options).map_err(|error| refused("sort", &error))?)
     }
 
     /// Draws `rows` rows at random without replacement, in random order. The same seed gives the same rows.
@@ -228,7 +268,7 @@ impl Index {
     /// - `Invalid`: the index has fewer rows.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
         self.with_rows(
-            self.frame.sample_n_literal(rows, false, Some(true), Some(seed)).map_err(|error| refused("sample", &error))?,
+            self.to_frame().sample_n_literal(rows, false, Some(true), Some(seed)).map_err(|error| refused("sample", &error))?,
         )
     }
 
@@ -243,7 +283,7 @@ impl Index {
     /// - `Invalid`: the index has no such column.
     pub fn unique<N: Into<String>>(&self, by: impl IntoIterator<Item = N>) -> Result<Self> {
         let by: Vec<String> = by.into_iter().map(Into::into).collect();
-        let frame = self.frame.unique_stable(Some(&by), UniqueKeepStrategy::First, None);
+        let frame = self.to_frame().unique_stable(Some(&by), UniqueKeepStrategy::First, None);
         self.with_rows(frame.map_err(|error| refused("unique", &error))?)
     }
 
@@ -255,7 +295,7 @@ impl Index {
     /// # Errors
     /// - `Invalid`: the text is not a single expression, or polars cannot evaluate the condition.
     pub fn filter_sql(&self, condition: &str) -> Result<Self> {
-        self.with_frame(index::filtered(&self.frame, condition)?)
+        self.with_frame(index::filtered(&self.to_frame(), condition)?)
     }
 
     /// Adds columns that SQL expressions compute from the existing columns. Each pair is a name and an expression, e.g.
@@ -267,7 +307,7 @@ impl Index {
     pub fn with_columns_sql<N: AsRef<str>, S: AsRef<str>>(&self, columns: impl IntoIterator<Item = (N, S)>) -> Result<Self> {
         let columns: Vec<(N, S)> = columns.into_iter().collect();
         let columns: Vec<(&str, &str)> = columns.iter().map(|(name, sql)| (name.as_ref(), sql.as_ref())).collect();
-        self.with_frame(index::with_columns(&self.frame, &columns)?)
+        self.with_frame(index::with_columns(&self.to_frame(), &columns)?)
     }
 
     /// Runs an SQL query and returns its result as a frame, e.g. `SELECT host, COUNT(*) FROM t GROUP BY host`. In the query, the
@@ -278,7 +318,7 @@ impl Index {
     /// # Errors
     /// - `Invalid`: the text is not a single SELECT, optionally after a WITH, or polars cannot run the query.
     pub fn query(&self, sql: &str) -> Result<DataFrame> {
-        index::query(&self.frame, sql)
+        index::query(&self.to_frame(), sql)
     }
 
     /// Runs an SQL query and returns its result as an index, e.g. `SELECT * FROM t WHERE agents_count > 100`. In the query, the
@@ -293,10 +333,11 @@ impl Index {
 
     /// Returns an index with only these columns, by exact name and in this order. The locator columns are kept.
     pub(crate) fn only(&self, names: &[&str]) -> Result<Self> {
-        let named = names.iter().filter_map(|name| self.frame.column(name).ok());
-        let locators = self.frame.columns().iter().filter(|column| is_locator(column.name()));
+        let frame = self.to_frame();
+        let named = names.iter().filter_map(|name| frame.column(name).ok());
+        let locators = frame.columns().iter().filter(|column| is_locator(column.name()));
         let columns: Vec<Column> = named.chain(locators).cloned().collect();
-        self.with_frame(DataFrame::new(self.frame.height(), columns).map_err(index::internal)?)
+        self.with_frame(DataFrame::new(frame.height(), columns).map_err(index::internal)?)
     }
 
     /// Returns an index of the same tables with another frame. The locator columns of the frame name the rows.
@@ -304,7 +345,7 @@ impl Index {
     /// # Errors
     /// - `Invalid`: a locator column is missing, or a locator is not a row of its table version.
     pub fn with_frame(&self, frame: DataFrame) -> Result<Self> {
-        let found = Self { frame, sources: Arc::clone(&self.sources) };
+        let found = Self::of(frame, Arc::clone(&self.sources));
         let rows = found.located()?;
         found.knowing_its_frame(rows.first().map(Vec::as_slice))
     }
@@ -339,7 +380,7 @@ impl Index {
         if sources.is_empty() {
             return Err(Error::invalid("no index for the frame: expected at least one"));
         }
-        let found = Self { frame, sources: sources.into() };
+        let found = Self::of(frame, sources.into());
         found.check()?;
         Ok(found)
     }
@@ -376,7 +417,18 @@ impl Index {
 
     /// Returns the names of the columns that are not locator columns.
     pub fn column_names(&self) -> impl Iterator<Item = &str> {
-        self.frame.columns().iter().map(|column| column.name().as_str()).filter(|name| !is_locator(name))
+        self.frame.bare().columns().iter().map(|column| column.name().as_str()).filter(|name| !is_locator(name))
+    }
+
+    /// Whether the frame has all rows of its only table, in table order.
+    fn has_every_row(&self) -> bool {
+        match &*self.sources {
+            [source] => {
+                let plain = source.base == 0 && source.partners.is_none() && source.lists.is_none();
+                plain && self.frame.first_row() == Some(0) && self.len() as u64 == source.table.rows()
+            }
+            _ => false,
+        }
     }
 
     fn collect(&self, what: &str, frame: LazyFrame) -> Result<Self> {
@@ -400,7 +452,17 @@ impl Index {
     ///   a row of the frame has no row in any source.
     pub(in crate::table) fn located(&self) -> Result<Vec<Vec<i64>>> {
         let partial = self.sources.len() > 1;
-        let located = self.sources.iter().map(|source| locate(&self.frame, source.tag, source.table.rows(), partial));
+        if let (Some(first), [source]) = (self.frame.first_row(), &*self.sources)
+            && source.lists.is_none()
+        {
+            let end = first.saturating_add(self.len() as u64);
+            return match end <= source.table.rows() {
+                true => Ok(vec![(first.cast_signed()..end.cast_signed()).collect()]),
+                false => Err(Error::invalid(format!("row {} is outside 0..{}", end - 1, source.table.rows()))),
+            };
+        }
+        let frame = self.to_frame();
+        let located = self.sources.iter().map(|source| locate(&frame, source.tag, source.table.rows(), partial));
         let located = located.collect::<Result<Vec<_>>>()?;
         for (source, rows) in self.sources.iter().zip(&located) {
             if let Some(row) = source.lists.as_ref().and_then(|lists| lists.first_stranger(rows)) {
@@ -411,7 +473,7 @@ impl Index {
             }
         }
         let nowhere = |row: &usize| located.iter().all(|rows| rows.get(*row) == Some(&NO_ROW));
-        match (0..self.frame.height()).find(|row| partial && nowhere(row)) {
+        match (0..self.len()).find(|row| partial && nowhere(row)) {
             Some(row) => Err(Error::invalid(format!("frame row {row}: the locators of all tables are -1 (no row)"))),
             None => Ok(located),
         }
@@ -424,6 +486,15 @@ impl RowLoader {
     /// # Errors
     /// - `Invalid`: a locator is not a row of its table version.
     pub fn new(index: &Index) -> Result<Self> {
+        if let [source] = &*index.sources
+            && index.has_every_row()
+        {
+            // Position p is row p, so the loader keeps no rows.
+            let columns = Arc::clone(&source.columns);
+            let source =
+                LoaderSource { columns, index: Arc::clone(&source.index), ..LoaderSource::of_table(&source.table, None) };
+            return Ok(Self::of_sources([source].into(), index.len() as u64));
+        }
         let mut sources = Vec::with_capacity(index.sources.len());
         for (source, at) in index.sources.iter().zip(index.located()?) {
             sources.push(LoaderSource {

@@ -43,20 +43,21 @@ impl Index {
     ///   that last case, the keys of the other rows are unknown.
     pub fn merge(&self, right: &Self, merge: &Merge) -> Result<Self> {
         let base = self.only_base()?;
-        let rows = locate(&self.frame, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
+        let left = self.to_frame();
+        let rows = locate(&left, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;
         let right = match merge.list_keys()? {
             Some(keys) => right.grouped(&keys)?.apart_from(self)?,
             None => right.apart_from(self)?,
         };
-        let unit = self.unit_of_times(&right, merge)?;
-        let (of_frame, partners) = self.both_partners(base, &rows, |keys| merge.partners(keys, &right.frame, unit), merge)?;
+        let (of_right, unit) = (right.to_frame(), self.unit_of_times(&right, merge)?);
+        let (of_frame, partners) = self.both_partners(base, &rows, |keys| merge.partners(keys, &of_right, unit), merge)?;
         let names = names_beside(self, &right, merge);
-        let mut frame = beside(&self.frame, &right.frame, &of_frame, &names)?;
+        let mut frame = beside(&left, &of_right, &of_frame, &names)?;
         // A frame that has all rows in table order shares its columns with `whole`.
         let is_whole = is_every_row(&rows, base.height());
-        let whole = match is_whole && same_names(base, &self.frame) {
+        let whole = match is_whole && same_names(base, &left) {
             true => without_locators(&frame)?,
-            false => beside(base, &without_locators(&right.frame)?, &partners, &names)?,
+            false => beside(base, &without_locators(&of_right)?, &partners, &names)?,
         };
         if !merge.keeps_left() {
             let there: polars::prelude::BooleanChunked = of_frame.iter().map(|partner| Some(partner.is_some())).collect();
@@ -66,15 +67,15 @@ impl Index {
         for source in right.sources.iter() {
             let named = |(name, id): &(String, ColumnId)| names.get(name).map(|name| (name.clone(), *id));
             let columns = source.columns.iter().filter_map(named).collect();
-            let is_there = |(name, _): &&(String, ColumnId)| right.frame.column(name).is_ok() && !merge.is_right_key(name);
+            let is_there = |(name, _): &&(String, ColumnId)| of_right.column(name).is_ok() && !merge.is_right_key(name);
             let index = source.index.iter().filter(is_there).filter_map(named).collect();
-            let rows = locate(&right.frame, source.tag, source.table.rows(), true)?;
+            let rows = locate(&of_right, source.tag, source.table.rows(), true)?;
             let row = |partner: &Option<IdxSize>| partner.and_then(|row| rows.get(row as usize)).copied().unwrap_or(NO_PARTNER);
             let partners = Some(partners.iter().map(row).collect());
             sources.push(IndexSource { base: 0, whole: None, columns, index, partners, ..source.clone() });
         }
         sources[0].whole = Some(whole);
-        Ok(Self { frame, sources: sources.into() })
+        Ok(Self::of(frame, sources.into()))
     }
 
     /// Returns the partner of each row of the frame, and the partner of each row of the base. `rows` has the base row of each
@@ -97,7 +98,7 @@ impl Index {
         let mut same = true;
         for name in merge.left_keys() {
             let of_base = base.column(name).ok();
-            let column = match (self.frame.column(name), of_base) {
+            let column = match (self.frame.bare().column(name), of_base) {
                 (Ok(column), _) => column.clone(),
                 (Err(_), Some(of_base)) => of_base.take(&at).map_err(internal)?,
                 (Err(_), None) => {
@@ -161,11 +162,11 @@ impl Index {
         let [first, others @ ..] = &*self.sources else { return Ok(self) };
         let Some(whole) = &first.whole else { return Ok(self) };
         let one_base = others.iter().all(|source| source.base == 0);
-        if !one_base || !rows.is_some_and(|rows| is_every_row(rows, whole.height())) || same_names(whole, &self.frame) {
+        if !one_base || !rows.is_some_and(|rows| is_every_row(rows, whole.height())) || same_names(whole, self.frame.bare()) {
             return Ok(self);
         }
         let mut columns = whole.columns().to_vec();
-        for column in self.frame.columns().iter().filter(|column| !is_locator(column.name())) {
+        for column in self.frame.bare().columns().iter().filter(|column| !is_locator(column.name())) {
             match columns.iter_mut().find(|held| held.name() == column.name()) {
                 Some(held) => *held = column.clone(),
                 None => columns.push(column.clone()),
@@ -201,7 +202,7 @@ impl Index {
             let same =
                 all.sources.len() == next.sources.len() && all.sources.iter().zip(next.sources.iter()).all(|(a, b)| a.is_same(b));
             if same {
-                all = Self { frame: below(&all.frame, &next.frame, fill)?, sources: all.sources };
+                all = Self::of(below(&all.to_frame(), &next.to_frame(), fill)?, all.sources);
                 continue;
             }
             let next = next.apart_from(&all)?;
@@ -212,7 +213,7 @@ impl Index {
             let more = next.sources.iter().map(|source| IndexSource { base: before + source.base, ..source.clone() });
             let sources: Vec<IndexSource> = all.sources.iter().cloned().chain(more).collect();
             check_types(&sources)?;
-            all = Self { frame: below(&all.frame, &next.frame, fill)?, sources: sources.into() };
+            all = Self::of(below(&all.to_frame(), &next.to_frame(), fill)?, sources.into());
             unique_names(&all).map_err(|error| error.at("concat"))?;
         }
         Ok(all)
@@ -252,23 +253,23 @@ impl Index {
         if source.lists.is_some() {
             return Err(Error::invalid("merge: the rows on the right are lists already"));
         }
-        let locator = locator_column(source.tag);
-        if let Some(missing) = keys.iter().find(|key| self.frame.column(key).is_err()) {
+        let (locator, frame) = (locator_column(source.tag), self.to_frame());
+        if let Some(missing) = keys.iter().find(|key| frame.column(key).is_err()) {
             let names: Vec<&str> = self.column_names().collect();
             return Err(Error::not_found(format!("merge: no column `{missing}` on the right; there are: {}", names.join(", "))));
         }
         // The columns are renamed to numbers during the grouping, because polars reads some names as patterns.
         let number = |place: usize| PlSmallStr::from(format!("__{place}"));
         let names: Vec<String> = self.column_names().map(str::to_owned).collect();
-        let mut columns: Vec<Column> = vec![self.frame.column(&locator).map_err(internal)?.clone()];
+        let mut columns: Vec<Column> = vec![frame.column(&locator).map_err(internal)?.clone()];
         for (place, name) in names.iter().enumerate() {
-            columns.push(self.frame.column(name).map_err(internal)?.clone().with_name(number(place)));
+            columns.push(frame.column(name).map_err(internal)?.clone().with_name(number(place)));
         }
         let is_key = |place: &usize| keys.contains(&names[*place].as_str());
         let by: Vec<PlSmallStr> = (0..names.len()).filter(is_key).map(number).collect();
         let others = (0..names.len()).filter(|place| !is_key(place)).map(|place| col(number(place)));
         let listed = others.chain([col(&locator).first(), col(&locator).alias(ROWS)]).collect::<Vec<_>>();
-        let frame = DataFrame::new(self.frame.height(), columns).map_err(internal)?;
+        let frame = DataFrame::new(self.len(), columns).map_err(internal)?;
         let frame = frame.sort([locator.as_str()], SortMultipleOptions::default()).map_err(internal)?;
         let frame = frame.drop_nulls(Some(&by)).map_err(internal)?.lazy();
         let frame = frame.group_by_stable(by.iter().map(|key| col(key.clone())).collect::<Vec<_>>()).agg(listed);
@@ -297,7 +298,7 @@ impl Index {
         }
         let whole = None;
         let (index, lists) = (Arc::new([]), Some(Arc::new(Lists::new(&firsts))));
-        Ok(Self { frame, sources: [IndexSource { index, lists, whole, ..source.clone() }].into() })
+        Ok(Self::of(frame, [IndexSource { index, lists, whole, ..source.clone() }].into()))
     }
 
     /// Returns the frame of all rows of the base, the table whose rows windows follow.
@@ -313,7 +314,7 @@ impl Index {
             ))),
             None => self.sources[0].whole.as_ref().ok_or_else(|| {
                 Error::invalid(format!(
-                    "merge: the left index is of a view with some of the rows of {}: load the others by `with_sources` first",
+                    "merge: the left index has only some of the rows of {}: load the others by `with_sources` first",
                     self.table().url()
                 ))
             }),
@@ -332,10 +333,10 @@ impl Index {
             let free = (1..1 << 15).map(|step| tag.wrapping_add(step) & 0x7fff).find(|tag| !taken.contains(tag));
             let free = free.ok_or_else(|| Error::invalid("the index has more tables than there are locator tags"))?;
             taken.push(free);
-            found.frame = retag(&found.frame, tag, free)?;
+            let frame = retag(&found.to_frame(), tag, free)?;
             let mut sources = found.sources.to_vec();
             sources[number].tag = free;
-            found.sources = sources.into();
+            found = Self::of(frame, sources.into());
         }
         Ok(found)
     }
@@ -378,7 +379,7 @@ fn names_beside(left: &Index, right: &Index, merge: &Merge) -> BTreeMap<String, 
         index.sources.iter().flat_map(|source| source.columns.iter()).map(|(name, _)| name.clone()).collect()
     };
     let whole = left.sources.iter().filter_map(|source| source.whole.as_ref()).flat_map(DataFrame::columns);
-    let of_frames = left.frame.columns().iter().chain(whole).map(|column| column.name().to_string());
+    let of_frames = left.frame.bare().columns().iter().chain(whole).map(|column| column.name().to_string());
     let taken: BTreeSet<String> = of_frames.chain(grouped(left)).collect();
     let of_right = right.column_names().filter(|name| !merge.is_right_key(name)).map(str::to_owned);
     let mut wanted: Vec<String> = of_right.chain(grouped(right)).collect();

@@ -2,7 +2,13 @@
 
 mod frames;
 pub(in crate::table) mod index;
+mod load;
+pub(in crate::table) mod located;
+mod memory;
 pub(in crate::table) mod merge;
+mod scan;
 pub(in crate::table) mod splits;
 
-pub use index::Index;
+pub use index::{Index, IndexOptions};
+pub use memory::{ColumnMemory, IndexMemory};
+pub use scan::{IndexPart, IndexScan, SegmentBounds};

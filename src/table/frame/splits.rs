@@ -43,14 +43,14 @@ impl Index {
         if shares.is_empty() || shares.iter().any(|(_, share)| *share <= 0.0 || share.is_nan()) || sum > 1.0 + 1e-9 {
             return Err(Error::invalid(format!("split: shares {shares:?}: expected positive shares that add up to at most 1")));
         }
-        let places = self.places(keys, salt)?;
+        let (places, whole) = (self.places(keys, salt)?, self.to_frame());
         let (mut start, mut parts) = (0.0, Vec::new());
         for (number, (name, share)) in shares.iter().enumerate() {
             // Rounding must not leave a gap between the end of the last part and 1.
             let is_last = number + 1 == shares.len() && (1.0 - sum).abs() <= 1e-9;
             let end = if is_last { 1.0 } else { start + share };
             let here: BooleanChunked = places.iter().map(|place| Some((start..end).contains(place))).collect();
-            let frame = self.frame().filter(&here).map_err(|error| Error::internal(format!("polars: {error}")))?;
+            let frame = whole.filter(&here).map_err(|error| Error::internal(format!("polars: {error}")))?;
             parts.push((name.clone(), self.with_frame(frame)?));
             start = end;
         }
@@ -61,7 +61,7 @@ impl Index {
     fn places<K: AsRef<str>>(&self, keys: impl IntoIterator<Item = K>, salt: &str) -> Result<Vec<f64>> {
         let mut columns: Vec<Values> = Vec::new();
         for key in keys {
-            let column = self.frame().column(key.as_ref()).map_err(|_| {
+            let column = self.frame.bare().column(key.as_ref()).map_err(|_| {
                 let names: Vec<&str> = self.column_names().collect();
                 Error::not_found(format!("split: no column `{}`; there are: {}", key.as_ref(), names.join(", ")))
             })?;

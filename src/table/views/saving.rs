@@ -274,7 +274,7 @@ impl ViewWriter {
 
     /// Stores index segments and join maps. Returns sources whose `store` is 0; the caller sets their numbers.
     async fn store(&self, store: &Store, before: Option<&Table>) -> Result<Stored> {
-        let Index { frame, sources } = &self.index;
+        let (frame, sources) = (self.index.frame.bare(), &self.index.sources);
         let (schema, rows) = self.schema(before)?;
         let located = self.index.located()?;
         let arrow = index_arrow_schema(&schema);
@@ -328,7 +328,7 @@ impl ViewWriter {
             id
         };
         let mut columns: Vec<Column> = Vec::new();
-        for column in self.index.frame.columns().iter().filter(|column| !is_locator(column.name())) {
+        for column in self.index.frame.bare().columns().iter().filter(|column| !is_locator(column.name())) {
             let name = column.name().to_string();
             let (mut ty, mut properties) = (column_type(column)?, BTreeMap::new());
             if let Some(stored) = self.index.stored_column(&name) {
@@ -373,7 +373,7 @@ impl ViewWriter {
 /// Checks that no name is that of an index column and of a group column.
 pub(in crate::table) fn unique_names(index: &Index) -> Result<()> {
     let grouped = index.sources.iter().flat_map(|source| source.columns.iter().map(move |(name, _)| (source, name)));
-    match grouped.into_iter().find(|(_, name)| index.frame.column(name).is_ok()) {
+    match grouped.into_iter().find(|(_, name)| index.frame.bare().column(name).is_ok()) {
         Some((source, name)) => Err(Error::invalid(format!(
             "column `{name}` is an index column of the frame and a group column of {}: rename the index column in the frame, or \
              drop it",

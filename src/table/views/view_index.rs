@@ -12,26 +12,33 @@ use crate::{
     offload::offload_large,
     table::{
         frame::index::{Index, IndexSource, refused},
-        seen::seen_columns,
         table::Table,
     },
 };
 
 impl Table {
     /// Loads the index of a view. The locators in its frame are those of the sources.
-    pub(in crate::table) async fn index_of_view(&self, columns: Option<Vec<usize>>) -> Result<Index> {
-        let columns = columns.unwrap_or_else(|| seen_columns(self.manifest()));
+    ///
+    /// `columns` are ascending places. If `categorical`, text becomes categorical.
+    pub(in crate::table) async fn index_of_view(&self, columns: &[usize], categorical: bool) -> Result<Index> {
         let (objects, maps, tables) = try_join3(self.index_objects(), self.join_maps(), self.sources()).await?;
         let work = self.index_work(&objects, columns.len() + maps.len());
-        let table = self.clone();
-        offload_large(work, move |_| table.view_index(&objects, maps, &tables, &columns)).await
+        let (table, columns) = (self.clone(), columns.to_vec());
+        offload_large(work, move |_| table.view_index(&objects, maps, &tables, &columns, categorical)).await
     }
 
     /// Builds the index of a view from its objects, its join maps and the tables of its sources.
-    fn view_index(&self, objects: &[Bytes], maps: Vec<JoinMaps>, tables: &[Self], columns: &[usize]) -> Result<Index> {
+    fn view_index(
+        &self,
+        objects: &[Bytes],
+        maps: Vec<JoinMaps>,
+        tables: &[Self],
+        columns: &[usize],
+        categorical: bool,
+    ) -> Result<Index> {
         let view = self.view().ok_or_else(|| Error::internal("the index of a view that is none"))?;
         let rows = self.view_rows_of(objects, maps)?;
-        let mut frame = self.frame_of(objects, columns)?;
+        let mut frame = self.frame_of(objects, columns, categorical)?;
         let whole = frame.clone();
         let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
         for (number, (source, table)) in view.sources.iter().zip(tables.iter()).enumerate() {
@@ -57,7 +64,7 @@ impl Table {
                 whole: every.then(|| whole.clone()),
             });
         }
-        Ok(Index { frame, sources: sources.into() })
+        Ok(Index::of(frame, sources.into()))
     }
 }
 
@@ -89,7 +96,7 @@ impl Index {
             }
             let mut columns: Vec<Column> = Vec::new();
             for source in sources.iter().filter(|source| source.base == base && !source.index.is_empty()) {
-                let loaded = source.table.index().await?.frame;
+                let loaded = source.table.index().await?.to_frame();
                 let rows = source.partners.as_ref();
                 let rows = rows.map(|rows| rows.iter().map(|row| IdxSize::try_from(*row).ok()).collect::<IdxCa>());
                 for (name, id) in source.index.iter() {

@@ -1,0 +1,208 @@
+"""The index of a table as a lazy frame: polars plans the query and streams it, the native module decodes the rows it needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, cast
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from . import _tetrys
+from ._arguments import Url, truth, urls_of
+from ._index import POLARS, Index, _Stream, read_index, refused
+from ._table import Table
+from ._tetrys import Error
+
+_ROW = "__tetrys_row"
+
+
+class LazyIndex(pl.LazyFrame):
+    """A polars lazy frame over the index of a table, with its locator column; `scan_index` makes it.
+
+    All methods of a lazy frame work. Those that keep rows as rows (`filter`, `sort`, `select`, `with_columns`, `join`, `head`,
+    `sql`, ..) return a `LazyIndex`, so that `collect_index` can end the query.
+    """
+
+    _index_of: ClassVar[Callable[[pl.DataFrame], Index]]
+
+    def collect_index(self) -> Index:
+        """Runs the query with the streaming engine of polars, and returns its rows as an index.
+
+        The result must fit into memory, and must have the locator column.
+
+        Example:
+            >>> rows = tt.scan_index("drives").filter(pl.col("pedestrians") > 3).sort("timestamp", descending=True)
+            >>> tt.row_loader(rows.collect_index()).get_row(0, ["labels.*"])
+            {'labels.text': 'row 19'}
+
+        Raises:
+            NotFound: a column does not exist.
+            Invalid: polars rejects the query, or the query drops or changes the locator column.
+        """
+        try:
+            frame = self.collect(engine="streaming")
+        except Error:
+            raise
+        except POLARS as error:
+            refused("collect_index", error)
+        return type(self)._index_of(frame)
+
+    def sql(self, query: str, *, table_name: str = "self") -> LazyIndex:
+        """Returns the result of a SQL query over this frame, which is the table `self`; see `polars.LazyFrame.sql`."""
+        return cast(LazyIndex, type(self)._from_pyldf(super().sql(query, table_name=table_name)._ldf))
+
+
+def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iterable[Url] = ()) -> LazyIndex:
+    """Returns the index of a table as a polars lazy frame, for an index that is larger than memory.
+
+    Only the columns that a query uses are decoded, and the other columns of a filter only where it keeps rows. Segments whose
+    bounds exclude a filter are not read. Memory holds one part of a segment at a time, and what the query itself keeps: `collect(engine="streaming")`, `sink_parquet` and
+    `collect_index` stream. The index of a view is loaded whole.
+
+    Args:
+        url: URL, path or `Table`. `url@7` is version 7, `url@TAG` a tagged version.
+        categorical: Decode text as categorical columns; see `read_index`.
+        allow: URLs of other stores that references may be followed to; see `open_table`.
+
+    Example:
+        >>> scan = tt.scan_index("drives")
+        >>> scan.group_by("log_id").agg(pl.col("pedestrians").sum()).sort("log_id").collect(engine="streaming").rows()
+        [('monday', 20), ('tuesday', 20)]
+        >>> len(scan.filter(log_id="monday").collect_index())
+        10
+
+    Raises:
+        NotFound: the table, version or tag does not exist.
+        Unsupported: this process was forked from one that has used frames; polars does not survive a fork.
+    """
+    allowed = urls_of("allow", allow)
+    table = url.allow(*allowed) if isinstance(url, Table) else Table(url, allow=allowed)
+    text = truth("categorical", categorical)
+    if table.is_view:
+        index = read_index(table, categorical=text)
+        return _lazy(index.to_polars().lazy(), index.with_frame)
+    scan = _tetrys.IndexScan(table._native, text)
+    empty, bounds = pl.DataFrame(_Stream(scan.empty())), scan.bounds()
+    names, locator = empty.columns[:-1], empty.columns[-1]
+
+    def source(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, batch_rows: int | None
+    ) -> Iterator[pl.DataFrame]:
+        wanted = [*names, locator] if columns is None else columns
+        kept = None if predicate is None or rows is not None else _segments(predicate, bounds)
+        scan = _tetrys.IndexScan(table._native, text, kept)
+        left = rows
+        while left is None or left > 0:
+            part = scan.next()
+            if part is None:
+                return
+            # polars asks for the first `rows` rows of the table, and filters these.
+            found = _rows_of(part, empty, wanted, predicate, left)
+            left = None if left is None else left - min(left, len(part))
+            yield found
+
+    return _lazy(register_io_source(source, schema=empty.schema), lambda frame: _of_frame(table, frame))
+
+
+def _rows_of(
+    part: _tetrys.IndexPart, empty: pl.DataFrame, wanted: list[str], predicate: pl.Expr | None, limit: int | None
+) -> pl.DataFrame:
+    """Returns the wanted columns of the rows of a part that a predicate keeps. Other columns than those of the predicate are
+    decoded only if it keeps any row. `empty` has the columns of the table, the locator last."""
+    locator = empty.columns[-1]
+
+    def decoded(columns: list[str]) -> pl.DataFrame:
+        frame = pl.DataFrame(_Stream(part.frame([name for name in columns if name != locator], locator in columns)))
+        return frame if limit is None else frame.head(limit)
+
+    if predicate is None:
+        return decoded(wanted).select(wanted)
+    tested = predicate.meta.root_names() or wanted[:1]
+    others = [name for name in wanted if name not in tested]
+    kept = decoded(list(dict.fromkeys(tested))).with_row_index(_ROW).filter(predicate)
+    if not others:
+        return kept.select(wanted)
+    if kept.is_empty():
+        return empty.select(wanted)
+    return pl.concat([kept, decoded(others)[kept[_ROW]]], how="horizontal").select(wanted)
+
+
+def _segments(predicate: pl.Expr, bounds: list[dict[str, Any]]) -> list[int] | None:
+    """Returns the numbers of the segments that may have rows which a predicate keeps; None if that is unknown."""
+    try:
+        said = json.loads(predicate.meta.serialize(format="json"))
+        return [number for number, segment in enumerate(bounds) if _may_keep(said, segment["columns"])]
+    except Exception:
+        # Another version of polars may write its expressions in another way. Then all segments are read.
+        return None
+
+
+MIRRORED = {"Eq": "Eq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
+
+
+def _may_keep(node: Any, bounds: dict[str, list[Any]]) -> bool:
+    """Whether an expression may be true for a row whose values lie within these bounds. All that is not known may be true."""
+    match node:
+        case {"BinaryExpr": {"left": left, "op": "And", "right": right}}:
+            return _may_keep(left, bounds) and _may_keep(right, bounds)
+        case {"BinaryExpr": {"left": left, "op": "Or", "right": right}}:
+            return _may_keep(left, bounds) or _may_keep(right, bounds)
+        case {"BinaryExpr": {"left": {"Column": column}, "op": op, "right": {"Literal": {"Scalar": scalar}}}}:
+            return _may_compare(bounds.get(column), op, _value(scalar))
+        case {"BinaryExpr": {"left": {"Literal": {"Scalar": scalar}}, "op": op, "right": {"Column": column}}} if op in MIRRORED:
+            return _may_compare(bounds.get(column), MIRRORED[op], _value(scalar))
+        case {
+            "Function": {
+                "input": [{"Column": column}, {"Literal": {"Scalar": low}}, {"Literal": {"Scalar": high}}],
+                "function": {"Boolean": {"IsBetween": _}},
+            }
+        }:
+            held = bounds.get(column)
+            return _may_compare(held, "GtEq", _value(low)) and _may_compare(held, "LtEq", _value(high))
+    return True
+
+
+def _value(scalar: dict[str, Any]) -> int | str | None:
+    """Returns a literal as bounds have it: integers, text, and times in the unit of their column; None for others."""
+    ((kind, value),) = scalar.items()
+    if kind in ("Datetime", "Duration"):
+        value = value[0]
+    known = kind == "String" or kind in ("Date", "Datetime", "Duration") or kind.startswith(("Int", "UInt"))
+    return value if known and type(value) in (int, str) else None
+
+
+def _may_compare(bounds: list[Any] | None, op: str, value: int | str | None) -> bool:
+    if bounds is None or value is None or any(type(bound) is not type(value) for bound in bounds):
+        return True
+    low, high = bounds
+    match op:
+        case "Eq":
+            return bool(low <= value <= high)
+        case "Lt":
+            return bool(low < value)
+        case "LtEq":
+            return bool(low <= value)
+        case "Gt":
+            return bool(high > value)
+        case "GtEq":
+            return bool(high >= value)
+    return True
+
+
+def _lazy(frame: pl.LazyFrame, index_of: Callable[[pl.DataFrame], Index]) -> LazyIndex:
+    """Returns the frame as a `LazyIndex`. The methods of a lazy frame return frames of its class, so the class has the table."""
+    members = {"_index_of": staticmethod(index_of), "__doc__": LazyIndex.__doc__}
+    made = cast(type[LazyIndex], type("LazyIndex", (LazyIndex,), members))
+    return cast(LazyIndex, made._from_pyldf(frame._ldf))
+
+
+def _of_frame(table: Table, frame: pl.DataFrame) -> Index:
+    return Index(_tetrys.Index.of_frame(table._native, frame), (_without_rows, (table,)))
+
+
+def _without_rows(table: Table) -> Index:
+    """Makes an index without rows, which another process gives its frame."""
+    empty: Any = _Stream(_tetrys.IndexScan(table._native, False).empty())
+    return _of_frame(table, pl.DataFrame(empty))
