@@ -135,6 +135,19 @@ impl Table {
         wait(self.0.index())
     }
 
+    /// Loads the index of this version with some columns or types, as [`crate::Table::index_with`] does.
+    ///
+    /// # Errors
+    /// - `NotFound`: a pattern matches no index column, or a source table of a view cannot be found.
+    /// - `Invalid`: a pattern is malformed.
+    /// - `Unsupported`: the system does not have the memory.
+    /// - `Corrupt`: an index object does not match the manifest.
+    /// - Errors of the store.
+    #[cfg(feature = "frame")]
+    pub fn index_with(&self, options: table::IndexOptions) -> Result<Index> {
+        wait(self.0.index_with(options))
+    }
+
     /// Returns a loader of the table's rows by row number, as [`crate::Table::row_loader`] does.
     pub fn row_loader(&self) -> RowLoader {
         RowLoader(self.0.row_loader())
