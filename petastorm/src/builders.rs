@@ -191,6 +191,21 @@ impl Builder {
                 let elements = npy::in_c_order(&header, elements);
                 self.array_of_texts(&header, &elements)
             }
+            Stored::File { element, shape, file } => {
+                let Cell::Bytes(bytes) = cell else { return Err(unfit("the bytes of an array")) };
+                let fits = |header: &Header| {
+                    let found = (header.descr.kind, header.descr.width);
+                    if found != *element {
+                        let shown = |(kind, width): (u8, usize)| format!("`{}{width}`", char::from(kind));
+                        let (expected, found) = (shown(*element), shown(found));
+                        return Err(Error::invalid(format!("expected an array of numpy's type {expected}, found {found}")));
+                    }
+                    shape_fits(&header.shape, shape)
+                };
+                let unzipped = (*file == Array::Npz).then(|| npy::unzip(bytes, fits)).transpose()?;
+                fits(&npy::parse(unzipped.as_deref().unwrap_or(bytes))?.0)?;
+                self.binary(bytes)
+            }
             Stored::Picture { element, shape, decode } => {
                 let Cell::Bytes(bytes) = cell else { return Err(unfit("the bytes of a picture")) };
                 if *decode {
@@ -278,7 +293,11 @@ impl Builder {
                 (Texts::Bytes(list), Cell::Bytes(bytes)) => list.values().append_value(bytes),
                 _ => return Err(Error::invalid(format!("expected a list of texts, found an item that is {}", item.described()))),
             }
-            self.bytes += 8 + if let Cell::Text(text) = item { text.len() } else { 0 };
+            self.bytes += match item {
+                Cell::Text(text) => 8 + text.len(),
+                Cell::Bytes(bytes) => 8 + bytes.len(),
+                _ => 8,
+            };
         }
         match texts {
             Texts::Utf8(list) => list.append(true),

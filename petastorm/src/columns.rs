@@ -62,6 +62,12 @@ pub(crate) enum Stored {
         shape: Vec<Option<u32>>,
         file: Array,
     },
+    /// The file of an array whose elements no column has: numpy's kind and width of an element, and the shape, which are checked.
+    File {
+        element: (u8, usize),
+        shape: Vec<Option<u32>>,
+        file: Array,
+    },
     /// A picture: its file, or with `decode` its pixels.
     Picture {
         element: Primitive,
@@ -84,7 +90,7 @@ impl Stored {
         match self {
             Self::Number(primitive) => ColumnType::Scalar(*primitive),
             Self::Text | Self::Decimal { .. } => ColumnType::Utf8,
-            Self::Bytes | Self::Picture { decode: false, .. } => ColumnType::Binary,
+            Self::Bytes | Self::File { .. } | Self::Picture { decode: false, .. } => ColumnType::Binary,
             Self::Date => ColumnType::Date,
             Self::Time(unit, zone) => ColumnType::Timestamp(*unit, zone.clone()),
             Self::Tensor { element, shape, .. } if shape.is_empty() => ColumnType::Scalar(*element),
@@ -191,7 +197,14 @@ fn stored(field: &Field, found: &DataType, decode: bool, warnings: &mut Vec<Stri
         (Codec::Ndarray | Codec::CompressedNdarray, dtype) => {
             let ending = if file == Array::Npz { ".npz" } else { ".npy" };
             warnings.push(format!("field `{}`: an array of {} is kept as its {ending} file", field.name, dtype.name()));
-            Ok(Stored::Bytes)
+            let element = match dtype.name() {
+                "complex64" => (b'c', 8),
+                "complex128" => (b'c', 16),
+                "datetime64" => (b'M', 8),
+                "timedelta64" => (b'm', 8),
+                _ => return Ok(Stored::Bytes),
+            };
+            Ok(Stored::File { element, shape, file })
         }
         (Codec::Image(format, _), Dtype::Primitive(element @ (Primitive::U8 | Primitive::U16), _))
             if matches!(format.as_str(), "png" | "jpeg" | "jpg") && matches!(shape.len(), 2 | 3) =>

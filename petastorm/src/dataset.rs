@@ -1,6 +1,6 @@
 //! An open data set: its schema and row-group indexes out of `_common_metadata`, and the row groups of its Parquet files.
 
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, panic::catch_unwind, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_schema::{DataType, Fields};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -9,6 +9,7 @@ use tetrys::{Error, Result};
 
 use crate::{
     footer::{self, TAIL},
+    panics::guarded,
     row_groups::{self, RowGroupIndex},
     source::{FileReader, Listing, Source, Stamp},
     unischema::Unischema,
@@ -21,6 +22,8 @@ const INDEX_KEY: &[u8] = b"dataset-toolkit.rowgroups_index.v1";
 const FILES_KEY: &[u8] = b"dataset-toolkit.num_row_groups_per_file.v1";
 /// Name that Hive gives to the folder of rows without a value.
 const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
+/// Maximum rows of a data set: a damaged footer may claim any number.
+const MAX_ROWS: u64 = 1 << 42;
 /// Threads that read the footers of files.
 const FOOTER_THREADS: usize = 8;
 
@@ -221,7 +224,9 @@ impl Parts {
             }
             for (number, (rows, bytes)) in sizes.into_iter().enumerate() {
                 groups.push(Group { file, number, rows, bytes, start });
-                start = start.checked_add(rows).ok_or_else(|| Error::corrupt(format!("{source}: over 2^64 rows")))?;
+                start = start.checked_add(rows).filter(|rows| *rows <= MAX_ROWS).ok_or_else(|| {
+                    Error::unsupported(format!("{}: a row group of {rows} rows: expected at most 2^42 in all", source.at(name)))
+                })?;
             }
         }
         if u32::try_from(groups.len()).is_err() {
@@ -261,20 +266,6 @@ impl Parts {
             }
         }
         Ok(())
-    }
-}
-
-/// Calls a Parquet reader, whose panics on damaged bytes become `Corrupt`, like its errors.
-pub(crate) fn guarded<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
-    let corrupt = |said: &dyn std::fmt::Display| {
-        Error::corrupt(format!("not a valid Parquet file: {}", said.to_string().chars().take(200).collect::<String>()))
-    };
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(done) => done.map_err(|error| corrupt(&error)),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(corrupt(&text.unwrap_or("the reader stopped")))
-        }
     }
 }
 

@@ -22,7 +22,8 @@ use tetrys::{
 };
 
 use crate::{
-    dataset::{Dataset, Parts, blocking, guarded},
+    dataset::{Dataset, Parts, blocking},
+    panics::guarded,
     table::IngestSettings,
 };
 

@@ -124,7 +124,7 @@ fn value(pickle: &Pickle, id: NodeId, left: &mut Left) -> Result<(Value, String)
     }
 }
 
-/// A scalar of numpy (its type and its bytes), or a `Decimal` (its text).
+/// A scalar of numpy (its type and its bytes), a `Decimal` (its text), or a `date` (as `2020-12-31`).
 fn scalar(pickle: &Pickle, object: &Object<'_>, left: &mut Left) -> Result<Option<(Value, String)>> {
     let values = object.values.as_slice();
     if object.is("decimal", "Decimal")
@@ -134,6 +134,13 @@ fn scalar(pickle: &Pickle, object: &Object<'_>, left: &mut Left) -> Result<Optio
         left.take(1, text.len())?;
         return Ok(Some((text.into(), "Decimal".to_owned())));
     }
+    if object.is("datetime", "date")
+        && let [bytes] = values
+        && let Some(&[high, low, month, day]) = pickle.bytes(*bytes).as_deref()
+    {
+        let year = u16::from_be_bytes([high, low]);
+        return Ok(Some((format!("{year:04}-{month:02}-{day:02}").into(), "date".to_owned())));
+    }
     let is_scalar = object.class.1 == "scalar" && matches!(&*object.class.0, "numpy.core.multiarray" | "numpy._core.multiarray");
     let [dtype, bytes] = values else { return Ok(None) };
     let (Some(dtype), Some(bytes), true) = (pickle.object(*dtype), pickle.bytes(*bytes), is_scalar) else { return Ok(None) };
@@ -141,13 +148,17 @@ fn scalar(pickle: &Pickle, object: &Object<'_>, left: &mut Left) -> Result<Optio
         return Ok(None);
     }
     left.take(1, bytes.len())?;
-    let order = dtype.state.and_then(|state| pickle.sequence(state)).and_then(|state| pickle.text(*state.get(1)?));
+    let state = dtype.state.and_then(|state| pickle.sequence(state)).unwrap_or_default();
+    let order = state.get(1).and_then(|order| pickle.text(*order));
+    // The unit of times: `({}, (b"us", 1, 1, 1))`.
+    let unit = state.get(8).and_then(|unit| pickle.text(*pickle.sequence(*pickle.sequence(*unit)?.get(1)?)?.first()?));
+    let unit = unit.filter(|unit| unit.len() <= 8);
     let code = dtype.values.first().and_then(|code| pickle.text(*code));
-    Ok(code.and_then(|code| decoded(code, order == Some(">"), &bytes)))
+    Ok(code.and_then(|code| decoded(code, unit.unwrap_or("generic"), order == Some(">"), &bytes)))
 }
 
-/// The value of a numpy scalar of the type `code` (`i8`).
-fn decoded(code: &str, big_endian: bool, bytes: &[u8]) -> Option<(Value, String)> {
+/// The value of a numpy scalar of the type `code` (`i8`). A time is the number of its units since 1970.
+fn decoded(code: &str, unit: &str, big_endian: bool, bytes: &[u8]) -> Option<(Value, String)> {
     let mut ordered = bytes.to_vec();
     if big_endian {
         let unit = if code.starts_with('U') { 4 } else { ordered.len().max(1) };
@@ -171,8 +182,11 @@ fn decoded(code: &str, big_endian: bool, bytes: &[u8]) -> Option<(Value, String)
         "u2" => number!(u16, "uint16"),
         "u4" => number!(u32, "uint32"),
         "u8" => number!(u64, "uint64"),
+        "f2" => (half::f16::from_le_bytes(bytes.try_into().ok()?).to_f64().into(), "float16".to_owned()),
         "f4" => number!(f32, "float32"),
         "f8" => number!(f64, "float64"),
+        "M8" => (i64::from_le_bytes(bytes.try_into().ok()?).into(), format!("datetime64[{unit}]")),
+        "m8" => (i64::from_le_bytes(bytes.try_into().ok()?).into(), format!("timedelta64[{unit}]")),
         _ if code.starts_with('U') => (crate::npy::text(bytes)?.into(), "str_".to_owned()),
         _ if code.starts_with('S') => (latin1(crate::npy::without_nuls(bytes)).into(), "bytes_".to_owned()),
         _ => return None,

@@ -15,7 +15,8 @@ use crate::{
     builders::Builder,
     cells::Cell,
     columns::{Column, Origin, ROW_GROUP},
-    dataset::{Dataset, Parts, guarded},
+    dataset::{Dataset, Parts},
+    panics::guarded,
     source::FileReader,
 };
 

@@ -143,7 +143,16 @@ impl Source {
                     let name = object.location.as_ref().strip_prefix(prefix.as_ref())?.trim_start_matches('/').to_owned();
                     Some((name, Stamp::of_object(&object)))
                 });
-                named.filter(|(name, _)| !name.is_empty()).collect()
+                let mut found: Listing = named.filter(|(name, _)| !name.is_empty()).collect();
+                // A listing has what is below a prefix, so it leaves out an object of that name.
+                if found.is_empty() && !prefix.as_ref().is_empty() {
+                    match self.stamp("") {
+                        Ok(stamp) => drop(found.insert(String::new(), stamp)),
+                        Err(error) if error.kind() == tetrys::ErrorKind::NotFound => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                found
             }
         };
         match listing.is_empty() {

@@ -14,9 +14,11 @@ use serde_json::{Map, Value, json};
 use tetrys::{
     ColumnType, Error, Result, Schema, Store, Table, WriteOptions,
     ingest::{Target, write_partitions, writer},
+    schema::ColumnPattern,
 };
 
 use crate::{
+    cells::Cell,
     columns::{Column, INDEXES, ROW_GROUP, SCHEMA, plan},
     dataset::{Dataset, blocking, type_of},
     plain,
@@ -89,9 +91,8 @@ pub async fn ingest(
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
     let Some(unischema) = dataset.schema() else { return plain::ingest(dataset, store, settings, progress).await };
-    let (columns, _) = columns(dataset, unischema, settings.decode)?;
-    let dropped = dropped(&columns, settings)?;
-    let columns: Arc<[Column]> = columns.into_iter().filter(|column| !dropped.contains(&column.name)).collect();
+    let unischema = &kept(unischema, settings)?;
+    let columns: Arc<[Column]> = columns(dataset, unischema, settings.decode)?.0.into();
     let (base, schema, first_group) = match settings.target {
         Target::New => (None, schema_of(&columns, settings)?, 0),
         Target::Overwrite => (Some(Table::open_in(store.clone()).await?), schema_of(&columns, settings)?, 0),
@@ -141,7 +142,7 @@ fn indexes(dataset: &Dataset, fields: &[&str]) -> Map<String, Value> {
 /// - `Invalid`: a field is not in the Parquet files, or its type does not fit.
 pub fn warnings(dataset: &Dataset, settings: &IngestSettings) -> Result<Vec<String>> {
     let Some(schema) = dataset.schema() else { return Ok(Vec::new()) };
-    columns(dataset, schema, settings.decode).map(|(_, warnings)| warnings)
+    columns(dataset, &kept(schema, settings)?, settings.decode).map(|(_, warnings)| warnings)
 }
 
 /// The rows of a partition. The last partition that ends checks that the data set has not changed, so that no commit follows if
@@ -214,12 +215,20 @@ fn select(columns: &[Column], patterns: &[String], place: &str) -> Result<BTreeS
     Ok(chosen.into_iter().map(|column| column.name.clone()).collect())
 }
 
-fn dropped(columns: &[Column], settings: &IngestSettings) -> Result<BTreeSet<String>> {
-    let dropped = select(columns, &settings.drop, "drop")?;
-    let all = columns.iter().all(|column| dropped.contains(&column.name));
-    match dropped.contains(ROW_GROUP) || all {
-        true => Err(Error::invalid(format!("drop: expected fields to be left, and `{ROW_GROUP}`; name the fields to leave out"))),
-        false => Ok(dropped),
+/// Returns the schema without the fields to leave out. Their Parquet columns may have any type.
+fn kept(unischema: &Unischema, settings: &IngestSettings) -> Result<Unischema> {
+    let mut kept = unischema.clone();
+    for pattern in &settings.drop {
+        let matching: ColumnPattern = pattern.parse().map_err(|error: Error| error.at("drop"))?;
+        if !unischema.fields.iter().any(|field| matching.matches(&field.name)) {
+            let names: Vec<&str> = unischema.fields.iter().map(|field| field.name.as_str()).collect();
+            return Err(Error::not_found(format!("drop: no field matches `{pattern}`; there are: {}", names.join(", "))));
+        }
+        kept.fields.retain(|field| !matching.matches(&field.name));
+    }
+    match kept.fields.is_empty() {
+        true => Err(Error::invalid("drop: expected fields to be left; name the fields to leave out")),
+        false => Ok(kept),
     }
 }
 
@@ -364,5 +373,11 @@ fn partitions(dataset: &Dataset, keys: &Option<Arc<[Column]>>, rows: u64) -> Res
 fn key_of(batch: &RecordBatch, row: usize, with_group: bool) -> Vec<String> {
     let columns = batch.schema().fields().iter().position(|field| field.name() == ROW_GROUP).filter(|_| !with_group);
     let columns = columns.unwrap_or(batch.num_columns());
-    batch.columns()[..columns].iter().map(|array| crate::cells::Cell::of(array, row).described()).collect()
+    let text = |cell: Cell<'_>| match cell {
+        // A description shows the beginning of a text only.
+        Cell::Text(text) => text.to_owned(),
+        Cell::Bytes(bytes) => format!("{bytes:?}"),
+        other => other.described(),
+    };
+    batch.columns()[..columns].iter().map(|array| text(Cell::of(array, row))).collect()
 }

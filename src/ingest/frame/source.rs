@@ -11,6 +11,7 @@ use std::{
     ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use arrow_array::RecordBatch;
@@ -25,7 +26,7 @@ use super::{
     spool,
 };
 use crate::{
-    error::{Error, Result, counted, short},
+    error::{Error, ErrorKind, Result, counted, short},
     panics,
     schema::ColumnType,
 };
@@ -87,11 +88,16 @@ pub struct Frame {
     /// File that rows are read from: the original file or a copy.
     data: PathBuf,
     /// The copy, which is deleted with the frame.
-    spooled: Option<Arc<TempPath>>,
+    _spooled: Option<Arc<TempPath>>,
     file: FileKind,
+    /// Size and time of the data when it was opened.
+    stamp: Stamp,
     rows: u64,
     columns: Vec<FrameColumn>,
 }
+
+/// Size of a file, and when it was written last.
+type Stamp = (u64, Option<SystemTime>);
 
 #[derive(Clone, Debug)]
 enum FileKind {
@@ -176,6 +182,7 @@ impl Frame {
             data = copy.to_path_buf();
             spooled = Some(copy);
         }
+        let stamp = stamp(&data)?;
         let (file, rows, columns) = match format {
             FrameFormat::Parquet => {
                 let file = open(&data)?;
@@ -194,7 +201,7 @@ impl Frame {
                 (FileKind::Arrow(starts), rows, columns)
             }
         };
-        Ok(Self { path, format, data, spooled: spooled.map(Arc::new), file, rows, columns })
+        Ok(Self { path, format, data, _spooled: spooled.map(Arc::new), file, stamp, rows, columns })
     }
 
     /// Returns the path of the frame: `-` if it came from a reader.
@@ -235,17 +242,29 @@ impl Frame {
             FileKind::Arrow(starts) => arrow_batches(open(&self.data)?, starts, &range, roots),
         };
         let reader = opened.map_err(|error| error.at(self.path.display()))?;
-        Ok(Batches { path: self.path.clone(), reader, left: range.end - range.start, _spooled: self.spooled.clone() })
+        let frame = self.clone();
+        Ok(Batches { frame, reader, left: range.end - range.start })
+    }
+
+    /// Checks that the file is still the one that was opened.
+    fn check_unchanged(&self) -> Result<()> {
+        match stamp(&self.data) {
+            Ok(found) if found == self.stamp => Ok(()),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Err(Error::new(
+                ErrorKind::Conflict,
+                "the file changed while it was read; read it again when nothing writes to it",
+            )),
+        }
     }
 }
 
-/// The batches of a range of rows. Ends after the first error.
+/// The batches of a range of rows. Ends after the first error. The last batch is an error if the file has changed.
 pub(super) struct Batches {
-    path: PathBuf,
+    /// Keeps a copy until it is read.
+    frame: Frame,
     reader: Reader,
     left: u64,
-    /// Keeps the copy until it is read.
-    _spooled: Option<Arc<TempPath>>,
 }
 
 enum Reader {
@@ -271,8 +290,15 @@ impl Iterator for Batches {
             Ok(batch.slice(0, rows))
         });
         self.left = batch.as_ref().map_or(0, |batch| self.left - batch.num_rows() as u64);
-        Some(batch.map_err(|error| error.at(self.path.display())))
+        let unchanged = if self.left == 0 { self.frame.check_unchanged() } else { Ok(()) };
+        // A file that changes while it is read may look damaged, too.
+        Some(unchanged.and(batch).map_err(|error| error.at(self.frame.path.display())))
     }
+}
+
+fn stamp(path: &Path) -> Result<Stamp> {
+    let metadata = std::fs::metadata(path).map_err(|error| Error::from(error).at(path.display()))?;
+    Ok((metadata.len(), metadata.modified().ok()))
 }
 
 fn open(path: &Path) -> Result<File> {

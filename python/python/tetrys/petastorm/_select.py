@@ -78,7 +78,7 @@ def _by_selector(source: Source, selector: object, positions: Positions, loader:
             raise WrongValue(f"no index `{index}`: an index of the data set or a field is expected, there are: {names}")
         stored, chosen = source.fields[field], set(wanted)
         if said.get("class") == "FieldNotNullIndexer":
-            parts = [[value is not None for value in values] for _, (values,) in source.values([stored], positions, loader)]
+            parts = [[value is not None for value in values] for _, (values,) in source.values([stored], positions, loader, with_none=True)]
         else:
             parts = [[_has(value, chosen) for value in values] for _, (values,) in source.values([stored], positions, loader)]
         return np.array([one for part in parts for one in part], np.bool_)
@@ -135,7 +135,8 @@ def _holds(source: Source, condition: Sequence[Any], positions: Positions, loade
     else:
         wanted = _as_field(stored, wanted)
     compare = _COMPARE[op]
-    parts = [[value is not None and bool(compare(value, wanted)) for value in values] for _, (values,) in source.values([stored], positions, loader)]
+    read = source.values([stored], positions, loader, with_none=True)
+    parts = [[value is not None and bool(compare(value, wanted)) for value in values] for _, (values,) in read]
     return np.array([one for part in parts for one in part], np.bool_)
 
 

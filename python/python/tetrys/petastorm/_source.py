@@ -19,7 +19,7 @@ from .._index import Index, concat, read_index
 from .._rows import RowLoader
 from .._table import Table
 from .._tetrys import Rows, Unsupported
-from ._stored import Stored, Values, stored_fields
+from ._stored import Stored, Values, microseconds, stored_fields
 from .errors import NoColumn, WrongType, WrongValue, found
 from .unischema import Unischema
 
@@ -83,14 +83,16 @@ class Source:
         known = {name for name, _ in self.tables[0].index_columns}
         return known.issuperset(stored.columns)
 
-    def values(self, stored: Sequence[Stored], positions: Positions, loader: RowLoader) -> Iterator[tuple[Positions, list[Values]]]:
-        """Yields positions and the values of some fields there, in parts that fit into memory."""
+    def values(
+        self, stored: Sequence[Stored], positions: Positions, loader: RowLoader, *, with_none: bool = False
+    ) -> Iterator[tuple[Positions, list[Values]]]:
+        """Yields positions and the values of some fields there, in parts that fit into memory. `with_none`: each null is None."""
         columns = [column for one in stored for column in one.columns]
         step = 1 << 16 if all(map(self.is_indexed, stored)) else self.rows_for(stored, _READ_BYTES, 1 << 16)
         for start in range(0, len(positions), step):
             part = positions[start : start + step]
             rows = loader._native.take(part.tolist(), columns)
-            yield part, [one.values(rows) for one in stored]
+            yield part, [one.values_or_none(rows) if with_none else one.values(rows) for one in stored]
 
     def rows_for(self, stored: Sequence[Stored], budget: int, most: int) -> int:
         """Returns a number of rows, at least 1 and at most `most`, whose decoded fields take about `budget` bytes."""
@@ -232,7 +234,7 @@ def plain_array(source: Source, stored: Stored, positions: Positions, loader: Ro
         raise WrongValue(f"field `{stored.field.name}` is null in row {positions[int((~valid).argmax())]}: filter such rows out with a predicate")
     values = rows[stored.columns[0]]
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iufM":
-        return values
+        return microseconds(values) if stored.is_declared else values
     listed = stored.values(rows)
     made = np.empty(len(listed), object)
     made[:] = listed

@@ -11,10 +11,12 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _images
 from .._table import Table
@@ -32,7 +34,9 @@ from .unischema import Unischema, UnischemaField
 
 SCHEMA = "petastorm.schema"
 ROW_GROUP = "petastorm.row_group"
-_PYTHON_TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bytes": bytes, "bool": bool, "Decimal": Decimal}
+_PYTHON_TYPES: dict[str, Any] = {
+    "int": int, "float": float, "str": str, "bytes": bytes, "bool": bool, "Decimal": Decimal, "datetime.date": date, "datetime.datetime": datetime,
+}  # fmt: skip
 _NUMBERS = {
     "bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16,
     "u32": np.uint32, "u64": np.uint64, "f16": np.float16, "bf16": np.float32, "f32": np.float32, "f64": np.float64,
@@ -58,6 +62,12 @@ class Stored:
     type: str
     values: Callable[[Rows], Values]
     picture: Image | None = None
+    is_declared: bool = False
+    """Whether the field is one of a Unischema, not one that follows from the type of a column."""
+
+    def values_or_none(self, rows: Rows) -> Values:
+        """Returns the values, with None for each null: `values` has NaN for a null in a field of floats."""
+        return _nulls(rows, self.columns[0], self.values(rows))
 
     @property
     def decodes(self) -> bool:
@@ -119,26 +129,30 @@ def _properties(tables: Sequence[Table], column: str) -> dict[str, Any]:
 def _declared(name: str, types: dict[str, str], properties: dict[str, Any], url: str) -> Stored:
     """Returns a field by the properties of its column."""
     try:
-        dtype = _dtype(properties["petastorm.dtype"])
+        dtype = _dtype(properties["petastorm.dtype"], types[name])
         shape = tuple(None if extent is None else int(extent) for extent in properties["petastorm.shape"])
         nullable = bool(properties["petastorm.nullable"])
         codec = _codec(properties.get("petastorm.codec"))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Corrupt(f"{url}: the properties of column `{name}` do not describe a field ({error!r}): ingest the data set again") from error
-    return _stored(UnischemaField(name, dtype, shape, codec, nullable), name, types)
+    return _stored(UnischemaField(name, dtype, shape, codec, nullable), name, types, is_declared=True)
 
 
-def _dtype(name: str) -> Any:
+def _dtype(name: str, column: str) -> Any:
+    """Returns the type of this name; that of the column if Petastorm does not convert values to a type of this name."""
+    if not isinstance(name, str):
+        raise TypeError(f"expected the name of a dtype, found {name!r}")
     known = _PYTHON_TYPES.get(name) or getattr(np, name, None)
-    if not isinstance(known, type):
-        raise ValueError(f"no dtype `{name}`")
-    return known
+    if isinstance(known, type) and (known in _PYTHON_TYPES.values() or issubclass(known, np.generic) and known is not np.object_):
+        return known
+    element = column.partition("[")[0].removeprefix("list<").removesuffix(">")
+    return _NUMBERS.get(element) or _OTHERS.get(element, np.bytes_)
 
 
 def dtype_name(dtype: Any) -> str:
     """Returns the name of a dtype for the column properties."""
     if dtype in _PYTHON_TYPES.values():
-        return str(dtype.__name__)
+        return next(name for name, known in _PYTHON_TYPES.items() if known is dtype)
     scalar: str = np.dtype(dtype).type.__name__
     return {"bool": "bool_", "str": "str_", "bytes": "bytes_"}.get(scalar, scalar)
 
@@ -197,17 +211,22 @@ def _inferred(table: Table, names: Sequence[str], types: dict[str, str]) -> dict
     return fields
 
 
-def _stored(field: UnischemaField, column: str, types: dict[str, str]) -> Stored:
-    """Decides by the type of the column first: bytes may be a file that a codec decodes, everything else is decoded already."""
+def _stored(field: UnischemaField, column: str, types: dict[str, str], *, is_declared: bool = False) -> Stored:
+    """Decides by the type of the column first: bytes may be a file that a codec decodes, everything else is decoded already.
+
+    A field that a Unischema declares has values of the types that Petastorm gives: bytes as `np.bytes_`, times in microseconds.
+    """
     kind, dtype = types[column], field.numpy_dtype
     element = kind.partition("[")[0]
     if kind == "binary":
-        if isinstance(field.codec, CompressedImageCodec) and dtype is np.uint8 and len(field.shape) == 3 and field.shape[2] == 3:
+        is_rgb = dtype is np.uint8 and len(field.shape) == 3 and field.shape[2] == 3
+        if isinstance(field.codec, CompressedImageCodec) and field.codec.image_codec in ("png", "jpeg", "jpg") and is_rgb:
             return Stored(field, (column,), kind, lambda rows: _pictures(rows, column, field), _images.image())
         if isinstance(field.codec, (NdarrayCodec, CompressedNdarrayCodec, CompressedImageCodec)):
             codec = field.codec
             return Stored(field, (column,), kind, lambda rows: _of_bytes(rows, column, lambda cell: codec.decode(field, cell)))
-        return Stored(field, (column,), kind, lambda rows: _of_bytes(rows, column, bytes))
+        of_bytes = _numpy_bytes if is_declared and dtype is np.bytes_ and (field.codec is None or isinstance(field.codec, ScalarCodec)) else bytes
+        return Stored(field, (column,), kind, lambda rows: _of_bytes(rows, column, of_bytes))
     if kind.startswith("list<") and f"{column}.shape" in types and f"{column}.width" in types:
         return Stored(field, (column, f"{column}.shape", f"{column}.width"), kind, lambda rows: _texts(rows, column, dtype))
     if kind.startswith("list<"):
@@ -217,19 +236,35 @@ def _stored(field: UnischemaField, column: str, types: dict[str, str]) -> Stored
     if element in ("utf8", "categorical"):
         make = dtype if dtype in (str, np.str_) else lambda value: np.dtype(dtype).type(value)
         return Stored(field, (column,), kind, lambda rows: [None if value is None else make(value) for value in rows[column]])
-    if dtype in (int, float, bool):
-        return Stored(field, (column,), kind, lambda rows: _nulls(rows, column, rows[column].tolist()))
+    if dtype in (int, float, bool, date, datetime):
+        return Stored(field, (column,), kind, lambda rows: _nulls(rows, column, microseconds(rows[column]).tolist(), _null(field)))
     if field.shape == () and isinstance(field.codec, (NdarrayCodec, CompressedNdarrayCodec)):
         return Stored(field, (column,), kind, lambda rows: _nulls(rows, column, [np.array(value) for value in rows[column]]))
-    return Stored(field, (column,), kind, lambda rows: _numbers(rows, column, dtype))
+    if is_declared and dtype is np.datetime64 and field.shape == ():
+        return Stored(field, (column,), kind, lambda rows: _nulls(rows, column, list(microseconds(rows[column]))), None, True)
+    return Stored(field, (column,), kind, lambda rows: _numbers(rows, column, dtype, _null(field)))
 
 
-def _nulls(rows: Rows, column: str, values: Values) -> Values:
+def _null(field: UnischemaField) -> Any:
+    """Returns what a reader delivers for null: NaN in a field of floats, as Petastorm does, and None elsewhere."""
+    spark = None if field.codec is None else getattr(field.codec, "_spark_type", None)
+    is_float = field.numpy_dtype is float or field.numpy_dtype in (np.float16, np.float32, np.float64)
+    if field.shape or not is_float or not isinstance(field.codec, (ScalarCodec, type(None))):
+        return None
+    return field.numpy_dtype("nan") if spark is None or type(spark).__name__ in ("FloatType", "DoubleType") else None
+
+
+def microseconds(times: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns times in microseconds, as Petastorm's readers give them. Days, and values that are no times, stay as they are."""
+    return times if times.dtype.kind != "M" or times.dtype == np.dtype("M8[D]") else times.astype("M8[us]")
+
+
+def _nulls(rows: Rows, column: str, values: Values, null: Any = None) -> Values:
     valid = rows.valid(column)
-    return values if valid.all() else [value if there else None for value, there in zip(values, valid.tolist(), strict=True)]
+    return values if valid.all() else [value if there else null for value, there in zip(values, valid.tolist(), strict=True)]
 
 
-def _numbers(rows: Rows, column: str, dtype: Any) -> Values:
+def _numbers(rows: Rows, column: str, dtype: Any, null: Any = None) -> Values:
     """Scalars, and arrays of their own, which may be changed and do not keep the other rows of their batch in memory."""
     values = rows[column]
     if isinstance(values, Ragged):
@@ -237,7 +272,12 @@ def _numbers(rows: Rows, column: str, dtype: Any) -> Values:
     # Spark has no unsigned numbers: a column that it wrote is wider than its field.
     if values.dtype.kind not in "mM" and values.dtype.type is not dtype and issubclass(dtype, np.generic):
         values = values.astype(dtype)
-    return _nulls(rows, column, list(values) if values.ndim == 1 else [value.copy() for value in values])
+    return _nulls(rows, column, list(values) if values.ndim == 1 else [value.copy() for value in values], null)
+
+
+def _numpy_bytes(value: bytes) -> bytes:
+    """Returns bytes as Petastorm gives them, unless numpy would drop the NULs at their end."""
+    return value if value.endswith(b"\0") else np.bytes_(value)
 
 
 def _of_bytes(rows: Rows, column: str, decode: Callable[[bytes], Any]) -> Values:
