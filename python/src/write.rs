@@ -169,14 +169,6 @@ impl TableWriter {
         Self::begun(py, &options, async move { tetrys::Table::create(&url, schema, write).await })
     }
 
-    /// Joins a session that another process started.
-    #[staticmethod]
-    fn join(url: &str, ticket: &str) -> PyResult<Self> {
-        let ticket = tetrys::Ticket::from_json(ticket).py()?;
-        let joined = tetrys::TableWriter::join(tetrys::Store::open(url).py()?, &ticket);
-        joined.map(Self::of).py()
-    }
-
     /// Starts a session that adds rows to a table.
     #[staticmethod]
     fn append(py: Python<'_>, table: &Table, options: Options) -> PyResult<Self> {

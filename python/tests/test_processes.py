@@ -38,6 +38,23 @@ def test_spawned_processes_write_partitions_and_read_rows(tmp_path: Path) -> Non
         assert list(workers.map(read, [loader] * 3, [0, 15, 29])) == [0.0, 15.0, 29.0]
 
 
+def test_tasks_of_other_processes_share_blocks_with_the_reference(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).integers(0, 2**31, (10, 5000), np.int32)
+    older = tt.write_table(str(tmp_path / "elsewhere" / "older"), {"i": np.arange(10), "a.x": noise}, index=["i"])
+    session = tt.Writer(str(tmp_path / "t"), schema={"i": "i64", "a.x": "i32[5000]"}, index=["i"], reference=older)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as workers:
+        receipt = workers.submit(write_noise, session.task(), noise).result()
+    assert receipt.new_bytes == 0 and receipt.shared_bytes > 100_000
+    table = session.commit([receipt])
+    np.testing.assert_array_equal(tt.row_loader(tt.open_table(table.url, allow=older.url)).take(range(10))["a.x"], noise)
+
+
+def write_noise(task: tt.PartitionTask, noise: np.ndarray) -> tt.Receipt:
+    with task.partition() as partition:
+        partition.write({"i": np.arange(10), "a.x": noise})
+    return partition.receipt
+
+
 def test_a_task_done_twice_is_taken_once(tmp_path: Path) -> None:
     session = writer(tmp_path)
     task = pickle.loads(pickle.dumps(session.task()))

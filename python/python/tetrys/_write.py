@@ -10,11 +10,12 @@ from typing import Any, cast
 import polars as pl
 
 from . import _tetrys
-from ._arguments import Url, choice, several, text, url_of, whole
+from ._arguments import Url, choice, several, text, url_of, urls_of, whole
 from ._columns import as_declared, column, refuse_objects
 from ._errors import WrongType, found
 from ._index import ArrowStream
 from ._options import PRESETS, Layout, Locality, Options, described, types
+from ._places import partition_of
 from ._table import Table, called, tell
 from ._tetrys import Invalid, Receipt, Unsupported
 
@@ -55,8 +56,8 @@ class Writer:
                 any number of rows).
             index: Columns that are kept in the index, which readers load into memory.
 
-        The other arguments are those of `tetrys.write_table`. Partitions that other processes write (see `task`) do not look
-        for blocks in `reference`.
+        The other arguments are those of `tetrys.write_table`. Partitions that other processes write (see `task`) share blocks
+        with the tables of `reference` too.
 
         Example:
             >>> writer = tt.Writer("lidars", schema={"time": "i64", "lidar.points": "f32[?,4]"}, index=["time"])
@@ -85,6 +86,8 @@ class Writer:
             properties=properties,
         )
         self._url = url_of(url)
+        # Other processes follow references to these URLs alone.
+        self._allowed = list(dict.fromkeys([*urls_of("allow", allow), *(one.url for one in options.references)]))
         self._native = _tetrys.TableWriter(self._url, described(self.schema, layout), options)
         tell(self._native.untold())
 
@@ -105,7 +108,7 @@ class Writer:
             1
         """
         ticket, number = self._native.reserve()
-        return PartitionTask(self._url, ticket, number, self.schema)
+        return PartitionTask(self._url, ticket, number, self.schema, self._allowed)
 
     def attach(self, name: str, content: bytes) -> None:
         """Stores a small object beside the rows, such as a map or a calibration. `Table.attachment` reads it."""
@@ -185,9 +188,10 @@ class Partition:
 class PartitionTask:
     """A partition for another process to write; small, and can be pickled. `Writer.task` makes it."""
 
-    def __init__(self, url: str, ticket: str, number: int, schema: Mapping[str, str]) -> None:
+    def __init__(self, url: str, ticket: str, number: int, schema: Mapping[str, str], allowed: Sequence[str] = ()) -> None:
         """Not for users: `Writer.task` makes tasks."""
         self._url = url
+        self._allowed = list(allowed)
         self._ticket = ticket
         self._number = number
         self._schema = dict(schema)
@@ -197,9 +201,12 @@ class PartitionTask:
 
         If a worker dies, another one can run the task again. If both left a receipt, `Writer.commit` uses one of them; it
         raises `Invalid` if they describe different rows.
+
+        Raises:
+            Denied, NotFound: a table of `reference` cannot be read here.
         """
-        native = _tetrys.TableWriter.join(self._url, self._ticket)
-        return Partition(native.partition_at(self._number), self._schema)
+        place = (self._url, None, self._allowed)
+        return Partition(partition_of(place, self._ticket, lambda writer: writer.partition_at(self._number)), self._schema)
 
     def __repr__(self) -> str:
         return f"PartitionTask: partition {self._number} of {self._url}"

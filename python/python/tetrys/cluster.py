@@ -20,7 +20,6 @@ them.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +30,7 @@ from ._arguments import Url, choice, several, text, url_of, whole
 from ._errors import WrongType
 from ._errors import found as described_value
 from ._options import Layout, Locality, Options, described, types
-from ._places import Place, StoreOptions, place_of
+from ._places import Place, StoreOptions, partition_of, place_of
 from ._splits import ReadSplit, plan_read, read, read_index
 from ._table import Table, called, tell
 from ._tetrys import Error, Invalid, NotFound, Receipt, Unsupported
@@ -256,7 +255,8 @@ def write(task: WriteTask, batches: Data | Iterable[Data], progress: Callable[[i
             rows += len(part[0][1]) if part else 0
             if progress is not None:
                 progress(rows)
-    return partition.finish()
+    receipt: Receipt = _named(task, 0, partition.finish)
+    return receipt
 
 
 def commit(plan: WritePlan, receipts: Iterable[Receipt] | None = None) -> Table:
@@ -404,20 +404,14 @@ def _of_plan(plan: object) -> tuple[Place, str]:
     return plan._place, plan._text
 
 
-_lock = threading.Lock()
-_joined: tuple[Any, _tetrys.TableWriter] | None = None
-
-
 def _partition(task: WriteTask) -> _tetrys.Partition:
-    """Opens the partition of a task. A process remembers the last session, because it may hold the hashes of many known blocks."""
-    global _joined
-    key = (os.getpid(), task._ticket, task._place)
-    with _lock:
-        if _joined is None or _joined[0] != key:
-            _joined = None
-            _joined = key, _named(task, 0, _tetrys.cluster_join, task._place, task._ticket)
-        partition: _tetrys.Partition = _named(task, 0, _tetrys.cluster_partition, _joined[1], task.number, task.label)
-        return partition
+    """Opens the partition of a task."""
+
+    def opened(writer: _tetrys.TableWriter) -> _tetrys.Partition:
+        return _tetrys.cluster_partition(writer, task.number, task.label)
+
+    partition: _tetrys.Partition = _named(task, 0, partition_of, task._place, task._ticket, opened)
+    return partition
 
 
 def _named(task: WriteTask, rows: int, call: Callable[..., Any], *arguments: Any) -> Any:
