@@ -58,7 +58,7 @@ class ReadSplit:
         Raises:
             NotFound: the version no longer exists, or a pattern matches no column.
         """
-        loader = self._loader()
+        loader = self._loader(self._table())
         parts = self._parts()
         if not parts:
             return _batch([(loader._native.take([], None), None)]).schema
@@ -68,8 +68,7 @@ class ReadSplit:
     def _table(self) -> Table:
         return Table._of(_tetrys.cluster_open((f"{self.url}@{self.version}", *self._place[1:])))
 
-    def _loader(self) -> RowLoader:
-        table = self._table()
+    def _loader(self, table: Table) -> RowLoader:
         return RowLoader(table, columns=_every_column(table) if self.columns is None else self.columns)
 
     def _parts(self) -> list[tuple[str, Window]]:
@@ -188,9 +187,40 @@ def read(split: ReadSplit, batch_bytes: int | str = BATCH_BYTES) -> Iterator[Any
 
 
 def _read(split: ReadSplit, most: int) -> Iterator[Any]:
-    loader = split._loader()
-    for parts in _tetrys.SplitBatches(loader._native, split.ranges, most, split._parts()):
-        yield _batch(parts)
+    table = split._table()
+    loader = split._loader(table)
+    index = {name for name, _ in table.index_columns}
+    names = loader.columns
+    if split.offsets is not None or index.isdisjoint(names):
+        # Windows may have index values of rows beside the split.
+        for parts in _tetrys.SplitBatches(loader._native, split.ranges, most, split._parts()):
+            yield _batch(parts)
+        return
+    # A loader would load the index columns of the whole table: a split needs those of its segments.
+    arrow = imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
+    rows = arrow.table(_tetrys.IndexRows(table._native, split.ranges)).select([name for name in names if name in index])
+    payload = [name for name in names if name not in index]
+    if not payload:
+        for batch in rows.to_batches():
+            yield from _bounded(batch, most)
+        return
+    start = 0
+    loader = RowLoader(table, columns=[exactly(name) for name in payload])
+    for parts in _tetrys.SplitBatches(loader._native, split.ranges, most, []):
+        batch = _batch(parts)
+        beside = rows.slice(start, len(batch)).combine_chunks()
+        start += len(batch)
+        columns = [*(column.chunk(0) if column.num_chunks else arrow.array([], column.type) for column in beside.columns), *batch.columns]
+        yield from _bounded(arrow.RecordBatch.from_arrays(columns, schema=arrow.schema([*rows.schema, *batch.schema])), most)
+
+
+def _bounded(batch: Any, most: int) -> Iterator[Any]:
+    """Cuts a batch by halves until each has at most `most` bytes, or one row."""
+    if len(batch) <= 1 or batch.nbytes <= most:
+        yield batch
+        return
+    yield from _bounded(batch.slice(0, len(batch) // 2), most)
+    yield from _bounded(batch.slice(len(batch) // 2), most)
 
 
 def read_index(split: ReadSplit) -> Any:
@@ -238,11 +268,13 @@ def _length(window: Window) -> int:
 def _every_column(table: Table) -> list[str]:
     """Returns patterns of all columns, with those of the index."""
 
-    def exactly(name: str) -> str:
-        return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"
-
     # A pattern only selects index columns if it matches no other column.
     return [*(exactly(name) for name, _ in table.index_columns), "*"]
+
+
+def exactly(name: str) -> str:
+    """Returns a pattern that matches this column alone, whatever characters its name has."""
+    return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"
 
 
 def _rows_of(index: Index, table: Table | None) -> tuple[Table, Ranges]:

@@ -1,4 +1,4 @@
-"""Daft: reads tables as lazy DataFrames. Needs `pip install daft`.
+"""Daft: reads tables as lazy DataFrames. Needs `pip install tetrys[daft]`.
 
     df = tetrys.daft.read("s3://bucket/drives")
     df.where(daft.col("pedestrians") > 3).select("log_id", "lidar.points")
@@ -21,12 +21,13 @@ from ._errors import NoColumn, imported
 from ._index import read_index
 from ._places import place_of
 from ._rows import RowLoader
+from ._splits import exactly
 from ._table import Table
 from ._write import types_of
 
-daft = imported("daft", "tetrys.daft needs Daft: pip install daft")
+daft = imported("daft", "tetrys.daft needs Daft: pip install tetrys[daft]")
 source = imported("daft.io.source", "tetrys.daft needs a Daft with `daft.io.source`: pip install --upgrade daft")
-recordbatch = imported("daft.recordbatch", "tetrys.daft needs Daft: pip install daft")
+recordbatch = imported("daft.recordbatch", "tetrys.daft needs Daft: pip install tetrys[daft]")
 
 __all__ = ["read"]
 
@@ -71,7 +72,7 @@ class _Source(source.DataSource):  # type: ignore[misc, name-defined]
 
     def __init__(self, table: Table, names: list[str], index: list[str], options: dict[str, Any]) -> None:
         self._table, self._names, self._index, self._options = table, names, index, options
-        self._schema = _batch(pa.table(RowLoader(table, columns=_exactly(names)).take([])).select(names)).schema()
+        self._schema = _batch(pa.table(RowLoader(table, columns=[exactly(name) for name in names]).take([])).select(names)).schema()
 
     @property
     def name(self) -> str:
@@ -85,7 +86,7 @@ class _Source(source.DataSource):  # type: ignore[misc, name-defined]
         where, needed = self._filtered(pushdowns)
         names = [name for name in self._names if not pushdowns.columns or name in pushdowns.columns or name in needed]
         url = f"{self._table.url}@{self._table.version}"
-        for split in cluster.plan_read(url, columns=_exactly(names), where=where, **self._options):
+        for split in cluster.plan_read(url, columns=[exactly(name) for name in names], where=where, **self._options):
             yield _Task(split, names)
 
     def _filtered(self, pushdowns: Any) -> tuple[pl.Expr | None, set[str]]:
@@ -116,11 +117,6 @@ class _Task(source.DataSourceTask):  # type: ignore[misc, name-defined]
     async def read(self) -> AsyncIterator[Any]:
         for batch in cluster.read(self._split):
             yield _batch(pa.table(batch.select(self._names)))
-
-
-def _exactly(names: Iterable[str]) -> list[str]:
-    """Returns patterns that match these columns alone."""
-    return [f"re:{pl.escape_regex(name)}" for name in names]
 
 
 def _batch(table: pa.Table) -> Any:

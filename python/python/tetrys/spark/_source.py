@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from .. import _tetrys, cluster
 from .._places import place_of
 from .._rows import RowLoader
+from .._splits import exactly
 from .._table import Table
 from .._tetrys import Invalid, Receipt
 from .._write import types_of
@@ -133,8 +134,7 @@ class TetrysReader(ds.DataSourceReader):  # type: ignore[misc, unused-ignore]
 
     def partitions(self) -> list[TetrysPartition]:
         given = {name: self._options[name] for name in ("splits", "split_bytes", "allow", "store_options") if name in self._options}
-        # Exactly these columns, whatever characters their names have.
-        columns = [f"re:{pl.escape_regex(name)}" for name in self._schema.fieldNames()]
+        columns = [exactly(name) for name in self._schema.fieldNames()]
         splits = cluster.plan_read(self._url, columns=columns, where=self._where, **given)
         return [TetrysPartition(split) for split in splits]
 
