@@ -5,16 +5,20 @@ The adapters for cluster engines share this module.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import cluster
-from ._arguments import Url
+from ._arguments import Url, urls_of
 from ._errors import WrongType, found
+from ._table import Table
 from ._tetrys import Error, Invalid, Receipt
 
+COMMIT_AGAIN = "The partitions are kept: `tetrys.cluster.commit(plan)` with the plan of `tetrys.cluster.open_sessions(url)` commits them"
+"""Advice after a commit that the store did not confirm."""
 ROWS_BYTES = 4 << 20
 """Bytes of single rows that are collected to a batch."""
 
@@ -68,7 +72,9 @@ def _row(one: Any, index: Sequence[str]) -> Mapping[str, Any] | None:
 
 
 def _bytes(value: Any) -> int:
-    """Estimates the bytes of a value."""
+    """Estimates the bytes of a value. The items of a list count as much as its first one."""
+    if isinstance(value, (list, tuple)):
+        return len(value) * _bytes(value[0]) if value else 8
     return len(value) if isinstance(value, (str, bytes)) else int(getattr(value, "nbytes", 8))
 
 
@@ -76,17 +82,31 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def open_session(
-    url: Url, labels: Sequence[str], schema: Mapping[str, str], store_options: Mapping[str, str] | None
-) -> cluster.WritePlan | None:
-    """Returns the newest open session at `url` with these labels.
+def open_session(url: Url, labels: Sequence[str], schema: Mapping[str, str], options: Mapping[str, Any]) -> cluster.WritePlan | None:
+    """Returns the open session at `url` with these labels; of several, the one with the most finished partitions.
+
+    Args:
+        options: Arguments of `tetrys.cluster.plan_write`, such as `store_options` and `reference`.
 
     Raises:
         Invalid: that session has another schema.
     """
-    plans = [plan for plan in cluster.open_sessions(url, store_options) if plan.labels == list(labels)]
+    # As in a new session, workers may follow references to the tables of `reference`.
+    references = [one.url if isinstance(one, Table) else one for one in cluster._several_urls(options.get("reference", ()))]
+    allow = [*urls_of("allow", options.get("allow", ())), *urls_of("reference", references)]
+    open_there = cluster.open_sessions(url, options.get("store_options"), allow=allow)
+    plans = [plan for plan in open_there if plan.labels == list(labels)]
     if not plans:
         return None
-    if plans[-1].schema != dict(schema):
-        raise Invalid(f"schema: the session to resume has {plans[-1].schema}, found {dict(schema)}: pass that schema, or `resume=False`")
-    return plans[-1]
+    plan = plans[0] if len(plans) == 1 else max(plans, key=lambda plan: len(cluster.found(plan)))
+    if plan.schema != dict(schema):
+        raise Invalid(f"schema: the session to resume has {plan.schema}, found {dict(schema)}: pass that schema, or `resume=False`")
+    return plan
+
+
+def end_session(plan: cluster.WritePlan) -> None:
+    """Aborts the session of a job that failed. If the store refuses that, the error of the job is still the one that is raised, and
+    a garbage collection finds what is left.
+    """
+    with contextlib.suppress(Error):
+        cluster.abort(plan)

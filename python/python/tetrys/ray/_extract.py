@@ -70,8 +70,8 @@ def extract(
         schema: Type of each column, {column: type}.
         index: Columns that are kept in the index, which readers load into memory.
         mode: "create", "append" or "overwrite"; see `tetrys.ray.write`.
-        resume: Continue the newest session at `url` with the same sources, and skip the sources that are written. Without such a
-            session, start at the beginning.
+        resume: Continue an unfinished session at `url` with the same sources (of several, the one with the most sources written),
+            and skip the sources that are written. Without such a session, start at the beginning.
         retries: How often a source is tried again after its worker died or `fn` raised.
         ray_remote_args: Options of the tasks, for example {"num_cpus": 2, "memory": 2**30, "resources": {"disk": 1}}.
         progress: True shows a bar of sources, rows, bytes and the share of bytes that was not stored again. A function is
@@ -101,7 +101,7 @@ def extract(
         raise WrongType(f"fn: expected a function of a source's name, found {found(fn)}")
     names = texts("sources", sources)
     whole("retries", retries)
-    plan = open_session(url, names, schema, options.get("store_options")) if truth("resume", resume) else None
+    plan = open_session(url, names, schema, options) if truth("resume", resume) else None
     done: dict[int, Receipt] = {}
     if plan is None:
         plan = cluster.plan_write(url, schema=schema, index=index, mode=mode, labels=names, **options)

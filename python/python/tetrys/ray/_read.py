@@ -56,7 +56,8 @@ def read(
         offsets: Windows around each row, one for all columns or {pattern: offsets}; see `RowLoader.get_rows`. A column of numbers
             becomes a Ray tensor [time], and a tensor of fixed shape a Ray tensor [time, *shape]; `NAME.mask`, bool [time], says
             which rows exist.
-        where: polars expression on index columns: the rows to read.
+        where: polars expression on index columns: the rows to read. With `offsets`, the only way to choose rows before payload is
+            read: Ray's conditions then are about windows.
         view: URL at which to save the rows of an index, or of `where`, as a view. An index with rows of several tables, or with
             rows in another order, needs one. It keeps tasks small if the rows are scattered.
         batch_bytes: Bytes of a batch of rows, such as "64MiB". A task that reads has about three times as much in memory.
@@ -128,8 +129,10 @@ class TetrysDatasource(Datasource):  # type: ignore[misc]
         return True
 
     def supports_predicate_pushdown(self) -> bool:
-        """Returns True: conditions on index columns choose rows before payload is read."""
-        return True
+        """Returns True: conditions on index columns choose rows before payload is read. False for windows: their columns have a
+        value for each offset, and a condition on these means something else than one on the index.
+        """
+        return self._options["offsets"] is None
 
     def apply_predicate(self, predicate_expr: Expr) -> TetrysDatasource:
         """Returns this datasource for the rows for which the predicate is true."""

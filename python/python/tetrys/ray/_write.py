@@ -19,6 +19,7 @@ from .. import cluster
 from .._arguments import Url, texts, whole
 from .._columns import column
 from .._errors import NoColumn, WrongType, found
+from .._sources import COMMIT_AGAIN, end_session
 from .._table import Table
 from .._tetrys import Error, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
 from .._write import types_of
@@ -67,7 +68,8 @@ def write(
         ray_remote_args: Options of the tasks that write, for example {"num_cpus": 2, "memory": 2**30}.
         options: Further arguments of `tetrys.cluster.plan_write`, such as `units`, `preset` and `store_options`.
 
-    Rows of a sequence that `order_by` does not order, or orders equally, stand in any order.
+    The sequences may stand in another order after each run. Rows of a sequence that `order_by` does not order, or orders equally,
+    stand in any order.
 
     Example:
         >>> ds = ray.data.from_items([{"log": "a", "time": 1, "lidar.count": 7}, {"log": "a", "time": 0, "lidar.count": 9}])
@@ -112,17 +114,16 @@ def write(
             ds = ds.repartition(parts, keys=keys)
         elif order:
             ds = ds.sort(order)
-        # Tasks have their numbers in the order of the blocks: of the hashes, of the sorted rows, or of the dataset.
+        # Tasks have their numbers in the order of the blocks: of the sorted rows, or of the dataset. After a hash shuffle, they have
+        # the order in which Ray finished the partitions.
         settings.preserve_order = True
         ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(ray_remote_args or {}))
-    except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, Error):
+    except BaseException as error:
+        # Ray tells a datasink of exceptions in the write alone: not of interrupts, and not of what happens before.
+        sink.on_write_failed(error)
+        if isinstance(error, ray.exceptions.RayTaskError) and isinstance(error.cause, Error):
             # Ray adds lines about its own retries to the message.
             raise type(error.cause)(str(error.cause).split("\nFailed to apply UDF")[0]) from error
-        raise
-    except BaseException as error:
-        # Ray tells a datasink of exceptions alone, not of interrupts.
-        sink.on_write_failed(error)
         raise
     finally:
         settings.preserve_order = before
@@ -216,13 +217,12 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
             self._table = cluster.commit(self._plan, [receipt for receipt in write_result.write_returns if receipt is not None])
         except (OutcomeUnknown, Unavailable) as error:
             self._is_decided = True
-            again = "The partitions are kept: `tetrys.cluster.commit(plan)` with the plan of `tetrys.cluster.open_sessions` commits them"
-            raise type(error)(f"{error}. {again}") from error
+            raise type(error)(f"{error}. {COMMIT_AGAIN}") from error
 
     def on_write_failed(self, error: BaseException) -> None:
         """Ends the session without a table, on the driver."""
         if self._plan is not None and self._table is None and not self._is_decided:
-            cluster.abort(self._plan)
+            end_session(self._plan)
 
 
 def _types_of(ds: ray.data.Dataset, url: Url, mode: str, store_options: Any) -> dict[str, str]:

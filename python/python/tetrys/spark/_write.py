@@ -16,9 +16,9 @@ from .. import _tetrys, cluster
 from .._arguments import Url, choice, texts, truth, url_of, whole
 from .._errors import WrongType, found
 from .._places import place_of
-from .._sources import open_session, write_source
+from .._sources import COMMIT_AGAIN, end_session, open_session, write_source
 from .._table import Table
-from .._tetrys import Exists, Invalid, Receipt
+from .._tetrys import Exists, Invalid, OutcomeUnknown, Receipt, Unavailable
 from ._types import of_spark, types_of_frame
 
 MODES = {"errorifexists": "create", "error": "create", "create": "create", "append": "append", "overwrite": "overwrite"}
@@ -68,6 +68,7 @@ def write(
         Exists: there is a table at `url`, and the mode is `"errorifexists"`.
         Invalid: there is no column type for a Spark type, or an option breaks a rule.
         Conflict: another writer published a version first.
+        OutcomeUnknown, Unavailable: the store did not confirm the commit. The message says how to commit again.
         pyspark.errors.PythonException: a task failed; the message has the error, with the partition and the column.
     """
     choice("mode", mode, [*MODES, "ignore"])
@@ -84,9 +85,16 @@ def write(
         rows = _prepared(df, keys, order, None if partitions is None else whole("partitions", partitions, 1))
         # `mapInArrow` finds no columns whose names have dots.
         plain = rows.toDF(*(f"c{number}" for number in range(len(kinds))))
-        return cluster.commit(plan, _receipts(plain.mapInArrow(_Task(plan, list(kinds)), _RECEIPT)))
+        receipts = _receipts(plain.mapInArrow(_Task(plan, list(kinds)), _RECEIPT))
     except BaseException:
-        cluster.abort(plan)
+        end_session(plan)
+        raise
+    try:
+        return cluster.commit(plan, receipts)
+    except (OutcomeUnknown, Unavailable) as error:
+        raise type(error)(f"{error}. {COMMIT_AGAIN}") from error
+    except BaseException:
+        end_session(plan)
         raise
 
 
@@ -140,7 +148,7 @@ def extract(
     labels = texts("sources", sources)
     if not callable(fn):
         raise WrongType(f"fn: expected a function of a source, found {found(fn)}")
-    plan = open_session(url, labels, schema, options.get("store_options")) if truth("resume", resume) else None
+    plan = open_session(url, labels, schema, options) if truth("resume", resume) else None
     done = [] if plan is None else cluster.found(plan)
     plan = plan or cluster.plan_write(url, schema=schema, index=index, mode=MODES[mode], labels=labels, **options)
     left = sorted(set(range(len(labels))) - {receipt.partition for receipt in done})
