@@ -1,10 +1,19 @@
-"""Shared by the tests: a small table of two drives, pictures, the number of cases of a property, and the log of skipped tests."""
+"""Shared by the tests: a small table of two drives, pictures, servers of S3, the number of cases of a property, and the log of
+skipped tests.
+"""
 
 from __future__ import annotations
 
+import http.client
 import importlib.util
 import io
 import os
+import subprocess
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +96,77 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> str:
 def index(drives: str) -> tt.Index:
     return tt.read_index(drives)
 
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server of S3 (moto) with the bucket `data`. Skips the test if there is no network to get moto with."""
+    script = Path(__file__).parents[2] / "tests" / "moto" / "venv.sh"
+    made = subprocess.run(["sh", script], capture_output=True, text=True, check=False)
+    if made.returncode:
+        pytest.skip("no network to get moto with")
+    log = tmp_path_factory.mktemp("moto") / "log"
+    with log.open("w") as out:
+        # Port 0 takes a free one; werkzeug says which.
+        code = "from moto.server import main; main(['-H', '127.0.0.1', '-p', '0'])"
+        server = subprocess.Popen([made.stdout.strip(), "-c", code], stdout=out, stderr=out)
+    try:
+        deadline = time.monotonic() + 120
+        while "Running on http://127.0.0.1:" not in log.read_text():
+            assert time.monotonic() < deadline and server.poll() is None, log.read_text()
+            time.sleep(0.1)
+        address = "http://127.0.0.1:" + log.read_text().split("Running on http://127.0.0.1:")[1].split()[0]
+        urllib.request.urlopen(urllib.request.Request(f"{address}/data", method="PUT")).close()
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(scope="session")
+def bucket(s3_server: str) -> Iterator[str]:
+    """URL of a bucket whose address and keys are in the environment, also in that of processes that the test starts."""
+    settings = {"ENDPOINT_URL": s3_server, "ACCESS_KEY_ID": "testing", "SECRET_ACCESS_KEY": "testing", "REGION": "us-east-1"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**settings, "ALLOW_HTTP": "true", "EC2_METADATA_DISABLED": "true"}.items():
+            patch.setenv(f"AWS_{name}", value)
+        yield "s3://data"
+
+
+class WithoutConditions(BaseHTTPRequestHandler):
+    """Passes requests on without the condition that an object must not exist, as servers do that ignore it."""
+
+    protocol_version = "HTTP/1.1"
+    behind: str
+
+    def _pass_on(self) -> None:
+        sent = {name: value for name, value in self.headers.items() if name.lower() != "if-none-match"}
+        length = int(self.headers.get("content-length", 0))
+        answered = http.client.HTTPConnection(self.behind, timeout=60)
+        answered.request(self.command, self.path, self.rfile.read(length) if length else None, sent)
+        answer = answered.getresponse()
+        content = answer.read()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("connection", "transfer-encoding", "content-length"):
+                self.send_header(name, value)
+        self.send_header("content-length", answer.getheader("content-length", "0") if self.command == "HEAD" else str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+        answered.close()
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _pass_on
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def overwriting_store(s3_server: str) -> Iterator[dict[str, str]]:
+    """Options of a server of S3 that overwrites objects although a request forbids it."""
+    handler = type("Handler", (WithoutConditions,), {"behind": s3_server.removeprefix("http://")})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+    yield {"endpoint": endpoint, "access_key_id": "t", "secret_access_key": "t", "region": "us-east-1", "allow_http": "true"}
+    server.shutdown()
+    server.server_close()

@@ -24,6 +24,8 @@ from tetrys import cluster
 from tetrys._sources import write_source
 
 LOGS = data.names(6)
+HEAD = "127.0.0.2"
+"""Address of the head node."""
 
 
 def alone(url: str, logs: Iterable[str], **size: int) -> tt.Table:
@@ -111,7 +113,7 @@ from tetrys import cluster
 import cluster_data as data
 
 address, url, moment, folder = sys.argv[1:]
-ray.init(address=address, log_to_driver=False)
+ray.init(address=address, log_to_driver=False, _node_ip_address=address.split(":")[0])
 commit = cluster.commit
 
 def dies(plan, receipts=None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import inspect
 import itertools
@@ -11,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -467,36 +467,62 @@ def test_batches_are_bounded_whatever_a_row_weighs(tmp_path: Path) -> None:
         assert [blob for batch in batches for blob in batch["a.blob"].to_pylist()] == blobs
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+@pytest.fixture
+def s3(s3_server: str) -> dict[str, str]:
     """Options of a server with the bucket `data`. The environment has none of them."""
-    script = Path(__file__).parents[2] / "tests" / "moto" / "venv.sh"
-    made = subprocess.run(["sh", script], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip("no network to get moto with")
-    log = tmp_path_factory.mktemp("moto") / "log"
-    with log.open("w") as out:
-        # Port 0 takes a free one; werkzeug says which.
-        code = "from moto.server import main; main(['-H', '127.0.0.1', '-p', '0'])"
-        server = subprocess.Popen([made.stdout.strip(), "-c", code], stdout=out, stderr=out)
-    try:
-        deadline = time.monotonic() + 60
-        while "Running on http://127.0.0.1:" not in log.read_text():
-            assert time.monotonic() < deadline and server.poll() is None, log.read_text()
-            time.sleep(0.1)
-        address = "http://127.0.0.1:" + log.read_text().split("Running on http://127.0.0.1:")[1].split()[0]
-        urllib.request.urlopen(urllib.request.Request(f"{address}/data", method="PUT")).close()
-        yield {
-            "endpoint": address,
-            "access_key_id": "testing",
-            "secret_access_key": SECRET,
-            "region": "us-east-1",
-            "allow_http": "true",
-            "aws_ec2_metadata_disabled": "true",
-        }
-    finally:
-        server.terminate()
-        server.wait()
+    return {
+        "endpoint": s3_server,
+        "access_key_id": "testing",
+        "secret_access_key": SECRET,
+        "region": "us-east-1",
+        "allow_http": "true",
+        "aws_ec2_metadata_disabled": "true",
+    }
+
+
+def test_a_split_reads_the_index_of_its_segments_alone_and_gives_what_a_loader_gives(tmp_path: Path) -> None:
+    url, columns = str(tmp_path / "t"), ["log", "time", "b.*", "a.*"]
+    table = tt.write_table(url, rows("x", 30), schema=SCHEMA, **LAYOUT)
+    first = {path.name for path in (tmp_path / "t/index").rglob("*")}
+    table = table.append(rows("y", 20))
+    expected = pa.table(tt.row_loader(table, columns=[*LAYOUT["index"], "*"]).take(range(50)))
+    for most in (1, 300, 10**6):
+        found = [batch for split in cluster.plan_read(url, splits=3) for batch in cluster.read(split, most)]
+        assert pa.Table.from_batches(found).cast(expected.schema).equals(expected)
+        assert all(batch.nbytes <= most or len(batch) == 1 for batch in found)
+        assert all(batch.schema == cluster.plan_read(url)[0].schema() for batch in found)
+    only = [one["time"].to_pylist() for split in cluster.plan_read(url, columns=["time"], splits=1) for one in cluster.read(split, 80)]
+    assert sum(only, []) == expected["time"].to_pylist() and max(map(len, only)) <= 10
+    splits = cluster.plan_read(url, columns=columns, splits=2)
+    for path in (tmp_path / "t/index").rglob("*"):
+        if path.is_file() and path.name not in first:
+            path.unlink()
+    (early,) = (split for split in splits if split.ranges[0][0] == 0)
+    early = dataclasses.replace(early, ranges=[(3, 9), (11, 30)])
+    assert pa.Table.from_batches(cluster.read(early))["time"].to_pylist() == expected["time"].to_pylist()[3:9] + expected["time"].to_pylist()[11:30]
+    with pytest.raises(tt.Corrupt, match="index"):
+        list(cluster.read(dataclasses.replace(early, ranges=[(25, 35)])))
+
+
+def test_a_store_without_create_only_puts_is_refused_before_any_task(tmp_path: Path, overwriting_store: dict[str, str], s3: dict[str, str]) -> None:
+    url = f"s3://data/{tmp_path.name}/t"
+    settings: dict[str, Any] = {"schema": SCHEMA, "labels": ["a"], "store_options": overwriting_store, **LAYOUT}
+    for mode in ("create", "append", "overwrite"):
+        with pytest.raises(tt.Unsupported, match=rf"{url}: the store ignores create-only puts .*single_writer=true"):
+            cluster.plan_write(url, mode=mode, **settings)
+    # The table is made through another server: a session that is open cannot be committed through this one.
+    plan = cluster.plan_write(url, **settings | {"store_options": s3})
+    receipt = cluster.write(plan.task(0), rows("x", 9))
+    (found,) = cluster.open_sessions(url, overwriting_store)
+    with pytest.raises(tt.Unsupported, match="create-only"):
+        cluster.commit(found, [receipt])
+    with pytest.raises(tt.NotFound):
+        cluster.plan_read(url, store_options=s3)
+    assert len(cluster.commit(plan, [receipt])) == 9
+    # A user who is the only writer can promise that.
+    single = overwriting_store | {"single_writer": "true"}
+    more = cluster.plan_write(url, **settings | {"mode": "append", "store_options": single})
+    assert len(cluster.commit(more, [cluster.write(more.task(0), rows("y", 7))])) == 16
 
 
 def test_options_of_stores_travel_in_tasks_alone(tmp_path: Path, s3: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:

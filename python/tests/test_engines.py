@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
+import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 import tetrys as tt
+
+pytestmark = pytest.mark.slice
 
 BUSY = [("monday", 400), ("monday", 900), ("tuesday", 1400), ("tuesday", 1900)]
 
@@ -104,3 +109,33 @@ def test_daft_reads_a_fixed_version_and_empty_tables(reading: Any, tmp_path: Pat
         reading.read(tmp_path / "none")
     with pytest.raises(tt.NotFound, match="nothing"):
         reading.read(tmp_path / "t", columns="nothing.*")
+
+
+def test_the_lines_of_the_guide_run(reading: Any, drives: str, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="no duckdb")
+    datafusion = pytest.importorskip("datafusion", reason="no datafusion")
+    page = (Path(__file__).parents[2] / "docs/guide/cluster.md").read_text()
+    chapter = page.split("\n## Daft, DuckDB and DataFusion\n")[1].split("\n## ")[0]
+    (block,) = re.findall(r"^```py\n(.*?)^```$", chapter, re.MULTILINE | re.DOTALL)
+    names = {"tetrys": tt, "duckdb": duckdb, "index": tt.read_index(drives), "context": datafusion.SessionContext()}
+    # DuckDB finds the frame among the variables of its caller.
+    results = []
+    for line in block.replace("s3://team/drives", drives).splitlines():
+        *before, last = [one.strip() for one in line.split("  # ")[0].split(";")]
+        for statement in before:
+            exec(statement, names)
+        results.append(eval(last, names))
+    df, found, queried = results
+    assert df.count_rows() == 20 and "lidar.points" in df.column_names
+    for frame in (found.to_arrow_table(), queried):
+        rows = names["index"].with_frame(frame).to_polars()
+        assert sorted(rows.select("log_id", "timestamp").rows()) == BUSY
+
+
+def test_the_example_of_daft_does_what_it_says(reading: Any, drives: str) -> None:
+    daft = importlib.import_module("daft")
+    text = (inspect.getdoc(reading.read) or "").replace('"drives"', f'"{drives}"')
+    said: list[str] = []
+    example = doctest.DocTestParser().get_doctest(text, {"tetrys": tt, "daft": daft}, "read", None, None)
+    failed, tried = doctest.DocTestRunner().run(example, out=said.append)
+    assert tried > 0 and not failed, "".join(said)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import doctest
+import inspect
 import json
 import os
 import random
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -33,6 +33,7 @@ pytest.importorskip("pyspark", minversion="4.0", reason="no PySpark")
 import psutil
 import pyarrow as pa
 import pyspark
+import tetrys
 import tetrys.spark as ts
 from pyspark.errors import AnalysisException, PySparkException
 from test_spark_types import EVERY, INDEX, assert_same, every
@@ -42,33 +43,6 @@ SCHEMA, LAYOUT = cluster_data.SCHEMA, cluster_data.LAYOUT
 LISTS = {name: ",".join(value) for name, value in LAYOUT.items() if isinstance(value, list)}
 OPTIONS = LISTS | {"units": json.dumps(LAYOUT["units"])}
 HERE = str(Path(__file__).parent)
-
-
-@pytest.fixture(scope="module")
-def bucket() -> Iterator[str]:
-    """Returns the URL of a bucket on a server of S3 (moto), whose address and keys the environment has. Empty without moto."""
-    if importlib.util.find_spec("moto") is None:
-        yield ""
-        return
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    code = "import sys; from moto.server import main; main(['-H', '127.0.0.1', '-p', sys.argv[1]])"
-    server = subprocess.Popen([sys.executable, "-c", code, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    endpoint = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(600):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(urllib.request.Request(f"{endpoint}/data", method="PUT")).close()
-                break
-            time.sleep(0.1)
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in {"ENDPOINT_URL": endpoint, "ACCESS_KEY_ID": "t", "SECRET_ACCESS_KEY": "t", "REGION": "us-east-1", "ALLOW_HTTP": "true"}.items():
-                patch.setenv(f"AWS_{name}", value)
-            yield "s3://data"
-    finally:
-        server.kill()
-        server.wait()
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +93,10 @@ def session(master: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory, java: None, bucket: str) -> Iterator[Any]:
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, java: None) -> Iterator[Any]:
+    # Executors find the bucket by the environment.
+    with contextlib.suppress(pytest.skip.Exception):
+        request.getfixturevalue("bucket")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(tmp_path_factory.mktemp("spark")).items():
             patch.setenv(name, value)
@@ -129,11 +106,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory, java: None, bucket: str) -> 
         pyspark.SparkContext._gateway.shutdown()
 
 
-def url_of(folder: Path, bucket: str, where: str) -> str:
-    """Returns the URL of a table that does not exist yet, on disk or in the bucket."""
-    if where == "s3" and not bucket:
-        pytest.skip("no moto")
-    return str(folder / "t") if where == "disk" else f"{bucket}/{folder.name}"
+@pytest.fixture(params=["disk", "s3"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """URL of a table that does not exist yet, on disk or in the bucket."""
+    return str(tmp_path / "t") if request.param == "disk" else f"{request.getfixturevalue('bucket')}/{tmp_path.name}"
 
 
 def load(spark: Any, url: str, **options: Any) -> Any:
@@ -174,6 +150,7 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> tt.Table:
 # Reads
 
 
+@pytest.mark.slice
 def test_a_table_is_read_with_shapes_in_the_metadata(spark: Any, drives: tt.Table) -> None:
     df = load(spark, drives.url)
     assert {field.name: field.dataType.simpleString() for field in df.schema} == {
@@ -213,6 +190,7 @@ def test_every_type_is_written_and_read_by_spark(spark: Any, tmp_path: Path) -> 
     assert_same(copy, table)
 
 
+@pytest.mark.slice
 def test_columns_and_payload_select_what_is_read(spark: Any, drives: tt.Table, tmp_path: Path) -> None:
     assert load(spark, drives.url, columns="time, labels.*").columns == ["time", "labels.text", "labels.boxes", "labels.count"]
     assert load(spark, drives.url, columns='["re:l.*"]').columns == [name for name in SCHEMA if name.startswith("l") and "." in name]
@@ -228,6 +206,7 @@ def test_columns_and_payload_select_what_is_read(spark: Any, drives: tt.Table, t
         load(spark, str(copy), columns="labels.text").collect()
 
 
+@pytest.mark.slice
 def test_sql_reads_tables(spark: Any, drives: tt.Table) -> None:
     spark.sql("DROP VIEW IF EXISTS drives")
     spark.sql(f"CREATE TEMPORARY VIEW drives USING tetrys OPTIONS (path '{drives.url}', columns 'log,pedestrians,labels.count')")
@@ -340,16 +319,16 @@ def test_a_table_that_is_not_there_and_a_wrong_schema_are_refused(spark: Any, dr
 # Writes
 
 
-@pytest.mark.parametrize("where", ["disk", "s3"])
-def test_a_shuffled_frame_is_written_in_whole_sequences(spark: Any, drives: tt.Table, tmp_path: Path, bucket: str, where: str) -> None:
-    url = url_of(tmp_path, bucket, where)
+@pytest.mark.slice
+def test_a_shuffled_frame_is_written_in_whole_sequences(spark: Any, drives: tt.Table, empty: str) -> None:
     shuffled = load(spark, drives.url, splits=5).orderBy("pedestrians", "time").repartition(4)
-    table = ts.write(shuffled, url, partitions=3, **LAYOUT)
+    table = ts.write(shuffled, empty, partitions=3, **LAYOUT)
     assert (table.sequence_by, table.order_by, table.groups) == (drives.sequence_by, drives.order_by, drives.groups)
     assert_same(table, drives)
     table.verify()
 
 
+@pytest.mark.slice
 def test_the_writer_of_spark_takes_prepared_frames_and_names_the_function_that_prepares_others(spark: Any, drives: tt.Table, tmp_path: Path) -> None:
     df = load(spark, drives.url)
     url = str(tmp_path / "t")
@@ -461,13 +440,12 @@ def test_cells_of_10_megabytes_pass_through_spark(spark: Any, tmp_path: Path) ->
 # Extraction
 
 
-@pytest.mark.parametrize("where", ["disk", "s3"])
-def test_an_extraction_stores_the_bytes_of_the_single_process(spark: Any, drives: tt.Table, tmp_path: Path, bucket: str, where: str) -> None:
-    url = url_of(tmp_path, bucket, where)
-    table = ts.extract(spark, LOGS, logs_of, url, schema=SCHEMA, **LAYOUT)
+@pytest.mark.slice
+def test_an_extraction_stores_the_bytes_of_the_single_process(spark: Any, drives: tt.Table, empty: str) -> None:
+    table = ts.extract(spark, LOGS, logs_of, empty, schema=SCHEMA, **LAYOUT)
     assert_same(table, drives)
     assert tt.read_index(table)["log"].to_list() == tt.read_index(drives)["log"].to_list()
-    if where == "disk":
+    if not empty.startswith("s3:"):
         assert chunks(table) == chunks(drives)
     else:
         assert sorted(size for size, _ in table.group_sizes.values()) == sorted(size for size, _ in drives.group_sizes.values())
@@ -502,7 +480,7 @@ def shared_sequence(log: str) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("fn", "said"),
     [
-        (raising, "source `log 001` .*OSError: the disk is gone"),
+        pytest.param(raising, "source `log 001` .*OSError: the disk is gone", marks=pytest.mark.slice),
         (other_type, "log 001.*time"),
         (unsorted, "log 001"),
         (lambda log: 7, "source `log 00.` .*expected an iterable of rows or batches, found int 7"),
@@ -526,6 +504,7 @@ def test_a_sequence_in_two_sources_is_refused(spark: Any, tmp_path: Path) -> Non
         tt.open_table(url)
 
 
+@pytest.mark.slice
 def test_resuming_reads_only_the_sources_that_are_left(spark: Any, drives: tt.Table, tmp_path: Path) -> None:
     url, seen = str(tmp_path / "t"), tmp_path / "seen"
 
@@ -563,6 +542,7 @@ def executors() -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.slice
 def test_tasks_that_are_written_twice_or_half_count_once(spark: Any, drives: tt.Table, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -610,7 +590,7 @@ def slow_logs(log: str) -> Iterator[dict[str, Any]]:
         yield batch
 
 
-@pytest.mark.parametrize("job", range(50 if FULL else 2))
+@pytest.mark.parametrize("job", [pytest.param(job, marks=() if job else pytest.mark.slice) for job in range(50 if FULL else 2)])
 def test_jobs_whose_executors_are_killed_leave_a_complete_table_or_none(spark: Any, drives: tt.Table, tmp_path: Path, job: int) -> None:
     rng = random.Random(job)
     url, stop = str(tmp_path / "t"), threading.Event()
@@ -721,16 +701,73 @@ def groups_of(table: tt.Table) -> dict[str, list[str]]:
 
 
 @pytest.mark.skipif(not FULL, reason="2 GB of data: TETRYS_FULL=1")
-@pytest.mark.parametrize("where", ["disk", "s3"])
-def test_two_gigabytes_of_sensor_data_are_extracted(spark: Any, tmp_path: Path, bucket: str, where: str) -> None:
+def test_two_gigabytes_of_sensor_data_are_extracted(spark: Any, tmp_path: Path, empty: str) -> None:
     logs = cluster_data.names(40)
 
     def wide(log: str) -> Iterator[dict[str, Any]]:
         return cluster_data.batches(log, 50, 1_000_000)
 
     expected = ingested(str(tmp_path / "single"), logs, wide)
-    url = url_of(tmp_path, bucket, where)
-    table = ts.extract(spark, logs, wide, url, schema=SCHEMA, **LAYOUT)
+    table = ts.extract(spark, logs, wide, empty, schema=SCHEMA, **LAYOUT)
     assert_same(table, expected)
-    if where == "disk":
+    if not empty.startswith("s3:"):
         assert chunks(table) == chunks(expected)
+
+
+# The guide and the documentation
+
+GUIDE = (Path(__file__).parents[2] / "docs/guide/cluster.md").read_text()
+FRAMES = {"log_id": "utf8", "timestamp": "i64", "pedestrians": "i32", "lidar.points": "f32[?,4]"}
+
+
+class Message:
+    def __init__(self, time: int) -> None:
+        self.time, self.points = time, np.full((time % 3, 4), time, np.float32)
+
+
+def open_recording(name: str) -> list[Message]:
+    return [Message(100 * frame) for frame in range(20)]
+
+
+def recorded(url: str, *names: str) -> tt.Table:
+    """Writes recordings, as the guide has them."""
+    rows = [(name, frame) for name in names for frame in range(20)]
+    columns: dict[str, Any] = {"log_id": [name for name, _ in rows], "timestamp": [100 * frame for _, frame in rows]}
+    columns |= {"pedestrians": [frame % 5 for _, frame in rows], "lidar.points": [Message(frame).points for _, frame in rows]}
+    return tt.write_table(url, columns, schema=FRAMES, index=list(FRAMES)[:3], sequence_by="log_id", order_by="timestamp")
+
+
+@pytest.mark.slice
+def test_the_code_of_the_guide_runs_from_top_to_bottom(spark: Any, tmp_path: Path) -> None:
+    chapter = GUIDE.split("\n## Spark\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"^```py\n(.*?)^```$", chapter, re.MULTILINE | re.DOTALL)
+    tables = {name: recorded(f"{tmp_path}/{name}", name) for name in ("monday", "tuesday", "friday")}
+    recorded(f"{tmp_path}/drives", "monday", "tuesday")
+    frames = {name: load(spark, table.url) for name, table in tables.items()}
+    spark.sql("DROP VIEW IF EXISTS drives")
+    # Workers unpickle the functions of `__main__` by value.
+    names: dict[str, Any] = {"__name__": "__main__", "spark": spark, "open_recording": open_recording, "names": ["a.bag", "b.bag"]}
+    names |= {"schema": {name: kind for name, kind in FRAMES.items() if name != "pedestrians"}}
+    for block, (df, more) in zip(blocks, [("monday", "tuesday")] * 2 + [("friday", "friday")] * 2, strict=True):
+        names |= {"df": frames[df], "more": frames[more]}
+        exec(compile(block.replace("s3://team", str(tmp_path)).replace("partitions=64", "partitions=2"), "guide", "exec"), names)
+    assert (names["drives"].count(), names["index"].columns) == (40, ["log_id", "timestamp", "pedestrians"])
+    assert tt.read_index(f"{tmp_path}/copy")["log_id"].unique(maintain_order=True).to_list() == ["monday", "tuesday", "friday"]
+    assert len(tt.open_table(f"{tmp_path}/recordings")) == 40
+
+
+DOCUMENTED = [ts.register, ts.write, ts.extract, ts._types.spark_type]
+
+
+@pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
+def test_an_example_does_what_it_says(spark: Any, tmp_path: Path, thing: Any) -> None:
+    recorded(f"{tmp_path}/drives0", "monday")
+    # Executors have another working folder.
+    text = re.sub(r'"(drives|logs)"', rf'"{tmp_path}/\1"', inspect.getdoc(thing) or "")
+    if thing is ts.register:
+        text = text.replace(f"{tmp_path}/drives", f"{tmp_path}/drives0")
+    names = {"tt": tt, "np": np, "tetrys": tetrys, "spark": spark, "spark_type": ts._types.spark_type}
+    said: list[str] = []
+    example = doctest.DocTestParser().get_doctest(text, {**names, "__name__": "__main__"}, thing.__name__, None, None)
+    failed, tried = doctest.DocTestRunner().run(example, out=said.append)
+    assert tried > 0 and not failed, "".join(said)

@@ -17,6 +17,8 @@ import pyarrow as pa
 from pyspark.sql import types as st
 from tetrys.spark import _types
 
+pytestmark = pytest.mark.slice
+
 FULL = os.environ.get("TETRYS_FULL") == "1"
 
 
