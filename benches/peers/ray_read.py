@@ -1,6 +1,6 @@
-"""Speed of reading a table through Ray, against `scan` in one process: `python benches/peers/ray_read.py FOLDER [GIGABYTES]`.
+"""Speed of reading a table through Ray, against `scan` in one process: `run.sh ray [--gigabytes 2]`.
 
-Writes a table of camera pictures (200 KB of bytes, a 3 x 3 tensor and a label per row) to FOLDER once. Then reads all rows
+Writes a table of camera pictures (200 KB of bytes, a 3 x 3 tensor and a label per row). Then reads all rows
 
 - by `RowLoader.scan` in this process, on one thread of the reader's pool (`TETRYS_THREADS=1`) that is measured in a child, and
 - by `tetrys.ray.read(..).iter_torch_batches()`, on a Ray cluster of one node with as many CPUs as the machine,
@@ -10,6 +10,7 @@ three times each, and prints the best MB/s per core. Both count the bytes of the
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -66,19 +67,23 @@ def with_ray(url: str) -> float:
     import ray
     import tetrys.ray
 
-    ray.init(num_cpus=os.cpu_count(), include_dashboard=False, log_to_driver=False)
+    # Ray replaces 127.0.0.1 by the address of the machine.
+    ray.init(num_cpus=os.cpu_count(), include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.2")
     ray.data.DataContext.get_current().enable_progress_bars = False
     columns = ["camera.*", "labels.*"]
     return best(lambda: bytes_of(tetrys.ray.read(url, columns=columns).iter_torch_batches(batch_size=BATCH)))
 
 
 def main() -> None:
-    folder, *rest = sys.argv[1:]
-    if folder in ("scan", "with_ray"):
-        print(json.dumps(globals()[folder](rest[0])))
+    if sys.argv[1] in ("scan", "with_ray"):
+        print(json.dumps(globals()[sys.argv[1]](sys.argv[2])))
         return
-    url = str(Path(folder) / "pictures")
-    count = int(float(rest[0] if rest else 2) * 1e9 / ROW_BYTES)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, required=True, help="where data is written")
+    parser.add_argument("--gigabytes", type=float, default=2)
+    options = parser.parse_args()
+    url = str(options.folder / "pictures")
+    count = int(options.gigabytes * 1e9 / ROW_BYTES)
     if not Path(url).exists():
         tt.write_table(url, rows(count), index=["time"], preset="fast")
     cores = os.cpu_count() or 1
