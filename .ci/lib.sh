@@ -10,7 +10,7 @@ export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 export TETRYS_SKIPPED="$scratch/skipped"
-export TETRYS_TORCH="${TETRYS_TORCH:-1}"
+export TETRYS_TORCH="${TETRYS_TORCH:-1}" TETRYS_CLUSTER="${TETRYS_CLUSTER:-slice}"
 log="$scratch/tests.log"
 # Nothing is built twice from the same checkout here, and these files are large.
 export CARGO_INCREMENTAL=0

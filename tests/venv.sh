@@ -8,6 +8,13 @@ if [ ! -e "$venv/complete" ]; then
     command -v python3 >/dev/null || exit 3
     python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || exit 3
     mkdir -p "$cache"
+    # Several tests may need it at once, and it may have gigabytes: one makes it, and the others wait.
+    if command -v flock >/dev/null; then
+        exec 9>"$venv.lock"
+        flock 9
+    fi
+fi
+if [ ! -e "$venv/complete" ]; then
     # Made beside and renamed into place by whoever finishes first; the loser's copy is removed.
     new="$(mktemp -d "$cache/venv.XXXXXX")"
     trap 'rm -rf "$new"' EXIT

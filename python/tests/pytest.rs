@@ -3,7 +3,15 @@
 #[path = "../../tests/common/environment.rs"]
 mod environment;
 
-use std::{env, ffi::OsStr, fs, os::unix::fs::symlink, path::Path, process::Command};
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::Command,
+    sync::{Mutex, PoisonError},
+};
 
 use tetrys_l5::GeneratorSettings;
 
@@ -25,9 +33,27 @@ fn package(folder: &Path) {
     symlink(built, package.join("_tetrys.abi3.so")).unwrap();
 }
 
-/// Tests that start clusters of Ray and Spark. They need packages that take gigabytes, so they run only on request.
-const CLUSTERS: [&str; 4] =
-    ["tests/test_ray.py", "tests/test_spark.py", "tests/test_petastorm_spark.py", "tests/test_engines.py"];
+/// Tests of cluster engines. They need packages that take a gigabyte, so they run only on request.
+const CLUSTERS: [&str; 5] = [
+    "tests/test_engines.py",
+    "tests/test_petastorm_spark.py",
+    "tests/test_ray.py",
+    "tests/test_spark.py",
+    "tests/test_spark_types.py",
+];
+
+/// Returns what chooses the tests of cluster engines: `TETRYS_CLUSTER=1` all of them, `slice` those marked as such, which take
+/// minutes. `None` if none of them runs.
+fn of_clusters() -> Option<&'static [&'static str]> {
+    match env::var("TETRYS_CLUSTER").as_deref() {
+        Ok("1") => Some(&[]),
+        Ok("slice") => Some(&["-m", "slice"]),
+        _ => None,
+    }
+}
+
+/// Held by the suite that runs: each of them starts processes that need all cores.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn passes(arguments: &[&str]) {
     let mut requirements = vec!["python/tests/requirements.txt"];
@@ -35,10 +61,11 @@ fn passes(arguments: &[&str]) {
     if environment::is_on("TETRYS_TORCH") {
         requirements.push("python/tests/torch.txt");
     }
-    if environment::is_on("TETRYS_CLUSTER") {
+    if of_clusters().is_some() {
         requirements.push("python/tests/cluster.txt");
     }
     let Some(python) = environment::python(&requirements) else { return };
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     package(folder.path());
     let zarr = folder.path().join("generated.zarr");
@@ -68,10 +95,10 @@ fn the_python_suite_passes() {
 
 #[test]
 fn the_suites_of_clusters_pass() {
-    if environment::is_on("TETRYS_CLUSTER") {
-        let seed = format!("--hypothesis-seed={}", environment::seed());
-        passes(&["-m", "pytest", &seed].into_iter().chain(CLUSTERS).collect::<Vec<_>>());
-    }
+    let Some(chosen) = of_clusters() else { return environment::skip("TETRYS_CLUSTER is neither 1 nor slice") };
+    let seed = format!("--hypothesis-seed={}", environment::seed());
+    let arguments = ["-m", "pytest", "--durations=10", &seed].into_iter().chain(chosen.iter().copied());
+    passes(&arguments.chain(CLUSTERS).collect::<Vec<_>>());
 }
 
 #[test]

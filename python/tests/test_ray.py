@@ -499,7 +499,7 @@ def test_a_task_carries_the_name_of_its_source_and_no_rows(tmp_path: Path) -> No
 # --- faults
 
 
-@pytest.mark.parametrize("number", [pytest.param(number, marks=pytest.mark.slice if number < 2 else ()) for number in range(50 if FULL else 5)])
+@pytest.mark.parametrize("number", [pytest.param(number, marks=() if number else pytest.mark.slice) for number in range(50 if FULL else 5)])
 def test_killed_workers_and_drivers_leave_no_table_or_the_whole_one(engine: str, tmp_path: Path, drives: tt.Table, number: int) -> None:
     seed = SEED + number
     print(f"seed {seed:#x}")
@@ -577,7 +577,6 @@ def test_a_dataset_without_sequences_is_sorted_by_ray(engine: str, tmp_path: Pat
 # --- the guide
 
 
-@pytest.mark.slice
 def test_the_code_of_the_guide_runs_from_top_to_bottom(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs/guide/cluster.md").read_text()
     chapters = {part.splitlines()[0]: part for part in re.split(r"^## ", page, flags=re.MULTILINE)}

@@ -328,7 +328,6 @@ def test_a_shuffled_frame_is_written_in_whole_sequences(spark: Any, drives: tt.T
     table.verify()
 
 
-@pytest.mark.slice
 def test_the_writer_of_spark_takes_prepared_frames_and_names_the_function_that_prepares_others(spark: Any, drives: tt.Table, tmp_path: Path) -> None:
     df = load(spark, drives.url)
     url = str(tmp_path / "t")
