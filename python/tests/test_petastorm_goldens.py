@@ -17,9 +17,12 @@ from tetrys.petastorm.selectors import IntersectIndexSelector, SingleIndexSelect
 pytestmark = [needs_data, pytest.mark.filterwarnings("ignore:no row of")]
 
 
-@pytest.fixture(scope="session")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tt.Table]:
+@pytest.fixture(scope="session", params=["ingested", "written"])
+def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tt.Table]:
+    """The tables of the data sets: what the import makes of them, and what `write_table` makes of the goldens."""
     folder = tmp_path_factory.mktemp("petastorm")
+    if request.param == "ingested":
+        return {release: tt.ingest_petastorm(SHARED / "legacy" / release, folder / release) for release in RELEASES}
     return {release: write(str(folder / release), release) for release in RELEASES}
 
 
