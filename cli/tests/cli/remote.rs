@@ -43,6 +43,17 @@ fn run(server: &Server, folder: &Path, arguments: &str) -> Ran {
     ended(command(server, folder, arguments).spawn().unwrap())
 }
 
+/// Uploads all files below a folder, under the prefix.
+fn upload(server: &Server, folder: &Path, prefix: &str) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+        let key = format!("{prefix}/{}", entry.file_name().to_str().unwrap());
+        match entry.file_type().unwrap().is_dir() {
+            true => upload(server, &entry.path(), &key),
+            false => server.put("data", &key, std::fs::read(entry.path()).unwrap()),
+        }
+    }
+}
+
 /// Writes a frame for each log, and one frame with the rows of all logs.
 fn frames(folder: &Path, logs: i64) {
     let rows = |logs: std::ops::Range<i64>| -> RecordBatch {
@@ -62,6 +73,22 @@ fn frames(folder: &Path, logs: i64) {
     };
     (0..logs).for_each(|log| write(format!("{log}.parquet"), rows(log..log + 1)));
     write("all.parquet".to_owned(), rows(0..logs));
+}
+
+#[test]
+fn a_zarr_group_on_the_server_is_ingested_like_a_folder() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    tetrys(folder, "generate l5 drives.zarr --scenes 3 --frames 10 --agents 6").ok();
+    upload(&server, &folder.join("drives.zarr"), "raw/drives.zarr");
+    tetrys(folder, "ingest l5 drives.zarr local -q").ok();
+    run(&server, folder, "ingest l5 s3://data/raw/drives.zarr s3://data/drives -q").ok();
+    let groups = |ran: Ran| ran.json()["groups"].clone();
+    let local = groups(tetrys(folder, "info local --json"));
+    assert!(local.as_array().is_some_and(|groups| !groups.is_empty()), "{local}");
+    assert_eq!(groups(run(&server, folder, "info s3://data/drives --json")), local);
+    let missing = run(&server, folder, "ingest l5 s3://data/raw/none.zarr new -q");
+    assert!(missing.fails(1).contains("s3://data/raw/none.zarr: not a zarr group: expected .zgroup"));
 }
 
 const CHOICES: &str = "--index log,time --sequence-by log --order-by time";

@@ -12,6 +12,10 @@ use std::{
 
 use crate::count::counted;
 use tetrys::{Error, ErrorKind, Result, Store, blocking::runtime, store::RangeRequest};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::block_in_place,
+};
 
 /// Maximum bytes of `.zgroup`, `.zattrs` and `.zarray`.
 pub(super) const MAX_METADATA: u64 = 16 << 20;
@@ -250,12 +254,17 @@ fn walk(root: &Path, group: &str, depth: usize, names: &mut BTreeSet<String>) ->
     Ok(())
 }
 
-/// Waits for a request to a store. The runtime of blocking calls sends it, so this works on any thread that is not one of its own.
+/// Waits for a request to a store. The runtime of blocking calls sends it.
 fn wait<T: Send + 'static>(request: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     let (done, answer) = mpsc::channel();
     // Sending fails if nobody waits any more.
     runtime()?.spawn(async move { drop(done.send(request.await)) });
-    answer.recv().unwrap_or_else(|_| Err(Error::unavailable("the runtime of blocking calls is shutting down")))
+    let answer = || answer.recv().unwrap_or_else(|_| Err(Error::unavailable("the runtime of blocking calls is shutting down")));
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        // This thread may be a worker of the runtime that sends the request: another thread takes over its tasks.
+        Ok(RuntimeFlavor::MultiThread) => block_in_place(answer),
+        _ => answer(),
+    }
 }
 
 /// An object of a store, as a file that is read in ranges.
@@ -364,6 +373,23 @@ mod tests {
         assert_eq!(source.read("agents/0", 99).unwrap_err().kind(), ErrorKind::Corrupt);
         assert_eq!(source.read("agents/1", 99).unwrap(), None);
         assert_eq!(source.stored_bytes().unwrap(), 132);
+    }
+
+    #[test]
+    fn tasks_on_all_workers_of_the_runtime_read_objects_of_a_store() {
+        let store = Store::open("memory://").unwrap();
+        let writer = store.clone();
+        wait(async move { writer.put_new(".zgroup", b"{}".to_vec().into()).await }).unwrap();
+        let tasks = (0..256).map(|_| {
+            let store = store.clone();
+            runtime().unwrap().spawn(async move { ZarrGroup::open_in(store).map(drop) })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        runtime().unwrap().block_on(async {
+            for task in tasks {
+                task.await.unwrap().unwrap();
+            }
+        });
     }
 
     #[test]
