@@ -107,7 +107,7 @@ fn value(pickle: &Pickle, id: NodeId, left: &mut Left) -> Result<(Value, String)
         Node::None => of(Value::Null, "NoneType"),
         Node::Bool(value) => of((*value).into(), "bool"),
         Node::Int(value) => of((*value).into(), "int"),
-        Node::Float(value) => of((*value).into(), "float"),
+        Node::Float(value) => of(float(*value), "float"),
         Node::Text(text) => {
             left.take(1, text.len())?;
             of((&**text).into(), "str")
@@ -182,15 +182,20 @@ fn decoded(code: &str, unit: &str, big_endian: bool, bytes: &[u8]) -> Option<(Va
         "u2" => number!(u16, "uint16"),
         "u4" => number!(u32, "uint32"),
         "u8" => number!(u64, "uint64"),
-        "f2" => (half::f16::from_le_bytes(bytes.try_into().ok()?).to_f64().into(), "float16".to_owned()),
-        "f4" => number!(f32, "float32"),
-        "f8" => number!(f64, "float64"),
+        "f2" => (float(half::f16::from_le_bytes(bytes.try_into().ok()?).to_f64()), "float16".to_owned()),
+        "f4" => (float(f32::from_le_bytes(bytes.try_into().ok()?).into()), "float32".to_owned()),
+        "f8" => (float(f64::from_le_bytes(bytes.try_into().ok()?)), "float64".to_owned()),
         "M8" => (i64::from_le_bytes(bytes.try_into().ok()?).into(), format!("datetime64[{unit}]")),
         "m8" => (i64::from_le_bytes(bytes.try_into().ok()?).into(), format!("timedelta64[{unit}]")),
         _ if code.starts_with('U') => (crate::npy::text(bytes)?.into(), "str_".to_owned()),
         _ if code.starts_with('S') => (latin1(crate::npy::without_nuls(bytes)).into(), "bytes_".to_owned()),
         _ => return None,
     })
+}
+
+/// A number as JSON. JSON has no infinities and no NaN: they become the texts `inf`, `-inf` and `nan`, as Python writes them.
+fn float(value: f64) -> Value {
+    if value.is_finite() { value.into() } else { value.to_string().to_lowercase().into() }
 }
 
 /// Bytes as text, one character a byte: JSON has no bytes.

@@ -31,8 +31,9 @@ use crate::{
 const REST: &str = "rest";
 /// Default rows of a partition.
 const ROWS: u64 = 8192;
-/// A partition ends after this many bytes of Parquet, uncompressed.
-const PARTITION_BYTES: u64 = 256 << 20;
+/// A partition ends after this many bytes of Parquet, uncompressed: an eighth of the data set within these limits, so that a small
+/// one is written by several workers, too.
+const PARTITION_BYTES: std::ops::RangeInclusive<u64> = 32 << 20..=256 << 20;
 /// Maximum rows of a partition.
 const MAX_ROWS: u64 = 1 << 22;
 
@@ -58,8 +59,8 @@ pub struct IngestSettings {
     pub write: WriteOptions,
     /// Number of partitions written at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
     pub workers: usize,
-    /// Minimum rows of a partition; a partition ends where a row group ends, and where a sequence ends. 0 = 8,192 rows or 256 MiB
-    /// of Parquet, whichever is less.
+    /// Minimum rows of a partition; a partition ends where a row group ends, and where a sequence ends. 0 = 8,192 rows or
+    /// at most 256 MiB of Parquet, whichever is less.
     pub partition_rows: u64,
     /// Tables whose chunks may be shared: blocks that they have are not stored again.
     pub references: Vec<Table>,
@@ -331,7 +332,9 @@ fn keys(columns: &[Column], settings: &IngestSettings) -> Result<Option<Arc<[Col
 
 /// Cuts the rows into partitions: after enough rows or bytes, where a row group ends or where a sequence begins.
 fn partitions(dataset: &Dataset, keys: &Option<Arc<[Column]>>, rows: u64) -> Result<Vec<Range<u64>>> {
-    let (rows, most) = if rows == 0 { (ROWS, PARTITION_BYTES) } else { (rows.min(MAX_ROWS), u64::MAX) };
+    let eighth = dataset.parts.groups.iter().fold(0_u64, |bytes, group| bytes.saturating_add(group.bytes)) / 8;
+    let bytes = eighth.clamp(*PARTITION_BYTES.start(), *PARTITION_BYTES.end());
+    let (rows, most) = if rows == 0 { (ROWS, bytes) } else { (rows.min(MAX_ROWS), u64::MAX) };
     let mut cuts = vec![0];
     match keys {
         None => {
