@@ -85,6 +85,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield session
         session.stop()
         pyspark.SparkContext._gateway.shutdown()
+        # The next session of this process starts a JVM of its own.
+        pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
 
 
 def test_a_dataset_written_by_spark_has_its_schema(spark: Any, tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
         made.stop()
         pyspark.SparkContext._gateway.shutdown()
+        # The next session of this process starts a JVM of its own.
+        pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
 
 
 @pytest.fixture(params=["disk", "s3"])
