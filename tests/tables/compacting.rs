@@ -433,3 +433,34 @@ fn verifying_all_versions_reads_each_object_once_and_ends_where_it_said() {
         }
     });
 }
+
+#[test]
+fn merging_segments_reads_neither_payload_nor_segments_that_stay() {
+    let counting = CountingStore::new(Arc::new(InMemory::new()) as Arc<dyn ObjectStore>);
+    let store = tables::over(Arc::new(counting.clone()));
+    block_on(async {
+        let (schema, mut rng) = (sensors(), Rng(common::seed()));
+        let sizes = [30, 1, 2, 30, 3, 1, 1];
+        let logs = "abcdefg".chars().map(String::from).collect::<Vec<_>>();
+        let parts: Vec<RecordBatch> =
+            logs.iter().zip(sizes).map(|(log, rows)| rows_of(&schema, &mut rng, &[(log, rows)], Taste::SMALL)).collect();
+        let table = tables::write(store.clone(), schema, cut_by(tiny_cuts()).segment_rows(1), &parts).await.unwrap();
+        assert_eq!(table.manifest().segments.len(), 7);
+        counting.reset();
+        let next = table.compact(30).await.unwrap();
+        let read: BTreeSet<String> = counting.snapshot().gets.into_iter().map(|get| get.path).collect();
+        let segments = &next.manifest().segments;
+        assert_eq!(segments.iter().map(|segment| segment.rows).collect::<Vec<_>>(), [30, 3, 30, 5]);
+        assert!(!read.iter().any(|name| name.contains("chunks/")), "{read:?}");
+        for large in [0, 3] {
+            let segment = &table.manifest().segments[large];
+            let stays = segment.groups.iter().flat_map(|group| [group.layout.name_in("layout"), group.hashes.name_in("hashes")]);
+            let stays: Vec<String> = stays.chain([segment.index.name_in("index")]).collect();
+            assert!(!stays.iter().any(|name| read.contains(name)), "{read:?} {stays:?}");
+            assert!(segments.contains(segment));
+        }
+        let again = Table::open_in(store).await.unwrap();
+        assert_reads(&again, &concat_batches(&parts[0].schema(), &parts).unwrap()).await;
+        assert_eq!(again.compact(30).await.unwrap().version(), again.version(), "nothing is left to merge");
+    });
+}

@@ -10,7 +10,7 @@ use crate::common::{
     self,
     tables::{Rng, Taste, assert_reads, block_on, column, joined, tiny_cuts},
 };
-use arrow_array::{ArrayRef, Int64Array, LargeStringArray, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, LargeStringArray, RecordBatch, cast::AsArray, types::Int64Type};
 use arrow_select::take::take_record_batch;
 use futures::future::join_all;
 use tetrys::{
@@ -413,5 +413,42 @@ fn labels_and_partitions_of_a_plan_must_agree() {
         assert!(store.list("").await.unwrap().is_empty());
         let plan = writer.plan(Some(0), Vec::new()).await.unwrap();
         assert_eq!(plan.commit(&store, None).await.unwrap().rows(), 0);
+    });
+}
+
+#[test]
+fn a_commit_of_more_partitions_than_are_read_together_has_all_rows_in_order() {
+    let parts = if common::full() { 5_000 } else { 1_100 };
+    let schema = Schema::builder().index("log", "i64").index("time", "i64").group("x", [("x", "i64")]).sequence_by(["log"]);
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("t").to_str().unwrap()).unwrap();
+    block_on(async {
+        let writer = Table::create_in(store, schema.build().unwrap(), options().segment_rows(1_500)).await.unwrap();
+        let mut receipts = Vec::new();
+        for number in 0..parts {
+            let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+            // Every third partition goes on with the log of the one before.
+            let log = number - i64::from(number % 3 == 2);
+            let rows = [("log", column(vec![log; 2])), ("time", column(vec![2 * number, 2 * number + 1]))];
+            let rows = rows.into_iter().chain([("x", column(vec![number, -number]))]);
+            let mut partition = writer.partition().unwrap();
+            partition.write(&RecordBatch::try_from_iter(rows).unwrap()).await.unwrap();
+            receipts.push(partition.finish().await.unwrap());
+        }
+        receipts.reverse();
+        let table = writer.commit(receipts).await.unwrap();
+        assert_eq!((table.rows(), table.segment_count()), (2 * parts as u64, (2 * parts as usize).div_ceil(1_500)));
+        assert_eq!(table.sequence_count(), (0..parts).filter(|number| number % 3 != 2).count() as u64);
+        let mut next = 0;
+        for batch in table.index_batches().await.unwrap() {
+            for time in batch.unwrap().column(1).as_primitive::<Int64Type>().values() {
+                assert_eq!(*time, next);
+                next += 1;
+            }
+        }
+        assert_eq!(next, 2 * parts);
+        let last = table.row_loader().get_row(table.rows() - 1).await.unwrap();
+        assert_eq!(last.tensor::<i64>("x").unwrap().values(), [1 - parts]);
+        assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
     });
 }

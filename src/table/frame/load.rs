@@ -15,6 +15,7 @@ use crate::{
     index::{Filling, Leftovers, Part, frame_bytes},
     offload::{Stop, offload_large},
     schema::Column,
+    store::release_buffers,
     table::table::{Table, recorded_sequences},
     threads::{share, threads},
 };
@@ -25,6 +26,8 @@ const ROWS_OF_THREADS: u64 = 1 << 16;
 const MAX_THREADS: usize = 8;
 /// Objects of so many bytes are always read together.
 const FEW_BYTES: u64 = 8 << 20;
+/// Buffers of so many bytes are freed after use: a load needs each size once.
+pub(super) const LARGE: usize = 16 << 20;
 /// Maximum objects that are read together.
 const MAX_OBJECTS: usize = 256;
 
@@ -45,6 +48,7 @@ impl Table {
         while let (Some(wave), Some(objects)) = (next, read) {
             next = waves.next();
             let (table, work) = (self.clone(), self.index_work_of(&objects, wave.clone(), columns.len()));
+            let is_large = objects.iter().map(Bytes::len).sum::<usize>() > LARGE;
             let decode = offload_large(work, move |stop| {
                 loading.decode(&table, &objects, wave, stop)?;
                 Ok(loading)
@@ -56,9 +60,14 @@ impl Table {
                     (decoded?, Some(read?))
                 }
                 // The objects before are dropped first.
-                Some(wave) => (decode.await?, Some(self.index_objects_of(wave).await?)),
+                Some(wave) => {
+                    let decoded = decode.await?;
+                    free(is_large);
+                    (decoded, Some(self.index_objects_of(wave).await?))
+                }
                 None => (decode.await?, None),
             };
+            free(is_large);
             loading = decoded;
         }
         let table = self.clone();
@@ -87,6 +96,13 @@ impl Table {
         let rows: u64 = self.manifest().segments.get(wave).unwrap_or_default().iter().map(|segment| segment.rows).sum();
         let decoded = usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(size_of::<u64>()).saturating_mul(columns + 1);
         objects.iter().map(Bytes::len).sum::<usize>().max(decoded)
+    }
+}
+
+/// Frees the buffers of large objects, which are otherwise kept for later reads.
+pub(super) fn free(is_large: bool) {
+    if is_large {
+        release_buffers();
     }
 }
 

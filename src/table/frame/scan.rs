@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     index::{Index, IndexSource},
-    load::{fill, others_for},
+    load::{LARGE, fill, free, others_for},
 };
 use crate::{
     error::{Error, Result},
@@ -174,6 +174,8 @@ impl IndexScan {
             let segment = self.table.manifest().segments.get(number);
             let segment = segment.ok_or_else(|| Error::internal(format!("no segment {number}")))?;
             let (first_row, rows) = (segment.first_row, segment.rows);
+            // The object of the segment before is not used any more, unless the caller keeps a part.
+            free(segment.index.bytes > LARGE as u64);
             let objects = self.table.index_objects_of(number..number + 1).await?;
             let bytes = objects.into_iter().next().ok_or_else(|| Error::internal("a segment without an index"))?;
             let table = self.table.clone();
