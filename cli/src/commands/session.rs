@@ -38,18 +38,18 @@ pub(crate) enum Session {
 #[command(
     after_help = "A session lets several processes, on one or several machines, write one table without a service between them. `begin` fixes the columns and settings and makes a ticket; each `write-partition` writes one file and makes a receipt; `commit` publishes all partitions as one version. Nobody sees any rows before the commit. For one process use `tetrys ingest`.
 
-A session cannot overwrite a table or use reference tables: `tetrys ingest` has --overwrite and --reference for these. With CSV and NDJSON, set --type for columns whose type could differ between files.
+A session cannot use reference tables: `tetrys ingest` has --reference for these. With CSV and NDJSON, set --type for columns whose type could differ between files.
 
 Examples:
   tetrys session begin s3://bucket/drives part-0.parquet --sequence-by log_id --out drives.ticket
-  tetrys session begin s3://bucket/drives part-4.parquet --append --out more.ticket",
+  tetrys session begin s3://bucket/drives part-4.parquet --append --out more.ticket
+  tetrys session begin s3://bucket/drives part-0.parquet --overwrite --out again.ticket",
     // Shared with `ingest`; a session refuses them.
     mut_arg("workers", |argument| argument.hide(true)),
-    mut_arg("reference", |argument| argument.hide(true)),
-    mut_arg("overwrite", |argument| argument.hide(true))
+    mut_arg("reference", |argument| argument.hide(true))
 )]
 pub(crate) struct Begin {
-    /// The new table: a path or URL without a table; with --append, an existing table
+    /// The new table: a path or URL without a table; with --append or --overwrite, an existing table
     table: String,
     /// A file with the columns that all partitions have, for example the first one; its rows are not stored
     frame: PathBuf,
@@ -66,7 +66,7 @@ pub(crate) struct Begin {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Give the same column options (--index, --group, --blob, --sequence-by and so on) as to `session begin`; they must make the same schema. If the session appends to a table, the columns follow the table.
+    after_help = "Give the same column options (--index, --group, --blob, --sequence-by and so on) as to `session begin`; they must make the same schema. If the session appends to a table or overwrites it, the columns follow the session.
 
 The table has the partitions in the order of their numbers. All rows of a sequence must be in one partition. A failed or slow partition may be written again, also by another process: the same file gives the same receipt. A finished partition also leaves its receipt in the store.
 
@@ -155,10 +155,9 @@ impl Begin {
                 table.append(options).await?
             }
             Target::Overwrite => {
-                return Err(Error::unsupported(
-                    "--overwrite: a session cannot overwrite a table; use `tetrys ingest .. --overwrite`, which is one process",
-                )
-                .into());
+                let table = opening::table(&self.table).await?;
+                let schema = settings.schema_for(&frame, &table).map_err(Failure::Input)?;
+                table.overwrite(schema, options).await?
             }
         };
         write_line(out, self.out.as_deref(), &writer.ticket()?.to_json(), self.writing.json)

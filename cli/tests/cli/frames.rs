@@ -266,7 +266,6 @@ fn several_processes_append_to_a_table() {
         fs::write(folder.join(format!("{name}.csv")), format!("id,x\n{rows}")).unwrap();
     }
     tetrys(folder, "ingest csv base.csv t --index id --preset compact -q").ok();
-    assert!(tetrys(folder, "session begin t base.csv --overwrite").fails(1).contains("one process"));
     assert!(tetrys(folder, "session begin t base.csv --append --index x").fails(1).contains("index: rows to append must match"));
     tetrys(folder, "session begin t base.csv --append --out ticket").ok();
     tetrys(folder, "session write-partition t ticket 1 two.csv --out 1.receipt").ok();
@@ -280,4 +279,26 @@ fn several_processes_append_to_a_table() {
     assert_eq!(ids, "id\n0\n1\n2\n7\n8\n3\n4\n5\n6\n");
     let rows = tetrys(folder, "get t 7 --columns x --offsets=-7..=1 --ndjson").ok();
     assert!(rows.ends_with("{\"row\":7,\"x\":50.5}\n{\"row\":8,\"x\":60.5}\n"), "{rows}");
+}
+
+#[test]
+fn several_processes_overwrite_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, ids) in [("base", 0..5), ("one", 1..4), ("two", 4..6)] {
+        let rows: String = ids.map(|id| format!("{id},{}.5\n", 10 * id)).collect();
+        fs::write(folder.join(format!("{name}.csv")), format!("id,x\n{rows}")).unwrap();
+    }
+    tetrys(folder, "ingest csv base.csv t --index id -q").ok();
+    tetrys(folder, "session begin t one.csv --overwrite --out ticket").ok();
+    tetrys(folder, "session write-partition t ticket 1 two.csv --out 1.receipt").ok();
+    fs::write(folder.join("other.csv"), "id,y\n7,1\n").unwrap();
+    let refused = tetrys(folder, "session write-partition t ticket 0 other.csv").fails(1);
+    assert!(refused.contains("other.csv") && refused.contains("schema"), "{refused}");
+    tetrys(folder, "session write-partition t ticket 0 one.csv --out 0.receipt").ok();
+    assert_eq!(tetrys(folder, "info t --json").json()["rows"], json!(5));
+    let said = tetrys(folder, "session commit t ticket --partitions 2 1.receipt 0.receipt --json").json();
+    assert_eq!((&said["version"], &said["rows"]), (&json!(2), &json!(5)));
+    assert_eq!(tetrys_with(folder, &["query", "t", "SELECT id FROM t", "--csv"]).ok(), "id\n1\n2\n3\n4\n5\n");
+    assert!(tetrys(folder, "get t 4 --columns x --ndjson").ok().contains("50.5"));
 }

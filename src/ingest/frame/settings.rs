@@ -160,11 +160,15 @@ impl FrameSettings {
 
     /// Returns the schema for the target, and the columns of the frame that are stored.
     pub(super) fn choose_for(&self, columns: &[FrameColumn], table: &Table) -> Result<(Schema, Vec<FrameColumn>)> {
-        let here = table.schema();
-        let names = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
-        if self.target == Target::Append {
-            return self.choose_more(columns, here).map_err(|error| error.at(table.url()));
+        match self.target {
+            Target::Append => self.choose_more(columns, table.schema()).map_err(|error| error.at(table.url())),
+            _ => self.choose_like(columns, table.schema()),
         }
+    }
+
+    /// Chooses as for a new table. Missing settings come from the schema `here`, as far as the frame has its columns.
+    pub(super) fn choose_like(&self, columns: &[FrameColumn], here: &Schema) -> Result<(Schema, Vec<FrameColumn>)> {
+        let names = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<Vec<_>>();
         // `names` has names of columns, which must not act as patterns.
         let exact = |name: &String| format!("re:{}", regex::escape(name));
         let there: BTreeSet<&str> = columns.iter().map(|column| column.name.as_str()).chain(self.blob_names()).collect();

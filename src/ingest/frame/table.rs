@@ -99,9 +99,13 @@ pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameCo
 /// - Errors of the store.
 pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, settings: &FrameSettings) -> Result<Receipt> {
     let place = |error: Error| error.at(frame.path().display());
-    let (schema, columns) = match writer.appends() {
-        false => settings.choose(frame.columns()).map_err(place)?,
-        true => settings.choose_more(frame.columns(), writer.schema()).map_err(place)?,
+    let (schema, columns) = if writer.appends() {
+        settings.choose_more(frame.columns(), writer.schema()).map_err(place)?
+    } else if writer.overwrites() {
+        let (schema, columns) = settings.choose_like(frame.columns(), writer.schema()).map_err(place)?;
+        (schema.with_ids_after(writer.schema())?, columns)
+    } else {
+        settings.choose(frame.columns()).map_err(place)?
     };
     if schema != *writer.schema() {
         return Err(Error::invalid(format!(

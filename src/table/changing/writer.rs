@@ -238,6 +238,11 @@ impl TableWriter {
         self.kind == SessionKind::Append
     }
 
+    /// Whether the session replaces the rows of an existing table.
+    pub fn overwrites(&self) -> bool {
+        self.kind == SessionKind::Overwrite
+    }
+
     /// Starts the next partition.
     ///
     /// # Errors
