@@ -21,8 +21,10 @@
 //! ```
 
 mod changes;
+mod plans;
 
 pub use changes::{GroupReplacer, PartitionWriter, TableWriter};
+pub use plans::WritePlan;
 
 use std::{process, sync::OnceLock};
 

@@ -248,7 +248,7 @@ impl Table {
 
 /// A write session. Blocking variant of [`crate::TableWriter`].
 #[derive(Debug)]
-pub struct TableWriter(table::TableWriter);
+pub struct TableWriter(pub(super) table::TableWriter);
 
 impl TableWriter {
     /// Lets the table share chunks of other tables, as [`crate::TableWriter::references`] does.
@@ -346,6 +346,11 @@ impl TableWriter {
 pub struct PartitionWriter(write::PartitionWriter);
 
 impl PartitionWriter {
+    /// Sets the name of what the partition is made from, such as a source file. Error messages and the receipt contain it.
+    pub fn label(self, label: impl Into<String>) -> Self {
+        Self(self.0.label(label))
+    }
+
     /// Appends rows, as [`crate::PartitionWriter::write`] does.
     ///
     /// # Errors

@@ -119,8 +119,8 @@ impl TableWriter {
 }
 
 impl WritePlan {
-    /// Returns the plans of the sessions in a store that are neither committed nor aborted, oldest names first. Their drivers may
-    /// be lost, or may still be running.
+    /// Returns the plans of the sessions in a store that are neither committed nor aborted, in the order of their ids, which are
+    /// random. Their drivers may be lost, or may still be running.
     ///
     /// # Errors
     /// - `Corrupt`: a plan cannot be read.
