@@ -54,7 +54,7 @@ pub(crate) struct Petastorm {
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     order_by: Vec<String>,
     /// Minimum rows of a partition, which one worker writes; a partition ends where a row group or a sequence ends [default:
-    /// 8192, or 256 MiB of Parquet]
+    /// 8192, or 32 to 256 MiB of Parquet]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     partition_rows: Option<u64>,
     #[command(flatten)]
