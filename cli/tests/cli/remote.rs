@@ -84,9 +84,9 @@ fn a_zarr_group_on_the_server_is_ingested_like_a_folder() {
     tetrys(folder, "ingest l5 drives.zarr local -q").ok();
     run(&server, folder, "ingest l5 s3://data/raw/drives.zarr s3://data/drives -q").ok();
     let groups = |ran: Ran| ran.json()["groups"].clone();
-    let local = groups(tetrys(folder, "info local --json"));
+    let local = groups(tetrys(folder, "layout local --json"));
     assert!(local.as_array().is_some_and(|groups| !groups.is_empty()), "{local}");
-    assert_eq!(groups(run(&server, folder, "info s3://data/drives --json")), local);
+    assert_eq!(groups(run(&server, folder, "layout s3://data/drives --json")), local);
     let missing = run(&server, folder, "ingest l5 s3://data/raw/none.zarr new -q");
     assert!(missing.fails(1).contains("s3://data/raw/none.zarr: not a zarr group: expected .zgroup"));
 }
