@@ -127,7 +127,7 @@ async fn generate(store: &Store, rows: u64) -> Outcome<Manifest> {
             groups.push(layout(store, rows, real, &mut random).await?);
         }
         let (index, statistics, sequences) = index(store, &schema, first_row, rows).await?;
-        segments.push(Segment { first_row, rows, sequences, continues: false, index, statistics, groups });
+        segments.push(Segment { first_row, rows, sequences, continues: false, index, tail: None, statistics, groups });
     }
     let manifest = Manifest {
         table: Uuid::from_u128(1),

@@ -285,7 +285,7 @@ async fn generate(url: &str, rows: u64) -> Outcome<()> {
     let (mut segments, mut tracker) = (Vec::new(), SequenceTracker::new(&schema));
     for first_row in (0..rows).step_by(MAX_SEGMENT_ROWS as usize) {
         let rows = MAX_SEGMENT_ROWS.min(rows - first_row);
-        let mut index = SegmentIndex::new(&schema)?;
+        let mut index = SegmentIndex::new(&schema, true)?;
         for start in (first_row..first_row + rows).step_by(1 << 16) {
             let end = (start + (1 << 16)).min(first_row + rows);
             index.push(&index_rows(start..end, LOG, &mut random)?, &mut tracker)?;

@@ -14,9 +14,9 @@ use tetrys::{
     codec::Chain,
     format::{
         BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, DecodedPage, EncodedBlock,
-        EncodedPage, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, Manifest, PackedLengths, PagePlace, Pin, TRAILER_LEN,
-        decode_page, directory_len, encode_page, index_arrow_schema, index_reader, logical_block_hash, page_range, read_hashes,
-        read_join, read_layout, read_lists, read_sequences, write_join,
+        EncodedPage, HashesWriter, IndexTail, IndexWriter, LayoutRun, LayoutWriter, Manifest, PackedLengths, PagePlace, Pin,
+        TRAILER_LEN, decode_page, directory_len, encode_page, index_arrow_schema, index_reader, logical_block_hash, page_range,
+        read_hashes, read_join, read_layout, read_lists, read_sequences, write_join,
     },
     id::Hash,
     read::Layout,
@@ -40,9 +40,10 @@ pub mod petastorm;
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     ("manifest", manifest),
     ("index", index),
+    ("tail", tail),
     ("layout", layout),
     ("hashes", hashes),
     ("join", join),
@@ -157,6 +158,53 @@ pub fn index(data: &[u8]) {
     assert_eq!(whole(&read), whole(&batches));
     if let Some(runs) = sequences {
         assert_eq!(read_sequences(&again, rows).expect("what was written can be read"), runs);
+    }
+}
+
+/// Parses the tail of an index segment and reads parts of the segment. Input: one byte selects the schema, two are the row count of
+/// the manifest, two the length of the tail; the rest is Parquet, with a wrong checksum for each page that was changed.
+pub fn tail(data: &[u8]) {
+    let Some((which, data)) = byte(data) else { return };
+    let Some((rows, data)) = u16_of(data) else { return };
+    let Some((len, parquet)) = u16_of(data) else { return };
+    let schemas = index_schemas();
+    let (schema, rows) = (Arc::new(schemas[usize::from(which) % schemas.len()].clone()), u64::from(rows));
+    let bytes = Bytes::copy_from_slice(parquet);
+    let stored = bytes.slice(bytes.len().saturating_sub(usize::from(len))..);
+    let Some(tail) = sound(IndexTail::parse(&stored, bytes.len() as u64, &schema, rows)) else { return };
+    if let Some(runs) = sound(tail.sequences()) {
+        assert_eq!(runs.sum(), rows);
+    }
+    let columns: Vec<usize> = (0..schema.index().len()).collect();
+    for column in &columns {
+        for pieces in [tail.row_group_bounds(*column), tail.page_bounds(*column)] {
+            let mut next = 0;
+            for (piece, _) in pieces {
+                assert_eq!(piece.start, next, "pieces follow each other");
+                next = piece.end;
+            }
+            assert_eq!(next, rows, "pieces have all rows");
+        }
+    }
+    let ends = [0..1, rows.saturating_sub(1).max(2)..rows];
+    for wanted in [ends, [0..rows, rows..rows], [rows / 3..rows / 2, rows..rows]] {
+        let wanted: Vec<Range<u64>> = wanted.into_iter().filter(|range| range.start < range.end && range.end <= rows).collect();
+        let part = tail.part(&columns, &wanted);
+        assert!(part.ranges().windows(2).all(|pair| pair[0].end < pair[1].start));
+        let ranges = part.ranges().iter().map(|range| {
+            assert!(range.end <= (bytes.len() - stored.len()) as u64, "pages lie before the tail");
+            bytes.slice(range.start as usize..range.end as usize)
+        });
+        let ranges: Vec<Bytes> = ranges.collect();
+        if sound(tail.verify(&part, &ranges)).is_none() {
+            continue;
+        }
+        let Some(batches) = sound(tail.batches(&part, &ranges, &columns)) else { continue };
+        let batches: Option<Vec<RecordBatch>> = batches.map(sound).collect();
+        let Some(batches) = batches else { continue };
+        batches.iter().for_each(valid);
+        let found: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+        assert_eq!(found, wanted.iter().map(|range| range.end - range.start).sum::<u64>());
     }
 }
 

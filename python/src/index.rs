@@ -9,10 +9,7 @@ use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
 };
-use tetrys::{
-    Merge, Pick, StoreOptions,
-    table::{self, IndexOptions},
-};
+use tetrys::{IndexRequest, Merge, Pick, StoreOptions, table};
 
 use crate::{
     capsule,
@@ -28,19 +25,20 @@ pub(crate) struct Index(pub(crate) tetrys::Index);
 
 #[pymethods]
 impl Index {
-    /// Loads the index of a table, or those of its columns that match any of the patterns; text as categorical columns if wanted.
+    /// Loads the index of a table: the columns that match any of the patterns, and the rows for which an SQL condition is true; text as
+    /// categorical columns if wanted.
     #[staticmethod]
-    #[pyo3(signature = (table, columns = None, categorical = false))]
-    fn of_table(py: Python<'_>, table: &Table, columns: Option<Vec<String>>, categorical: bool) -> PyResult<Self> {
+    #[pyo3(signature = (table, columns = None, categorical = false, condition = None))]
+    fn of_table(
+        py: Python<'_>,
+        table: &Table,
+        columns: Option<Vec<String>>,
+        categorical: bool,
+        condition: Option<String>,
+    ) -> PyResult<Self> {
         check_frames().py()?;
-        let (table, mut options) = (table.table.clone(), IndexOptions::default());
-        if let Some(columns) = columns {
-            options = options.columns(columns);
-        }
-        if categorical {
-            options = options.categorical();
-        }
-        wait_long(py, async move { table.index_with(options).await }).map(Self)
+        let request = requested(table, columns, condition);
+        wait_long(py, if categorical { request.categorical() } else { request }).map(Self)
     }
 
     /// Makes an index from a frame with locators of a table version.
@@ -54,6 +52,30 @@ impl Index {
     /// Returns the bytes of the columns and of the locators in memory.
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0.memory())
+    }
+
+    /// Returns the names of the index columns that match any of the patterns.
+    #[staticmethod]
+    fn chosen(table: &Table, columns: Vec<String>) -> PyResult<Vec<String>> {
+        table.table.index().columns(columns).column_names().py()
+    }
+
+    /// Returns what `of_table` with the same arguments reads.
+    #[staticmethod]
+    #[pyo3(signature = (table, columns = None, condition = None))]
+    fn explain<'py>(
+        py: Python<'py>,
+        table: &Table,
+        columns: Option<Vec<String>>,
+        condition: Option<String>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let request = requested(table, columns, condition);
+        let explain = wait_long(py, async move { request.explain().await })?;
+        let said = PyDict::new(py);
+        for (name, value) in explain.entries() {
+            said.set_item(name, value)?;
+        }
+        Ok(said)
     }
 
     fn tables(&self) -> Vec<Table> {
@@ -273,6 +295,17 @@ impl IndexPart {
     fn __len__(&self) -> usize {
         let rows = self.0.rows();
         usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX)
+    }
+}
+
+fn requested(table: &Table, columns: Option<Vec<String>>, condition: Option<String>) -> IndexRequest {
+    let mut request = table.table.index();
+    if let Some(columns) = columns {
+        request = request.columns(columns);
+    }
+    match condition {
+        Some(condition) => request.filter_sql(condition),
+        None => request,
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import pickle
 
 import duckdb
@@ -179,3 +180,35 @@ def test_locators_of_consecutive_rows_take_no_memory(index: tt.Index) -> None:
     assert index.filter(log_id="tuesday").memory()["locator_bytes"] == 0
     assert index.filter(pl.col("pedestrians") > 3).memory()["locator_bytes"] == 4 * 8
     assert index.memory()["rows"] == 20
+
+
+def test_a_condition_and_columns_load_a_part_of_the_index(tmp_path: pathlib.Path) -> None:
+    rows = 40_000
+    url = str(tmp_path / "large")
+    weights = np.where(np.arange(rows) % 97 == 0, np.nan, np.arange(rows) / 7)
+    columns = {
+        "log": [f"log-{row // 500:03}" for row in range(rows)],
+        "time": np.arange(rows),
+        "weight": weights,
+        "note": [None if row % 5 == 0 else "a note" for row in range(rows)],
+        "payload": np.arange(rows, dtype=np.uint32),
+    }
+    table = tt.write_table(url, columns, index=["log", "time", "weight", "note"], sequence_by=["log"])
+    whole = tt.read_index(url)
+    for where in ["log = 'log-013'", "time >= 39990 OR time < 3", "weight > 5000.0", "note IS NULL AND time BETWEEN 500 AND 600"]:
+        expected = whole.sql(f"SELECT * FROM t WHERE {where}")
+        for found in [tt.read_index(url, where=where), tt.read_index(table, where=pl.sql_expr(where))]:
+            assert found.to_polars().equals(expected.to_polars())
+            assert table_rows(found) == table_rows(expected)
+        parts = [tt.read_index(url, ["t*"], where=where), tt.read_index(url, "t*", where=pl.sql_expr(where))]
+        for part in [*parts, pickle.loads(pickle.dumps(parts[0])), pickle.loads(pickle.dumps(parts[1]))]:
+            assert (part.columns, part["time"].to_list()) == (["time"], expected["time"].to_list())
+    some, all_of = table.explain_index(["time"], "log = 'log-013'"), table.explain_index()
+    assert (some["objects"], some["whole_objects"], all_of["whole_objects"], some["rows"]) == (1, 0, 1, 8192)
+    assert some["bytes"] * 3 < all_of["bytes"] == all_of["index_bytes"]
+    with pytest.raises(tt.Invalid, match="expected one expression"):
+        tt.read_index(url, where="time > 3; DROP TABLE t")
+    with pytest.raises(tt.Error, match="where"):
+        tt.read_index(url, where=3)  # type: ignore[arg-type]
+    with pytest.raises(tt.NotFound, match="nearest"):
+        tt.read_index(url, ["tims"], where="time > 3")

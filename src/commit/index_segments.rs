@@ -11,7 +11,8 @@ use crate::{
     store::Store,
 };
 
-/// Stores the rows of these batches as segments of one sequence. The batches have the index columns of `schema`.
+/// Stores the rows of these batches as segments of one sequence, with tails if `tails`. The batches have the index columns of
+/// `schema`.
 ///
 /// # Errors
 /// - `Invalid`: a text value is too long.
@@ -19,13 +20,17 @@ use crate::{
 pub async fn index_segments(
     store: &Store,
     schema: &Schema,
+    tails: bool,
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
 ) -> Result<Vec<Segment>> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut batches = batches.into_iter().peekable();
     let mut first_row = 0;
     while batches.peek().is_some() {
-        let mut writer = IndexWriter::new(Vec::new(), schema)?;
+        let mut writer = match tails {
+            true => IndexWriter::with_tail(Vec::new(), schema)?,
+            false => IndexWriter::new(Vec::new(), schema)?,
+        };
         let mut statistics: Vec<Collector> = schema.index().map(|column| Collector::new(column.id)).collect();
         let mut rows = 0_u64;
         while let Some(batch) = batches.next_if(|batch| match batch {
@@ -41,12 +46,12 @@ pub async fn index_segments(
             break;
         }
         let run = u32::try_from(rows).map_err(|_| Error::internal(format!("{} in one batch", counted(rows, "row"))))?;
-        let bytes = writer.finish(&[run])?;
+        let (bytes, tail) = writer.finish_with_tail(&[run])?;
         let index = ObjectRef::of(&bytes);
         store.put_content(&index.name_in("index"), bytes.into()).await?;
         let statistics = statistics.into_iter().map(Collector::finish).collect();
         let continues = first_row > 0;
-        segments.push(Segment { first_row, rows, sequences: 1, continues, index, statistics, groups: Vec::new() });
+        segments.push(Segment { first_row, rows, sequences: 1, continues, index, tail, statistics, groups: Vec::new() });
         first_row += rows;
     }
     Ok(segments)

@@ -29,7 +29,7 @@ use crate::{
     schema::Schema,
     store::Store,
     threads::{share_in_order, threads},
-    write::{PartObjects, Receipt, WrittenGroup},
+    write::{IndexTails, PartObjects, Receipt, WrittenGroup},
 };
 
 /// Target of a merge of partitions.
@@ -47,6 +47,8 @@ pub struct MergeInto<'a> {
     pub owners: &'a BTreeMap<u32, u32>,
     /// Whether every sequence must lie in one partition. The first partition may continue the last sequence of the earlier rows.
     pub whole_sequences: bool,
+    /// Which segments get tails.
+    pub tails: IndexTails,
 }
 
 /// Maximum number of parts that are read ahead of the merge.
@@ -64,7 +66,7 @@ const PARTS_TOGETHER: usize = 1024;
 /// - `Corrupt`: a part does not match its receipt.
 /// - Errors of the store.
 pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> Result<Vec<Segment>> {
-    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners, whole_sequences } = into;
+    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners, whole_sequences, tails } = into;
     let shared = Arc::new(schema.clone());
     let whole_sequences = whole_sequences && schema.sequence_by().len() > 0;
     let mut before = None;
@@ -79,9 +81,10 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
             rows <= segment_rows.min(MAX_SEGMENT_ROWS)
         });
         let (here, after) = rest.split_at(taken.count().max(1));
+        let tails = tails.has(here.iter().map(|(receipt, _)| receipt.rows).sum());
         let segment;
         let apart = whole_sequences.then(|| before.map(Receipt::place));
-        (segment, tracker) = merge_segment(store, &shared, here, tracker, apart, (first_row, owners)).await?;
+        (segment, tracker) = merge_segment(store, (&shared, tails), here, tracker, apart, (first_row, owners)).await?;
         first_row += segment.rows;
         before = here.last().map(|(receipt, _)| *receipt);
         segments.push(segment);
@@ -92,7 +95,7 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
 
 async fn merge_segment(
     store: &Store,
-    schema: &Arc<Schema>,
+    (schema, tails): (&Arc<Schema>, bool),
     parts: &[(&Receipt, &PartObjects)],
     mut tracker: SequenceTracker,
     // The place of the partition before, if no sequence may span two partitions.
@@ -100,7 +103,7 @@ async fn merge_segment(
     (first_row, owners): (u64, &BTreeMap<u32, u32>),
 ) -> Result<(Segment, SequenceTracker)> {
     let session = parts.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session);
-    let mut index = SegmentIndex::new(schema)?;
+    let mut index = SegmentIndex::new(schema, tails)?;
     let mut reads = Ahead::new(store, session, parts.iter().map(|(_, part)| part.index.clone()).collect());
     let mut rest = parts;
     while !rest.is_empty() {
@@ -209,13 +212,14 @@ pub struct SegmentIndex {
 }
 
 impl SegmentIndex {
-    /// Creates an index without rows.
+    /// Creates an index without rows. It gets a tail if `tails`.
     ///
     /// # Errors
     /// - `Unavailable`: a temporary file cannot be created.
-    pub fn new(schema: &Schema) -> Result<Self> {
+    pub fn new(schema: &Schema, tails: bool) -> Result<Self> {
+        let file = temporary()?;
         Ok(Self {
-            writer: IndexWriter::new(temporary()?, schema)?,
+            writer: if tails { IndexWriter::with_tail(file, schema)? } else { IndexWriter::new(file, schema)? },
             statistics: schema.index().map(|column| Collector::new(column.id)).collect(),
             sequences: Vec::new(),
             rows: 0,
@@ -261,7 +265,7 @@ impl SegmentIndex {
     pub async fn finish(self, store: &Store, first_row: u64, groups: Vec<GroupSegment>) -> Result<Segment> {
         let Self { writer, statistics, sequences, rows, continues } = self;
         let count = sequences.len() as u64;
-        let file = offload_large(work(rows), move |_| writer.finish(&sequences)).await?;
+        let (file, tail) = offload_large(work(rows), move |_| writer.finish_with_tail(&sequences)).await?;
         let index = put_file(store, "index", file).await?;
         Ok(Segment {
             first_row,
@@ -269,6 +273,7 @@ impl SegmentIndex {
             sequences: count,
             continues,
             index,
+            tail,
             statistics: statistics.into_iter().map(Collector::finish).collect(),
             groups,
         })

@@ -279,7 +279,16 @@ mod tests {
         let mut words = text.split_whitespace();
         let index = object(words.next().unwrap());
         let statistics = vec![IndexStatistics { column: ColumnId(0), min: None, max: None, nulls: 0 }];
-        Segment { first_row: 0, rows: 10, sequences: 1, continues: false, index, statistics, groups: words.map(cell).collect() }
+        Segment {
+            first_row: 0,
+            rows: 10,
+            sequences: 1,
+            continues: false,
+            index,
+            tail: None,
+            statistics,
+            groups: words.map(cell).collect(),
+        }
     }
 
     fn schema(groups: &[&str]) -> Schema {

@@ -112,6 +112,8 @@ const DELETING: &str = "deleting";
 const VIEWS: &str = "views";
 /// Feature: versions have tags.
 const TAGS: &str = "tags";
+/// Feature: parts of index segments can be verified.
+const INDEX_TAILS: &str = "index-tails";
 /// Feature: columns with the highest ids were dropped.
 const NEXT_COLUMN: &str = "next-column";
 /// Read features that this build knows.
@@ -145,6 +147,10 @@ pub struct Segment {
     pub continues: bool,
     /// Object with the index columns.
     pub index: ObjectRef,
+    /// Length and hash of the last bytes of that object, by which a reader verifies parts of the rest; `None` if it is only read as
+    /// a whole.
+    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+    pub tail: Option<ObjectRef>,
     /// Statistics of each index column, in index order.
     pub statistics: Vec<IndexStatistics>,
     /// Objects and sizes of each column group, in schema order.
@@ -225,8 +231,8 @@ struct Record {
 }
 
 /// Deserializes a member that may be absent but not null.
-fn there<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<View>, D::Error> {
-    View::deserialize(deserializer).map(Some)
+fn there<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// The members that are parsed first: a table of a later format must fail with the name of the feature that it needs, not with a
@@ -295,6 +301,11 @@ impl Manifest {
     /// Returns the number of sequences of the version.
     pub fn sequences(&self) -> u64 {
         self.segments.iter().map(|segment| segment.sequences - u64::from(segment.continues)).sum()
+    }
+
+    /// Whether a segment has a tail. Writers of the next version then write tails too.
+    pub fn has_tails(&self) -> bool {
+        self.segments.iter().any(|segment| segment.tail.is_some())
     }
 
     /// Returns all objects in `condemned` and `deleting`.
@@ -372,6 +383,7 @@ impl Manifest {
                     (CONDEMNED, !self.condemned.is_empty()),
                     (DELETING, self.deleting.is_some()),
                     (TAGS, !self.tags.is_empty()),
+                    (INDEX_TAILS, self.has_tails()),
                     (NEXT_COLUMN, self.next_column().is_some()),
                 ],
                 &self.write_features,
@@ -419,7 +431,7 @@ impl Manifest {
             return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
         }
         let (read_features, write_features) = (record.read_features, record.write_features);
-        let known = [REFERENCES, CONDEMNED, DELETING, TAGS, NEXT_COLUMN];
+        let known = [REFERENCES, CONDEMNED, DELETING, TAGS, INDEX_TAILS, NEXT_COLUMN];
         let manifest = Self {
             table: record.table,
             version,
@@ -457,6 +469,7 @@ impl Manifest {
         announced(DELETING, &write_features, manifest.deleting.is_some())?;
         announced(VIEWS, &read_features, manifest.view.is_some())?;
         announced(TAGS, &write_features, !manifest.tags.is_empty())?;
+        announced(INDEX_TAILS, &write_features, manifest.has_tails())?;
         announced(NEXT_COLUMN, &write_features, record.next_column.is_some())?;
         if record.next_column != manifest.next_column() {
             let next = record.next_column;
@@ -547,6 +560,7 @@ impl Manifest {
                 || (segment.continues && number == 0)
                 || !segment.statistics.iter().map(|statistics| statistics.column).eq(index.iter().copied())
                 || segment.statistics.iter().any(|statistics| statistics.nulls > segment.rows)
+                || segment.tail.as_ref().is_some_and(|tail| tail.bytes == 0 || tail.bytes >= segment.index.bytes)
                 || !columns_fit
             {
                 return Err(Error::corrupt(format!(

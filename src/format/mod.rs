@@ -5,6 +5,7 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 mod block;
+mod bounds;
 mod canonical;
 mod checksum;
 mod chunk;
@@ -17,12 +18,14 @@ mod limits;
 mod locator;
 mod manifest;
 mod page;
+mod page_sums;
 mod parquet;
 mod pin;
 mod row_groups;
 mod sealed;
 mod segment;
 mod sequence;
+mod tail;
 mod unfold;
 mod view;
 
@@ -30,6 +33,7 @@ pub use block::{
     BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PageHead, PagePlace, decode_page, directory_len, encode_page,
     page_range, stored_page, verify_parts,
 };
+pub use bounds::{Bound, Bounds};
 pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
 pub use checksum::{ChunkSeed, chunk_seed};
 pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
@@ -50,4 +54,5 @@ pub use segment::{
     HashesWriter, IndexWriter, index_arrow_schema, index_columns_reader, index_reader, read_hashes, read_sequences,
 };
 pub use sequence::{SequenceKey, SequenceTracker};
+pub use tail::{IndexPart, IndexTail, PagePiece};
 pub use view::{View, ViewColumn, ViewIndexColumn, ViewSource, read_lists};

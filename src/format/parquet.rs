@@ -17,7 +17,7 @@ use parquet::{
     basic::{Compression, ZstdLevel},
     file::{
         metadata::ParquetMetaData,
-        properties::{EnabledStatistics, WriterProperties},
+        properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder},
         reader::ChunkReader,
     },
 };
@@ -26,7 +26,9 @@ use super::unfold::{Unfolding, check_footer};
 use crate::error::{Error, Result, counted, short};
 
 /// Maximum number of rows of a Parquet row group. A writer holds one row group in memory.
-const ROW_GROUP_ROWS: usize = 64 << 10;
+pub(super) const ROW_GROUP_ROWS: usize = 64 << 10;
+/// Maximum number of rows of a page that a reader can read alone.
+const PAGE_ROWS: usize = 8 << 10;
 
 /// A Parquet reader whose footer is parsed.
 pub(super) type Builder = ParquetRecordBatchReaderBuilder<Bytes>;
@@ -49,20 +51,31 @@ pub(super) fn corrupt(error: impl std::fmt::Display) -> Error {
 
 /// Creates a deterministic writer of the given columns: the same rows give the same bytes.
 pub(super) fn writer<W: Write + Send>(out: W, schema: SchemaRef, dictionary: bool, compressed: bool) -> Result<ArrowWriter<W>> {
+    writer_with(out, schema, properties(dictionary, compressed)?.set_offset_index_disabled(true))
+}
+
+/// Creates a deterministic writer of index columns that also writes statistics of row groups and pages, and where pages are.
+pub(super) fn writer_of_statistics<W: Write + Send>(out: W, schema: SchemaRef) -> Result<ArrowWriter<W>> {
+    let properties = properties(true, true)?.set_statistics_enabled(EnabledStatistics::Page);
+    writer_with(out, schema, properties.set_data_page_row_count_limit(PAGE_ROWS))
+}
+
+fn writer_with<W: Write + Send>(out: W, schema: SchemaRef, properties: WriterPropertiesBuilder) -> Result<ArrowWriter<W>> {
+    let options = ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
+    ArrowWriter::try_new_with_options(out, schema, options).map_err(written)
+}
+
+fn properties(dictionary: bool, compressed: bool) -> Result<WriterPropertiesBuilder> {
     let compression = match compressed {
         true => Compression::ZSTD(ZstdLevel::try_new(3).map_err(written)?),
         false => Compression::UNCOMPRESSED,
     };
-    let properties = WriterProperties::builder()
+    Ok(WriterProperties::builder()
         .set_compression(compression)
         .set_dictionary_enabled(dictionary)
         .set_statistics_enabled(EnabledStatistics::None)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
-        .set_offset_index_disabled(true)
-        .set_created_by("tetrys format 1".to_owned())
-        .build();
-    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-    ArrowWriter::try_new_with_options(out, schema, options).map_err(written)
+        .set_created_by("tetrys format 1".to_owned()))
 }
 
 /// Calls the Parquet reader on stored bytes. The reader may panic on damaged bytes; such a panic becomes a `Corrupt` error.

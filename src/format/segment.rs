@@ -13,16 +13,17 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use bytes::Bytes;
 use parquet::{
     arrow::{ArrowWriter, ProjectionMask, arrow_reader::ArrowReaderOptions},
-    file::metadata::KeyValue,
+    file::metadata::{FileMetaData, KeyValue},
 };
 
 use super::{
     lengths::PackedLengths,
-    parquet::{batches_of, corrupt, open, writer, written},
+    page_sums::{Kept, PAGES_KEY, PageSums, bytes_of_hex, hex_of},
+    parquet::{batches_of, corrupt, open, writer, writer_of_statistics, written},
 };
 use crate::{
     error::{Error, Result, counted},
-    id::Hash,
+    id::{Hash, ObjectRef},
     schema::Schema,
 };
 
@@ -45,10 +46,12 @@ const fn most_text(rows: u64) -> u64 {
 
 /// Writes an index segment batch by batch.
 pub struct IndexWriter<W: Write + Send> {
-    writer: ArrowWriter<W>,
+    writer: ArrowWriter<Kept<W>>,
     rows: u64,
     /// Bytes of text written so far, per column.
     text: Vec<u64>,
+    /// Checksums of the pages, if the segment gets a tail.
+    sums: Option<PageSums>,
 }
 
 impl<W: Write + Send> IndexWriter<W> {
@@ -57,8 +60,17 @@ impl<W: Write + Send> IndexWriter<W> {
     /// # Errors
     /// - `Unavailable`: `out` cannot be written.
     pub fn new(out: W, schema: &Schema) -> Result<Self> {
-        let writer = writer(out, index_arrow_schema(schema), true, true)?;
-        Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()] })
+        let writer = writer(Kept::new(out, false), index_arrow_schema(schema), true, true)?;
+        Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: None })
+    }
+
+    /// Creates a writer as [`IndexWriter::new`] does. The segment gets a tail, so that parts of it can be read.
+    ///
+    /// # Errors
+    /// - `Unavailable`: `out` cannot be written.
+    pub fn with_tail(out: W, schema: &Schema) -> Result<Self> {
+        let writer = writer_of_statistics(Kept::new(out, true), index_arrow_schema(schema))?;
+        Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: Some(PageSums::default()) })
     }
 
     /// Appends rows. The batch has the columns of [`index_arrow_schema`].
@@ -80,7 +92,11 @@ impl<W: Write + Send> IndexWriter<W> {
             *total += lengths().sum::<u64>();
         }
         self.rows += batch.num_rows() as u64;
-        self.writer.write(batch).map_err(written)
+        self.writer.write(batch).map_err(written)?;
+        match &mut self.sums {
+            Some(sums) => sums.add(&mut self.writer),
+            None => Ok(()),
+        }
     }
 
     /// Finishes the segment. `sequences` has the length of each sequence, in rows. Returns the output.
@@ -88,7 +104,16 @@ impl<W: Write + Send> IndexWriter<W> {
     /// # Errors
     /// - `Invalid`: a column has more text than a reader accepts.
     /// - `Unavailable`: `out` cannot be written.
-    pub fn finish(mut self, sequences: &[u32]) -> Result<W> {
+    pub fn finish(self, sequences: &[u32]) -> Result<W> {
+        self.finish_with_tail(sequences).map(|(out, _)| out)
+    }
+
+    /// Finishes the segment as [`IndexWriter::finish`] does. Returns the output, and the length and the hash of the tail.
+    ///
+    /// # Errors
+    /// - `Invalid`: a column has more text than a reader accepts.
+    /// - `Unavailable`: `out` cannot be written.
+    pub fn finish_with_tail(mut self, sequences: &[u32]) -> Result<(W, Option<ObjectRef>)> {
         if let Some(total) = self.text.iter().find(|total| **total > most_text(self.rows)) {
             return Err(Error::invalid(format!(
                 "an index column with {} of text in {}, at most {}: keep long texts in a column group",
@@ -99,9 +124,14 @@ impl<W: Write + Send> IndexWriter<W> {
         }
         let mut packed = (sequences.len() as u64).to_le_bytes().to_vec();
         PackedLengths::write(sequences, &mut packed);
-        let hex: String = packed.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.writer.append_key_value_metadata(KeyValue::new(SEQUENCES_KEY.to_owned(), hex));
-        self.writer.into_inner().map_err(written)
+        self.writer.append_key_value_metadata(KeyValue::new(SEQUENCES_KEY.to_owned(), hex_of(&packed)));
+        if let Some(sums) = &mut self.sums {
+            self.writer.flush().map_err(written)?;
+            sums.add(&mut self.writer)?;
+            self.writer.append_key_value_metadata(KeyValue::new(PAGES_KEY.to_owned(), sums.to_hex()));
+        }
+        let (out, tail) = self.writer.into_inner().map_err(written)?.into_parts();
+        Ok((out, tail.map(|tail| ObjectRef::of(&tail))))
     }
 }
 
@@ -125,24 +155,12 @@ pub fn index_columns_reader(
     rows: u64,
     columns: &[usize],
 ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-    let whole = index_arrow_schema(schema);
     let builder = open(bytes, viewed_options(schema))?;
-    if builder.schema().fields().len() != whole.fields().len() {
+    if builder.schema().fields().len() != schema.index().len() {
         return Err(corrupt("columns differ from the schema's index columns"));
     }
-    let expected = Arc::new(whole.project(columns).map_err(|error| Error::invalid(error.to_string()))?);
     let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
-    let mut totals = vec![0_u64; columns.len()];
-    let batches = batches_of(builder.with_projection(mask), rows)?;
-    let bounded = batches.map(move |batch| batch.and_then(|batch| bound_text(batch, &mut totals, rows)));
-    Ok(bounded.flat_map(move |batch| match batch {
-        Ok(batch) => {
-            let (expected, parts) = (Arc::clone(&expected), parts_of(&batch));
-            let copied = parts.into_iter().map(move |rows| with_text(&batch.slice(rows.start, rows.len()), &expected));
-            Box::new(copied) as Box<dyn Iterator<Item = Result<RecordBatch>> + Send>
-        }
-        Err(error) => Box::new(std::iter::once(Err(error))),
-    }))
+    copied(batches_of(builder.with_projection(mask), rows)?, schema, rows, columns)
 }
 
 /// Returns the options of a reader of index columns. Text is read as views into the pages: repeated texts share the memory of their
@@ -154,6 +172,26 @@ pub(super) fn viewed_options(schema: &Schema) -> ArrowReaderOptions {
     };
     let viewed = index_arrow_schema(schema).fields().iter().map(view).collect::<Vec<_>>();
     ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(viewed)))
+}
+
+/// Bounds the text of batches of an index segment of `rows` rows, and copies it into arrays of its own.
+pub(super) fn copied<I: Iterator<Item = Result<RecordBatch>>>(
+    batches: I,
+    schema: &Schema,
+    rows: u64,
+    columns: &[usize],
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<I>> {
+    let expected = Arc::new(index_arrow_schema(schema).project(columns).map_err(|error| Error::invalid(error.to_string()))?);
+    let mut totals = vec![0_u64; columns.len()];
+    let bounded = batches.map(move |batch| batch.and_then(|batch| bound_text(batch, &mut totals, rows)));
+    Ok(bounded.flat_map(move |batch| match batch {
+        Ok(batch) => {
+            let (expected, parts) = (Arc::clone(&expected), parts_of(&batch));
+            let copied = parts.into_iter().map(move |rows| with_text(&batch.slice(rows.start, rows.len()), &expected));
+            Box::new(copied) as Box<dyn Iterator<Item = Result<RecordBatch>> + Send>
+        }
+        Err(error) => Box::new(std::iter::once(Err(error))),
+    }))
 }
 
 /// Bounds the text of a batch before the text is copied. Returns the batch.
@@ -231,7 +269,11 @@ fn with_text(batch: &RecordBatch, expected: &SchemaRef) -> Result<RecordBatch> {
 /// - `Corrupt`: the lengths are missing, malformed, or do not add up to `rows`.
 pub fn read_sequences(bytes: &Bytes, rows: u64) -> Result<PackedLengths> {
     let builder = open(bytes.clone(), ArrowReaderOptions::new())?;
-    let metadata = builder.metadata().file_metadata();
+    sequences_of(builder.metadata().file_metadata(), rows)
+}
+
+/// Parses the length of each sequence from the file metadata of an index segment of `rows` rows.
+pub(super) fn sequences_of(metadata: &FileMetaData, rows: u64) -> Result<PackedLengths> {
     let entries = metadata.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
     let hex = entries.iter().find(|entry| entry.key == SEQUENCES_KEY).and_then(|entry| entry.value.as_deref());
     let hex = hex.ok_or_else(|| corrupt(format!("no `{SEQUENCES_KEY}` in the file metadata")))?;
@@ -239,14 +281,7 @@ pub fn read_sequences(bytes: &Bytes, rows: u64) -> Result<PackedLengths> {
     if hex.len() as u64 / 2 > rows.saturating_mul(4).saturating_add(8 + 5) {
         return Err(corrupt(format!("`{SEQUENCES_KEY}` of {} for {}", counted(hex.len(), "digit"), counted(rows, "row"))));
     }
-    let digit = |digit: &u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    };
-    let (pairs, odd) = hex.as_bytes().as_chunks::<2>();
-    let bytes = pairs.iter().map(|[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect::<Option<Vec<u8>>>();
-    let bytes = bytes.filter(|_| odd.is_empty());
+    let bytes = bytes_of_hex(hex);
     let parsed = bytes.as_deref().and_then(<[u8]>::split_first_chunk::<8>).and_then(|(count, node)| {
         let count = usize::try_from(u64::from_le_bytes(*count)).ok().filter(|count| *count as u64 <= rows)?;
         PackedLengths::from_bytes(node, count).ok()

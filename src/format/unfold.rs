@@ -32,20 +32,53 @@ impl Unfolding {
     /// - `Unsupported`: a page has an encoding whose decoded size cannot be bounded.
     pub(super) fn column(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
-            let mut header = Struct { rest: bytes, uncompressed: None, compressed: None, delta: false };
-            let parsed = header.fields(Place::Page, 0);
-            let page = parsed.and_then(|()| Some((header.uncompressed?, usize::try_from(header.compressed?).ok()?)));
-            let after = page.and_then(|(uncompressed, compressed)| Some((uncompressed, header.rest.get(compressed..)?)));
-            let Some((uncompressed, after)) = after else { return Err(Error::corrupt("a page does not fit its column")) };
+            let (header, after) = first_page(bytes)?;
             if header.delta {
                 return Err(Error::unsupported("a page has the encoding DELTA_BYTE_ARRAY, whose decoded size cannot be bounded"));
             }
-            self.left = self.left.checked_sub(uncompressed).ok_or_else(|| {
+            self.left = self.left.checked_sub(header.uncompressed.unwrap_or(0)).ok_or_else(|| {
                 Error::corrupt(format!("pages of more than {FLOOR} decompressed bytes plus {RATIO} per byte of the file"))
             })?;
             bytes = after;
         }
         Ok(())
+    }
+}
+
+/// Parses the header of the first page of a column. Returns the header and the bytes after the page.
+fn first_page(bytes: &[u8]) -> Result<(Struct<'_>, &[u8])> {
+    let mut header = Struct::of(bytes);
+    let parsed = header.fields(Place::Page, 0);
+    let after = parsed.and_then(|()| {
+        header.uncompressed?;
+        header.rest.get(usize::try_from(header.compressed?).ok()?..)
+    });
+    after.map(|after| (header, after)).ok_or_else(|| Error::corrupt("a page does not fit its column"))
+}
+
+/// Returns the stored length of each page of a column of one row group, with its header. `bytes` are the stored bytes of the column.
+///
+/// # Errors
+/// - `Corrupt`: the pages do not fill the bytes.
+pub(super) fn page_lengths(mut bytes: &[u8]) -> Result<Vec<usize>> {
+    let mut lengths = Vec::new();
+    while !bytes.is_empty() {
+        let (_, after) = first_page(bytes)?;
+        lengths.push(bytes.len() - after.len());
+        bytes = after;
+    }
+    Ok(lengths)
+}
+
+/// Checks that every list of a column index or an offset index has at least one byte per element.
+///
+/// # Errors
+/// - `Corrupt`: the bytes are not one structure, or a list claims more elements than bytes follow it.
+pub(super) fn check_page_index(index: &[u8]) -> Result<()> {
+    let mut parsed = Struct::of(index);
+    match parsed.fields(Place::Index, 0) {
+        Some(()) if parsed.rest.is_empty() => Ok(()),
+        _ => Err(Error::corrupt("a page index is not valid")),
     }
 }
 
@@ -63,8 +96,7 @@ pub(super) fn check_footer(file: &[u8]) -> Result<()> {
         let len = u32::from_le_bytes(*tail.first_chunk()?);
         before.get(before.len().checked_sub(usize::try_from(len).ok()?)?..)
     });
-    let parsed = footer
-        .and_then(|footer| Struct { rest: footer, uncompressed: None, compressed: None, delta: false }.fields(Place::Other, 0));
+    let parsed = footer.and_then(|footer| Struct::of(footer).fields(Place::Other, 0));
     parsed.ok_or_else(|| Error::corrupt("the footer is not a valid Parquet footer"))
 }
 
@@ -74,6 +106,8 @@ enum Place {
     Page,
     /// The header of a data or dictionary page, with the number of its field `encoding`.
     Kind(u64),
+    /// A column index or an offset index. A boolean of its lists takes one byte, in all readers.
+    Index,
     Other,
 }
 
@@ -85,7 +119,11 @@ struct Struct<'a> {
     delta: bool,
 }
 
-impl Struct<'_> {
+impl<'a> Struct<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, uncompressed: None, compressed: None, delta: false }
+    }
+
     fn byte(&mut self) -> Option<u8> {
         let (&byte, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -152,7 +190,10 @@ impl Struct<'_> {
             9 | 10 => {
                 let head = self.byte()?;
                 let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                self.elements(head & 0xf, count, depth)
+                match head & 0xf {
+                    1 | 2 if place == Place::Index => self.skip(count),
+                    kind => self.elements(kind, count, depth),
+                }
             }
             12 if depth < MAX_DEPTH => {
                 let inner = match (place, field) {
@@ -229,6 +270,27 @@ mod tests {
         assert!(Unfolding::of(1000).column(&with_list).is_err());
         // A footer length that exceeds the file.
         assert!(check_footer(&[&u32::MAX.to_le_bytes()[..], b"PAR1"].concat()).is_err());
+    }
+
+    #[test]
+    fn the_lists_of_a_page_index_have_a_byte_for_each_element() {
+        // A list of three booleans, a list of two texts, an integer.
+        let sound = [0x19, 0x32, 1, 2, 1, 0x19, 0x28, 1, 7, 0, 0x15, 2, 0];
+        assert!(check_page_index(&sound).is_ok());
+        for cut in 0..sound.len() {
+            assert!(check_page_index(&sound[..cut]).is_err(), "{cut}");
+        }
+        assert!(check_page_index(&[&sound[..], &[0]].concat()).is_err());
+        for kind in [0x1, 0x2, 0x5, 0x8, 0xc] {
+            assert!(check_page_index(&[0x19, 0xf0 | kind, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0]).is_err(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn pages_have_the_lengths_of_their_headers_and_bytes() {
+        let pages = [page(100, 10, 0, 10), page(7, 3, 8, 3)];
+        assert_eq!(page_lengths(&pages.concat()).unwrap(), [pages[0].len(), pages[1].len()]);
+        assert!(page_lengths(&pages.concat()[..pages[0].len() + 3]).is_err());
     }
 
     #[test]

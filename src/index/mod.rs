@@ -5,6 +5,8 @@ mod columns;
 mod frame;
 mod locate;
 mod merge;
+mod predicate;
+mod pushdown;
 mod sql;
 mod unframe;
 
@@ -14,5 +16,7 @@ pub(crate) use frame::{bytes_of, internal, shown_zone};
 pub use frame::{frame, with_locators, without_locators};
 pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
 pub use merge::Merge;
+pub(crate) use predicate::{Predicate, both, joined};
+pub(crate) use pushdown::{Pushdown, of_condition, of_expression, of_query};
 pub(crate) use sql::{filtered, query, with_columns};
 pub use unframe::{column_type, unframed};

@@ -4,6 +4,7 @@
 //! comment. polars takes the column names `*` and `^..$` for patterns, so such columns are renamed temporarily.
 
 use std::{
+    collections::BTreeSet,
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -13,7 +14,7 @@ use polars::{
     sql::SQLContext,
 };
 use sqlparser::{
-    ast::{Expr, Ident, Query, SetExpr, Statement, Visit, VisitMut, Visitor, VisitorMut},
+    ast::{Expr, Ident, Query, SelectItem, SetExpr, Statement, Visit, VisitMut, Visitor, VisitorMut},
     dialect::GenericDialect,
     parser::{Parser, ParserOptions},
     tokenizer::{Token, Tokenizer, Whitespace},
@@ -185,8 +186,77 @@ fn question(sql: &str) -> Result<Statement> {
     }
 }
 
+/// A query that reads the table `t` once, with its condition.
+pub(super) struct SimpleQuery {
+    /// The condition after WHERE. The query sees no row for which it is not true.
+    pub(super) condition: Option<Expr>,
+    /// All names in the query; `None` if it may read columns that it does not name.
+    pub(super) names: Option<BTreeSet<String>>,
+}
+
+/// Parses the text as one read-only query; `None` if the query is not simple.
+///
+/// # Errors
+/// - `Invalid`: the text is not exactly one read-only query that begins with SELECT or WITH.
+pub(super) fn simple_query(sql: &str) -> Result<Option<SimpleQuery>> {
+    let statement = question(sql)?;
+    let mut names = Names { queries: 0, names: Some(BTreeSet::new()) };
+    let _ = Visit::visit(&statement, &mut names);
+    let Statement::Query(query) = statement else { return Ok(None) };
+    let (None, SetExpr::Select(select), 1) = (&query.with, *query.body, names.queries) else { return Ok(None) };
+    let [table] = select.from.as_slice() else { return Ok(None) };
+    if table.to_string() != "t" || select.prewhere.is_some() || !select.lateral_views.is_empty() {
+        return Ok(None);
+    }
+    let is_plain = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
+    let names = names.names.filter(|_| select.projection.iter().all(is_plain));
+    Ok(Some(SimpleQuery { condition: select.selection, names }))
+}
+
+/// Counts queries and collects the names in them.
+struct Names {
+    queries: usize,
+    names: Option<BTreeSet<String>>,
+}
+
+impl Visitor for Names {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.queries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+        let found: &[Ident] = match expression {
+            Expr::Identifier(ident) => std::slice::from_ref(ident),
+            Expr::CompoundIdentifier(idents) => idents,
+            // A function may read columns by a pattern, and `t.*` in a function reads all.
+            Expr::Function(function) if function.to_string().to_ascii_lowercase().contains("columns") => {
+                self.names = None;
+                &[]
+            }
+            Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => {
+                self.names = None;
+                &[]
+            }
+            _ => &[],
+        };
+        if found.iter().any(|ident| is_pattern(&ident.value) || ident.value.starts_with('^')) {
+            self.names = None;
+        }
+        if let Some(names) = &mut self.names {
+            names.extend(found.iter().map(|ident| ident.value.clone()));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 /// Parses the text as one expression without a query in it.
-fn expression(sql: &str) -> Result<Expr> {
+///
+/// # Errors
+/// - `Invalid`: the text is anything else.
+pub(super) fn expression(sql: &str) -> Result<Expr> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().map_err(|error| malformed(sql, &error))?;
     let comment = |token: &Token| {
         matches!(token, Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_)))

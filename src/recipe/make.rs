@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Recipe, Several, Source, listed, nearest, unknown};
 use crate::{
     commit::Unpinned,
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     schema::ColumnPattern,
     store::{Store, StoreOptions},
     table::{Index, Table, ViewSize, split_name},
@@ -111,11 +111,21 @@ impl Recipe {
     /// - Errors of the stores.
     pub async fn execute(&self, stores: &StoreOptions) -> Result<Vec<(Option<String>, Index)>> {
         let stores = &self.allowing(stores);
+        // The only source is filtered while it is loaded.
+        let none = Several::default();
+        let early = self.from.is_some() && self.concat.is_empty() && self.join.is_empty() && self.columns.is_empty();
+        let (early, mut late) = if early { (&self.filter, &none) } else { (&none, &self.filter) };
         let mut opened: BTreeMap<&str, Index> = BTreeMap::new();
         for name in self.from.iter().chain(&self.concat).chain(self.join.iter().map(|join| &join.with)) {
-            if !opened.contains_key(name.as_str()) {
-                opened.insert(name, self.open(name, stores).await.map_err(|error| error.at(format!("source `{name}`")))?);
+            if opened.contains_key(name.as_str()) {
+                continue;
             }
+            let mut index = self.open(name, stores, early).await;
+            if index.as_ref().is_err_and(|error| error.kind() == ErrorKind::Invalid) {
+                // The conditions below explain what is wrong with them.
+                (index, late) = (self.open(name, stores, &none).await, &self.filter);
+            }
+            opened.insert(name, index.map_err(|error| error.at(format!("source `{name}`")))?);
         }
         let source = |name: &str| opened.get(name).ok_or_else(|| Error::internal(format!("source `{name}` is not open")));
         let mut index = match &self.from {
@@ -136,7 +146,7 @@ impl Recipe {
         if !self.columns.is_empty() {
             index = index.with_columns_sql(&self.columns).map_err(|error| hinted(&error, &index))?;
         }
-        index = filtered(index, &self.filter)?;
+        index = filtered(index, late)?;
         if !self.sort.is_empty() {
             index = index.sort(self.sort.0.iter().map(String::as_str), self.descending)?;
         }
@@ -163,11 +173,12 @@ impl Recipe {
         }))
     }
 
-    async fn open(&self, name: &str, stores: &StoreOptions) -> Result<Index> {
+    /// Loads the rows of a source for which its own conditions and then `more` conditions are true.
+    async fn open(&self, name: &str, stores: &StoreOptions, more: &Several) -> Result<Index> {
         let source = self.sources.get(name).ok_or_else(|| unknown("source", name, "[sources]", []))?;
         match source {
-            Source::Table(table) => Table::open_with(table, stores).await?.index().await,
-            Source::Some { table, filter } => filtered(Table::open_with(table, stores).await?.index().await?, filter),
+            Source::Table(table) => chosen(&Table::open_with(table, stores).await?, &Several::default(), more).await,
+            Source::Some { table, filter } => chosen(&Table::open_with(table, stores).await?, filter, more).await,
         }
     }
 }
@@ -184,6 +195,16 @@ fn storable(index: Index) -> Result<(Index, Vec<String>)> {
     let kept: Vec<&str> = index.column_names().filter(|name| !lists.iter().any(|list| list == name)).collect();
     let index = index.only(&kept)?;
     Ok((index, lists))
+}
+
+/// Loads the rows of a table for which all conditions are true.
+async fn chosen(table: &Table, filter: &Several, more: &Several) -> Result<Index> {
+    let conditions = filter.0.iter().chain(&more.0);
+    match conditions.fold(table.index(), |request, condition| request.filter_sql(condition.as_str())).await {
+        // The whole index tells which column was probably meant.
+        Err(error) if error.kind() == ErrorKind::Invalid && more.0.is_empty() => filtered(table.index().await?, filter),
+        loaded => loaded,
+    }
 }
 
 fn filtered(index: Index, filters: &Several) -> Result<Index> {

@@ -494,7 +494,15 @@ impl Table {
     /// - Any error of the store.
     pub async fn sequences(&self) -> Result<Arc<Sequences>> {
         let table = self.clone();
-        let load = || async move { table.decode_sequences(table.index_objects().await?).await }.boxed();
+        let load = || {
+            async move {
+                match table.sequences_of_tails().await? {
+                    Some(sequences) => Ok(sequences),
+                    None => table.decode_sequences(table.index_objects().await?).await,
+                }
+            }
+            .boxed()
+        };
         self.inner.sequences.get_or_load(load).await
     }
 

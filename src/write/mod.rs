@@ -25,7 +25,7 @@ pub(crate) use groups::slice_bytes;
 pub use groups::{GroupsWriter, WrittenGroup};
 pub use known::{Known, KnownBuilder, Reuse};
 pub use locality::{Locality, Worst, worst_windows};
-pub use options::WriteOptions;
+pub use options::{IndexTails, WriteOptions};
 pub use partition::{PartitionWriter, index_column};
 pub(crate) use receipt::partition_place;
 pub use receipt::{PartGroup, PartObjects, Receipt, Sharing};

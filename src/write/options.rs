@@ -43,6 +43,37 @@ pub struct WriteOptions {
     /// read-only. Garbage collection of that table may then delete the chunks. If false, a missing pin is an error before
     /// anything is written.
     pub allow_unpinned: bool,
+    /// Which index segments get tails, so that readers can read and verify parts of them.
+    pub index_tails: IndexTails,
+}
+
+/// Which index segments get tails. By a tail, a reader loads and verifies only the columns and rows of the index that it needs. All
+/// builds read a table with tails. Builds before the feature cannot write its later versions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum IndexTails {
+    /// Segments of at least 16,384 rows, and all segments that are added to a table with tails.
+    #[default]
+    Large,
+    /// All segments.
+    All,
+    /// None, except segments that are added to a table with tails.
+    None,
+}
+
+/// Rows of a segment that gets a tail by default: two pages of each column. A smaller segment is read as fast as its tail.
+const LARGE_ROWS: u64 = 16 << 10;
+
+impl IndexTails {
+    /// Whether a segment of so many rows gets a tail.
+    pub(crate) fn has(self, rows: u64) -> bool {
+        match self {
+            Self::Large => rows >= LARGE_ROWS,
+            Self::All => true,
+            Self::None => false,
+        }
+    }
 }
 
 impl Default for WriteOptions {
@@ -56,6 +87,7 @@ impl Default for WriteOptions {
             locality: Locality::default(),
             known_memory: 256 << 20,
             allow_unpinned: false,
+            index_tails: IndexTails::default(),
         }
     }
 }
@@ -106,6 +138,12 @@ impl WriteOptions {
     /// Sets [`WriteOptions::allow_unpinned`].
     pub fn allow_unpinned(mut self, allow_unpinned: bool) -> Self {
         self.allow_unpinned = allow_unpinned;
+        self
+    }
+
+    /// Sets [`WriteOptions::index_tails`].
+    pub fn index_tails(mut self, index_tails: IndexTails) -> Self {
+        self.index_tails = index_tails;
         self
     }
 }

@@ -91,7 +91,9 @@ const EXTREMES: [u64; 8] = [0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32
 fn the_seeds_are_made_of_real_objects() {
     let mut rng = Rng(1);
     save("manifest", manifests());
-    save("index", indexes(&mut rng));
+    let (indexes, tails) = indexes(&mut rng);
+    save("index", indexes);
+    save("tail", tails);
     let (layouts, hashes, chunks) = objects(&mut rng);
     save("layout", layouts);
     save("hashes", hashes);
@@ -206,8 +208,9 @@ fn with_others(manifest: &str) -> [String; 4] {
     ]
 }
 
-fn indexes(rng: &mut Rng) -> Vec<Vec<u8>> {
-    let mut seeds = Vec::new();
+/// Returns index segments, without and with tails.
+fn indexes(rng: &mut Rng) -> (Seeds, Seeds) {
+    let (mut seeds, mut tails) = (Vec::new(), Vec::new());
     for (which, schema) in (0_u8..).zip(index_schemas()) {
         for (rows, taste) in [
             (1, Taste::SMALL),
@@ -225,9 +228,14 @@ fn indexes(rng: &mut Rng) -> Vec<Vec<u8>> {
             let runs = if rows < 9 { vec![rows as u32] } else { vec![2, 3, rows as u32 - 5] };
             let parquet = writer.finish(&runs).unwrap();
             seeds.push([&[which], &(rows as u16).to_le_bytes()[..], &parquet].concat());
+            let mut writer = IndexWriter::with_tail(Vec::new(), &schema).unwrap();
+            writer.write(&batch).unwrap();
+            let (parquet, tail) = writer.finish_with_tail(&runs).unwrap();
+            let len = tail.unwrap().bytes as u16;
+            tails.push([&[which], &(rows as u16).to_le_bytes()[..], &len.to_le_bytes()[..], &parquet].concat());
         }
     }
-    seeds
+    (seeds, tails)
 }
 
 type Seeds = Vec<Vec<u8>>;

@@ -23,7 +23,7 @@ use tetrys::{
     ColumnType, Schema,
     codec::Chain,
     format::{
-        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage,
+        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage, IndexTail,
         LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PagePlace, Pin, Structure, chunk_seed, decode_page,
         encode_page, index_arrow_schema, index_reader, logical_block_hash, manifest_name, page_to_array, read_hashes, read_join,
         read_layout, read_lists, read_sequences,
@@ -71,6 +71,10 @@ const FILES: &[(&str, Check)] = &[
     ("pin.json", pin),
     ("pin_second.bin", pin_second),
     ("pin_second.json", pin_second),
+    ("manifest_tails.bin", tails),
+    ("manifest_tails.json", tails),
+    ("index_tail.parquet", tails),
+    ("index_tail.json", tails),
     ("manifest_tags.bin", manifest_tags),
     ("manifest_tags.json", manifest_tags),
     ("manifest_view.bin", view),
@@ -639,6 +643,37 @@ fn manifest_tags(folder: &Folder) {
         (json!(manifest.tags), json!(manifest.schema.next_id())),
         (members["tags"].clone(), members["next_column"].clone())
     );
+}
+
+fn tails(folder: &Folder) {
+    let (manifest, _) = manifest_and_refusals(folder, "manifest_tails");
+    let (index, file) = (Bytes::from(folder.bytes("index_tail.parquet")), folder.json("index_tail.json"));
+    let (segment, size) = (&manifest.segments[0], index.len() as u64);
+    let of = segment.tail.as_ref().unwrap();
+    assert_eq!((json!(of), number(&file["rows"])), (file["tail"].clone(), segment.rows));
+    let bytes = index.slice((size - of.bytes) as usize..);
+    assert_eq!(Hash::of(&bytes), of.blake3);
+    let schema = Arc::new(manifest.schema.clone());
+    let tail = IndexTail::parse(&bytes, size, &schema, segment.rows).unwrap();
+    assert_eq!(json!(tail.sequences().unwrap().iter().collect::<Vec<u32>>()), file["runs"]);
+    let part = tail.part(&[0, 1, 2, 3], std::slice::from_ref(&(0..segment.rows)));
+    let pages = part
+        .pages()
+        .iter()
+        .map(|(range, sum)| json!({"offset": range.start, "bytes": range.end - range.start, "sum": format!("{sum:016x}")}));
+    assert_eq!(json!(pages.collect::<Vec<_>>()), file["pages"]);
+    // Single rows of single columns, from their pages alone.
+    for row in 0..segment.rows {
+        for (place, says) in list(&file["columns"]).iter().enumerate() {
+            let part = tail.part(&[place], std::slice::from_ref(&(row..row + 1)));
+            let fetched: Vec<Bytes> =
+                part.ranges().iter().map(|range| index.slice(range.start as usize..range.end as usize)).collect();
+            tail.verify(&part, &fetched).unwrap();
+            let batches: Vec<RecordBatch> = tail.batches(&part, &fetched, &[place]).unwrap().collect::<Result<_, _>>().unwrap();
+            let column = manifest.schema.index().nth(place).unwrap();
+            assert_eq!(json!(plain::values(&column.ty, batches[0].column(0))), json!([says["values"][row as usize]]), "{row}");
+        }
+    }
 }
 
 fn manifest_deleting(folder: &Folder) {

@@ -186,6 +186,12 @@ async fn read_all(store: Store, written: &RecordBatch) -> (Vec<Error>, bool, usi
             Err(error) => errors.push(error),
         }
     }
+    #[cfg(feature = "frame")]
+    if table.manifest().has_tails() {
+        for condition in ["time >= 0 AND log <> 'a'", "weight IS NULL", "weight > 0.5 OR log = 'b'"] {
+            errors.extend(table.index().filter_sql(condition).await.err());
+        }
+    }
     let window = table.row_loader().get_rows(0, -1..=1).await;
     errors.extend(window.err());
     errors.extend(table.info().await.err());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Int64Array, LargeBinaryArray, LargeStringArray};
 use serde_json::json;
-use tetrys::{Preset, Table, format::PackedLengths};
+use tetrys::{IndexTails, Preset, Table, format::PackedLengths, id::Hash};
 
 use super::{
     EDGES, Seen, Tally, Turns, alone, common,
@@ -246,6 +246,46 @@ fn an_index_whose_sequences_are_cut_wrong_or_missing_is_found() {
         assert!(matches!(look(what, columns, &metadata), Seen::Refused(..)), "{what}");
     }
     println!("sequences: {tally:?}");
+}
+
+#[test]
+fn a_hostile_tail_harms_nobody() {
+    let _alone = alone();
+    let mut rng = Rng(common::seed());
+    let written = rows_of(&schema(), &mut rng, &[("a", 5), ("b", 1), ("c", 4)], Taste { nulls: 3, ..Taste::SMALL });
+    let sound = sound_of(schema(), cut_by(tiny_cuts()).index_tails(IndexTails::All), written);
+    let index = sound.forged.object("/index");
+    let len = sound.forged.manifest["segments"][0]["tail"]["bytes"].as_u64().unwrap() as usize;
+    let (mut tally, mut turns) = (Tally::default(), Turns::new(9));
+    let forged = |bytes: &[u8], len: usize| {
+        let mut forged = sound.forged.clone();
+        forged.set_object("/index", bytes.to_vec());
+        let tail = &bytes[bytes.len() - len..];
+        forged.manifest["segments"][0]["tail"] = json!({"blake3": Hash::of(tail).to_string(), "bytes": tail.len()});
+        forged.sealed()
+    };
+    assert_eq!(sound.look("the same tail", &forged(&index, len)), Seen::Harmless);
+    for at in index.len() - len..index.len() {
+        for change in [0x01, 0x80, 0xff] {
+            if turns.take() {
+                let mut bytes = index.clone();
+                bytes[at] ^= change;
+                tally.add(&sound.look(&format!("byte {at} of the tail ^ {change:#x}"), &forged(&bytes, len)));
+            }
+        }
+    }
+    // The hash of a longer or a shorter tail is right, and the tail is none.
+    for other in (1..index.len()).filter(|other| *other != len && (other % 37 == 0 || other.abs_diff(len) < 9)) {
+        let seen = sound.look(&format!("a tail of {other} bytes"), &forged(&index, other));
+        assert!(matches!(seen, Seen::Harmless | Seen::Reported), "{other}: {seen:?}");
+    }
+    for other in edges(8) {
+        let mut forged = sound.forged.clone();
+        forged.manifest["segments"][0]["tail"]["bytes"] = json!(other);
+        tally.add(&sound.look(&format!("a tail of {other} bytes with another hash"), &forged.sealed()));
+    }
+    println!("tails: {tally:?}");
+    assert!(tally.refused > turns.of(300) && tally.reported > 0, "{tally:?}");
 }
 
 #[test]

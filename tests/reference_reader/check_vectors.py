@@ -18,6 +18,7 @@ from read_table import (
     check_statistics,
     finish,
     name_of,
+    parquet,
     parse_manifest,
     parse_pin,
     plain,
@@ -278,6 +279,32 @@ def deleting():
         refused(case["why"], later, case["signed"], file["version"])
 
 
+def tails():
+    file = says("manifest_tails.json")
+    members, digest = parse_manifest(stored("manifest_tails.bin"), file["version"])
+    same((digest, members, name_of(file["version"])), (file["blake3"], file["members"], file["name"]), "manifest_tails.bin")
+    schema, (segment,) = Schema(members["schema"]), members["segments"]
+    check_segments(members, schema)
+    for case in file["refused"]:
+        refused(case["why"], later, case["signed"], file["version"])
+    file, data = says("index_tail.json"), stored("index_tail.parquet")
+    same({"blake3": blake3(data).hex(), "bytes": len(data)}, segment["index"], "index with a tail")
+    same((segment["tail"], segment["rows"]), (file["tail"], file["rows"]), "tail")
+    same(blake3(data[-file["tail"]["bytes"] :]).hex(), file["tail"]["blake3"], "tail")
+    wanted = [schema.columns[column] for column in schema.index]
+    values, runs = read_index(data, wanted, segment["rows"], "index_tail.parquet")
+    same((values, runs), ([column["values"] for column in file["columns"]], file["runs"]), "index with a tail")
+    sums, end = bytes.fromhex(parquet(data, "index_tail.parquet")[0].metadata[b"tetrys.pages"].decode()), 4
+    same(len(sums), 8 * len(file["pages"]), "checksums of pages")
+    # There is one row group, so the pages lie in the order of their checksums.
+    for number, page in enumerate(file["pages"]):
+        same(page["offset"], end, "place of a page")
+        end += page["bytes"]
+        found = xxhash.xxh3_64_intdigest(data[page["offset"] : end], seed=page["offset"])
+        same((format(found, "016x"), found), (page["sum"], int.from_bytes(sums[8 * number : 8 * number + 8], "little")), "checksum of a page")
+    same(end, len(data) - file["tail"]["bytes"], "where the tail begins")
+
+
 def later(signed, version):
     manifest, _ = parse_manifest(with_hash(signed), version)
     check_segments(manifest, Schema(manifest["schema"]))
@@ -298,7 +325,7 @@ def views():
 
 
 def main():
-    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, deleting, views):
+    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, deleting, tails, views):
         check()
     print("\n".join(sorted(read)))
 

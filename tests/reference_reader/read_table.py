@@ -99,6 +99,7 @@ FEATURES = (
     ("condemned", ("write_features",), lambda manifest: manifest["condemned"]),
     ("deleting", ("write_features",), lambda manifest: manifest.get("deleting") is not None),
     ("views", ("read_features",), lambda manifest: "view" in manifest),
+    ("index-tails", ("write_features",), lambda manifest: any(isinstance(segment, dict) and "tail" in segment for segment in manifest["segments"])),
     ("tags", ("write_features",), lambda manifest: manifest.get("tags")),
     ("next-column", ("write_features",), lambda manifest: manifest.get("next_column") is not None),
 )
@@ -302,6 +303,9 @@ def check_segments(manifest, schema):
         require(1 <= segment["sequences"] <= segment["rows"], f"{what}: {segment['sequences']} sequences")
         require(number or not segment["continues"], f"{what}: continues")
         check_reference(segment["index"], what)
+        if "tail" in segment:
+            check_reference(segment["tail"], f"{what}: tail")
+            require(1 <= segment["tail"]["bytes"] < segment["index"]["bytes"], f"{what}: tail of {segment['tail']['bytes']} bytes")
         require(len(segment["statistics"]) == len(schema.index), f"{what}: {len(segment['statistics'])} statistics")
         for entry, column in zip(segment["statistics"], schema.index):
             members(entry, {"column": int, "nulls": int}, f"{what}: statistics")

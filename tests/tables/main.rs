@@ -18,6 +18,7 @@ mod long_values;
 mod merges;
 mod one_field;
 mod open_cost;
+mod partial;
 mod planner;
 mod references;
 mod runtimes;

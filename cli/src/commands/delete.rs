@@ -37,8 +37,7 @@ pub(crate) struct Delete {
 impl Delete {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
-        let index = table.index().await?;
-        let gone = index.filter_sql(&self.predicate)?;
+        let gone = table.index().filter_sql(&*self.predicate).await?;
         let rows = gone.rows_of(&table)?;
         let count = text::counted(rows.len() as u64, "row");
         let deleted = rows.len() as u64;

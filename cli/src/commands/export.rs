@@ -9,7 +9,7 @@ use std::{
 use clap::{Args, Subcommand};
 use serde_json::json;
 use tetrys::{
-    Error, Table,
+    Error,
     ingest::export::{ExportFormat, ExportSettings, export},
 };
 use tetrys_l5::export_table;
@@ -110,7 +110,7 @@ impl File {
         }
         let table = crate::opening::table(&self.table).await?;
         let rows = match &self.filter {
-            Some(filter) => Some(chosen(&table, filter).await?),
+            Some(filter) => Some(super::query::rows_where(&table, filter).await?),
             None => None,
         };
         let total = rows.as_ref().map_or(table.rows(), |rows| rows.len() as u64);
@@ -145,12 +145,6 @@ impl File {
         }
         Ok(Outcome::Done)
     }
-}
-
-/// Returns the numbers of the rows for which a condition is true.
-async fn chosen(table: &Table, condition: &str) -> Result<Vec<u64>, Failure> {
-    let index = table.index().await?;
-    Ok(super::query::rows_where(&index, condition)?)
 }
 
 impl L5 {

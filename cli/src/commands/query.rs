@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
 use serde_json::{Map, Value};
-use tetrys::{Error, Index, Table};
+use tetrys::{Error, ErrorKind, Index, Table};
 
 use crate::{
     cells,
@@ -43,13 +43,19 @@ pub(crate) struct Query {
 impl Query {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
-        let mut index = table.index().await?;
-        let row = row_name("row", &index.column_names().collect::<Vec<_>>());
+        let mut index = needed(&table, &self.sql).await?;
+        let row = row_name("row", &table.schema().index().map(|column| column.name.as_str()).collect::<Vec<_>>());
         if row != "row" {
             say(format_args!("note: the index has a column `row`; the number of a row is in `{row}`"));
         }
-        index = numbered(&index, &row)?;
-        let answer = index.query(&self.sql).map_err(|error| explained(&error.to_string(), &self.sql, &table, &index))?;
+        index = numbered(&index, &table, &row)?;
+        let answer = match index.query(&self.sql) {
+            Ok(answer) => answer,
+            Err(error) => {
+                let whole = numbered(&table.index().await?, &table, &row)?;
+                return Err(explained(&error.to_string(), &self.sql, &table, &whole).into());
+            }
+        };
         let hidden = |column: &&Column| !self.locators && Index::is_locator(column.name());
         let columns: Vec<&Column> = answer.columns().iter().filter(|column| !hidden(column)).collect();
         let names: Vec<String> = columns.iter().map(|column| column.name().to_string()).collect();
@@ -71,19 +77,32 @@ impl Query {
     }
 }
 
-/// Returns the index with its row numbers as a further column. The index must not have a column of this name.
-fn numbered(index: &Index, name: &str) -> Result<Index, Error> {
-    let rows: Vec<i64> = (0..index.len() as i64).collect();
+/// Loads the part of the index that an SQL query over the table `t` needs.
+async fn needed(table: &Table, sql: &str) -> Result<Index, Error> {
+    match table.index().for_query(sql).await {
+        // The query is not valid, which the query itself explains better.
+        Err(error) if error.kind() == ErrorKind::Invalid => table.index().await,
+        loaded => loaded,
+    }
+}
+
+/// Returns the index with its row numbers in `table` as a further column. The index must not have a column of this name.
+fn numbered(index: &Index, table: &Table, name: &str) -> Result<Index, Error> {
+    let rows: Vec<i64> = match index.len() as u64 == table.rows() {
+        true => (0..index.len() as i64).collect(),
+        false => index.rows_of(table)?.into_iter().map(u64::cast_signed).collect(),
+    };
     let columns = std::iter::once(Column::new(name.into(), rows)).chain(index.frame().columns().iter().cloned());
     let frame = DataFrame::new_infer_height(columns.collect());
     index.with_frame(frame.map_err(|error| Error::internal(error.to_string()))?)
 }
 
 /// Returns the numbers of the rows for which a condition is true.
-pub(super) fn rows_where(index: &Index, condition: &str) -> Result<Vec<u64>, Error> {
+pub(super) async fn rows_where(table: &Table, condition: &str) -> Result<Vec<u64>, Error> {
     const NUMBER: &str = "tetrys row number";
-    let row = row_name("row", &index.column_names().collect::<Vec<_>>());
-    let found = numbered(&numbered(index, NUMBER)?, &row)?.filter_sql(condition)?;
+    let row = row_name("row", &table.schema().index().map(|column| column.name.as_str()).collect::<Vec<_>>());
+    let index = needed(table, &format!("SELECT 1 AS one FROM t WHERE ({condition})")).await?;
+    let found = numbered(&numbered(&index, table, NUMBER)?, table, &row)?.filter_sql(condition)?;
     let found = found.frame();
     let rows = found.column(NUMBER).and_then(|rows| rows.i64().map(|rows| rows.into_no_null_iter().collect::<Vec<i64>>()));
     let rows = rows.map_err(|error| Error::invalid(format!("`{condition}`: {error}")))?;

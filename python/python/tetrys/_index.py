@@ -360,14 +360,18 @@ def read_index(
     url: Url | Table,
     columns: str | Iterable[str] | None = None,
     *,
+    where: str | pl.Expr | None = None,
     categorical: bool = False,
     allow: Url | Iterable[Url] = (),
 ) -> Index:
-    """Loads the index of a table.
+    """Loads the index of a table, or a part of it.
 
     Args:
         url: URL, path or `Table`. `url@7` is version 7, `url@TAG` a tagged version.
         columns: Patterns of index columns to load, such as `"log*"`; default: all.
+        where: Keep only the rows for which this condition is true: SQL, as after WHERE, or a polars expression. Rows that an SQL
+            condition excludes by the bounds of their columns are not read, where the table has index tails. For an expression, the
+            columns that it names are read for all rows.
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
@@ -377,20 +381,39 @@ def read_index(
         ['log_id']
         >>> tt.read_index("drives", categorical=True)["log_id"].dtype
         Categorical
+        >>> tt.read_index("drives", columns=["timestamp"], where="pedestrians > 3")["timestamp"].to_list()
+        [400, 900, 1400, 1900]
 
     Raises:
         NotFound: the table, version or tag does not exist, or a pattern matches no column.
+        Invalid: the condition is not one expression over the index columns.
         Corrupt: an index object fails its checks.
         Unsupported: this process was forked from one that has used frames; polars does not survive a fork.
     """
     table = url.allow(*urls_of("allow", allow)) if isinstance(url, Table) else Table(url, allow=allow)
     columns = None if columns is None else texts("columns", columns)
-    native = _tetrys.Index.of_table(table._native, columns, truth("categorical", categorical))
-    return Index(native, (_read, (table, columns, categorical)))
+    return _read(table, columns, truth("categorical", categorical), where)
 
 
-def _read(table: Table, columns: list[str] | None, categorical: bool) -> Index:
-    return read_index(table, columns, categorical=categorical)
+def _read(table: Table, columns: list[str] | None, categorical: bool, where: str | pl.Expr | None = None) -> Index:
+    remake = (_read, (table, columns, categorical, where))
+
+    def load(patterns: list[str] | None, condition: str | None) -> Index:
+        return Index(_tetrys.Index.of_table(table._native, patterns, categorical, condition), remake)
+
+    if not isinstance(where, pl.Expr):
+        return load(columns, None if where is None else text("where", where))
+    if columns is None:
+        return load(None, None).filter(where)
+    wanted = _tetrys.Index.chosen(table._native, columns)
+    needed = set(wanted) | set(where.meta.root_names())
+    index = load([_exactly(name) for name, _ in table.index_columns if name in needed], None).filter(where)
+    return index.with_frame(index.to_polars().select([*wanted, *index._native.locators()]))
+
+
+def _exactly(name: str) -> str:
+    """Returns a pattern that matches this name alone."""
+    return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"
 
 
 def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index:

@@ -240,7 +240,7 @@ async fn rewrite_index(base: &Table, manifest: &mut Manifest) -> Result<u64> {
         manifest.schema.index().filter_map(|column| base.schema().index().position(|before| before.id == column.id)).collect();
     let mut bytes = 0;
     for segment in &mut manifest.segments {
-        let mut index = SegmentIndex::new(&manifest.schema)?;
+        let mut index = SegmentIndex::new(&manifest.schema, segment.tail.is_some())?;
         for batch in index_reader(base.object("index", &segment.index).await?, base.schema(), segment.rows)? {
             let columns = batch?.project(&places).map_err(|error| Error::internal(error.to_string()))?.columns().to_vec();
             let batch = RecordBatch::try_new(index_arrow_schema(&manifest.schema), columns);

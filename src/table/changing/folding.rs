@@ -91,7 +91,7 @@ impl Table {
         // The tracker sees these segments only. `continues` is copied from the first one: writers checked it against earlier
         // rows.
         let mut tracker = SequenceTracker::new(&schema);
-        let mut index = SegmentIndex::new(&schema)?;
+        let mut index = SegmentIndex::new(&schema, self.manifest().has_tails())?;
         let mut rest = part;
         while !rest.is_empty() {
             let (here, after) = rest.split_at(read_together(rest, |segment| segment.index.bytes));
@@ -181,7 +181,16 @@ mod tests {
 
     fn segment(rows: u64, bytes: u64) -> Segment {
         let index = ObjectRef { blake3: Hash::of(b""), bytes };
-        Segment { first_row: 0, rows, sequences: 1, continues: false, index, statistics: Vec::new(), groups: Vec::new() }
+        Segment {
+            first_row: 0,
+            rows,
+            sequences: 1,
+            continues: false,
+            index,
+            tail: None,
+            statistics: Vec::new(),
+            groups: Vec::new(),
+        }
     }
 
     #[test]

@@ -197,7 +197,7 @@ impl Sides {
             if rows == whole.rows {
                 continue;
             }
-            let mut index = SegmentIndex::new(&theirs.schema)?;
+            let mut index = SegmentIndex::new(&theirs.schema, whole.tail.is_some())?;
             let mut tracker = SequenceTracker::new(&theirs.schema);
             let mut row = 0;
             for batch in index_reader(self.theirs.object("index", &whole.index).await?, &theirs.schema, whole.rows)? {
@@ -302,7 +302,7 @@ impl Sides {
                 found.ok_or_else(|| Error::conflict(format!("another writer made the index column `{name}`; reload and retry")))
             });
             let places = places.collect::<Result<Vec<usize>>>()?;
-            let (mut index, mut tracker) = (SegmentIndex::new(&schema)?, SequenceTracker::new(&schema));
+            let (mut index, mut tracker) = (SegmentIndex::new(&schema, segment.tail.is_some())?, SequenceTracker::new(&schema));
             for batch in index_reader(table.object("index", &segment.index).await?, written, segment.rows)? {
                 let columns = batch?.project(&places).map_err(|error| Error::internal(error.to_string()))?.columns().to_vec();
                 let batch = arrow_array::RecordBatch::try_new(index_arrow_schema(&schema), columns);

@@ -166,7 +166,7 @@ impl Splice<'_> {
             // Every index is rebuilt, since deleted rows of one segment can change how the sequences of the next one begin.
             let first_row = segments.last().map_or(0, |last| last.first_row + last.rows);
             let index = self.base.object("index", &segment.index).await?;
-            let mut writer = SegmentIndex::new(self.base.schema())?;
+            let mut writer = SegmentIndex::new(self.base.schema(), self.base.manifest().has_tails())?;
             let mut row = 0;
             for batch in index_reader(index, self.base.schema(), segment.rows)? {
                 let batch = batch?;

@@ -22,7 +22,7 @@ use crate::{
     schema::Schema,
     store::Store,
     table::table::Table,
-    write::{Locality, Reuse, WriteOptions},
+    write::{IndexTails, Locality, Reuse, WriteOptions},
 };
 
 /// Description of a write session, by which another process can write partitions and commit.
@@ -66,6 +66,7 @@ pub struct Ticket {
     references: Vec<u32>,
     reuse: Reuse,
     locality: Locality,
+    index_tails: IndexTails,
 }
 
 /// JSON of a ticket. `plan` is the text of a stored manifest, with the hash at its end.
@@ -88,6 +89,8 @@ struct Record {
     reuse: Reuse,
     #[serde(default, skip_serializing_if = "is_default")]
     locality: Locality,
+    #[serde(default, skip_serializing_if = "is_default")]
+    index_tails: IndexTails,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -100,7 +103,7 @@ impl Ticket {
         let plan = self.plan.to_bytes().map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         let Self { session: tetrys_session, write_memory, segment_rows, append_to, overwrites, .. } = *self;
         let (allow_unpinned, references) = (self.allow_unpinned, self.references.clone());
-        let Self { reuse, locality, .. } = *self;
+        let Self { reuse, locality, index_tails, .. } = *self;
         let record = Record {
             tetrys_session,
             plan,
@@ -112,6 +115,7 @@ impl Ticket {
             references,
             reuse,
             locality,
+            index_tails,
         };
         serde_json::to_string(&record).unwrap_or_default()
     }
@@ -129,14 +133,26 @@ impl Ticket {
             _ => invalid(&error),
         })?;
         let Record { tetrys_session: session, write_memory, segment_rows, append_to, overwrites, allow_unpinned, .. } = record;
-        let Record { references, reuse, locality, .. } = record;
+        let Record { references, reuse, locality, index_tails, .. } = record;
         if append_to.is_some() && overwrites.is_some() {
             return Err(invalid(&"it both appends and overwrites"));
         }
         if let Some(number) = references.iter().find(|number| !(1..=plan.stores.len() as u64).contains(&u64::from(**number))) {
             return Err(invalid(&format!("reference {number} of {} stores", plan.stores.len())));
         }
-        Ok(Self { session, plan, write_memory, segment_rows, append_to, overwrites, allow_unpinned, references, reuse, locality })
+        Ok(Self {
+            session,
+            plan,
+            write_memory,
+            segment_rows,
+            append_to,
+            overwrites,
+            allow_unpinned,
+            references,
+            reuse,
+            locality,
+            index_tails,
+        })
     }
 
     /// Returns the id of the session.
@@ -186,7 +202,7 @@ impl TableWriter {
         // Check that the process that joins can parse the plan.
         let (bytes, _) = plan.to_bytes()?;
         let (plan, _) = Manifest::parse(&bytes, 1).map_err(|error| Error::invalid(error.to_string()))?;
-        let WriteOptions { write_memory, segment_rows, reuse, locality, .. } = self.options;
+        let WriteOptions { write_memory, segment_rows, reuse, locality, index_tails, .. } = self.options;
         let (append_to, overwrites) = match self.kind {
             SessionKind::Create => (None, None),
             SessionKind::Append => (base, None),
@@ -203,6 +219,7 @@ impl TableWriter {
             references,
             reuse,
             locality,
+            index_tails,
         })
     }
 
@@ -216,7 +233,7 @@ impl TableWriter {
     /// - `Unsupported`: the session has a preset of a later build.
     /// - `Invalid`: the cut limits of the ticket are impossible.
     pub fn join(store: Store, ticket: &Ticket) -> Result<Self> {
-        let Ticket { plan, references, write_memory, segment_rows, reuse, locality, .. } = ticket.clone();
+        let Ticket { plan, references, write_memory, segment_rows, reuse, locality, index_tails, .. } = ticket.clone();
         let preset = plan.preset.parse().map_err(|error: Error| Error::unsupported(error.to_string()))?;
         let allow_unpinned = ticket.allow_unpinned;
         let options = WriteOptions {
@@ -227,6 +244,7 @@ impl TableWriter {
             reuse,
             locality,
             allow_unpinned,
+            index_tails,
             ..Default::default()
         };
         let session = Session { table: plan.table, commit_id: plan.commit_id, allow_unpinned, ..Session::create(store.clone()) };

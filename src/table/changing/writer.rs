@@ -28,7 +28,7 @@ use crate::{
         objects::together,
         table::{Table, split_name},
     },
-    write::{PartitionWriter, Receipt, Sharing, WriteOptions},
+    write::{IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
 };
 
 /// A write session, which makes a version from new rows: the first version of a table ([`Table::create`]), a version with more
@@ -441,7 +441,9 @@ impl TableWriter {
         }
         let first_row = base.map_or(0, Table::rows);
         let (segment_rows, whole_sequences) = (options.segment_rows, self.planned.is_some());
-        let into = MergeInto { schema: &schema, tracker, first_row, segment_rows, owners: &owners, whole_sequences };
+        let with_tails = session.base.as_ref().is_some_and(|base| base.manifest().has_tails());
+        let tails = if with_tails { IndexTails::All } else { options.index_tails };
+        let into = MergeInto { schema: &schema, tracker, first_row, segment_rows, owners: &owners, whole_sequences, tails };
         let segments = match commit::merge(&session.store, &receipts, into).await {
             Ok(segments) => segments,
             // The parts are missing if another process has committed this session: the commit deletes them.

@@ -58,8 +58,8 @@ pub struct Index {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexOptions {
-    columns: Option<Vec<String>>,
-    categorical: bool,
+    pub(super) columns: Option<Vec<String>>,
+    pub(super) categorical: bool,
 }
 
 impl IndexOptions {
@@ -102,56 +102,8 @@ pub(in crate::table) struct IndexSource {
 }
 
 impl Table {
-    /// Loads the index of this version into a frame.
-    ///
-    /// # Errors
-    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Denied`, `NotFound`: a source table of a view is not allowed or cannot be found.
-    /// - Any error of the store.
-    pub async fn index(&self) -> Result<Index> {
-        self.index_with(IndexOptions::default()).await
-    }
-
-    /// Loads the index of this version with only the index columns that match any of the patterns. This is faster if the index
-    /// has hundreds of columns.
-    ///
-    /// # Errors
-    /// - `NotFound`: a pattern matches no index column, or a source table of a view cannot be found.
-    /// - `Invalid`: a pattern is malformed.
-    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Denied`: a source table of a view is not allowed.
-    /// - Any error of the store.
-    pub async fn index_columns<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Index> {
-        let patterns = patterns.into_iter().map(|pattern| pattern.as_ref().to_owned());
-        self.index_with(IndexOptions::default().columns(patterns)).await
-    }
-
-    /// Loads the index of this version, with these columns and types.
-    ///
-    /// # Errors
-    /// - `NotFound`: a pattern matches no index column, or a source table of a view cannot be found.
-    /// - `Invalid`: a pattern is malformed.
-    /// - `Unsupported`: the system does not have the memory.
-    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Denied`: a source table of a view is not allowed.
-    /// - Any error of the store.
-    pub async fn index_with(&self, options: IndexOptions) -> Result<Index> {
-        let columns = match &options.columns {
-            Some(patterns) => {
-                let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
-                let seen = seen_columns(self.manifest());
-                Some(crate::schema::select(&names, &[], patterns)?.into_iter().map(|place| seen[place]).collect())
-            }
-            None => None,
-        };
-        self.index_of(columns, options.categorical).await
-    }
-
     /// Loads the index with these columns, given by ascending places, or with all. If `categorical`, text becomes categorical.
-    async fn index_of(&self, columns: Option<Vec<usize>>, categorical: bool) -> Result<Index> {
+    pub(super) async fn index_of(&self, columns: Option<Vec<usize>>, categorical: bool) -> Result<Index> {
         let columns = columns.unwrap_or_else(|| seen_columns(self.manifest()));
         if self.view().is_some() {
             return self.index_of_view(&columns, categorical).await;

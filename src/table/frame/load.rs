@@ -219,7 +219,16 @@ mod tests {
     fn waves_have_all_segments_in_order_and_few_bytes() {
         let segment = |bytes| {
             let index = ObjectRef { blake3: Hash::of(b""), bytes };
-            Segment { first_row: 0, rows: 1, sequences: 1, continues: false, index, statistics: Vec::new(), groups: Vec::new() }
+            Segment {
+                first_row: 0,
+                rows: 1,
+                sequences: 1,
+                continues: false,
+                index,
+                tail: None,
+                statistics: Vec::new(),
+                groups: Vec::new(),
+            }
         };
         let of = |bytes: &[u64], room| waves(&bytes.iter().copied().map(segment).collect::<Vec<_>>(), room);
         assert!(of(&[], 0).is_empty());

@@ -6,9 +6,11 @@ mod load;
 pub(in crate::table) mod located;
 mod memory;
 pub(in crate::table) mod merge;
+mod request;
 mod scan;
 pub(in crate::table) mod splits;
 
 pub use index::{Index, IndexOptions};
 pub use memory::{ColumnMemory, IndexMemory};
+pub use request::{IndexExplain, IndexRequest};
 pub use scan::{IndexPart, IndexScan, SegmentBounds};

@@ -13,8 +13,9 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted},
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PackedLengths, PagePlace, Segment, SequenceTracker,
-        ViewSource, decode_page, index_columns_reader, index_reader, logical_block_hash, page_range, read_hashes,
+        BlockDirectory, Bounds, ChunkDirectory, ChunkHeader, GroupSegment, IndexTail, LayoutRun, PackedLengths, PagePlace,
+        Segment, SequenceTracker, ViewSource, decode_page, index_columns_reader, index_reader, logical_block_hash, page_range,
+        read_hashes,
     },
     id::{ChunkId, Hash, ObjectRef},
     offload::{offload, yield_now},
@@ -277,9 +278,12 @@ impl Table {
                 work.add(segment.index.bytes);
             }
             if is_new {
-                let (table, bytes, rows) = (self.clone(), bytes.clone(), segment.rows);
-                let checked = offload(move |_| index_rows(bytes, &table.manifest().schema, rows)).await;
-                found.note(&name, checked)?;
+                let (table, bytes, segment) = (self.clone(), bytes.clone(), segment.clone());
+                let checked = offload(move |_| {
+                    index_rows(bytes.clone(), &table.manifest().schema, &segment)?;
+                    tail_is_sound(&bytes, &table.manifest().schema, &segment)
+                });
+                found.note(&name, checked.await)?;
             }
             // Damage of an index object is recorded already; the sequences would only report it again.
             if let Some(held) = starts.take_if(|_| found.damage.len() == before) {
@@ -478,12 +482,61 @@ impl SequenceStarts {
     }
 }
 
-fn index_rows(bytes: Bytes, schema: &Schema, rows: u64) -> Result<()> {
-    let mut found = 0;
+/// Checks the number of rows of an index object, and that the statistics of the manifest hold for them.
+fn index_rows(bytes: Bytes, schema: &Schema, segment: &Segment) -> Result<()> {
+    let (mut found, rows) = (0, segment.rows);
     for batch in index_reader(bytes, schema, rows)? {
-        found += batch?.num_rows() as u64;
+        let batch = batch?;
+        found += batch.num_rows() as u64;
+        for ((values, column), statistics) in batch.columns().iter().zip(schema.index()).zip(&segment.statistics) {
+            if !Bounds::of_segment(statistics, &column.ty).hold_for(&Bounds::of_values(values)) {
+                let name = &column.name;
+                return Err(Error::corrupt(format!("the statistics of column `{name}` in the manifest do not hold")));
+            }
+        }
     }
     if found == rows { Ok(()) } else { Err(Error::corrupt(format!("{}, the manifest says {rows}", counted(found, "row")))) }
+}
+
+/// Checks the tail of an index object, and the checksums of its pages. Readers skip what fails these checks.
+fn tail_is_sound(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<()> {
+    let Some(tail) = &segment.tail else { return Ok(()) };
+    let start = bytes.len().saturating_sub(usize::try_from(tail.bytes).unwrap_or(usize::MAX));
+    let stored = bytes.slice(start..);
+    let found = Hash::of(&stored);
+    if found != tail.blake3 {
+        return Err(Error::corrupt(format!(
+            "tail of {}: blake3 {found}, the manifest says {}",
+            counted(stored.len(), "byte"),
+            tail.blake3
+        )));
+    }
+    let of_tail = |error: Error| error.at("tail");
+    let tail = IndexTail::parse(&stored, segment.index.bytes, &Arc::new(schema.clone()), segment.rows).map_err(of_tail)?;
+    let every: Vec<usize> = (0..schema.index().len()).collect();
+    let part = tail.part(&every, std::slice::from_ref(&(0..segment.rows)));
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+    let pages: Vec<Bytes> = part.ranges().iter().map(|range| bytes.slice(place(range.start)..place(range.end))).collect();
+    tail.verify(&part, &pages).map_err(of_tail)?;
+    let mut first = 0;
+    for batch in index_reader(bytes.clone(), schema, segment.rows)? {
+        let batch = batch?;
+        let last = first + batch.num_rows() as u64;
+        for (place, (values, column)) in batch.columns().iter().zip(schema.index()).enumerate() {
+            for (rows, bounds) in tail.row_group_bounds(place).into_iter().chain(tail.page_bounds(place)) {
+                let (start, end) = (rows.start.max(first), rows.end.min(last));
+                let slice = (start < end).then(|| values.slice((start - first) as usize, (end - start) as usize));
+                if slice.is_some_and(|values| !bounds.hold_for(&Bounds::of_values(&values))) {
+                    let name = &column.name;
+                    return Err(Error::corrupt(format!(
+                        "tail: the bounds of column `{name}` do not hold in rows {start}..{end}"
+                    )));
+                }
+            }
+        }
+        first = last;
+    }
+    Ok(())
 }
 
 /// Checks a whole chunk against the runs that point into it. Returns the number of blocks checked.

@@ -293,7 +293,8 @@ impl ViewWriter {
             RecordBatch::try_new_with_options(Arc::clone(&arrow), columns, &options)
                 .map_err(|error| Error::internal(format!("index of a view: {error}")))
         };
-        let segments = commit::index_segments(store, &schema, (0..frame.height()).step_by(BATCH_ROWS).map(batch)).await?;
+        let tails = before.is_some_and(|before| before.manifest().has_tails());
+        let segments = commit::index_segments(store, &schema, tails, (0..frame.height()).step_by(BATCH_ROWS).map(batch)).await?;
         let mut described = Vec::with_capacity(sources.len());
         for (source, row) in sources.iter().zip(rows) {
             let partners = source.partners.as_ref();

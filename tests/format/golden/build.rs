@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use serde_json::json;
 use tetrys::{
-    Preset, Schema, Store, Table, WriteOptions,
+    IndexTails, Preset, Schema, Store, Table, WriteOptions,
     codec::Chain,
     format::{
         Condemned, ForeignTable, LayoutWriter, Manifest, Parent, View, ViewColumn, ViewIndexColumn, ViewSource,
@@ -112,6 +112,11 @@ pub(crate) const TABLES: &[Golden] = &[
             let sources = &manifest.view.as_ref().unwrap().sources;
             sources.len() == 3 && sources[1].join.is_some() && sources[1].lists.is_none() && sources[2].lists.is_some()
         },
+    },
+    Golden {
+        name: "index-tails",
+        write: index_tails,
+        holds: |manifest| manifest.segments.len() == 2 && manifest.segments.iter().all(|segment| segment.tail.is_some()),
     },
 ];
 
@@ -268,6 +273,18 @@ fn every_type(path: &Path) -> (Schema, RecordBatch) {
     let schema = builder.sequence_by(["log"]).order_by(["time"]).build().unwrap();
     let rows = rows_of(&schema, &mut Rng(18), &[("a", 11), ("b", 6)], Taste { nulls: 5, length: 4, smooth: false });
     one(path, schema, WriteOptions::default(), rows)
+}
+
+/// Writes index columns of every type with tails, in two segments.
+fn index_tails(path: &Path) -> (Schema, RecordBatch) {
+    let builder = Schema::builder().index("log", "utf8").index("time", "i64");
+    let builder = TYPES.iter().filter(|ty| is_indexable(ty)).fold(builder, |builder, ty| builder.index(format!("i {ty}"), ty));
+    let schema = builder.group("g", [("n", "u32")]).sequence_by(["log"]).order_by(["time"]).build().unwrap();
+    let mut rng = Rng(23);
+    let parts = [(["a", "b"], 5), (["c", "d"], 1)]
+        .map(|(logs, nulls)| rows_of(&schema, &mut rng, &logs.map(|log| (log, 8)), Taste { nulls, length: 4, smooth: false }));
+    write(path, &schema, WriteOptions::default().segment_rows(16).index_tails(IndexTails::All), &parts);
+    (schema, joined(&parts))
 }
 
 fn nulls(path: &Path) -> (Schema, RecordBatch) {
@@ -449,7 +466,7 @@ fn view(path: &Path) -> (Schema, RecordBatch) {
     let rows = at.map(|rows| Arc::new(Int64Array::from(rows.to_vec())) as ArrayRef);
     let columns = [Arc::clone(&logs), Arc::clone(&scores)].into_iter().chain(rows);
     let index = RecordBatch::try_new(index_arrow_schema(&schema), columns.collect()).unwrap();
-    let segments = block_on(tetrys::commit::index_segments(&target, &schema, [Ok(index)])).unwrap();
+    let segments = block_on(tetrys::commit::index_segments(&target, &schema, false, [Ok(index)])).unwrap();
     let join = |partners: &[Option<u64>]| Some(put(&target, "joins", ".parquet", write_join(partners).unwrap()));
     let partners = [None, Some(0), Some(1), Some(2), None, None, Some(5), Some(5)];
     let firsts = [Some(0), Some(0), None, Some(3), Some(0), Some(3), None];

@@ -1,19 +1,19 @@
 //! Makes the vectors: small bytes of each structure of the format, and JSON with their content. The result does not depend on the
 //! seed of the tests, only on the versions of the compressors.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, ops::Range, path::Path, sync::Arc};
 
 use arrow_array::{Array, ArrayRef, LargeListArray, LargeStringArray, RecordBatch, UInt32Array};
 use arrow_buffer::{BooleanBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use tetrys::{
-    ColumnType, Schema,
+    ColumnType, IndexTails, Schema,
     codec::{Chain, NumberType, Step},
     format::{
-        CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, IndexStatistics, LayoutRun,
-        LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner, Segment, View,
-        ViewColumn, ViewIndexColumn, ViewSource, chunk_seed, directory_len, encode_page, logical_block_hash, manifest_name,
+        CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, IndexStatistics, IndexTail,
+        LayoutRun, LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner, Segment,
+        View, ViewColumn, ViewIndexColumn, ViewSource, chunk_seed, directory_len, encode_page, logical_block_hash, manifest_name,
         read_hashes, read_layout, read_sequences, write_join,
     },
     id::{ChunkId, Hash, ObjectRef},
@@ -46,6 +46,7 @@ pub(crate) fn vectors(folder: &Path) {
     chunk(folder);
     table(folder);
     shared(folder);
+    tails(folder);
     fs::write(folder.join("join.parquet"), write_join(&[Some(17), Some(18), None, Some(18), Some(4), Some(0)]).unwrap()).unwrap();
     json("join.json", json!({"left": 6, "right": 19, "rows": [17, 18, null, 18, 4, 0]}));
     let owner = PinOwner { table: COMMIT.parse().unwrap(), version: 3, blake3: Hash::of(b"owner") };
@@ -593,6 +594,62 @@ fn table(folder: &Path) {
     json("hashes.json", json!({"hashes": hashes.iter().map(ToString::to_string).collect::<Vec<_>>()}));
 }
 
+/// Writes the manifest of a table whose index has a tail, that index, and copies with one change that must be refused.
+fn tails(folder: &Path) {
+    let schema = Schema::builder().index("log", "utf8").index("time", "i64").index("weight", "f64").index("kind", "categorical");
+    let schema = schema.group("g", [("n", "u32")]).sequence_by(["log"]).order_by(["time"]).build().unwrap();
+    let rows = rows_of(&schema, &mut Rng(9), &[("a", 7), ("b", 4)], Taste { nulls: 3, ..Taste::SMALL });
+    let (_, store) = tables::memory();
+    let options = cut_by(tables::tiny_cuts()).index_tails(IndexTails::All);
+    let table = block_on(tables::write(store.clone(), schema.clone(), options, std::slice::from_ref(&rows))).unwrap();
+    let mut manifest = table.manifest().clone();
+    (manifest.table, manifest.commit_id) = (TABLE.parse().unwrap(), COMMIT.parse().unwrap());
+    let (bytes, hash) = manifest.to_bytes().unwrap();
+    let segment = &manifest.segments[0];
+    let (index, tail) = (&segment.index, segment.tail.as_ref().unwrap());
+    let stored = block_on(store.get_exact(&format!("index/{}.parquet", index.blake3), index.bytes)).unwrap();
+    let parsed = stored.slice((index.bytes - tail.bytes) as usize..);
+    let parsed = IndexTail::parse(&parsed, index.bytes, &Arc::new(schema.clone()), segment.rows).unwrap();
+    let part = parsed.part(&[0, 1, 2, 3], std::slice::from_ref(&(0..segment.rows)));
+    let page =
+        |(range, sum): &(Range<u64>, u64)| json!({"offset": range.start, "bytes": range.end - range.start, "sum": wide(*sum)});
+    let columns = schema.index().map(|column| {
+        let values = plain::values(&column.ty, rows.column_by_name(&column.name).unwrap());
+        json!({"name": column.name, "type": column.ty.to_string(), "values": values})
+    });
+    let runs: Vec<u32> = parsed.sequences().unwrap().iter().collect();
+    let says = json!({
+        "rows": segment.rows, "tail": {"blake3": tail.blake3.to_string(), "bytes": tail.bytes},
+        "pages": part.pages().iter().map(page).collect::<Vec<_>>(), "columns": columns.collect::<Vec<_>>(), "runs": runs,
+    });
+    fs::write(folder.join("index_tail.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+    fs::write(folder.join("index_tail.parquet"), &stored).unwrap();
+
+    let plain = std::str::from_utf8(&bytes[..bytes.len() - 78]).unwrap().to_owned();
+    let with = |old: &str, new: &str| {
+        assert_eq!(plain.matches(old).count(), 1, "{old} in {plain}");
+        plain.replace(old, new)
+    };
+    let member = format!("\"tail\":{}", serde_json::to_string(tail).unwrap());
+    let says_bytes = |bytes: u64| member.replace(&format!(":{}", tail.bytes), &format!(":{bytes}"));
+    let refused = [
+        ("tails that are not announced", with("[\"index-tails\"]", "[]")),
+        ("announced tails that are not there", with(&format!("{member},"), "")),
+        ("a tail without bytes", with(&member, &says_bytes(0))),
+        ("a tail as long as its object", with(&member, &says_bytes(index.bytes))),
+        ("a tail of null", with(&member, "\"tail\":null")),
+        ("a tail without a hash", with(&member, &format!("\"tail\":{{\"bytes\":{}}}", tail.bytes))),
+        ("a tail with a member more", with(&member, &member.replace('{', "{\"more\":1,"))),
+    ];
+    let refused: Vec<Value> = refused.iter().map(|(why, signed)| json!({"why": why, "signed": signed})).collect();
+    let says = json!({
+        "version": 1, "name": manifest_name(1), "blake3": hash.to_string(), "refused": refused,
+        "members": serde_json::from_slice::<Value>(&bytes).unwrap(),
+    });
+    fs::write(folder.join("manifest_tails.bin"), bytes).unwrap();
+    fs::write(folder.join("manifest_tails.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+}
+
 fn packed(numbers: &[u32]) -> PackedLengths {
     let mut node = Vec::new();
     PackedLengths::write(numbers, &mut node);
@@ -793,6 +850,7 @@ fn views(folder: &Path, manifest: &Manifest, store: &dyn Fn(&str, u64, &[&str]) 
         sequences: 1,
         continues: false,
         index: object(b"index"),
+        tail: None,
         statistics,
         groups: Vec::new(),
     };

@@ -1,0 +1,492 @@
+//! The tail of an index segment: where the pages of its columns are, their checksums and their bounds. By a tail, a reader reads and
+//! verifies a part of the segment. Follows `format-spec/tails.md#tail`.
+//!
+//! The caller has verified the bytes of the tail against the BLAKE3 in the manifest. A tail that this file refuses is no damage: the
+//! reader then reads the whole segment.
+
+use std::{ops::Range, sync::Arc};
+
+use arrow_array::RecordBatch;
+use bytes::{Buf, Bytes};
+use parquet::{
+    arrow::{
+        ProjectionMask,
+        arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection, RowSelectionPolicy},
+    },
+    errors::ParquetError,
+    file::{
+        metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader},
+        page_index::{column_index::ColumnIndexMetaData, offset_index::PageLocation},
+        reader::{ChunkReader, Length},
+        statistics::Statistics,
+    },
+};
+
+use super::{
+    bounds::{Bound, Bounds, Kind},
+    lengths::PackedLengths,
+    page_sums::{PAGES_KEY, bytes_of_hex, page_sum},
+    parquet::{check_rows, corrupt, parquet, selected},
+    segment::{copied, sequences_of, viewed_options},
+    unfold::{Unfolding, check_footer, check_page_index},
+};
+use crate::{
+    error::{Error, Result, counted},
+    schema::Schema,
+};
+
+/// Ranges that are no further apart than this many bytes are read as one.
+const GAP: u64 = 16 << 10;
+
+/// The tail of an index segment.
+#[derive(Clone, Debug)]
+pub struct IndexTail {
+    metadata: ArrowReaderMetadata,
+    schema: Arc<Schema>,
+    object_bytes: u64,
+    rows: u64,
+    groups: Vec<RowGroup>,
+}
+
+#[derive(Clone, Debug)]
+struct RowGroup {
+    rows: Range<u64>,
+    columns: Vec<Column>,
+}
+
+/// A column of a row group.
+#[derive(Clone, Debug)]
+struct Column {
+    bounds: Bounds,
+    dictionary: Option<StoredPage>,
+    pages: Vec<DataPage>,
+}
+
+/// A page in the object.
+#[derive(Clone, Debug)]
+struct StoredPage {
+    range: Range<u64>,
+    sum: u64,
+}
+
+#[derive(Clone, Debug)]
+struct DataPage {
+    stored: StoredPage,
+    rows: Range<u64>,
+    bounds: Bounds,
+}
+
+/// Some rows of a segment, with the bounds of a column in these rows.
+pub type PagePiece<'a> = (Range<u64>, &'a Bounds);
+
+/// A part of a segment: some columns of some rows, and the byte ranges that have them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexPart {
+    columns: Vec<usize>,
+    rows: Vec<Range<u64>>,
+    groups: Vec<usize>,
+    pages: Vec<(Range<u64>, u64)>,
+    ranges: Vec<Range<u64>>,
+}
+
+impl IndexPart {
+    /// Returns the byte ranges to read, in ascending order.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// Returns the byte range of each page, in ascending order, with its checksum.
+    pub fn pages(&self) -> &[(Range<u64>, u64)] {
+        &self.pages
+    }
+
+    /// Returns the rows of the part, as ascending ranges of the rows of the segment.
+    pub fn rows(&self) -> &[Range<u64>] {
+        &self.rows
+    }
+
+    /// Returns the number of row groups with rows of the part.
+    pub fn row_groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns the number of bytes in all ranges.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+}
+
+impl IndexTail {
+    /// Parses the tail of an index segment of `object_bytes` bytes and `rows` rows.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the tail does not describe the pages of such a segment.
+    pub fn parse(bytes: &Bytes, object_bytes: u64, schema: &Arc<Schema>, rows: u64) -> Result<Self> {
+        let start = object_bytes.checked_sub(bytes.len() as u64).ok_or_else(|| corrupt("a tail longer than its segment"))?;
+        check_footer(bytes).map_err(|error| error.at("segment"))?;
+        let mut reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Skip);
+        parquet(|| reader.try_parse_sized(bytes, object_bytes))?;
+        let metadata = parquet(|| reader.finish())?;
+        check_rows(&metadata, rows)?;
+        check_page_indexes(&metadata, bytes, start)?;
+        let mut reader = ParquetMetaDataReader::new_with_metadata(metadata)
+            .with_offset_index_policy(PageIndexPolicy::Required)
+            .with_column_index_policy(PageIndexPolicy::Optional);
+        parquet(|| reader.read_page_indexes_sized(bytes, object_bytes))?;
+        let metadata = Arc::new(parquet(|| reader.finish())?);
+        let groups = parquet(|| row_groups(&metadata, start, schema))?;
+        let metadata = parquet(|| ArrowReaderMetadata::try_new(metadata, viewed_options(schema)))?;
+        Ok(Self { metadata, schema: Arc::clone(schema), object_bytes, rows, groups })
+    }
+
+    /// Returns the length of each sequence of the segment.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the lengths are missing, malformed, or do not add up to the rows of the segment.
+    pub fn sequences(&self) -> Result<PackedLengths> {
+        sequences_of(self.metadata.metadata().file_metadata(), self.rows)
+    }
+
+    /// Returns the number of row groups.
+    pub fn row_groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns the rows of each row group, with the bounds of an index column.
+    pub fn row_group_bounds(&self, column: usize) -> Vec<PagePiece<'_>> {
+        let groups = self.groups.iter().filter_map(|group| Some((group.rows.clone(), &group.columns.get(column)?.bounds)));
+        groups.collect()
+    }
+
+    /// Returns the rows of each page of an index column, with its bounds.
+    pub fn page_bounds(&self, column: usize) -> Vec<PagePiece<'_>> {
+        let pages = self.groups.iter().filter_map(|group| group.columns.get(column)).flat_map(|column| &column.pages);
+        pages.map(|page| (page.rows.clone(), &page.bounds)).collect()
+    }
+
+    /// Plans to read some index columns of some rows. `columns` are ascending column numbers, `rows` are ascending ranges of rows of
+    /// the segment that do not touch each other.
+    pub fn part(&self, columns: &[usize], rows: &[Range<u64>]) -> IndexPart {
+        let touches = |other: &Range<u64>| {
+            let first = rows.partition_point(|range| range.end <= other.start);
+            rows.get(first).is_some_and(|range| range.start < other.end)
+        };
+        let (mut groups, mut pages) = (Vec::new(), Vec::new());
+        for (number, group) in self.groups.iter().enumerate().filter(|(_, group)| touches(&group.rows)) {
+            groups.push(number);
+            for column in columns.iter().filter_map(|column| group.columns.get(*column)) {
+                let wanted = column.pages.iter().filter(|page| touches(&page.rows)).map(|page| &page.stored);
+                pages.extend(column.dictionary.iter().chain(wanted).map(|page| (page.range.clone(), page.sum)));
+            }
+        }
+        pages.sort_unstable_by_key(|(range, _)| range.start);
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for (page, _) in &pages {
+            match ranges.last_mut() {
+                Some(last) if page.start <= last.end.saturating_add(GAP) => last.end = last.end.max(page.end),
+                _ => ranges.push(page.clone()),
+            }
+        }
+        IndexPart { columns: columns.to_vec(), rows: rows.to_vec(), groups, pages, ranges }
+    }
+
+    /// Verifies the bytes of the ranges of a part.
+    ///
+    /// # Errors
+    /// - `Corrupt`: a page does not have the checksum of the tail. The message names its place.
+    pub fn verify(&self, part: &IndexPart, fetched: &[Bytes]) -> Result<()> {
+        let found = Fetched::new(self.object_bytes, part, fetched)?;
+        let mut unfolding = Unfolding::of(self.object_bytes);
+        for (range, sum) in &part.pages {
+            let page = found.range(range.start, range.end - range.start).map_err(corrupt)?;
+            let computed = page_sum(range.start, &page);
+            if computed != *sum {
+                let Range { start, end } = range;
+                return Err(corrupt(format!("page at {start}..{end}: checksum {computed:#x}, the tail says {sum:#x}")));
+            }
+            unfolding.column(&page).map_err(|error| error.at("segment"))?;
+        }
+        Ok(())
+    }
+
+    /// Decodes some columns of a part, from the verified bytes of its ranges. `columns` are ascending column numbers of the part.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the pages do not have these rows.
+    pub fn batches(
+        &self,
+        part: &IndexPart,
+        fetched: &[Bytes],
+        columns: &[usize],
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let found = Fetched::new(self.object_bytes, part, fetched)?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(found, self.metadata.clone());
+        let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+        let place = |row: u64| usize::try_from(row).map_err(corrupt);
+        // Rows of the selection are counted within the chosen row groups.
+        let (mut chosen, mut ranges) = (0_u64, Vec::new());
+        let mut wanted = 0_u64;
+        for group in part.groups.iter().filter_map(|group| self.groups.get(*group)) {
+            for range in &part.rows {
+                let (start, end) = (range.start.max(group.rows.start), range.end.min(group.rows.end));
+                if start < end {
+                    ranges.push(place(chosen + start - group.rows.start)?..place(chosen + end - group.rows.start)?);
+                    wanted += end - start;
+                }
+            }
+            chosen += group.rows.end - group.rows.start;
+        }
+        let selection = RowSelection::from_consecutive_ranges(ranges.into_iter(), place(chosen)?);
+        let builder = builder.with_row_groups(part.groups.clone()).with_projection(mask).with_row_selection(selection);
+        // Another policy would read pages that the part does not have.
+        let builder = builder.with_row_selection_policy(RowSelectionPolicy::Selectors);
+        copied(selected(builder, wanted)?, &self.schema, self.rows, columns)
+    }
+}
+
+/// Checks the lists of all page indexes before the Parquet reader reads them.
+fn check_page_indexes(metadata: &ParquetMetaData, tail: &Bytes, start: u64) -> Result<()> {
+    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        let column_index = column.column_index_offset().zip(column.column_index_length());
+        let offset_index = column.offset_index_offset().zip(column.offset_index_length());
+        if offset_index.is_none() {
+            return Err(corrupt("a column without an offset index in a tail"));
+        }
+        for (offset, len) in column_index.into_iter().chain(offset_index) {
+            let place = u64::try_from(offset).ok().and_then(|offset| usize::try_from(offset.checked_sub(start)?).ok());
+            let index = place.zip(usize::try_from(len).ok()).and_then(|(at, len)| tail.get(at..at.checked_add(len)?));
+            check_page_index(index.ok_or_else(|| corrupt("a page index outside of the tail"))?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the row groups of a segment whose tail begins at `start`.
+fn row_groups(metadata: &ParquetMetaData, start: u64, schema: &Schema) -> Result<Vec<RowGroup>> {
+    let kinds: Vec<Kind> = schema.index().filter_map(|column| Kind::of(&column.ty)).collect();
+    if kinds.len() != schema.index().len() {
+        return Err(Error::internal("an index column of a type that an index cannot have"));
+    }
+    let entries = metadata.file_metadata().key_value_metadata().map(Vec::as_slice).unwrap_or_default();
+    let hex = entries.iter().find(|entry| entry.key == PAGES_KEY).and_then(|entry| entry.value.as_deref());
+    let sums = hex.and_then(bytes_of_hex).ok_or_else(|| corrupt(format!("no `{PAGES_KEY}` in the file metadata")))?;
+    let (sums, rest) = sums.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(corrupt(format!("`{PAGES_KEY}` is not a list of checksums")));
+    }
+    let mut sums = sums.iter().map(|sum| u64::from_le_bytes(*sum));
+    let (mut groups, mut first_row) = (Vec::new(), 0_u64);
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let rows = u64::try_from(group.num_rows()).map_err(corrupt)?;
+        let index = metadata.page_index_for_row_group(number);
+        if group.columns().len() != kinds.len() {
+            return Err(corrupt("columns differ from the schema's index columns"));
+        }
+        let mut columns = Vec::with_capacity(kinds.len());
+        for ((place, stored), kind) in group.columns().iter().enumerate().zip(&kinds) {
+            let locations = index.page_locations(place).ok_or_else(|| corrupt("a column without an offset index in a tail"))?;
+            let bounds = stored.statistics().map(|statistics| of_statistics(statistics, *kind)).unwrap_or_default();
+            let (dictionary, mut pages) = pages_of(stored, locations, first_row..first_row + rows, start)?;
+            if let Some(index) = index.column_index(place).filter(|index| index.num_pages() == pages.len() as u64) {
+                for (number, page) in pages.iter_mut().enumerate() {
+                    page.bounds = of_page(index, number, *kind, page.rows.end - page.rows.start);
+                }
+            }
+            let mut column = Column { bounds, dictionary, pages };
+            for page in column.dictionary.iter_mut().chain(column.pages.iter_mut().map(|page| &mut page.stored)) {
+                page.sum =
+                    sums.next().ok_or_else(|| corrupt(format!("`{PAGES_KEY}` has fewer checksums than there are pages")))?;
+            }
+            columns.push(column);
+        }
+        groups.push(RowGroup { rows: first_row..first_row + rows, columns });
+        first_row += rows;
+    }
+    match sums.next() {
+        None => Ok(groups),
+        Some(_) => Err(corrupt(format!("`{PAGES_KEY}` has more checksums than there are pages"))),
+    }
+}
+
+/// Returns the dictionary page and the data pages of a column of a row group. The pages have no checksums yet.
+fn pages_of(
+    column: &ColumnChunkMetaData,
+    locations: &[PageLocation],
+    rows: Range<u64>,
+    tail: u64,
+) -> Result<(Option<StoredPage>, Vec<DataPage>)> {
+    let wrong = || corrupt("the offset index does not describe the pages of its column");
+    let number = |value: i64| u64::try_from(value).map_err(|_| wrong());
+    let start = number(column.dictionary_page_offset().unwrap_or(column.data_page_offset()))?;
+    let end = start.checked_add(number(column.compressed_size())?).filter(|end| *end <= tail).ok_or_else(wrong)?;
+    if number(column.num_values())? != rows.end - rows.start || column.dictionary_page_offset() == Some(column.data_page_offset())
+    {
+        return Err(wrong());
+    }
+    let first = number(locations.first().ok_or_else(wrong)?.offset)?;
+    if first < start || (first > start) != column.dictionary_page_offset().is_some() {
+        return Err(wrong());
+    }
+    let dictionary = (first > start).then_some(StoredPage { range: start..first, sum: 0 });
+    let (mut pages, mut next, mut row): (Vec<DataPage>, u64, u64) = (Vec::with_capacity(locations.len()), first, rows.start);
+    for (place, location) in locations.iter().enumerate() {
+        let len = number(i64::from(location.compressed_page_size))?;
+        let until = match locations.get(place + 1) {
+            Some(location) => rows.start.checked_add(number(location.first_row_index)?).ok_or_else(wrong)?,
+            None => rows.end,
+        };
+        let begins = rows.start.checked_add(number(location.first_row_index)?).ok_or_else(wrong)?;
+        if number(location.offset)? != next || len == 0 || begins != row || until <= row || until > rows.end {
+            return Err(wrong());
+        }
+        let stored = StoredPage { range: next..next.checked_add(len).ok_or_else(wrong)?, sum: 0 };
+        (next, row) = (stored.range.end, until);
+        pages.push(DataPage { stored, rows: begins..until, bounds: Bounds::default() });
+    }
+    if next != end {
+        return Err(wrong());
+    }
+    Ok((dictionary, pages))
+}
+
+/// Returns the bounds of a column of a row group.
+fn of_statistics(statistics: &Statistics, kind: Kind) -> Bounds {
+    let pair = |min: Option<Bound>, max: Option<Bound>| (min, max);
+    let (min, max) = match statistics {
+        Statistics::Boolean(found) => {
+            pair(found.min_opt().and_then(|v| of_bool(*v, kind)), found.max_opt().and_then(|v| of_bool(*v, kind)))
+        }
+        Statistics::Int32(found) => {
+            pair(found.min_opt().and_then(|v| of_i32(*v, kind)), found.max_opt().and_then(|v| of_i32(*v, kind)))
+        }
+        Statistics::Int64(found) => {
+            pair(found.min_opt().and_then(|v| of_i64(*v, kind)), found.max_opt().and_then(|v| of_i64(*v, kind)))
+        }
+        Statistics::Float(found) => pair(
+            found.min_opt().and_then(|v| of_float((*v).into(), kind)),
+            found.max_opt().and_then(|v| of_float((*v).into(), kind)),
+        ),
+        Statistics::Double(found) => {
+            pair(found.min_opt().and_then(|v| of_float(*v, kind)), found.max_opt().and_then(|v| of_float(*v, kind)))
+        }
+        Statistics::ByteArray(found) => {
+            pair(found.min_opt().and_then(|v| of_text(v.data(), kind)), found.max_opt().and_then(|v| of_text(v.data(), kind)))
+        }
+        _ => (None, None),
+    };
+    // Older statistics of text and of unsigned integers had another order.
+    let ordered = !statistics.is_min_max_deprecated();
+    Bounds {
+        min: min.filter(|_| ordered),
+        max: max.filter(|_| ordered),
+        nulls: statistics.null_count_opt(),
+        nans: statistics.nan_count_opt(),
+    }
+}
+
+/// Returns the bounds of a page of `rows` rows.
+fn of_page(index: &ColumnIndexMetaData, page: usize, kind: Kind, rows: u64) -> Bounds {
+    let (min, max) = match index {
+        ColumnIndexMetaData::BOOLEAN(found) => {
+            (found.min_value(page).and_then(|v| of_bool(*v, kind)), found.max_value(page).and_then(|v| of_bool(*v, kind)))
+        }
+        ColumnIndexMetaData::INT32(found) => {
+            (found.min_value(page).and_then(|v| of_i32(*v, kind)), found.max_value(page).and_then(|v| of_i32(*v, kind)))
+        }
+        ColumnIndexMetaData::INT64(found) => {
+            (found.min_value(page).and_then(|v| of_i64(*v, kind)), found.max_value(page).and_then(|v| of_i64(*v, kind)))
+        }
+        ColumnIndexMetaData::FLOAT(found) => {
+            let bound = |value: &f32| of_float((*value).into(), kind);
+            (found.min_value(page).and_then(bound), found.max_value(page).and_then(bound))
+        }
+        ColumnIndexMetaData::DOUBLE(found) => {
+            (found.min_value(page).and_then(|v| of_float(*v, kind)), found.max_value(page).and_then(|v| of_float(*v, kind)))
+        }
+        ColumnIndexMetaData::BYTE_ARRAY(found) => {
+            (found.min_value(page).and_then(|v| of_text(v, kind)), found.max_value(page).and_then(|v| of_text(v, kind)))
+        }
+        _ => (None, None),
+    };
+    let count = |found: Option<i64>| found.and_then(|count| u64::try_from(count).ok());
+    let nulls = if index.is_null_page(page) { Some(rows) } else { count(index.null_count(page)) };
+    // The writer may have fewer counts of NaN than pages.
+    let nans = index.nan_counts().filter(|counts| counts.len() as u64 == index.num_pages());
+    Bounds { min, max, nulls, nans: nans.and_then(|counts| count(counts.get(page).copied())) }
+}
+
+fn of_bool(value: bool, kind: Kind) -> Option<Bound> {
+    (kind == Kind::Unsigned).then_some(Bound::Integer(value.into()))
+}
+
+fn of_i32(value: i32, kind: Kind) -> Option<Bound> {
+    match kind {
+        Kind::Signed => Some(Bound::Integer(value.into())),
+        Kind::Unsigned => Some(Bound::Integer(value.cast_unsigned().into())),
+        Kind::Float | Kind::Text => None,
+    }
+}
+
+fn of_i64(value: i64, kind: Kind) -> Option<Bound> {
+    match kind {
+        Kind::Signed => Some(Bound::Integer(value.into())),
+        Kind::Unsigned => Some(Bound::Integer(value.cast_unsigned().into())),
+        Kind::Float | Kind::Text => None,
+    }
+}
+
+fn of_float(value: f64, kind: Kind) -> Option<Bound> {
+    (kind == Kind::Float && !value.is_nan()).then_some(Bound::Float(value))
+}
+
+fn of_text(value: &[u8], kind: Kind) -> Option<Bound> {
+    (kind == Kind::Text).then(|| Bound::Text(value.to_vec()))
+}
+
+/// Some byte ranges of an object, for the Parquet reader.
+#[derive(Clone, Debug)]
+struct Fetched {
+    object_bytes: u64,
+    /// Offset and bytes of each range, ascending.
+    ranges: Vec<(u64, Bytes)>,
+}
+
+impl Fetched {
+    fn new(object_bytes: u64, part: &IndexPart, fetched: &[Bytes]) -> Result<Self> {
+        let fits = |(range, bytes): (&Range<u64>, &Bytes)| range.end - range.start == bytes.len() as u64;
+        if part.ranges.len() != fetched.len() || !part.ranges.iter().zip(fetched).all(fits) {
+            return Err(Error::internal(format!("{} of a segment for {}", counted(fetched.len(), "range"), part.ranges.len())));
+        }
+        Ok(Self { object_bytes, ranges: part.ranges.iter().map(|range| range.start).zip(fetched.iter().cloned()).collect() })
+    }
+
+    fn range(&self, start: u64, len: u64) -> std::result::Result<Bytes, ParquetError> {
+        let lost = || ParquetError::General(format!("bytes {start}..+{len} were not read"));
+        let place = self.ranges.partition_point(|(offset, _)| *offset <= start).checked_sub(1);
+        let (offset, bytes) = place.and_then(|place| self.ranges.get(place)).ok_or_else(lost)?;
+        let from = usize::try_from(start - offset).map_err(|_| lost())?;
+        let until = usize::try_from(len).ok().and_then(|len| from.checked_add(len)).filter(|until| *until <= bytes.len());
+        Ok(bytes.slice(from..until.ok_or_else(lost)?))
+    }
+}
+
+impl Length for Fetched {
+    fn len(&self) -> u64 {
+        self.object_bytes
+    }
+}
+
+impl ChunkReader for Fetched {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> std::result::Result<Self::T, ParquetError> {
+        let place = self.ranges.partition_point(|(offset, _)| *offset <= start).checked_sub(1);
+        let range = place.and_then(|place| self.ranges.get(place));
+        let left = range.map_or(0, |(offset, bytes)| (bytes.len() as u64).saturating_sub(start - offset));
+        self.range(start, left).map(Buf::reader)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> std::result::Result<Bytes, ParquetError> {
+        self.range(start, length as u64)
+    }
+}

@@ -1,0 +1,358 @@
+//! Conditions of users as predicates: which of the columns a condition needs, and which rows it may choose.
+//!
+//! Rows may be left out before a condition is evaluated only if the condition looks at one row at a time. So this file knows the
+//! operations that do, and takes every other condition for one that needs all rows.
+
+use std::collections::BTreeSet;
+
+use polars::prelude::{AnyValue, BooleanFunction, Expr, FunctionExpr, LiteralValue, Operator};
+use sqlparser::ast::{BinaryOperator, Expr as Sql, Ident, UnaryOperator, Value as SqlValue};
+
+use super::{
+    predicate::{Comparison, Predicate, Value},
+    sql::{expression, simple_query},
+};
+use crate::{
+    error::Result,
+    schema::{ColumnType, Primitive},
+};
+
+/// What a condition needs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pushdown {
+    /// The rows that it may choose.
+    pub(crate) predicate: Predicate,
+    /// The columns that it reads; `None` if that is unknown, so that all columns are needed.
+    pub(crate) columns: Option<BTreeSet<usize>>,
+    /// Whether it looks at one row at a time. Otherwise no row may be left out before it is evaluated.
+    pub(crate) by_row: bool,
+}
+
+impl Pushdown {
+    /// A condition of which nothing is known.
+    pub(crate) const UNKNOWN: Self = Self { predicate: Predicate::Anything, columns: None, by_row: false };
+
+    /// Returns what is needed where there is no condition.
+    pub(crate) fn nothing() -> Self {
+        Self { predicate: Predicate::Anything, columns: Some(BTreeSet::new()), by_row: true }
+    }
+
+    /// Returns what both conditions need, if `other` is evaluated over the rows that this condition chooses.
+    pub(crate) fn then(self, other: Self) -> Self {
+        let columns = self.columns.zip(other.columns).map(|(mut one, other)| {
+            one.extend(other);
+            one
+        });
+        let predicate = match self.by_row {
+            true => Predicate::All(vec![self.predicate, other.predicate]),
+            false => self.predicate,
+        };
+        Self { predicate, columns, by_row: self.by_row && other.by_row }
+    }
+}
+
+/// The index columns by name.
+pub(crate) type Named<'a> = [(&'a str, &'a ColumnType)];
+
+fn place(named: &Named<'_>, name: &str) -> Option<usize> {
+    named.iter().position(|(held, _)| *held == name)
+}
+
+/// How exactly a literal of a condition is compared.
+enum Literal {
+    /// An integer that takes the type of the column.
+    Integer(i128),
+    /// An integer of a type of its own, which may be unsigned.
+    Typed(i128, bool),
+    Float(f64),
+    Text(String),
+    Bool(bool),
+}
+
+/// Returns the comparison of a column with a literal, or `Anything` if the bounds of the column do not tell.
+fn compared(named: &Named<'_>, column: usize, comparison: Comparison, literal: Literal) -> Predicate {
+    let Some((_, ty)) = named.get(column) else { return Predicate::Anything };
+    let is_unsigned = matches!(ty, ColumnType::Scalar(Primitive::U64));
+    let value = match (ty, literal) {
+        (ColumnType::Utf8, Literal::Text(text)) => Some(Value::Text(text)),
+        // The order of categories need not be that of their texts.
+        (ColumnType::Categorical, Literal::Text(text)) if comparison == Comparison::Equal => Some(Value::Text(text)),
+        (ColumnType::Scalar(Primitive::Bool), Literal::Bool(value)) if comparison == Comparison::Equal => {
+            Some(Value::Integer(value.into()))
+        }
+        (ColumnType::Scalar(Primitive::Bool), _) => None,
+        (ColumnType::Scalar(Primitive::F32 | Primitive::F64), Literal::Integer(value) | Literal::Typed(value, _)) => {
+            Value::rounded(as_float(value))
+        }
+        (ColumnType::Scalar(_), Literal::Float(value)) => Value::rounded(value),
+        // 64-bit integers of both signs are compared as floats.
+        (ColumnType::Scalar(_), Literal::Typed(value, unsigned))
+            if unsigned != is_unsigned && value.unsigned_abs() >= 1 << 53 =>
+        {
+            Value::rounded(as_float(value))
+        }
+        (ColumnType::Scalar(_), Literal::Integer(value) | Literal::Typed(value, _)) => Some(Value::Integer(value)),
+        _ => None,
+    };
+    value.map_or(Predicate::Anything, |value| Predicate::Compare(column, comparison, value))
+}
+
+fn as_float(value: i128) -> f64 {
+    value as f64
+}
+
+/// Returns what a polars expression needs, over these index columns.
+pub(crate) fn of_expression(named: &Named<'_>, expression: &Expr) -> Pushdown {
+    let mut columns = BTreeSet::new();
+    match reads(named, expression, &mut columns) {
+        Some(()) => Pushdown { predicate: predicate_of(named, expression), columns: Some(columns), by_row: true },
+        None => Pushdown::UNKNOWN,
+    }
+}
+
+/// Collects the columns of an expression; `None` if it may look at more than one row at a time.
+fn reads(named: &Named<'_>, expression: &Expr, columns: &mut BTreeSet<usize>) -> Option<()> {
+    match expression {
+        Expr::Column(name) => {
+            columns.insert(place(named, name.as_str())?);
+            Some(())
+        }
+        Expr::Literal(LiteralValue::Dyn(_) | LiteralValue::Scalar(_)) => Some(()),
+        Expr::Alias(inner, _) => reads(named, inner, columns),
+        Expr::BinaryExpr { left, right, .. } => {
+            reads(named, left, columns)?;
+            reads(named, right, columns)
+        }
+        Expr::Function { input, function: FunctionExpr::Boolean(function) } => {
+            let by_row = matches!(
+                function,
+                BooleanFunction::IsNull
+                    | BooleanFunction::IsNotNull
+                    | BooleanFunction::IsNan
+                    | BooleanFunction::IsNotNan
+                    | BooleanFunction::IsFinite
+                    | BooleanFunction::IsInfinite
+                    | BooleanFunction::Not
+            );
+            by_row.then_some(())?;
+            input.iter().try_for_each(|input| reads(named, input, columns))
+        }
+        _ => None,
+    }
+}
+
+fn predicate_of(named: &Named<'_>, expression: &Expr) -> Predicate {
+    match expression {
+        Expr::Alias(inner, _) => predicate_of(named, inner),
+        Expr::BinaryExpr { left, op: Operator::And | Operator::LogicalAnd, right } => {
+            Predicate::All(vec![condition_of(named, left), condition_of(named, right)])
+        }
+        Expr::BinaryExpr { left, op: Operator::Or | Operator::LogicalOr, right } => {
+            Predicate::Any(vec![condition_of(named, left), condition_of(named, right)])
+        }
+        Expr::BinaryExpr { left, op, right } => {
+            let comparison = match op {
+                Operator::Eq => Comparison::Equal,
+                Operator::Lt => Comparison::Less,
+                Operator::LtEq => Comparison::LessEqual,
+                Operator::Gt => Comparison::Greater,
+                Operator::GtEq => Comparison::GreaterEqual,
+                _ => return Predicate::Anything,
+            };
+            match (left.as_ref(), right.as_ref()) {
+                (Expr::Column(name), Expr::Literal(literal)) => with_literal(named, name.as_str(), comparison, literal),
+                (Expr::Literal(literal), Expr::Column(name)) => with_literal(named, name.as_str(), comparison.swapped(), literal),
+                _ => Predicate::Anything,
+            }
+        }
+        Expr::Function { input, function: FunctionExpr::Boolean(function) } => match (function, input.as_slice()) {
+            (BooleanFunction::IsNull, [Expr::Column(name)]) => place(named, name).map_or(Predicate::Anything, Predicate::Null),
+            (BooleanFunction::IsNotNull, [Expr::Column(name)]) => {
+                place(named, name).map_or(Predicate::Anything, Predicate::Valid)
+            }
+            _ => Predicate::Anything,
+        },
+        _ => Predicate::Anything,
+    }
+}
+
+/// Returns the predicate of a side of `&` or `|`. These operators also work on bits, so that a side must be a condition itself.
+fn condition_of(named: &Named<'_>, expression: &Expr) -> Predicate {
+    match expression {
+        Expr::BinaryExpr { .. } | Expr::Function { .. } | Expr::Alias(..) => predicate_of(named, expression),
+        _ => Predicate::Anything,
+    }
+}
+
+fn with_literal(named: &Named<'_>, name: &str, comparison: Comparison, literal: &LiteralValue) -> Predicate {
+    let Some(column) = place(named, name) else { return Predicate::Anything };
+    let is_dynamic = matches!(literal, LiteralValue::Dyn(_));
+    let integer = |value: i128, unsigned| match is_dynamic {
+        true => Literal::Integer(value),
+        false => Literal::Typed(value, unsigned),
+    };
+    let Some(value) = literal.to_any_value() else { return Predicate::Anything };
+    let literal = match value {
+        AnyValue::Boolean(value) => Literal::Bool(value),
+        AnyValue::Int8(value) => integer(value.into(), false),
+        AnyValue::Int16(value) => integer(value.into(), false),
+        AnyValue::Int32(value) => integer(value.into(), false),
+        AnyValue::Int64(value) => integer(value.into(), false),
+        AnyValue::UInt8(value) => integer(value.into(), false),
+        AnyValue::UInt16(value) => integer(value.into(), false),
+        AnyValue::UInt32(value) => integer(value.into(), false),
+        AnyValue::UInt64(value) => integer(value.into(), true),
+        AnyValue::Float32(value) => Literal::Float(value.into()),
+        AnyValue::Float64(value) => Literal::Float(value),
+        AnyValue::String(text) => Literal::Text(text.to_owned()),
+        AnyValue::StringOwned(text) => Literal::Text(text.to_string()),
+        _ => return Predicate::Anything,
+    };
+    compared(named, column, comparison, literal)
+}
+
+/// Returns what an SQL condition needs, over these index columns.
+///
+/// # Errors
+/// - `Invalid`: the text is not exactly one expression over the columns.
+pub(crate) fn of_condition(named: &Named<'_>, sql: &str) -> Result<Pushdown> {
+    Ok(of_sql(named, &expression(sql)?))
+}
+
+/// Returns what an SQL query over the table `t` needs.
+///
+/// # Errors
+/// - `Invalid`: the text is not exactly one read-only query.
+pub(crate) fn of_query(named: &Named<'_>, sql: &str) -> Result<Pushdown> {
+    let Some(query) = simple_query(sql)? else { return Ok(Pushdown::UNKNOWN) };
+    let chosen = query.condition.map_or_else(Pushdown::nothing, |sql| of_sql(named, &sql));
+    let columns = query.names.map(|names| names.iter().filter_map(|name| place(named, name)).collect());
+    Ok(Pushdown { columns, ..chosen })
+}
+
+fn of_sql(named: &Named<'_>, sql: &Sql) -> Pushdown {
+    let mut columns = BTreeSet::new();
+    match sql_reads(named, sql, &mut columns) {
+        Some(known) => Pushdown { predicate: predicate_of_sql(named, sql), columns: known.then_some(columns), by_row: true },
+        None => Pushdown::UNKNOWN,
+    }
+}
+
+/// Collects the columns of a condition. Returns `None` if it may look at more than one row at a time, and false if it names columns
+/// that are unknown here.
+fn sql_reads(named: &Named<'_>, sql: &Sql, columns: &mut BTreeSet<usize>) -> Option<bool> {
+    match sql {
+        Sql::Identifier(Ident { value, .. }) => match place(named, value) {
+            Some(column) => {
+                columns.insert(column);
+                Some(true)
+            }
+            None if value.starts_with('^') || value == "*" => None,
+            None => Some(false),
+        },
+        Sql::Value(_) => Some(true),
+        Sql::Nested(inner) | Sql::IsNull(inner) | Sql::IsNotNull(inner) => sql_reads(named, inner, columns),
+        Sql::UnaryOp { op: UnaryOperator::Not | UnaryOperator::Minus | UnaryOperator::Plus, expr } => {
+            sql_reads(named, expr, columns)
+        }
+        Sql::BinaryOp { left, right, op } => {
+            use BinaryOperator as Op;
+            let by_row = matches!(
+                op,
+                Op::And
+                    | Op::Or
+                    | Op::Eq
+                    | Op::NotEq
+                    | Op::Lt
+                    | Op::LtEq
+                    | Op::Gt
+                    | Op::GtEq
+                    | Op::Plus
+                    | Op::Minus
+                    | Op::Multiply
+            );
+            by_row.then_some(())?;
+            Some(sql_reads(named, left, columns)? & sql_reads(named, right, columns)?)
+        }
+        Sql::Between { expr, low, high, .. } => {
+            Some(sql_reads(named, expr, columns)? & sql_reads(named, low, columns)? & sql_reads(named, high, columns)?)
+        }
+        Sql::Like { expr, pattern, .. } | Sql::ILike { expr, pattern, .. } if literal_of(pattern).is_some() => {
+            sql_reads(named, expr, columns)
+        }
+        Sql::InList { expr, list, .. } => {
+            let literals = list.iter().all(|item| literal_of(item).is_some());
+            literals.then(|| sql_reads(named, expr, columns))?
+        }
+        _ => None,
+    }
+}
+
+fn predicate_of_sql(named: &Named<'_>, sql: &Sql) -> Predicate {
+    let column = |sql: &Sql| match sql {
+        Sql::Identifier(ident) => place(named, &ident.value),
+        _ => None,
+    };
+    match sql {
+        Sql::Nested(inner) => predicate_of_sql(named, inner),
+        Sql::IsNull(inner) => column(inner).map_or(Predicate::Anything, Predicate::Null),
+        Sql::IsNotNull(inner) => column(inner).map_or(Predicate::Anything, Predicate::Valid),
+        Sql::BinaryOp { left, op: BinaryOperator::And, right } => {
+            Predicate::All(vec![predicate_of_sql(named, left), predicate_of_sql(named, right)])
+        }
+        Sql::BinaryOp { left, op: BinaryOperator::Or, right } => {
+            Predicate::Any(vec![predicate_of_sql(named, left), predicate_of_sql(named, right)])
+        }
+        Sql::BinaryOp { left, op, right } => {
+            let comparison = match op {
+                BinaryOperator::Eq => Comparison::Equal,
+                BinaryOperator::Lt => Comparison::Less,
+                BinaryOperator::LtEq => Comparison::LessEqual,
+                BinaryOperator::Gt => Comparison::Greater,
+                BinaryOperator::GtEq => Comparison::GreaterEqual,
+                _ => return Predicate::Anything,
+            };
+            match (column(left), literal_of(left), column(right), literal_of(right)) {
+                (Some(column), _, _, Some(literal)) => compared(named, column, comparison, literal),
+                (_, Some(literal), Some(column), _) => compared(named, column, comparison.swapped(), literal),
+                _ => Predicate::Anything,
+            }
+        }
+        Sql::Between { expr, negated: false, low, high } => match (column(expr), literal_of(low), literal_of(high)) {
+            (Some(column), Some(low), Some(high)) => Predicate::All(vec![
+                compared(named, column, Comparison::GreaterEqual, low),
+                compared(named, column, Comparison::LessEqual, high),
+            ]),
+            _ => Predicate::Anything,
+        },
+        Sql::InList { expr, list, negated: false } if !list.is_empty() => match column(expr) {
+            Some(column) => {
+                let one = |item: &Sql| literal_of(item).map(|literal| compared(named, column, Comparison::Equal, literal));
+                Predicate::Any(list.iter().map(|item| one(item).unwrap_or(Predicate::Anything)).collect())
+            }
+            None => Predicate::Anything,
+        },
+        _ => Predicate::Anything,
+    }
+}
+
+fn literal_of(sql: &Sql) -> Option<Literal> {
+    match sql {
+        Sql::Nested(inner) => literal_of(inner),
+        Sql::UnaryOp { op: UnaryOperator::Minus, expr } => match literal_of(expr)? {
+            Literal::Typed(value, unsigned) => Some(Literal::Typed(-value, unsigned)),
+            Literal::Float(value) => Some(Literal::Float(-value)),
+            _ => None,
+        },
+        Sql::Value(found) => match &found.value {
+            SqlValue::Number(text, _) => match text.parse::<i64>() {
+                Ok(value) => Some(Literal::Typed(value.into(), false)),
+                Err(_) => text.parse().ok().map(Literal::Float),
+            },
+            SqlValue::SingleQuotedString(text) => Some(Literal::Text(text.clone())),
+            SqlValue::Boolean(value) => Some(Literal::Bool(*value)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! Reads parts of index segments, by their tails. Follows `format-spec/tails.md#reading`.
+//!
+//! A part that fails its checks is no error: the caller then reads the whole segment, whose BLAKE3 decides whether it is damaged.
+
+use std::{ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::table::Table;
+use crate::{
+    error::{Error, ErrorKind, Result},
+    format::{IndexTail, Segment},
+    id::Hash,
+    offload::offload_large,
+    read::Sequences,
+    store::{RangeRequest, Store},
+};
+
+/// The most tails that are read at a time.
+const TAILS_AT_ONCE: usize = 16;
+
+impl Table {
+    /// Reads the tail of a segment. `None` if the segment has none, or if the tail fails its checks.
+    ///
+    /// # Errors
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: the index object is missing.
+    /// - Any error of the store.
+    pub(super) async fn index_tail(&self, segment: &Segment) -> Result<Option<IndexTail>> {
+        let Some(tail) = &segment.tail else { return Ok(None) };
+        let object_bytes = segment.index.bytes;
+        let (schema, rows, expected) = (Arc::new(self.manifest().schema.clone()), segment.rows, tail.blake3);
+        let parse = move |fetched: Vec<Bytes>| {
+            let bytes = fetched.into_iter().next().unwrap_or_default();
+            match Hash::of(&bytes) == expected {
+                true => IndexTail::parse(&bytes, object_bytes, &schema, rows),
+                false => Err(Error::corrupt("the tail of an index segment has another hash")),
+            }
+        };
+        let range = object_bytes - tail.bytes..object_bytes;
+        self.index_ranges(segment, std::slice::from_ref(&range), parse).await
+    }
+
+    /// Reads the sequences from the tails of all segments; `None` if a segment has no sound tail.
+    pub(super) async fn sequences_of_tails(&self) -> Result<Option<Arc<Sequences>>> {
+        let segments = &self.manifest().segments;
+        if segments.iter().any(|segment| segment.tail.is_none()) {
+            return Ok(None);
+        }
+        let read: Vec<_> = segments.iter().map(|segment| self.index_tail(segment)).collect();
+        let tails: Vec<Option<IndexTail>> = stream::iter(read).buffered(TAILS_AT_ONCE).try_collect().await?;
+        let runs = tails.iter().zip(segments).map(|(tail, segment)| {
+            let runs = tail.as_ref()?.sequences().ok()?;
+            (runs.len() as u64 == segment.sequences).then_some(runs)
+        });
+        let Some(runs) = runs.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        Ok(Some(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(&runs)))))
+    }
+
+    /// Reads and verifies the byte ranges of a part of a segment. `None` if the part fails its checks.
+    ///
+    /// # Errors
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: the index object is missing.
+    /// - Any error of the store.
+    #[cfg(feature = "frame")]
+    pub(super) async fn index_part(
+        &self,
+        segment: &Segment,
+        tail: &Arc<IndexTail>,
+        part: &Arc<crate::format::IndexPart>,
+    ) -> Result<Option<Vec<Bytes>>> {
+        let (tail, ranges, part) = (Arc::clone(tail), part.ranges().to_vec(), Arc::clone(part));
+        let verify = move |fetched: Vec<Bytes>| tail.verify(&part, &fetched).map(|()| fetched);
+        self.index_ranges(segment, &ranges, verify).await
+    }
+
+    /// Reads byte ranges of the index object of a segment and checks them.
+    async fn index_ranges<T: Send + 'static>(
+        &self,
+        segment: &Segment,
+        ranges: &[Range<u64>],
+        check: impl Fn(Vec<Bytes>) -> Result<T> + Clone + Send + 'static,
+    ) -> Result<Option<T>> {
+        let name: Arc<str> = segment.index.name_in("index").into();
+        let request = |range: &Range<u64>| RangeRequest::new(Arc::clone(&name), segment.index.bytes, range.clone());
+        let requests: Vec<RangeRequest> = ranges.iter().map(request).collect();
+        let checked = |store: Store| {
+            let (requests, check) = (&requests, check.clone());
+            async move {
+                let fetched = store.read(requests).await?;
+                // Checking takes about a quarter of the time of decoding.
+                let work = fetched.iter().map(Bytes::len).sum::<usize>() / 4;
+                offload_large(work, move |_| check(fetched)).await
+            }
+        };
+        let (store, trial) = (self.store(), self.store().on_trial());
+        let found = match checked(trial.clone()).await {
+            Ok(found) => {
+                trial.admit().await;
+                return Ok(Some(found));
+            }
+            // The damage may have occurred in the cache or during the transfer. A second read goes to the store itself.
+            Err(error) if error.kind() == ErrorKind::Corrupt && (trial.reject().await || !store.is_local()) => {
+                checked(store.clone()).await
+            }
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(self.missing(&name, error).await),
+            Err(error) => Err(error),
+        }
+    }
+}

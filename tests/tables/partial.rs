@@ -1,0 +1,382 @@
+//! Parts of an index: columns and rows that a condition chooses equal those of the whole index, whatever the condition is; a counting
+//! store sees what `explain` says; and damage never drops a row.
+#![cfg(feature = "frame")]
+
+use std::{ops::Range, sync::Arc};
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array, Int64Array, LargeStringArray, RecordBatch,
+    TimestampMicrosecondArray, UInt32Array, UInt64Array,
+};
+use object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path};
+use polars::prelude::{Expr, col, lit};
+use tetrys::{
+    ErrorKind, Index, IndexTails, RowLoader, Schema, Table, WriteOptions,
+    format::{Manifest, Parent},
+    id::{Hash, ObjectRef},
+    store::CountingStore,
+};
+
+use crate::common::{
+    self,
+    tables::{Rng, block_on, memory, over, overwrite, write},
+};
+
+fn schema() -> Schema {
+    Schema::builder()
+        .index("log", "utf8")
+        .index("time", "i64")
+        .index("big", "u64")
+        .index("weight", "f64")
+        .index("single", "f32")
+        .index("note", "utf8")
+        .index("kind", "categorical")
+        .index("flag", "bool")
+        .index("day", "date")
+        .index("stamp", "timestamp[us]")
+        .index("tiny", "i8")
+        .group("g", [("n", "u32")])
+        .sequence_by(["log"])
+        .build()
+        .unwrap()
+}
+
+/// Returns the rows of some logs. `rows_of_log` rows each; times rise over all logs.
+fn rows(rng: &mut Rng, logs: Range<u64>, rows_of_log: u64, nulls: u64) -> RecordBatch {
+    let count = (logs.end - logs.start) * rows_of_log;
+    let each: Vec<(u64, u64)> = logs.flat_map(|log| (0..rows_of_log).map(move |row| (log, log * rows_of_log + row))).collect();
+    let mut valid = || !rng.once_in(nulls);
+    let flags: Vec<[bool; 11]> = (0..count).map(|_| std::array::from_fn(|_| valid())).collect();
+    let keep = |place: usize, column: usize| flags[place][column];
+    let weight = |rng: &mut Rng, row: u64| match rng.below(40) {
+        0 => f64::NAN,
+        1 => -0.0,
+        2 if row.is_multiple_of(7) => f64::INFINITY,
+        _ => (row % 5_000) as f64 / 10.0 - 100.0,
+    };
+    let weights: Vec<f64> = each.iter().map(|(_, row)| weight(rng, *row)).collect();
+    // Texts that are longer than the bounds that Parquet keeps, and enough of them to overflow a dictionary.
+    let note = |row: u64| {
+        format!("{}{:08}{}", "a long common prefix ".repeat(4), row / 3, if row.is_multiple_of(2) { "ö" } else { "\u{10ffff}" })
+    };
+    macro_rules! column {
+        ($array:ty, $at:expr, |$place:ident, $log:ident, $row:ident| $value:expr) => {{
+            let values = each.iter().enumerate().map(|($place, ($log, $row))| {
+                let _ = (&$log, &$row);
+                keep($place, $at).then(|| $value)
+            });
+            Arc::new(values.collect::<$array>()) as ArrayRef
+        }};
+    }
+    RecordBatch::try_from_iter([
+        ("log", Arc::new(LargeStringArray::from_iter_values(each.iter().map(|(log, _)| format!("log-{log:04}")))) as ArrayRef),
+        ("time", column!(Int64Array, 1, |place, log, row| *row as i64 * 1_000 + 1_700_000_000_000_000_000)),
+        ("big", column!(UInt64Array, 2, |place, log, row| u64::MAX - 3 * (70_000 - row.min(&70_000)))),
+        ("weight", column!(Float64Array, 3, |place, log, row| weights[place])),
+        ("single", column!(Float32Array, 4, |place, log, row| (row % 977) as f32 / 10.0)),
+        ("note", column!(LargeStringArray, 5, |place, log, row| note(*row))),
+        ("kind", column!(LargeStringArray, 6, |place, log, row| ["car", "tram", "bus"][(log % 3) as usize].to_owned())),
+        ("flag", column!(BooleanArray, 7, |place, log, row| log.is_multiple_of(5))),
+        ("day", column!(Date32Array, 8, |place, log, row| (row / 500) as i32)),
+        ("stamp", column!(TimestampMicrosecondArray, 9, |place, log, row| *row as i64)),
+        ("tiny", column!(Int8Array, 10, |place, log, row| (row % 251) as u8 as i8)),
+        ("n", Arc::new(UInt32Array::from_iter_values(each.iter().map(|(_, row)| *row as u32)))),
+    ])
+    .unwrap()
+}
+
+/// Writes a table of three segments: one of several row groups, one of several pages, one of few rows that are all null but for
+/// their log.
+fn table(tails: bool) -> (Arc<InMemory>, Table, CountingStore) {
+    let mut rng = Rng(common::seed());
+    let parts = [rows(&mut rng, 0..93, 737, 9), rows(&mut rng, 93..113, 1_000, 0), rows(&mut rng, 113..114, 30, 1)];
+    let options = WriteOptions::default().segment_rows(10).index_tails(if tails { IndexTails::All } else { IndexTails::None });
+    let (raw, store) = memory();
+    block_on(write(store, schema(), options, &parts)).unwrap();
+    let counting = CountingStore::new(raw.clone() as Arc<dyn ObjectStore>);
+    let table = block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap();
+    assert_eq!(table.manifest().segments.len(), 3);
+    assert_eq!(table.manifest().segments.iter().filter(|segment| segment.tail.is_some()).count(), if tails { 3 } else { 0 });
+    (raw, table, counting)
+}
+
+fn same(found: &Index, expected: &Index, what: &str) {
+    assert_eq!(found.frame().schema(), expected.frame().schema(), "{what}");
+    assert_eq!(found.len(), expected.len(), "{what}");
+    assert!(found.frame().equals_missing(expected.frame()), "{what}:\n{}\n{}", found.frame(), expected.frame());
+}
+
+/// A condition, as SQL and as an expression.
+fn condition(rng: &mut Rng, depth: u32) -> (String, Expr) {
+    if depth > 0 && !rng.once_in(3) {
+        let ((left, one), (right, other)) = (condition(rng, depth - 1), condition(rng, depth - 1));
+        return match rng.below(5) {
+            0 | 1 => (format!("({left} AND {right})"), one.and(other)),
+            2 | 3 => (format!("({left} OR {right})"), one.or(other)),
+            _ => (format!("(NOT {left})"), one.not()),
+        };
+    }
+    let row = rng.below(91_000);
+    let near = rng.below(3) as i64 - 1;
+    let compare = |rng: &mut Rng, name: &str, text: String, value: Expr| {
+        let (op, expression) = match rng.below(6) {
+            0 => ("=", col(name).eq(value)),
+            1 => ("<", col(name).lt(value)),
+            2 => ("<=", col(name).lt_eq(value)),
+            3 => (">", col(name).gt(value)),
+            4 => (">=", col(name).gt_eq(value)),
+            _ => ("<>", col(name).neq(value)),
+        };
+        (format!("{name} {op} {text}"), expression)
+    };
+    match rng.below(12) {
+        0 => {
+            let log = format!("log-{:04}", row / 700);
+            compare(rng, "log", format!("'{log}'"), lit(log.clone()))
+        }
+        1 => {
+            let time = row as i64 * 1_000 + 1_700_000_000_000_000_000 + near;
+            compare(rng, "time", time.to_string(), lit(time))
+        }
+        2 => {
+            let weight = (row % 5_000) as f64 / 10.0 - 100.0;
+            compare(rng, "weight", format!("{weight:?}"), lit(weight))
+        }
+        3 => {
+            let single = (row % 977) as f64 / 10.0;
+            compare(rng, "single", format!("{single:?}"), lit(single))
+        }
+        4 => {
+            let note = format!("{}{:08}", "a long common prefix ".repeat(4), row / 3);
+            compare(rng, "note", format!("'{note}'"), lit(note.clone()))
+        }
+        5 => ("kind = 'bus'".to_owned(), col("kind").eq(lit("bus"))),
+        6 => ("flag = true".to_owned(), col("flag").eq(lit(true))),
+        7 => {
+            let name = *rng.pick(&["time", "weight", "note", "log", "day"]);
+            match rng.once_in(2) {
+                true => (format!("{name} IS NULL"), col(name).is_null()),
+                false => (format!("{name} IS NOT NULL"), col(name).is_not_null()),
+            }
+        }
+        8 => {
+            let tiny = rng.below(256) as i64 - 128;
+            compare(rng, "tiny", tiny.to_string(), lit(tiny))
+        }
+        9 => {
+            let big = i64::MAX - row as i64;
+            compare(rng, "big", big.to_string(), lit(big))
+        }
+        10 => {
+            let (low, high) = (row as f64 / 300.0, row as f64 / 200.0);
+            (format!("single BETWEEN {low:?} AND {high:?}"), col("single").gt_eq(lit(low)).and(col("single").lt_eq(lit(high))))
+        }
+        _ => {
+            let (one, other) = (row as i64 % 120, row as i64 % 77);
+            (format!("tiny IN ({one}, {other})"), col("tiny").eq(lit(one)).or(col("tiny").eq(lit(other))))
+        }
+    }
+}
+
+#[test]
+fn chosen_rows_equal_those_of_the_whole_index_for_any_condition() {
+    let mut rng = Rng(common::seed());
+    for tails in [true, false] {
+        let (_, table, counting) = table(tails);
+        let whole = block_on(table.index()).unwrap();
+        let mut pruned = 0;
+        for case in 0..if common::full() { 600 } else { 24 } {
+            let (sql, expression) = condition(&mut rng, case % 4);
+            let by_expression = block_on(table.index().filter(expression.clone())).unwrap();
+            same(&by_expression, &whole.filter(expression.clone()).unwrap(), &sql);
+            let explained = block_on(table.index().filter_sql(&*sql).columns(["time", "log"]).explain()).unwrap();
+            counting.reset();
+            let by_sql = block_on(table.index().filter_sql(&*sql).columns(["time", "log"]));
+            let counts = counting.reset();
+            let expected = whole.filter_sql(&sql).and_then(|found| found.select([col("log"), col("time")]));
+            same(&by_sql.unwrap(), &expected.unwrap(), &sql);
+            assert_eq!((counts.requests(), counts.bytes_read), (explained.requests, explained.bytes), "{sql}: {explained}");
+            assert!(explained.rows <= table.rows(), "{sql}: {explained}");
+            pruned += u64::from(explained.rows < table.rows());
+        }
+        assert!(pruned > 4, "{pruned} conditions left out rows");
+    }
+}
+
+#[test]
+fn a_condition_over_all_rows_sees_all_rows() {
+    let (_, table, _) = table(true);
+    let whole = block_on(table.index()).unwrap();
+    let late = col("time").gt(lit(1_700_000_000_080_000_000_i64));
+    let above = col("tiny").gt(col("tiny").mean());
+    let first = late.clone().and(above.clone());
+    same(&block_on(table.index().filter(first.clone())).unwrap(), &whole.filter(first).unwrap(), "one condition");
+    let expected = whole.filter(above.clone()).unwrap().filter(late.clone()).unwrap();
+    same(&block_on(table.index().filter(above.clone()).filter(late.clone())).unwrap(), &expected, "the mean first");
+    let expected = whole.filter(late.clone()).unwrap().filter(above.clone()).unwrap();
+    same(&block_on(table.index().filter(late).filter(above)).unwrap(), &expected, "the mean second");
+    let sql = "tiny > 5 AND LAG(tiny) OVER (ORDER BY time) < 3";
+    let (found, expected) = (block_on(table.index().filter_sql(sql)), whole.filter_sql(sql));
+    match expected {
+        Ok(expected) => same(&found.unwrap(), &expected, sql),
+        Err(error) => assert_eq!(found.unwrap_err().to_string(), error.to_string()),
+    }
+}
+
+#[test]
+fn a_log_takes_a_small_part_of_the_index_and_its_rows_can_be_read() {
+    let (_, table, counting) = table(true);
+    let request = || table.index().filter_sql("log = 'log-0042'");
+    let explained = block_on(request().explain()).unwrap();
+    assert_eq!((explained.segments, explained.objects, explained.whole_objects), (3, 1, 0), "{explained}");
+    assert_eq!((explained.row_groups, explained.row_groups_read), (2, 1), "{explained}");
+    assert!(explained.rows <= 2 * 8_192 && explained.bytes * 2 < explained.index_bytes, "{explained}");
+    assert!(explained.to_string().contains("1 of 3"), "{explained}");
+    let index = block_on(request()).unwrap();
+    assert_eq!((index.len(), index.frame().column("note").unwrap().null_count() > 0), (737, true));
+    let loader = RowLoader::new(&index).unwrap();
+    counting.reset();
+    let window = block_on(loader.get_rows(0, -5..=5)).unwrap();
+    assert_eq!(window.table_rows()[5..], (0..6).map(|row| Some(42 * 737 + row)).collect::<Vec<_>>());
+    assert!(window.mask()[..5].iter().all(|there| !there), "the window ends where the log begins");
+    // The sequences come from the tails.
+    let index_bytes: u64 = table.manifest().segments.iter().map(|segment| segment.index.bytes).sum();
+    let gets = counting.reset().gets;
+    let read: u64 = gets.iter().filter(|get| get.path.starts_with("index/")).map(|get| get.bytes).sum();
+    let tails: u64 = table.manifest().segments.iter().filter_map(|segment| segment.tail.as_ref()).map(|tail| tail.bytes).sum();
+    assert!(read == tails && tails * 5 < index_bytes, "{read} of {index_bytes}, tails of {tails}");
+}
+
+#[test]
+fn chosen_columns_are_read_alone() {
+    let (_, with, counting) = table(true);
+    let whole = block_on(with.index()).unwrap();
+    counting.reset();
+    let found = block_on(with.index().columns(["time", "w*"])).unwrap();
+    let bytes = counting.reset().bytes_read;
+    same(&found, &whole.select([col("time"), col("weight")]).unwrap(), "columns");
+    assert_eq!(bytes, block_on(with.index().columns(["time", "w*"]).explain()).unwrap().bytes);
+    let all: u64 = with.manifest().segments.iter().map(|segment| segment.index.bytes).sum();
+    assert!(bytes * 2 < all, "{bytes} of {all}");
+    // Conditions may need columns that are not chosen.
+    let found = block_on(with.index().columns(["tiny"]).filter_sql("flag = true AND weight > 100.0")).unwrap();
+    let expected = whole.filter_sql("flag = true AND weight > 100.0").unwrap().select([col("tiny")]).unwrap();
+    same(&found, &expected, "a condition over other columns");
+    let error = block_on(with.index().columns(["tims"])).unwrap_err();
+    assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("time"), "{error}");
+    let error = block_on(with.index().filter_sql("time > 3; DROP TABLE t")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+}
+
+#[test]
+fn queries_have_the_same_answer_over_the_part_that_they_need() {
+    let (_, table, _) = table(true);
+    let whole = block_on(table.index()).unwrap();
+    let all = block_on(table.index().explain()).unwrap().bytes;
+    for (sql, less) in [
+        ("SELECT log, COUNT(*) AS rows FROM t WHERE log > 'log-0100' GROUP BY log ORDER BY log", true),
+        ("SELECT COUNT(*) FROM t", true),
+        ("SELECT MAX(tiny) AS m, MIN(weight) FROM t WHERE day = '1970-01-03' AND flag IS NOT NULL", true),
+        ("SELECT time FROM t WHERE time > 1700000000080000000 AND tiny > (SELECT AVG(tiny) FROM t) ORDER BY time", false),
+        ("SELECT * FROM t WHERE log = 'log-0003' ORDER BY time LIMIT 3", true),
+        ("SELECT tiny FROM t WHERE log = 'log-0003' UNION ALL SELECT tiny FROM t WHERE log = 'log-0004'", false),
+        ("WITH t2 AS (SELECT * FROM t) SELECT log FROM t2 WHERE tiny = 5 ORDER BY log LIMIT 7", false),
+        ("SELECT a.tiny FROM t AS a WHERE a.log = 'log-0009' ORDER BY a.time", false),
+        ("SELECT \"^ti.*$\" FROM t WHERE log = 'log-0003' ORDER BY time", false),
+    ] {
+        let request = || table.index().for_query(sql);
+        let explained = block_on(request().explain()).unwrap();
+        let (found, expected) = (block_on(request()).unwrap().query(sql), whole.query(sql));
+        match expected {
+            Ok(expected) => assert!(found.unwrap().equals_missing(&expected), "{sql}"),
+            Err(error) => assert_eq!(found.unwrap_err().to_string(), error.to_string(), "{sql}"),
+        }
+        assert!(!less || explained.bytes < all, "{sql}: {explained}");
+    }
+}
+
+#[test]
+fn a_tail_that_fails_its_check_drops_no_row() {
+    let (raw, table, _) = table(true);
+    let whole = block_on(table.index()).unwrap();
+    let sql = "log = 'log-0042' OR weight > 390.0";
+    let expected = whole.filter_sql(sql).unwrap();
+    let other = |tail: &ObjectRef| ObjectRef { blake3: Hash::of(b"another"), ..tail.clone() };
+    let short = |tail: &ObjectRef| ObjectRef { bytes: tail.bytes - 1, ..tail.clone() };
+    let long = |tail: &ObjectRef| ObjectRef { bytes: tail.bytes + 1, ..tail.clone() };
+    let changes: [&dyn Fn(&ObjectRef) -> ObjectRef; 3] = [&other, &short, &long];
+    for change in changes {
+        let mut manifest: Manifest = table.manifest().clone();
+        manifest.segments.iter_mut().for_each(|segment| segment.tail = segment.tail.as_ref().map(change));
+        manifest.parent = Some(Parent { version: manifest.version, blake3: table.manifest_hash() });
+        manifest.version += 1;
+        let (bytes, _) = manifest.to_bytes().unwrap();
+        block_on(overwrite(&*raw, &tetrys::format::manifest_name(manifest.version), &bytes));
+        let forged = block_on(Table::open_in(over(raw.clone()))).unwrap();
+        let found = block_on(forged.index().filter_sql(sql)).unwrap();
+        assert_eq!(found.len(), expected.len());
+        assert!(
+            found.select([col("note")]).unwrap().frame().columns()[0].equals_missing(expected.frame().column("note").unwrap())
+        );
+        assert_eq!(block_on(forged.sequences()).unwrap().len(), 114);
+        let verified = block_on(forged.verify(|_, _| {})).unwrap();
+        assert!(verified.damage.iter().any(|damage| damage.problem.contains("tail")), "{:?}", verified.damage);
+    }
+}
+
+#[test]
+fn a_flipped_byte_of_an_index_is_found_or_harmless() {
+    let (raw, table, _) = table(true);
+    let whole = block_on(table.index()).unwrap();
+    let segment = &table.manifest().segments[1];
+    let name = format!("index/{}.parquet", segment.index.blake3);
+    let sound = block_on(async { raw.get(&Path::from(name.as_str())).await.unwrap().bytes().await.unwrap() });
+    let sql = "log = 'log-0100' AND weight > 0.0";
+    let expected = whole.filter_sql(sql).unwrap();
+    let (mut rng, tail) = (Rng(common::seed()), segment.tail.as_ref().unwrap().bytes);
+    let (mut found, mut harmless) = (0, 0);
+    for case in 0..if common::full() { 600 } else { 60 } {
+        let mut bytes = sound.to_vec();
+        let place = match case % 2 {
+            0 => sound.len() as u64 - 1 - rng.below(tail),
+            _ => rng.below(sound.len() as u64),
+        };
+        bytes[place as usize] ^= 1 << rng.below(8);
+        if case == 5 {
+            bytes.truncate(sound.len() / 2);
+        }
+        block_on(overwrite(&*raw, &name, &bytes));
+        match block_on(table.index().filter_sql(sql)) {
+            Ok(index) => {
+                same(&index, &expected, &format!("byte {place}"));
+                harmless += 1;
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 25 && harmless > 5, "{found} found, {harmless} harmless");
+}
+
+#[test]
+fn later_versions_keep_tails_and_compaction_and_edits_write_them() {
+    let (_, table, _) = table(true);
+    block_on(async {
+        let writer = table.append(WriteOptions::default()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&rows(&mut Rng(5), 114..116, 50, 3)).await.unwrap();
+        let longer = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        let renamed = longer.edit().rename_column("weight", "mass").commit().await.unwrap();
+        let fewer = renamed.delete([0, 5, 80_000], WriteOptions::default()).await.unwrap();
+        for version in [longer, renamed, fewer] {
+            assert!(version.manifest().segments.iter().all(|segment| segment.tail.is_some()), "version {}", version.version());
+            let whole = version.index().await.unwrap();
+            let found = version.index().filter_sql("log >= 'log-0112'").await.unwrap();
+            same(&found, &whole.filter_sql("log >= 'log-0112'").unwrap(), "a later version");
+            let verified = version.verify(|_, _| {}).await.unwrap();
+            assert!(verified.damage.is_empty(), "{:?}", verified.damage);
+        }
+    });
+}
