@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 import pytest
 import tetrys as tt
+from petastorm_real.told import told
 from test_petastorm_ingest import Maker, npy, refused, simple, write
 from tetrys.petastorm import make_batch_reader, make_reader
 from tetrys.petastorm.predicates import in_lambda, in_set
@@ -40,19 +41,6 @@ def real(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     url = str(tmp_path_factory.mktemp("real") / "table")
     with pytest.warns(UserWarning, match="is kept as its"):
         return tt.ingest_petastorm(REAL / "set", url, decode=request.param)
-
-
-def told(value: Any) -> Any:
-    """Returns a value as JSON, with its type, as `petastorm_real/write.py` does."""
-    if value is None or isinstance(value, (bool, int, str)) and not isinstance(value, np.generic):
-        return value
-    if isinstance(value, Decimal):
-        return {"k": "decimal", "v": str(value)}
-    if isinstance(value, np.ndarray):
-        return {"k": "ndarray", "dtype": value.dtype.str, "shape": list(value.shape), "b64": base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()}
-    if isinstance(value, np.generic):
-        return {"k": "scalar", "dtype": value.dtype.str, "b64": base64.b64encode(value.tobytes()).decode()}
-    return {"k": type(value).__name__, "v": repr(value)}
 
 
 def native(golden: Any) -> Any:

@@ -60,6 +60,11 @@ def texts(what: str, values: object) -> list[str]:
     return [values] if isinstance(values, str) else [text(what, value) for value in several(what, values)]
 
 
+def exactly(name: str) -> str:
+    """Returns a pattern that matches this column alone, whatever characters its name has."""
+    return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"
+
+
 def choice(what: str, value: object, allowed: Collection[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         *most, last = allowed

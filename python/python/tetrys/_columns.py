@@ -313,7 +313,8 @@ def _of_lists(values: Sequence[Any], valid: Mask, declared: str | None) -> Colum
     rank = _rank(declared)
     if rank is None and not any(_is_nested(value) for value in values):
         if not any(item is not None for value in values if value is not None for item in map(_bare, value)):
-            return Column.lists([0 if value is None else len(value) for value in values], Column.nulls(sum(len(value) for value in values if value is not None)), _some(valid))
+            lengths = [0 if value is None else len(value) for value in values]
+            return Column.lists(lengths, Column.nulls(sum(lengths)), _some(valid))
         rank = 1
     if rank is None or declared is not None and declared.startswith("list<"):
         item = declared[5:-1] if declared is not None and declared.startswith("list<") else None

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol
 import polars as pl
 
 from . import _tetrys
-from ._arguments import Span, Url, as_json, choice, chosen, mask_of, members, several, span, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
@@ -407,13 +407,8 @@ def _read(table: Table, columns: list[str] | None, categorical: bool, where: str
         return load(None, None).filter(where)
     wanted = _tetrys.Index.chosen(table._native, columns)
     needed = set(wanted) | set(where.meta.root_names())
-    index = load([_exactly(name) for name, _ in table.index_columns if name in needed], None).filter(where)
+    index = load([exactly(name) for name, _ in table.index_columns if name in needed], None).filter(where)
     return index.with_frame(index.to_polars().select([*wanted, *index._native.locators()]))
-
-
-def _exactly(name: str) -> str:
-    """Returns a pattern that matches this name alone."""
-    return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"
 
 
 def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index:

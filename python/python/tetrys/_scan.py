@@ -58,8 +58,8 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
     """Returns the index of a table as a polars lazy frame, for an index that is larger than memory.
 
     Only the columns that a query uses are decoded, and the other columns of a filter only where it keeps rows. Segments whose
-    bounds exclude a filter are not read. Memory holds one part of a segment at a time, and what the query itself keeps: `collect(engine="streaming")`, `sink_parquet` and
-    `collect_index` stream. The index of a view is loaded whole.
+    bounds exclude a filter are not read. Memory holds one part of a segment at a time, and what the query itself keeps:
+    `collect(engine="streaming")`, `sink_parquet` and `collect_index` stream. The index of a view is loaded whole.
 
     Args:
         url: URL, path or `Table`. `url@7` is version 7, `url@TAG` a tagged version.
@@ -79,11 +79,11 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
     """
     allowed = urls_of("allow", allow)
     table = url.allow(*allowed) if isinstance(url, Table) else Table(url, allow=allowed)
-    text = truth("categorical", categorical)
+    categorical = truth("categorical", categorical)
     if table.is_view:
-        index = read_index(table, categorical=text)
+        index = read_index(table, categorical=categorical)
         return _lazy(index.to_polars().lazy(), index.with_frame)
-    scan = _tetrys.IndexScan(table._native, text)
+    scan = _tetrys.IndexScan(table._native, categorical)
     empty, bounds = pl.DataFrame(_Stream(scan.empty())), scan.bounds()
     names, locator = empty.columns[:-1], empty.columns[-1]
 
@@ -92,7 +92,7 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
     ) -> Iterator[pl.DataFrame]:
         wanted = [*names, locator] if columns is None else columns
         kept = None if predicate is None or rows is not None else _segments(predicate, bounds)
-        scan = _tetrys.IndexScan(table._native, text, kept)
+        scan = _tetrys.IndexScan(table._native, categorical, kept)
         left = rows
         while left is None or left > 0:
             part = scan.next()

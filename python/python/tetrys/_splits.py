@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _tetrys
-from ._arguments import Url, members, several, size, texts, url_of, urls_of, whole
+from ._arguments import Url, exactly, members, several, size, texts, url_of, urls_of, whole
 from ._batches import _of_arrow
 from ._errors import WrongType, imported
 from ._errors import found as described_value
@@ -270,11 +270,6 @@ def _every_column(table: Table) -> list[str]:
 
     # A pattern only selects index columns if it matches no other column.
     return [*(exactly(name) for name, _ in table.index_columns), "*"]
-
-
-def exactly(name: str) -> str:
-    """Returns a pattern that matches this column alone, whatever characters its name has."""
-    return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"
 
 
 def _rows_of(index: Index, table: Table | None) -> tuple[Table, Ranges]:

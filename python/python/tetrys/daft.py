@@ -16,12 +16,11 @@ import polars as pl
 import pyarrow as pa
 
 from . import _tetrys, cluster
-from ._arguments import Url, url_of
+from ._arguments import Url, exactly, url_of
 from ._errors import NoColumn, imported
 from ._index import read_index
 from ._places import place_of
 from ._rows import RowLoader
-from ._splits import exactly
 from ._table import Table
 from ._write import types_of
 

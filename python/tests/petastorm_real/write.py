@@ -10,7 +10,6 @@ come from OpenCV. Tests compare an import with both files. Nothing may rewrite t
 
 from __future__ import annotations
 
-import base64
 import datetime
 import json
 import pickle
@@ -28,6 +27,7 @@ from petastorm.codecs import CompressedImageCodec, CompressedNdarrayCodec, Ndarr
 from petastorm.etl.rowgroup_indexers import FieldNotNullIndexer, SingleFieldIndexer
 from petastorm.unischema import Unischema, UnischemaField
 from pyspark.sql import types as spark
+from told import told
 
 HERE = Path(__file__).parent
 ROWS = 6
@@ -126,19 +126,6 @@ PARTITIONS = [
     ("part_day", np.datetime64, ScalarCodec(spark.DateType()), ["2020-01-31", "2020-02-01"]),
     ("part_price", Decimal, None, ["1.50", "2.25"]),
 ]
-
-
-def told(value: Any) -> Any:
-    """Returns a value as JSON, with its type."""
-    if value is None or isinstance(value, (bool, int, str)) and not isinstance(value, np.generic):
-        return value
-    if isinstance(value, Decimal):
-        return {"k": "decimal", "v": str(value)}
-    if isinstance(value, np.ndarray):
-        return {"k": "ndarray", "dtype": value.dtype.str, "shape": list(value.shape), "b64": base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()}
-    if isinstance(value, np.generic):
-        return {"k": "scalar", "dtype": value.dtype.str, "b64": base64.b64encode(value.tobytes()).decode()}
-    return {"k": type(value).__name__, "v": repr(value)}
 
 
 def main() -> None:

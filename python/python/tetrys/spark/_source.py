@@ -12,9 +12,9 @@ from pyspark.sql import datasource as ds
 from pyspark.sql.types import StructType
 
 from .. import _tetrys, cluster
+from .._arguments import exactly
 from .._places import place_of
 from .._rows import RowLoader
-from .._splits import exactly
 from .._table import Table
 from .._tetrys import Invalid, Receipt
 from .._write import types_of
