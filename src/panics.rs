@@ -13,10 +13,20 @@ thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`. Returns its error, or the message of its panic, as text.
+/// Runs `work`, which calls a reader of untrusted bytes. Returns its error, or the message of its panic, as text.
 ///
 /// Meanwhile the panic hook prints nothing for panics of this thread. For all other panics it calls the hook that was set before.
-pub(crate) fn guarded<T, E: Display>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+///
+/// # Examples
+/// ```
+/// let page = |place: usize| -> Result<u8, String> { Ok([1, 2, 3][place]) };
+/// assert_eq!(tetrys::ingest::guarded(|| page(0)), Ok(1));
+/// assert!(tetrys::ingest::guarded(|| page(3)).unwrap_err().contains("out of bounds"));
+/// ```
+///
+/// # Errors
+/// The text of the error of `work`, or the message of its panic.
+pub fn guarded<T, E: Display>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let before = take_hook();

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use tetrys::{Error, Result};
 
 use crate::{
-    footer::{self, TAIL},
-    panics::guarded,
+    footer::{self, TAIL, guarded},
     row_groups::{self, RowGroupIndex},
     source::{FileReader, Listing, Source, Stamp},
     unischema::Unischema,

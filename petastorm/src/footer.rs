@@ -3,6 +3,8 @@
 //!
 //! Reads the Thrift compact protocol and skips every field but `FileMetaData.key_value_metadata`.
 
+use std::fmt::Display;
+
 use tetrys::{Error, Result};
 
 /// Maximum bytes of a footer.
@@ -16,6 +18,13 @@ const KEY_VALUES: i64 = 5;
 
 /// A key and a value.
 pub type Entry<'a> = (&'a [u8], &'a [u8]);
+
+/// Calls a Parquet reader, which may panic on damaged bytes. Its errors and panics become `Corrupt`.
+pub(crate) fn guarded<T, E: Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
+    let corrupt =
+        |said: String| Error::corrupt(format!("not a valid Parquet file: {}", said.chars().take(200).collect::<String>()));
+    tetrys::ingest::guarded(read).map_err(corrupt)
+}
 
 /// Returns the length of the footer from the last [`TAIL`] bytes of a Parquet file of `file_len` bytes.
 ///

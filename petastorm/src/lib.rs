@@ -34,7 +34,6 @@ mod columns;
 mod dataset;
 pub mod footer;
 pub mod npy;
-mod panics;
 pub mod pickle;
 mod pictures;
 mod plain;

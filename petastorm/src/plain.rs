@@ -23,7 +23,7 @@ use tetrys::{
 
 use crate::{
     dataset::{Dataset, Parts, blocking},
-    panics::guarded,
+    footer::guarded,
     table::IngestSettings,
 };
 

@@ -16,7 +16,7 @@ use crate::{
     cells::Cell,
     columns::{Column, Origin, ROW_GROUP},
     dataset::{Dataset, Parts},
-    panics::guarded,
+    footer::guarded,
     source::FileReader,
 };
 

@@ -1,9 +1,6 @@
 //! The Parquet files of segments and join maps: writes them, and reads untrusted ones. Follows `format-spec/segment.md#segment`.
 
-use std::{
-    io::Write,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::io::Write;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -23,7 +20,10 @@ use parquet::{
 };
 
 use super::unfold::{Unfolding, check_footer};
-use crate::error::{Error, Result, counted, short};
+use crate::{
+    error::{Error, Result, counted, short},
+    panics::guarded,
+};
 
 /// Maximum number of rows of a Parquet row group. A writer holds one row group in memory.
 pub(super) const ROW_GROUP_ROWS: usize = 64 << 10;
@@ -80,13 +80,7 @@ fn properties(dictionary: bool, compressed: bool) -> Result<WriterPropertiesBuil
 
 /// Calls the Parquet reader on stored bytes. The reader may panic on damaged bytes; such a panic becomes a `Corrupt` error.
 pub(super) fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(corrupt),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(corrupt(format!("the Parquet reader panicked: {}", short(text.unwrap_or("no message")))))
-        }
-    }
+    guarded(read).map_err(|said| corrupt(short(said)))
 }
 
 /// Opens a file for reading. Checks the footer, the byte ranges of the columns, and the decompressed size of the pages.

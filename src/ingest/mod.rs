@@ -7,4 +7,5 @@ pub mod frame;
 mod nested;
 mod partitions;
 
+pub use crate::panics::guarded;
 pub use partitions::{Target, write_partitions, writer};
