@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import tetrys as tt
 
 SCHEMA = {
     "log": "utf8",
@@ -54,3 +56,24 @@ def batches(log: str, frames: int = 20, raw_bytes: int = 200, batch: int = 8, st
 def names(logs: int) -> list[str]:
     """Returns the names of logs, in order."""
     return [f"log {number:03}" for number in range(logs)]
+
+
+def scenes(source: str) -> Iterator[Any]:
+    """Yields the frames of a scene of a Level 5 zarr, as `tetrys.ingest_l5` takes them in. `source` is FOLDER#SCENE."""
+    zarr, scene = source.split("#")
+    with tempfile.TemporaryDirectory() as folder:
+        table = tt.ingest_l5(zarr, f"{folder}/t")
+        index = tt.read_index(table).filter(scene_index=int(scene))
+        yield from tt.row_loader(index, columns=[*index.columns, "*"]).scan(50)
+
+
+def layout_of(table: tt.Table) -> dict[str, Any]:
+    """Returns the arguments of a write that makes a table with the columns, groups and order of this one."""
+    columns = [*table.index_columns, *(column for _, columns in table.groups for column in columns)]
+    return {
+        "schema": dict(columns),
+        "index": [name for name, _ in table.index_columns],
+        "groups": {group: [name for name, _ in columns] for group, columns in table.groups},
+        "sequence_by": table.sequence_by,
+        "order_by": table.order_by,
+    }

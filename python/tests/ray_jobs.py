@@ -156,7 +156,7 @@ def job(engine: str, folder: Path, seed: int, like: tt.Table) -> str:
     else:
         (folder / "dying").write_bytes(pickle.dumps(dying))
         driver = subprocess.run(
-            [sys.executable, "-c", DRIVER, engine, url, kind, str(folder / "dying")], capture_output=True, text=True, check=False, timeout=300
+            [sys.executable, "-c", DRIVER, engine, url, kind, str(folder / "dying")], capture_output=True, text=True, check=False, timeout=1800
         )
         assert driver.returncode == -signal.SIGKILL, driver.stderr
         runs = dying.runs()

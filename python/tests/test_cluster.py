@@ -401,6 +401,20 @@ def test_silly_arguments_of_plans_and_reads_are_refused(tmp_path: Path, drives: 
     assert [len(batch) for batch in cluster.read(split, 1)] == [1] * ROWS
 
 
+def test_splits_of_index_columns_alone_are_balanced_by_the_bytes_of_the_index(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).permutation(40_000)
+    table = tt.write_table(str(tmp_path / "t"), {"i": numbers, "a.x": numbers}, index=["i"])
+    stored = table.info()["index_bytes"]
+    splits = cluster.plan_read(table, columns=["i"], split_bytes=stored // 4)
+    assert 4 <= len(splits) <= 5 and {split.rows for split in splits} <= {8_000, 10_000}
+    assert stored * 0.99 <= sum(split.bytes for split in splits) <= stored
+    found = [value for split in splits for batch in cluster.read(split) for value in batch["i"].to_pylist()]
+    assert found == numbers.tolist()
+    (whole,) = cluster.plan_read(table, columns=["i"])
+    (some,) = cluster.plan_read(table, columns=["i"], where=pl.col("i") < 4_000)
+    assert whole.bytes == stored and 0 < some.bytes <= stored // 9
+
+
 def test_splits_are_small_and_have_all_rows(drives: str) -> None:
     splits = cluster.plan_read(drives, splits=4)
     assert all(len(pickle.dumps(split)) <= 1024 for split in splits)

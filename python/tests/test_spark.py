@@ -43,6 +43,7 @@ SCHEMA, LAYOUT = cluster_data.SCHEMA, cluster_data.LAYOUT
 LISTS = {name: ",".join(value) for name, value in LAYOUT.items() if isinstance(value, list)}
 OPTIONS = LISTS | {"units": json.dumps(LAYOUT["units"])}
 HERE = str(Path(__file__).parent)
+SHARED = Path(os.environ.get("TETRYS_SHARED", Path(__file__).parents[3] / "shared")) / "l5"
 
 
 @pytest.fixture(scope="module")
@@ -683,8 +684,7 @@ def test_a_failed_write_leaves_nothing_that_garbage_collection_misses(spark: Any
 
 
 def test_a_level_5_data_set_is_the_table_of_the_single_process(spark: Any, tmp_path: Path) -> None:
-    shared = Path(os.environ.get("TETRYS_SHARED", Path(HERE).parents[1] / "shared")) / "l5"
-    sources = sorted(shared.rglob("*.zarr")) if FULL and shared.is_dir() else []
+    sources = sorted(SHARED.rglob("*.zarr")) if FULL and SHARED.is_dir() else []
     sources += [Path(os.environ["TETRYS_L5"])] if "TETRYS_L5" in os.environ else []
     if not sources:
         pytest.skip("no Level 5 data")
@@ -699,6 +699,15 @@ def test_a_level_5_data_set_is_the_table_of_the_single_process(spark: Any, tmp_p
 
 def groups_of(table: tt.Table) -> dict[str, list[str]]:
     return {group: [name for name, _ in columns] for group, columns in table.groups}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared Level 5 data")
+@pytest.mark.parametrize(("name", "count"), [("multi_scene", 4), ("single_scene", 1), ("oldformat_v1", 1)])
+def test_level_5_scenes_are_extracted_as_they_are_ingested(spark: Any, tmp_path: Path, empty: str, name: str, count: int) -> None:
+    zarr = SHARED / "artefacts" / f"{name}.zarr"
+    ingested = tt.ingest_l5(str(zarr), str(tmp_path / "ingested"))
+    table = ts.extract(spark, [f"{zarr}#{scene}" for scene in range(count)], cluster_data.scenes, empty, **cluster_data.layout_of(ingested))
+    assert_same(table, ingested)
 
 
 @pytest.mark.skipif(not FULL, reason="2 GB of data: TETRYS_FULL=1")

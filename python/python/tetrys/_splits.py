@@ -22,6 +22,8 @@ from ._tetrys import Invalid
 
 BATCH_BYTES = 64 << 20
 SPLIT_BYTES = 128 << 20
+INDEX_SPLIT_BYTES = 32 << 20
+"""Stored bytes of a split of index columns alone: they have more rows and take longer to use than payload of as many bytes."""
 
 Ranges = list[tuple[int, int]]
 
@@ -103,7 +105,7 @@ def plan_read(
         offsets: Offsets of the windows around each row, as for `tetrys.RowLoader.get_rows`; default: the rows alone.
         where: Predicate over the index: a polars expression, or a boolean mask. Rows are chosen before payload is read.
         splits: Largest number of splits.
-        split_bytes: Stored bytes of a split, such as `"128MiB"` (the default), if `splits` is None.
+        split_bytes: Stored bytes of a split, such as `"128MiB"` (the default; `"32MiB"` of index columns alone), if `splits` is None.
         view: URL at which to save a filtered or reordered index as a view. Its splits then are row ranges of the view, and stay small.
             Without it, the splits have the chosen rows of the table as ranges; an index with rows of several tables, or with
             rows in another order, needs a view.
@@ -124,7 +126,7 @@ def plan_read(
         Exists: there is a table at `view`.
     """
     count = None if splits is None else whole("splits", splits, 1)
-    bytes_each = size("split_bytes", SPLIT_BYTES if split_bytes is None else split_bytes)
+    bytes_each = None if split_bytes is None else size("split_bytes", split_bytes)
     if bytes_each == 0:
         raise Invalid("split_bytes: 0: expected 1 or more")
     patterns = None if columns is None else texts("columns", columns)
@@ -155,7 +157,14 @@ def plan_read(
         place = (table.url, place[1], sorted({*allowed, *table._native.allowed}))
     made = ReadSplit(table.url, table.version, [], 0, patterns, offsets, (table.url, *place[1:]))
     loader = RowLoader(table, columns=_every_column(table) if patterns is None else patterns)
-    cuts = _tetrys.cluster_splits(loader._native, ranges, count, bytes_each)
+    if offsets is None and {name for name, _ in table.index_columns}.issuperset(loader.columns):
+        # The native module knows the bytes of column groups alone.
+        rows, stored = sum(end - start for start, end in ranges), table.explain_index()["index_bytes"]
+        wanted = -(-rows * stored // max(1, len(table)) // (bytes_each or INDEX_SPLIT_BYTES)) if count is None else count
+        cuts = _tetrys.cluster_splits(loader._native, ranges, max(1, wanted), 1)
+        cuts = [(part, sum(end - start for start, end in part) * stored // len(table)) for part, _ in cuts]
+    else:
+        cuts = _tetrys.cluster_splits(loader._native, ranges, count, bytes_each or SPLIT_BYTES)
     # An empty split tells a reader the schema.
     return [replace(made, ranges=rows, bytes=stored) for rows, stored in cuts] or [made]
 

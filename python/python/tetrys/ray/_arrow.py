@@ -38,6 +38,9 @@ def _one(column: Any) -> pa.Array:
     """Returns a column of a batch or table as one array."""
     if not isinstance(column, pa.ChunkedArray):
         return column
+    if column.num_chunks == 1:
+        # `concat_arrays` copies even one.
+        return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 

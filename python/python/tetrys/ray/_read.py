@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
+import ray
 import ray.data
 from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
@@ -24,6 +25,8 @@ from .._table import Table
 from ._arrow import ray_schema, to_ray
 
 BATCH_BYTES = 64 << 20
+TASK_BYTES = 64 << 20
+"""Bytes in memory of the rows of a task, if Ray would make smaller tasks. Ray takes about 20 ms of a core for each task."""
 STUB = "__bsp_stub"
 """Column by which Ray's own sources keep the number of rows of blocks without columns. Ray hides it."""
 NUMBER = "\0row"
@@ -63,7 +66,9 @@ def read(
         batch_bytes: Bytes of a batch of rows, such as "64MiB". A task that reads has about three times as much in memory.
         allow: URLs of other stores that references in the table may be followed to; see `tetrys.open_table`.
         store_options: Options of the store for all tasks. Without them, each worker uses its environment.
-        concurrency, override_num_blocks, resources: Options of `ray.data.read_datasource`, such as `num_cpus=1`.
+        override_num_blocks: Number of tasks. Default: one for each 64 MiB in memory and two for each CPU, until that is more than
+            Ray's default (200, and one for each 128 MiB).
+        concurrency, resources: Options of `ray.data.read_datasource`, such as `num_cpus=1`.
 
     Tensors become Ray tensors: of fixed shape, or variable-shaped. In batches of numpy arrays, Ray shows null tensors as zeros or
     empty arrays; rows (`take`, `iter_rows`) have None.
@@ -80,7 +85,8 @@ def read(
     datasource = TetrysDatasource(
         source, columns=columns, offsets=offsets, where=where, view=view, batch_bytes=batch_bytes, allow=allow, store_options=store_options
     )
-    return ray.data.read_datasource(datasource, concurrency=concurrency, override_num_blocks=override_num_blocks, **resources)
+    blocks = _tasks(datasource) if override_num_blocks is None else override_num_blocks
+    return ray.data.read_datasource(datasource, concurrency=concurrency, override_num_blocks=blocks, **resources)
 
 
 class TetrysDatasource(Datasource):  # type: ignore[misc]
@@ -200,6 +206,14 @@ class TetrysDatasource(Datasource):  # type: ignore[misc]
                 (split,) = cluster.plan_read(self._source, splits=1, **self._options)
                 self._index_rows = cluster.read_index(split)
         return self._index_rows
+
+
+def _tasks(datasource: TetrysDatasource) -> int | None:
+    """Returns the number of tasks; None if it is Ray's choice, which takes projections and conditions into account."""
+    context, size = ray.data.DataContext.get_current(), datasource.estimate_inmemory_data_size()
+    cpus = int(ray.cluster_resources().get("CPU", 1))
+    tasks = max(1, -(-size // TASK_BYTES), min(2 * cpus, size // context.target_min_block_size))
+    return tasks if tasks < context.read_op_min_num_blocks else None
 
 
 def _expansion(split: cluster.ReadSplit) -> float:
