@@ -196,6 +196,19 @@ def test_columns_and_rows_that_are_not_wanted_are_not_read(engine: str, tmp_path
         ds.materialize()
 
 
+def test_a_small_table_is_read_in_few_tasks_unless_a_number_is_asked_for(engine: str, drives: tt.Table) -> None:
+    assert tetrys.ray.read(drives).materialize().num_blocks() == 1
+    assert tetrys.ray.read(drives, override_num_blocks=5).materialize().num_blocks() == 5
+    source = TetrysDatasource(drives)
+    source.estimate_inmemory_data_size = lambda: 1 << 30  # type: ignore[method-assign]
+    assert tetrys.ray._read._tasks(source) == 16
+    source.estimate_inmemory_data_size = lambda: 8 << 20  # type: ignore[method-assign]
+    # Two for each of the six CPUs, but no smaller ones than Ray makes.
+    assert tetrys.ray._read._tasks(source) == 8
+    source.estimate_inmemory_data_size = lambda: 1 << 40  # type: ignore[method-assign]
+    assert tetrys.ray._read._tasks(source) is None
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_tables_with_few_rows_are_read(engine: str, tmp_path: Path, rows: int) -> None:
     table = alone(str(tmp_path / "t"), LOGS[:1], frames=rows)
@@ -573,6 +586,7 @@ def test_a_worker_that_writes_blocks_of_ray_stays_within_the_memory_of_its_write
     ds = ray.data.range(40, override_num_blocks=2)
     ds = ds.map(lambda row: {"id": row["id"], "camera.raw": np.random.default_rng(row["id"]).bytes(MEGABYTES_10)})
     ds.repartition(2, keys=["id"]).write_datasink(sink)
+    print(f"growth of private memory: {[int(one) >> 20 for one in sink.growth]} MiB")
     assert len(sink.growth) == 2 and max(sink.growth) < WRITE_MEMORY * 5 // 4
 
 

@@ -26,7 +26,8 @@ from .._write import types_of
 from ._arrow import of_ray, sorted_batches, without_objects
 
 PARTITION_BYTES = 1 << 30
-BATCH_BYTES = 64 << 20
+BATCH_BYTES = 32 << 20
+"""Most bytes of a batch for the writer. Rows of several blocks are copied three times on their way into a batch."""
 
 
 def write(
