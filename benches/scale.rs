@@ -32,7 +32,7 @@ use tetrys::{
         PackedLengths, SequenceTracker,
     },
     id::{ChunkId, Hash, ObjectRef},
-    table::{Cuts, GcSettings, IndexOptions, Reuse, now_ms},
+    table::{Cuts, GcSettings, IndexRequest, Reuse, now_ms},
     write::{PartGroup, PartObjects},
 };
 use uuid::Uuid;
@@ -127,12 +127,12 @@ fn child_of(arguments: &[&str]) -> Outcome<()> {
 async fn measure(figure: &str, what: &str) -> Outcome<()> {
     let what: Vec<&str> = if figure == "figure" { what.split('\n').collect() } else { vec![figure, what] };
     let (figure, url) = (what[0], what[1]);
-    let memory = |options: IndexOptions, name: &'static str| async move {
+    let memory = |choose: fn(IndexRequest) -> IndexRequest, name: &'static str| async move {
         let table = Table::open(url).await?;
         let before = status("VmRSS:")?;
         fs::write("/proc/self/clear_refs", "5")?;
         let start = Instant::now();
-        let index = table.index_with(options).await?;
+        let index = choose(table.index()).await?;
         let (took, peak) = (start.elapsed(), status("VmHWM:")?.saturating_sub(before));
         let memory = index.memory();
         let (bytes, rows) = (memory.bytes() as f64, memory.rows as f64);
@@ -156,11 +156,11 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             said("open", start.elapsed(), &format!("{} rows, {} segments", table.rows(), table.segment_count()));
         }
         "columns" => {
-            let options = IndexOptions::default().columns(["log_id", "time", "speed", "yaw"]);
-            memory(options.categorical(), "index, 4 of 12 columns").await?;
+            let four = |request: IndexRequest| request.columns(["log_id", "time", "speed", "yaw"]).categorical();
+            memory(four, "index, 4 of 12 columns").await?;
         }
-        "all" => memory(IndexOptions::default().categorical(), "index, 12 columns, text categorical").await?,
-        "text" => memory(IndexOptions::default(), "index, 12 columns").await?,
+        "all" => memory(IndexRequest::categorical, "index, 12 columns, text categorical").await?,
+        "text" => memory(|request| request, "index, 12 columns").await?,
         "scan" => {
             let table = Table::open(url).await?;
             let before = status("VmRSS:")?;

@@ -137,7 +137,13 @@ impl Table {
         wait(self.0.index())
     }
 
-    /// Loads the index of this version with some columns or types, as [`crate::Table::index_with`] does.
+    /// Loads the part of the index that a request chooses, as [`crate::Table::index`] does.
+    ///
+    /// ```no_run
+    /// # fn example(table: &tetrys::blocking::Table) -> tetrys::Result<()> {
+    /// let index = table.index_with(|request| request.columns(["log_id", "weather"]).categorical())?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// - `NotFound`: a pattern matches no index column, or a source table of a view cannot be found.
@@ -146,8 +152,8 @@ impl Table {
     /// - `Corrupt`: an index object does not match the manifest.
     /// - Errors of the store.
     #[cfg(feature = "frame")]
-    pub fn index_with(&self, options: table::IndexOptions) -> Result<Index> {
-        wait(self.0.index_with(options))
+    pub fn index_with(&self, choose: impl FnOnce(table::IndexRequest) -> table::IndexRequest) -> Result<Index> {
+        wait(choose(self.0.index()))
     }
 
     /// Returns a loader of the table's rows by row number, as [`crate::Table::row_loader`] does.

@@ -168,7 +168,7 @@ pub fn tail(data: &[u8]) {
     let Some((rows, data)) = u16_of(data) else { return };
     let Some((len, parquet)) = u16_of(data) else { return };
     let schemas = index_schemas();
-    let (schema, rows) = (Arc::new(schemas[usize::from(which) % schemas.len()].clone()), u64::from(rows));
+    let (schema, rows) = (schemas[usize::from(which) % schemas.len()].clone(), u64::from(rows));
     let bytes = Bytes::copy_from_slice(parquet);
     let stored = bytes.slice(bytes.len().saturating_sub(usize::from(len))..);
     let Some(tail) = sound(IndexTail::parse(&stored, bytes.len() as u64, &schema, rows)) else { return };
@@ -199,7 +199,7 @@ pub fn tail(data: &[u8]) {
         if sound(tail.verify(&part, &ranges)).is_none() {
             continue;
         }
-        let Some(batches) = sound(tail.batches(&part, &ranges, &columns)) else { continue };
+        let Some(batches) = sound(tail.batches(&part, &ranges, &schema, &columns)) else { continue };
         let batches: Option<Vec<RecordBatch>> = batches.map(sound).collect();
         let Some(batches) = batches else { continue };
         batches.iter().for_each(valid);

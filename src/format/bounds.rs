@@ -80,9 +80,7 @@ impl Bounds {
         let (min, max) = (bound(&statistics.min), bound(&statistics.max));
         Self { min, max, nulls: Some(statistics.nulls), nans: None }
     }
-}
 
-impl Bounds {
     /// Returns the exact bounds of these values of an index column.
     pub fn of_values(values: &ArrayRef) -> Self {
         let mut found = Self { nulls: Some(values.null_count() as u64), nans: Some(0), ..Self::default() };

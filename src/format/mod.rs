@@ -54,5 +54,5 @@ pub use segment::{
     HashesWriter, IndexWriter, index_arrow_schema, index_columns_reader, index_reader, read_hashes, read_sequences,
 };
 pub use sequence::{SequenceKey, SequenceTracker};
-pub use tail::{IndexPart, IndexTail, PagePiece};
+pub use tail::{IndexTail, PagePiece, SegmentPart};
 pub use view::{View, ViewColumn, ViewIndexColumn, ViewSource, read_lists};

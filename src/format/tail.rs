@@ -42,7 +42,6 @@ const GAP: u64 = 16 << 10;
 #[derive(Clone, Debug)]
 pub struct IndexTail {
     metadata: ArrowReaderMetadata,
-    schema: Arc<Schema>,
     object_bytes: u64,
     rows: u64,
     groups: Vec<RowGroup>,
@@ -81,7 +80,7 @@ pub type PagePiece<'a> = (Range<u64>, &'a Bounds);
 
 /// A part of a segment: some columns of some rows, and the byte ranges that have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexPart {
+pub struct SegmentPart {
     columns: Vec<usize>,
     rows: Vec<Range<u64>>,
     groups: Vec<usize>,
@@ -89,7 +88,7 @@ pub struct IndexPart {
     ranges: Vec<Range<u64>>,
 }
 
-impl IndexPart {
+impl SegmentPart {
     /// Returns the byte ranges to read, in ascending order.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
@@ -121,7 +120,7 @@ impl IndexTail {
     ///
     /// # Errors
     /// - `Corrupt`: the tail does not describe the pages of such a segment.
-    pub fn parse(bytes: &Bytes, object_bytes: u64, schema: &Arc<Schema>, rows: u64) -> Result<Self> {
+    pub fn parse(bytes: &Bytes, object_bytes: u64, schema: &Schema, rows: u64) -> Result<Self> {
         let start = object_bytes.checked_sub(bytes.len() as u64).ok_or_else(|| corrupt("a tail longer than its segment"))?;
         check_footer(bytes).map_err(|error| error.at("segment"))?;
         let mut reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Skip);
@@ -136,7 +135,7 @@ impl IndexTail {
         let metadata = Arc::new(parquet(|| reader.finish())?);
         let groups = parquet(|| row_groups(&metadata, start, schema))?;
         let metadata = parquet(|| ArrowReaderMetadata::try_new(metadata, viewed_options(schema)))?;
-        Ok(Self { metadata, schema: Arc::clone(schema), object_bytes, rows, groups })
+        Ok(Self { metadata, object_bytes, rows, groups })
     }
 
     /// Returns the length of each sequence of the segment.
@@ -166,7 +165,7 @@ impl IndexTail {
 
     /// Plans to read some index columns of some rows. `columns` are ascending column numbers, `rows` are ascending ranges of rows of
     /// the segment that do not touch each other.
-    pub fn part(&self, columns: &[usize], rows: &[Range<u64>]) -> IndexPart {
+    pub fn part(&self, columns: &[usize], rows: &[Range<u64>]) -> SegmentPart {
         let touches = |other: &Range<u64>| {
             let first = rows.partition_point(|range| range.end <= other.start);
             rows.get(first).is_some_and(|range| range.start < other.end)
@@ -187,14 +186,14 @@ impl IndexTail {
                 _ => ranges.push(page.clone()),
             }
         }
-        IndexPart { columns: columns.to_vec(), rows: rows.to_vec(), groups, pages, ranges }
+        SegmentPart { columns: columns.to_vec(), rows: rows.to_vec(), groups, pages, ranges }
     }
 
     /// Verifies the bytes of the ranges of a part.
     ///
     /// # Errors
     /// - `Corrupt`: a page does not have the checksum of the tail. The message names its place.
-    pub fn verify(&self, part: &IndexPart, fetched: &[Bytes]) -> Result<()> {
+    pub fn verify(&self, part: &SegmentPart, fetched: &[Bytes]) -> Result<()> {
         let found = Fetched::new(self.object_bytes, part, fetched)?;
         let mut unfolding = Unfolding::of(self.object_bytes);
         for (range, sum) in &part.pages {
@@ -215,8 +214,9 @@ impl IndexTail {
     /// - `Corrupt`: the pages do not have these rows.
     pub fn batches(
         &self,
-        part: &IndexPart,
+        part: &SegmentPart,
         fetched: &[Bytes],
+        schema: &Schema,
         columns: &[usize],
     ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let found = Fetched::new(self.object_bytes, part, fetched)?;
@@ -240,7 +240,7 @@ impl IndexTail {
         let builder = builder.with_row_groups(part.groups.clone()).with_projection(mask).with_row_selection(selection);
         // Another policy would read pages that the part does not have.
         let builder = builder.with_row_selection_policy(RowSelectionPolicy::Selectors);
-        copied(selected(builder, wanted)?, &self.schema, self.rows, columns)
+        copied(selected(builder, wanted)?, schema, self.rows, columns)
     }
 }
 
@@ -351,27 +351,13 @@ fn pages_of(
 
 /// Returns the bounds of a column of a row group.
 fn of_statistics(statistics: &Statistics, kind: Kind) -> Bounds {
-    let pair = |min: Option<Bound>, max: Option<Bound>| (min, max);
     let (min, max) = match statistics {
-        Statistics::Boolean(found) => {
-            pair(found.min_opt().and_then(|v| of_bool(*v, kind)), found.max_opt().and_then(|v| of_bool(*v, kind)))
-        }
-        Statistics::Int32(found) => {
-            pair(found.min_opt().and_then(|v| of_i32(*v, kind)), found.max_opt().and_then(|v| of_i32(*v, kind)))
-        }
-        Statistics::Int64(found) => {
-            pair(found.min_opt().and_then(|v| of_i64(*v, kind)), found.max_opt().and_then(|v| of_i64(*v, kind)))
-        }
-        Statistics::Float(found) => pair(
-            found.min_opt().and_then(|v| of_float((*v).into(), kind)),
-            found.max_opt().and_then(|v| of_float((*v).into(), kind)),
-        ),
-        Statistics::Double(found) => {
-            pair(found.min_opt().and_then(|v| of_float(*v, kind)), found.max_opt().and_then(|v| of_float(*v, kind)))
-        }
-        Statistics::ByteArray(found) => {
-            pair(found.min_opt().and_then(|v| of_text(v.data(), kind)), found.max_opt().and_then(|v| of_text(v.data(), kind)))
-        }
+        Statistics::Boolean(found) => pair(found.min_opt(), found.max_opt(), |value| of_bool(*value, kind)),
+        Statistics::Int32(found) => pair(found.min_opt(), found.max_opt(), |value| of_i32(*value, kind)),
+        Statistics::Int64(found) => pair(found.min_opt(), found.max_opt(), |value| of_i64(*value, kind)),
+        Statistics::Float(found) => pair(found.min_opt(), found.max_opt(), |value| of_float((*value).into(), kind)),
+        Statistics::Double(found) => pair(found.min_opt(), found.max_opt(), |value| of_float(*value, kind)),
+        Statistics::ByteArray(found) => pair(found.min_opt(), found.max_opt(), |value| of_text(value.data(), kind)),
         _ => (None, None),
     };
     // Older statistics of text and of unsigned integers had another order.
@@ -387,25 +373,12 @@ fn of_statistics(statistics: &Statistics, kind: Kind) -> Bounds {
 /// Returns the bounds of a page of `rows` rows.
 fn of_page(index: &ColumnIndexMetaData, page: usize, kind: Kind, rows: u64) -> Bounds {
     let (min, max) = match index {
-        ColumnIndexMetaData::BOOLEAN(found) => {
-            (found.min_value(page).and_then(|v| of_bool(*v, kind)), found.max_value(page).and_then(|v| of_bool(*v, kind)))
-        }
-        ColumnIndexMetaData::INT32(found) => {
-            (found.min_value(page).and_then(|v| of_i32(*v, kind)), found.max_value(page).and_then(|v| of_i32(*v, kind)))
-        }
-        ColumnIndexMetaData::INT64(found) => {
-            (found.min_value(page).and_then(|v| of_i64(*v, kind)), found.max_value(page).and_then(|v| of_i64(*v, kind)))
-        }
-        ColumnIndexMetaData::FLOAT(found) => {
-            let bound = |value: &f32| of_float((*value).into(), kind);
-            (found.min_value(page).and_then(bound), found.max_value(page).and_then(bound))
-        }
-        ColumnIndexMetaData::DOUBLE(found) => {
-            (found.min_value(page).and_then(|v| of_float(*v, kind)), found.max_value(page).and_then(|v| of_float(*v, kind)))
-        }
-        ColumnIndexMetaData::BYTE_ARRAY(found) => {
-            (found.min_value(page).and_then(|v| of_text(v, kind)), found.max_value(page).and_then(|v| of_text(v, kind)))
-        }
+        ColumnIndexMetaData::BOOLEAN(of) => pair(of.min_value(page), of.max_value(page), |value| of_bool(*value, kind)),
+        ColumnIndexMetaData::INT32(of) => pair(of.min_value(page), of.max_value(page), |value| of_i32(*value, kind)),
+        ColumnIndexMetaData::INT64(of) => pair(of.min_value(page), of.max_value(page), |value| of_i64(*value, kind)),
+        ColumnIndexMetaData::FLOAT(of) => pair(of.min_value(page), of.max_value(page), |value| of_float((*value).into(), kind)),
+        ColumnIndexMetaData::DOUBLE(of) => pair(of.min_value(page), of.max_value(page), |value| of_float(*value, kind)),
+        ColumnIndexMetaData::BYTE_ARRAY(of) => pair(of.min_value(page), of.max_value(page), |value| of_text(value, kind)),
         _ => (None, None),
     };
     let count = |found: Option<i64>| found.and_then(|count| u64::try_from(count).ok());
@@ -415,22 +388,27 @@ fn of_page(index: &ColumnIndexMetaData, page: usize, kind: Kind, rows: u64) -> B
     Bounds { min, max, nulls, nans: nans.and_then(|counts| count(counts.get(page).copied())) }
 }
 
+/// Returns the bounds of a stored minimum and maximum.
+fn pair<T: ?Sized>(min: Option<&T>, max: Option<&T>, bound: impl Fn(&T) -> Option<Bound>) -> (Option<Bound>, Option<Bound>) {
+    (min.and_then(&bound), max.and_then(&bound))
+}
+
 fn of_bool(value: bool, kind: Kind) -> Option<Bound> {
     (kind == Kind::Unsigned).then_some(Bound::Integer(value.into()))
 }
 
 fn of_i32(value: i32, kind: Kind) -> Option<Bound> {
-    match kind {
-        Kind::Signed => Some(Bound::Integer(value.into())),
-        Kind::Unsigned => Some(Bound::Integer(value.cast_unsigned().into())),
-        Kind::Float | Kind::Text => None,
-    }
+    of_integer(value.into(), value.cast_unsigned().into(), kind)
 }
 
 fn of_i64(value: i64, kind: Kind) -> Option<Bound> {
+    of_integer(value.into(), value.cast_unsigned().into(), kind)
+}
+
+fn of_integer(signed: i128, unsigned: i128, kind: Kind) -> Option<Bound> {
     match kind {
-        Kind::Signed => Some(Bound::Integer(value.into())),
-        Kind::Unsigned => Some(Bound::Integer(value.cast_unsigned().into())),
+        Kind::Signed => Some(Bound::Integer(signed)),
+        Kind::Unsigned => Some(Bound::Integer(unsigned)),
         Kind::Float | Kind::Text => None,
     }
 }
@@ -452,7 +430,7 @@ struct Fetched {
 }
 
 impl Fetched {
-    fn new(object_bytes: u64, part: &IndexPart, fetched: &[Bytes]) -> Result<Self> {
+    fn new(object_bytes: u64, part: &SegmentPart, fetched: &[Bytes]) -> Result<Self> {
         let fits = |(range, bytes): (&Range<u64>, &Bytes)| range.end - range.start == bytes.len() as u64;
         if part.ranges.len() != fetched.len() || !part.ranges.iter().zip(fetched).all(fits) {
             return Err(Error::internal(format!("{} of a segment for {}", counted(fetched.len(), "range"), part.ranges.len())));

@@ -1,8 +1,8 @@
 //! Columns of a frame that are allocated once and filled by several threads.
 //!
-//! The loader of an index decodes each row group directly into its place, so it never holds a column twice. What a place cannot
-//! hold (nulls, booleans, texts of more than 12 bytes) are [`Leftovers`]. They are joined at the end, and are small beside the
-//! values.
+//! The loader of an index decodes each row group directly into the memory of its column, so it never holds a column twice. That
+//! memory has a fixed size for each row. So nulls, booleans and texts of more than 12 bytes are collected beside it, as
+//! [`Leftovers`], and joined at the end. They are small beside the values.
 
 use std::{collections::HashMap, fmt};
 
@@ -45,7 +45,7 @@ struct FillingColumn {
     leftovers: Vec<Leftovers>,
 }
 
-/// What the place of some rows of a column cannot hold.
+/// Nulls, booleans and long texts of some rows of a column. They have no fixed number of bytes for each row.
 #[derive(Debug)]
 pub struct Leftovers {
     rows: usize,
@@ -142,7 +142,7 @@ macro_rules! numbers {
                 })
             }
 
-            /// Copies an array of exactly the rows of this place, and returns what the place cannot hold.
+            /// Copies an array of exactly the rows of this place, and returns its nulls, booleans and long texts.
             fn fill(self, name: &str, array: &dyn Array) -> Result<Leftovers> {
                 let mut left = Leftovers { rows: array.len(), nulls: None, booleans: None, texts: Vec::new() };
                 left.nulls = array.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
@@ -295,7 +295,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Returns what the place cannot hold.
+    /// Returns the nulls, booleans and long texts of the rows.
     pub fn finish(self) -> Vec<Leftovers> {
         self.leftovers
     }

@@ -1,4 +1,4 @@
-//! What a reader knows of a condition: which rows it may choose, by the bounds of their columns. A pure function, without polars.
+//! Selects the rows for which a condition may be true, by minimum, maximum and nulls of the columns. Pure functions, without polars.
 //!
 //! A [`Predicate`] chooses every row that the condition chooses, and possibly more. So rows that it does not choose need not be read,
 //! and the condition itself is evaluated over the rest.

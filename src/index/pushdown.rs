@@ -17,7 +17,7 @@ use crate::{
     schema::{ColumnType, Primitive},
 };
 
-/// What a condition needs.
+/// The columns that a condition reads, and the rows for which it may be true.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pushdown {
     /// The rows that it may choose.
@@ -32,12 +32,12 @@ impl Pushdown {
     /// A condition of which nothing is known.
     pub(crate) const UNKNOWN: Self = Self { predicate: Predicate::Anything, columns: None, by_row: false };
 
-    /// Returns what is needed where there is no condition.
+    /// Returns the needs of no condition: no column, and any row.
     pub(crate) fn nothing() -> Self {
         Self { predicate: Predicate::Anything, columns: Some(BTreeSet::new()), by_row: true }
     }
 
-    /// Returns what both conditions need, if `other` is evaluated over the rows that this condition chooses.
+    /// Returns the needs of both conditions, if `other` is evaluated over the rows that this condition chooses.
     pub(crate) fn then(self, other: Self) -> Self {
         let columns = self.columns.zip(other.columns).map(|(mut one, other)| {
             one.extend(other);
@@ -101,7 +101,7 @@ fn as_float(value: i128) -> f64 {
     value as f64
 }
 
-/// Returns what a polars expression needs, over these index columns.
+/// Returns the columns that a polars expression reads, and the rows for which it may be true.
 pub(crate) fn of_expression(named: &Named<'_>, expression: &Expr) -> Pushdown {
     let mut columns = BTreeSet::new();
     match reads(named, expression, &mut columns) {
@@ -211,7 +211,7 @@ fn with_literal(named: &Named<'_>, name: &str, comparison: Comparison, literal: 
     compared(named, column, comparison, literal)
 }
 
-/// Returns what an SQL condition needs, over these index columns.
+/// Returns the columns that an SQL condition reads, and the rows for which it may be true.
 ///
 /// # Errors
 /// - `Invalid`: the text is not exactly one expression over the columns.
@@ -219,7 +219,7 @@ pub(crate) fn of_condition(named: &Named<'_>, sql: &str) -> Result<Pushdown> {
     Ok(of_sql(named, &expression(sql)?))
 }
 
-/// Returns what an SQL query over the table `t` needs.
+/// Returns the columns and the rows of the table `t` that an SQL query needs.
 ///
 /// # Errors
 /// - `Invalid`: the text is not exactly one read-only query.

@@ -30,11 +30,11 @@ impl Table {
     pub(super) async fn index_tail(&self, segment: &Segment) -> Result<Option<IndexTail>> {
         let Some(tail) = &segment.tail else { return Ok(None) };
         let object_bytes = segment.index.bytes;
-        let (schema, rows, expected) = (Arc::new(self.manifest().schema.clone()), segment.rows, tail.blake3);
+        let (table, rows, expected) = (self.clone(), segment.rows, tail.blake3);
         let parse = move |fetched: Vec<Bytes>| {
             let bytes = fetched.into_iter().next().unwrap_or_default();
             match Hash::of(&bytes) == expected {
-                true => IndexTail::parse(&bytes, object_bytes, &schema, rows),
+                true => IndexTail::parse(&bytes, object_bytes, &table.manifest().schema, rows),
                 false => Err(Error::corrupt("the tail of an index segment has another hash")),
             }
         };
@@ -69,7 +69,7 @@ impl Table {
         &self,
         segment: &Segment,
         tail: &Arc<IndexTail>,
-        part: &Arc<crate::format::IndexPart>,
+        part: &Arc<crate::format::SegmentPart>,
     ) -> Result<Option<Vec<Bytes>>> {
         let (tail, ranges, part) = (Arc::clone(tail), part.ranges().to_vec(), Arc::clone(part));
         let verify = move |fetched: Vec<Bytes>| tail.verify(&part, &fetched).map(|()| fetched);

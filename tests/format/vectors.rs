@@ -653,8 +653,8 @@ fn tails(folder: &Folder) {
     assert_eq!((json!(of), number(&file["rows"])), (file["tail"].clone(), segment.rows));
     let bytes = index.slice((size - of.bytes) as usize..);
     assert_eq!(Hash::of(&bytes), of.blake3);
-    let schema = Arc::new(manifest.schema.clone());
-    let tail = IndexTail::parse(&bytes, size, &schema, segment.rows).unwrap();
+    let schema = &manifest.schema;
+    let tail = IndexTail::parse(&bytes, size, schema, segment.rows).unwrap();
     assert_eq!(json!(tail.sequences().unwrap().iter().collect::<Vec<u32>>()), file["runs"]);
     let part = tail.part(&[0, 1, 2, 3], std::slice::from_ref(&(0..segment.rows)));
     let pages = part
@@ -669,7 +669,8 @@ fn tails(folder: &Folder) {
             let fetched: Vec<Bytes> =
                 part.ranges().iter().map(|range| index.slice(range.start as usize..range.end as usize)).collect();
             tail.verify(&part, &fetched).unwrap();
-            let batches: Vec<RecordBatch> = tail.batches(&part, &fetched, &[place]).unwrap().collect::<Result<_, _>>().unwrap();
+            let batches: Vec<RecordBatch> =
+                tail.batches(&part, &fetched, schema, &[place]).unwrap().collect::<Result<_, _>>().unwrap();
             let column = manifest.schema.index().nth(place).unwrap();
             assert_eq!(json!(plain::values(&column.ty, batches[0].column(0))), json!([says["values"][row as usize]]), "{row}");
         }

@@ -10,7 +10,7 @@ use crate::common::{
 };
 use arrow_array::{ArrayRef, Int64Array, LargeStringArray, RecordBatch, cast::AsArray, types::Int64Type};
 use polars::prelude::{DataFrame, DataType, IntoLazy, col, lit};
-use tetrys::{ErrorKind, Index, Merge, RowLoader, Schema, Store, Table, index as frames, schema::Column, table::IndexOptions};
+use tetrys::{ErrorKind, Index, Merge, RowLoader, Schema, Store, Table, index as frames, schema::Column, table::IndexRequest};
 
 /// The types that index columns may have.
 const TYPES: [&str; 20] = [
@@ -64,8 +64,8 @@ fn from_batches(table: &Table) -> DataFrame {
     frames::frame(&described, table.rows(), block_on(table.index_batches()).unwrap()).unwrap()
 }
 
-fn load(table: &Table, options: IndexOptions) -> Index {
-    block_on(table.index_with(options)).unwrap()
+fn load(request: IndexRequest) -> Index {
+    block_on(request).unwrap()
 }
 
 /// Returns the frame without locators, with categorical columns as text.
@@ -91,7 +91,7 @@ fn columns_that_are_filled_in_place_equal_those_of_batches_for_every_type() {
         let found = frames::without_locators(index.frame()).unwrap();
         assert!(found.equals_missing(&expected), "case {case}: {found} {expected}");
         assert_eq!(found.schema(), expected.schema());
-        let chosen = load(&table, IndexOptions::default().columns(["c11", "c4", "c0"]));
+        let chosen = load(table.index().columns(["c11", "c4", "c0"]));
         let expected = expected.select(["c0", "c4", "c11"]).unwrap();
         assert!(frames::without_locators(chosen.frame()).unwrap().equals_missing(&expected), "case {case}");
     }
@@ -102,7 +102,7 @@ fn categorical_text_has_the_same_values_and_four_bytes_a_row() {
     let mut rng = Rng(common::seed());
     for case in 0..20 {
         let table = of_every_type(&mut rng, Taste { nulls: 4, length: [4, 40][case % 2], smooth: true });
-        let (text, categorical) = (load(&table, IndexOptions::default()), load(&table, IndexOptions::default().categorical()));
+        let (text, categorical) = (load(table.index()), load(table.index().categorical()));
         assert!(plain(&text).equals_missing(&plain(&categorical)), "case {case}");
         assert_eq!(*text.frame().column("c11").unwrap().dtype(), DataType::String);
         for (name, held) in [("c11", &categorical), ("c12", &categorical), ("c12", &text)] {
@@ -185,7 +185,7 @@ fn names_are(frame: &DataFrame, names: &[&str]) -> bool {
 #[test]
 fn a_categorical_index_is_filtered_merged_saved_and_read_as_one_of_text() {
     let (table, other) = (logs(60), logs(60));
-    let load = |table: &Table| load(table, IndexOptions::default().categorical());
+    let load = |table: &Table| load(table.index().categorical());
     let (left, right) = (load(&table), load(&other));
     let found = left.filter(col("log").eq(lit("recording number 000002"))).unwrap();
     assert_eq!(x(&found), (20..30).collect::<Vec<_>>());
@@ -202,10 +202,10 @@ fn a_view_loads_its_text_as_categorical_columns_too() {
     let folder = tempfile::tempdir().unwrap();
     let url = |name: &str| folder.path().join(name).display().to_string();
     let table = logs_in(Store::open(&url("logs")).unwrap(), 60);
-    let late = load(&table, IndexOptions::default().categorical()).filter(col("time").gt_eq(lit(25))).unwrap();
+    let late = load(table.index().categorical()).filter(col("time").gt_eq(lit(25))).unwrap();
     let view = block_on(late.save(&url("late"))).unwrap().table;
-    for options in [IndexOptions::default(), IndexOptions::default().categorical()] {
-        let index = load(&view, options);
+    for request in [view.index(), view.index().categorical()] {
+        let index = load(request);
         assert!(plain(&index).equals_missing(&plain(&late)), "{}", index.frame());
         // The rows of this view are neighbours.
         assert_eq!((x(&index), index.memory().locator_bytes), ((25..60).collect(), 0));

@@ -4,10 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tetrys::{
-    Table,
-    table::{IndexMemory, IndexOptions},
-};
+use tetrys::{Table, table::IndexMemory};
 
 use super::{schema::properties_text, write_json};
 use crate::{
@@ -133,7 +130,7 @@ impl Info {
 async fn memory(table: &Table, json: bool, out: &mut dyn Write) -> Result<Outcome, Failure> {
     // One after the other: an index may fill half of the memory.
     let plain = table.index().await?.memory();
-    let categorical = table.index_with(IndexOptions::default().categorical()).await?.memory();
+    let categorical = table.index().categorical().await?.memory();
     let per_row = |bytes: u64| bytes as f64 / plain.rows.max(1) as f64;
     if json {
         let said = |memory: &IndexMemory| {

@@ -47,39 +47,6 @@ pub struct Index {
     pub(in crate::table) sources: Arc<[IndexSource]>,
 }
 
-/// What [`Table::index_with`] loads.
-///
-/// ```no_run
-/// # async fn example() -> tetrys::Result<()> {
-/// use tetrys::{Table, table::IndexOptions};
-/// let options = IndexOptions::default().columns(["log_id", "weather"]).categorical();
-/// let index = Table::open("/data/sensors").await?.index_with(options).await?;
-/// # Ok(()) }
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IndexOptions {
-    pub(super) columns: Option<Vec<String>>,
-    pub(super) categorical: bool,
-}
-
-impl IndexOptions {
-    /// Loads only the index columns that match any of these patterns. Without this, all are loaded.
-    pub fn columns<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
-        self.columns = Some(patterns.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Loads columns of text as categorical columns: 4 bytes a row, and each distinct text once. A column of text takes 16 bytes a
-    /// row and its texts of more than 12 bytes.
-    ///
-    /// Use it for columns with few distinct texts. Expressions compare and group categorical columns as text; some operations on
-    /// text need a cast first.
-    pub fn categorical(mut self) -> Self {
-        self.categorical = true;
-        self
-    }
-}
-
 /// A source table of a frame.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct IndexSource {

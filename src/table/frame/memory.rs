@@ -40,9 +40,9 @@ impl Index {
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
-    /// use tetrys::{Table, table::IndexOptions};
+    /// use tetrys::Table;
     /// let table = Table::open("/data/sensors").await?;
-    /// let (text, codes) = (table.index().await?, table.index_with(IndexOptions::default().categorical()).await?);
+    /// let (text, codes) = (table.index().await?, table.index().categorical().await?);
     /// println!("{} bytes, {} with categorical text", text.memory().bytes(), codes.memory().bytes());
     /// # Ok(()) }
     /// ```

@@ -10,7 +10,7 @@ mod request;
 mod scan;
 pub(in crate::table) mod splits;
 
-pub use index::{Index, IndexOptions};
+pub use index::Index;
 pub use memory::{ColumnMemory, IndexMemory};
 pub use request::{IndexExplain, IndexRequest};
 pub use scan::{IndexPart, IndexScan, SegmentBounds};

@@ -25,22 +25,21 @@ use futures::{
 };
 use polars::prelude::{Categories, DataFrame, DataType, Expr};
 
-use super::index::{Index, IndexOptions, IndexSource};
+use super::{
+    index::{Index, IndexSource},
+    load::others_for,
+};
 use crate::{
     error::{Error, Result},
-    format::{Bounds, IndexPart, IndexTail, Locator, Segment, index_columns_reader},
+    format::{Bounds, IndexTail, Locator, Segment, SegmentPart, index_columns_reader},
     index::{self, Predicate, Pushdown, both, joined, of_condition, of_expression, of_query, with_locators},
     offload::offload_large,
     schema::{ColumnType, select},
     store::range_parts,
     table::{reading::source::LoaderSource, seen::seen_columns, table::Table},
-    threads::{share, threads},
+    threads::share,
 };
 
-/// Fewer rows are decoded by one thread.
-const ROWS_OF_THREADS: u64 = 1 << 16;
-/// The most threads that decode an index. More threads would only wait for memory.
-const MAX_THREADS: usize = 8;
 /// The most segments that are read at a time.
 const SEGMENTS_AT_ONCE: usize = 16;
 /// A part of a segment of more than this share of its bytes is read with the whole segment: three quarters.
@@ -80,7 +79,7 @@ enum Condition {
     Sql(String),
 }
 
-/// What a request reads from the store.
+/// The segments, rows and bytes that an [`IndexRequest`] reads from the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexExplain {
@@ -157,7 +156,7 @@ impl std::fmt::Debug for IndexRequest {
 struct SegmentRead {
     segment: usize,
     rows: Vec<Range<u64>>,
-    part: Option<(Arc<IndexTail>, Arc<IndexPart>)>,
+    part: Option<(Arc<IndexTail>, Arc<SegmentPart>)>,
 }
 
 /// The bytes of a segment, or of a part of it.
@@ -200,7 +199,11 @@ impl IndexRequest {
         self
     }
 
-    /// Loads columns of text as categorical columns, see [`IndexOptions::categorical`]. Conditions are evaluated before, over text.
+    /// Loads columns of text as categorical columns: 4 bytes a row, and each distinct text once. A column of text takes 16 bytes a
+    /// row and its texts of more than 12 bytes. Conditions are evaluated before, over text.
+    ///
+    /// Use it for columns with few distinct texts. Expressions compare and group categorical columns as text; some operations on
+    /// text need a cast first.
     pub fn categorical(mut self) -> Self {
         self.request.categorical = true;
         self
@@ -220,7 +223,7 @@ impl IndexRequest {
         Ok(seen.filter_map(|place| columns.get(place)).map(|column| column.name.clone()).collect())
     }
 
-    /// Plans to read the index, and returns what that takes. This reads the tails of the segments that may have a row, and nothing
+    /// Plans to read the index, and returns the segments, rows and bytes of the plan. This reads the tails of the segments that may have a row, and nothing
     /// else. For a view, it counts the index objects of the view, without the join maps and the tables of its sources.
     ///
     /// # Errors
@@ -276,17 +279,15 @@ impl Request {
     async fn load(self) -> Result<Index> {
         let chosen = self.chosen()?;
         let all = || (0..self.table.manifest().schema.index().len()).collect::<Vec<_>>();
+        // Conditions are evaluated over text.
+        let early_types = self.categorical && self.conditions.is_empty();
         let Some(plan) = self.planned()? else {
             // A view.
             let (early, late) = if self.conditions.is_empty() { (chosen, None) } else { (None, chosen) };
-            let early_types = self.categorical && self.conditions.is_empty();
             return self.conditioned(self.table.index_of(early, early_types).await?, late);
         };
         let loaded = match plan.reads_all() {
-            true => {
-                let early_types = self.categorical && self.conditions.is_empty();
-                self.table.index_of((!plan.is_whole).then(|| plan.columns.clone()), early_types).await?
-            }
+            true => self.table.index_of((!plan.is_whole).then(|| plan.columns.clone()), early_types).await?,
             false => self.assembled(&plan, self.read(&plan).await?).await?,
         };
         let more = plan.columns != chosen.clone().unwrap_or_else(all);
@@ -301,7 +302,7 @@ impl Request {
         Ok(Some(select(&names, &[], patterns)?.into_iter().filter_map(|place| seen.get(place).copied()).collect()))
     }
 
-    /// Returns what to read; `None` for a view.
+    /// Returns the columns to read, and the predicate by which rows are skipped; `None` for a view.
     fn planned(&self) -> Result<Option<Plan>> {
         let schema = self.table.schema();
         let named: Vec<(&str, &ColumnType)> = schema.index().map(|column| (column.name.as_str(), &column.ty)).collect();
@@ -388,7 +389,7 @@ impl Request {
         Ok(Some((read, SegmentBytes::Whole(bytes))))
     }
 
-    /// Decodes what was read, each column once, and returns it as an index.
+    /// Decodes the bytes of the segments, each column once, and returns an index.
     async fn assembled(&self, plan: &Plan, read: Vec<(SegmentRead, SegmentBytes)>) -> Result<Index> {
         let table = self.table.clone();
         let columns = plan.columns.clone();
@@ -426,18 +427,12 @@ impl Request {
     }
 
     fn only(&self, index: &Index, chosen: &[usize]) -> Result<Index> {
-        let schema = &self.table.manifest().schema;
-        let names: Vec<&str> = schema
-            .index()
-            .enumerate()
-            .filter(|(place, _)| chosen.contains(place))
-            .map(|(_, column)| column.name.as_str())
-            .collect();
-        index.only(&names)
+        let described = self.table.described(chosen);
+        index.only(&described.iter().map(|column| column.name.as_str()).collect::<Vec<_>>())
     }
 }
 
-/// What to read: columns, and rows that a predicate may choose.
+/// The columns that a request reads, and the predicate by which it skips rows.
 struct Plan {
     columns: Vec<usize>,
     predicate: Predicate,
@@ -494,32 +489,16 @@ impl Table {
         self.index().columns(patterns.into_iter().map(|pattern| pattern.as_ref().to_owned())).await
     }
 
-    /// Loads the index of this version, with these columns and types.
-    ///
-    /// # Errors
-    /// - `NotFound`: a pattern matches no index column, or a source table of a view cannot be found.
-    /// - `Invalid`: a pattern is malformed.
-    /// - `Unsupported`: the system does not have the memory.
-    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Denied`: a source table of a view is not allowed.
-    /// - Any error of the store.
-    pub async fn index_with(&self, options: IndexOptions) -> Result<Index> {
-        let IndexOptions { columns, categorical } = options;
-        let request = columns.into_iter().fold(self.index(), IndexRequest::columns);
-        if categorical { request.categorical().await } else { request.await }
-    }
-
     /// Decodes some index columns of the segments that were read, `rows` rows in all. Several threads decode many rows.
     fn index_of_parts(&self, read: &[(SegmentRead, SegmentBytes)], columns: &[usize], rows: u64) -> Result<Index> {
-        let workers = threads().clamp(1, MAX_THREADS);
+        let others = others_for(rows);
         let one = |columns: &[usize]| self.frame_of_parts(read, columns, rows);
-        let whole = if rows < ROWS_OF_THREADS || workers == 1 || columns.len() < 2 {
+        let whole = if others == 0 || columns.len() < 2 {
             one(columns)?
         } else {
-            let parts = columns.chunks(columns.len().div_ceil(workers)).collect();
+            let parts = columns.chunks(columns.len().div_ceil(others + 1)).collect();
             let mut all = Vec::with_capacity(columns.len());
-            for part in share(parts, workers - 1, |part: &[usize]| one(part))? {
+            for part in share(parts, others, |part: &[usize]| one(part))? {
                 all.extend(part.columns().iter().cloned());
             }
             let height = usize::try_from(rows).map_err(|_| Error::unsupported("too many rows for a frame"))?;
@@ -531,8 +510,7 @@ impl Table {
             read.rows.iter().flat_map(move |rows| (first + rows.start).cast_signed()..(first + rows.end).cast_signed())
         });
         let frame = with_locators(&whole, tag, numbers)?;
-        let named = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place));
-        let index = named.map(|(_, column)| (column.name.clone(), column.id)).collect();
+        let index = self.described(columns).into_iter().map(|column| (column.name.clone(), column.id)).collect();
         let LoaderSource { columns, .. } = LoaderSource::of_table(self, None);
         let whole = (rows == self.rows()).then_some(whole);
         let source = IndexSource { table: self.clone(), tag, base: 0, columns, index, partners: None, lists: None, whole };
@@ -545,12 +523,11 @@ impl Table {
         for (read, bytes) in read {
             let Some(segment) = self.manifest().segments.get(read.segment) else { continue };
             batches.push(match (bytes, &read.part) {
-                (SegmentBytes::Part(fetched), Some((tail, part))) => Box::new(tail.batches(part, fetched, columns)?),
+                (SegmentBytes::Part(fetched), Some((tail, part))) => Box::new(tail.batches(part, fetched, schema, columns)?),
                 (SegmentBytes::Part(_), None) => return Err(Error::internal("a part of a segment without a plan")),
                 (SegmentBytes::Whole(bytes), _) => Box::new(index_columns_reader(bytes.clone(), schema, segment.rows, columns)?),
             });
         }
-        let described = schema.index().enumerate().filter(|(place, _)| columns.contains(place)).map(|(_, column)| column);
-        index::frame(&described.collect::<Vec<_>>(), rows, batches.into_iter().flatten())
+        index::frame(&self.described(columns), rows, batches.into_iter().flatten())
     }
 }

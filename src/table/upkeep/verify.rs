@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
 use serde::Serialize;
 
@@ -279,10 +280,7 @@ impl Table {
             }
             if is_new {
                 let (table, bytes, segment) = (self.clone(), bytes.clone(), segment.clone());
-                let checked = offload(move |_| {
-                    index_rows(bytes.clone(), &table.manifest().schema, &segment)?;
-                    tail_is_sound(&bytes, &table.manifest().schema, &segment)
-                });
+                let checked = offload(move |_| index_is_sound(&bytes, &table.manifest().schema, &segment));
                 found.note(&name, checked.await)?;
             }
             // Damage of an index object is recorded already; the sequences would only report it again.
@@ -482,25 +480,35 @@ impl SequenceStarts {
     }
 }
 
-/// Checks the number of rows of an index object, and that the statistics of the manifest hold for them.
-fn index_rows(bytes: Bytes, schema: &Schema, segment: &Segment) -> Result<()> {
-    let (mut found, rows) = (0, segment.rows);
-    for batch in index_reader(bytes, schema, rows)? {
+/// Checks an index object: its number of rows, the statistics of the manifest, and then its tail. Readers skip a tail that is not
+/// sound, so damage of the rows themselves is reported first.
+fn index_is_sound(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<()> {
+    let (rows, mut found) = (segment.rows, 0);
+    let mut tail = sound_tail(bytes, schema, segment);
+    for batch in index_reader(bytes.clone(), schema, rows)? {
         let batch = batch?;
-        found += batch.num_rows() as u64;
         for ((values, column), statistics) in batch.columns().iter().zip(schema.index()).zip(&segment.statistics) {
             if !Bounds::of_segment(statistics, &column.ty).hold_for(&Bounds::of_values(values)) {
                 let name = &column.name;
                 return Err(Error::corrupt(format!("the statistics of column `{name}` in the manifest do not hold")));
             }
         }
+        if let Ok(Some(sound)) = &tail
+            && let Err(error) = bounds_hold(sound, schema, found, &batch)
+        {
+            tail = Err(error);
+        }
+        found += batch.num_rows() as u64;
     }
-    if found == rows { Ok(()) } else { Err(Error::corrupt(format!("{}, the manifest says {rows}", counted(found, "row")))) }
+    if found != rows {
+        return Err(Error::corrupt(format!("{}, the manifest says {rows}", counted(found, "row"))));
+    }
+    tail.map(|_| ())
 }
 
-/// Checks the tail of an index object, and the checksums of its pages. Readers skip what fails these checks.
-fn tail_is_sound(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<()> {
-    let Some(tail) = &segment.tail else { return Ok(()) };
+/// Checks the hash of the tail of an index object and the checksums of its pages. Returns the tail; `None` if there is none.
+fn sound_tail(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<Option<IndexTail>> {
+    let Some(tail) = &segment.tail else { return Ok(None) };
     let start = bytes.len().saturating_sub(usize::try_from(tail.bytes).unwrap_or(usize::MAX));
     let stored = bytes.slice(start..);
     let found = Hash::of(&stored);
@@ -512,29 +520,27 @@ fn tail_is_sound(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<()
         )));
     }
     let of_tail = |error: Error| error.at("tail");
-    let tail = IndexTail::parse(&stored, segment.index.bytes, &Arc::new(schema.clone()), segment.rows).map_err(of_tail)?;
+    let tail = IndexTail::parse(&stored, segment.index.bytes, schema, segment.rows).map_err(of_tail)?;
     let every: Vec<usize> = (0..schema.index().len()).collect();
     let part = tail.part(&every, std::slice::from_ref(&(0..segment.rows)));
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
     let pages: Vec<Bytes> = part.ranges().iter().map(|range| bytes.slice(place(range.start)..place(range.end))).collect();
     tail.verify(&part, &pages).map_err(of_tail)?;
-    let mut first = 0;
-    for batch in index_reader(bytes.clone(), schema, segment.rows)? {
-        let batch = batch?;
-        let last = first + batch.num_rows() as u64;
-        for (place, (values, column)) in batch.columns().iter().zip(schema.index()).enumerate() {
-            for (rows, bounds) in tail.row_group_bounds(place).into_iter().chain(tail.page_bounds(place)) {
-                let (start, end) = (rows.start.max(first), rows.end.min(last));
-                let slice = (start < end).then(|| values.slice((start - first) as usize, (end - start) as usize));
-                if slice.is_some_and(|values| !bounds.hold_for(&Bounds::of_values(&values))) {
-                    let name = &column.name;
-                    return Err(Error::corrupt(format!(
-                        "tail: the bounds of column `{name}` do not hold in rows {start}..{end}"
-                    )));
-                }
+    Ok(Some(tail))
+}
+
+/// Checks that the bounds of a tail hold for a batch whose first row is row `first` of the segment.
+fn bounds_hold(tail: &IndexTail, schema: &Schema, first: u64, batch: &RecordBatch) -> Result<()> {
+    let last = first + batch.num_rows() as u64;
+    for (place, (values, column)) in batch.columns().iter().zip(schema.index()).enumerate() {
+        for (rows, bounds) in tail.row_group_bounds(place).into_iter().chain(tail.page_bounds(place)) {
+            let (start, end) = (rows.start.max(first), rows.end.min(last));
+            let slice = (start < end).then(|| values.slice((start - first) as usize, (end - start) as usize));
+            if slice.is_some_and(|values| !bounds.hold_for(&Bounds::of_values(&values))) {
+                let name = &column.name;
+                return Err(Error::corrupt(format!("tail: the bounds of column `{name}` do not hold in rows {start}..{end}")));
             }
         }
-        first = last;
     }
     Ok(())
 }

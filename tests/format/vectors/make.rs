@@ -609,7 +609,7 @@ fn tails(folder: &Path) {
     let (index, tail) = (&segment.index, segment.tail.as_ref().unwrap());
     let stored = block_on(store.get_exact(&format!("index/{}.parquet", index.blake3), index.bytes)).unwrap();
     let parsed = stored.slice((index.bytes - tail.bytes) as usize..);
-    let parsed = IndexTail::parse(&parsed, index.bytes, &Arc::new(schema.clone()), segment.rows).unwrap();
+    let parsed = IndexTail::parse(&parsed, index.bytes, &schema, segment.rows).unwrap();
     let part = parsed.part(&[0, 1, 2, 3], std::slice::from_ref(&(0..segment.rows)));
     let page =
         |(range, sum): &(Range<u64>, u64)| json!({"offset": range.start, "bytes": range.end - range.start, "sum": wide(*sum)});
