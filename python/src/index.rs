@@ -240,19 +240,17 @@ pub(crate) struct IndexScan(Mutex<Option<table::IndexScan>>);
 #[pymethods]
 impl IndexScan {
     #[new]
-    #[pyo3(signature = (table, categorical, segments = None))]
-    fn new(table: &Table, categorical: bool, segments: Option<Vec<usize>>) -> PyResult<Self> {
+    #[pyo3(signature = (table, categorical, columns = None, predicate = None))]
+    fn new(table: &Table, categorical: bool, columns: Option<Vec<String>>, predicate: Option<&str>) -> PyResult<Self> {
         check_frames().py()?;
         let mut scan = table.table.scan_index().py()?;
-        if let Some(segments) = segments {
-            scan = scan.only(segments);
+        if let Some(columns) = columns {
+            scan = scan.columns(columns).py()?;
+        }
+        if let Some(predicate) = predicate {
+            scan = scan.prune_json(predicate);
         }
         Ok(Self(Mutex::new(Some(if categorical { scan.categorical() } else { scan }))))
-    }
-
-    /// Returns the rows of each segment, and the least and the largest value of its columns.
-    fn bounds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.held().as_ref().map(table::IndexScan::bounds).unwrap_or_default())
     }
 
     /// Returns a frame without rows, with all columns, as an Arrow stream.
@@ -293,8 +291,7 @@ impl IndexPart {
     }
 
     fn __len__(&self) -> usize {
-        let rows = self.0.rows();
-        usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX)
+        usize::try_from(self.0.len()).unwrap_or(usize::MAX)
     }
 }
 

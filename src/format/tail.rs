@@ -6,18 +6,12 @@
 
 use std::{ops::Range, sync::Arc};
 
-use arrow_array::RecordBatch;
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use parquet::{
-    arrow::{
-        ProjectionMask,
-        arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection, RowSelectionPolicy},
-    },
-    errors::ParquetError,
+    arrow::arrow_reader::ArrowReaderMetadata,
     file::{
         metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader},
         page_index::{column_index::ColumnIndexMetaData, offset_index::PageLocation},
-        reader::{ChunkReader, Length},
         statistics::Statistics,
     },
 };
@@ -26,8 +20,9 @@ use super::{
     bounds::{Bound, Bounds, Kind},
     lengths::PackedLengths,
     page_sums::{PAGES_KEY, bytes_of_hex, page_sum},
-    parquet::{check_rows, corrupt, parquet, selected},
-    segment::{copied, sequences_of, viewed_options},
+    parquet::{check_rows, corrupt, parquet},
+    row_groups::{RowGroups, Stored},
+    segment::{sequences_of, viewed_options},
     unfold::{Unfolding, check_footer, check_page_index},
 };
 use crate::{
@@ -194,7 +189,7 @@ impl IndexTail {
     /// # Errors
     /// - `Corrupt`: a page does not have the checksum of the tail. The message names its place.
     pub fn verify(&self, part: &SegmentPart, fetched: &[Bytes]) -> Result<()> {
-        let found = Fetched::new(self.object_bytes, part, fetched)?;
+        let found = self.stored(part, fetched)?;
         let mut unfolding = Unfolding::of(self.object_bytes);
         for (range, sum) in &part.pages {
             let page = found.range(range.start, range.end - range.start).map_err(corrupt)?;
@@ -208,39 +203,24 @@ impl IndexTail {
         Ok(())
     }
 
-    /// Decodes some columns of a part, from the verified bytes of its ranges. `columns` are ascending column numbers of the part.
+    /// Returns the row groups of a part, from the verified bytes of its ranges. They have the rows of the part, in order.
     ///
     /// # Errors
-    /// - `Corrupt`: the pages do not have these rows.
-    pub fn batches(
-        &self,
-        part: &SegmentPart,
-        fetched: &[Bytes],
-        schema: &Schema,
-        columns: &[usize],
-    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let found = Fetched::new(self.object_bytes, part, fetched)?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(found, self.metadata.clone());
-        let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
-        let place = |row: u64| usize::try_from(row).map_err(corrupt);
-        // Rows of the selection are counted within the chosen row groups.
-        let (mut chosen, mut ranges) = (0_u64, Vec::new());
-        let mut wanted = 0_u64;
-        for group in part.groups.iter().filter_map(|group| self.groups.get(*group)) {
-            for range in &part.rows {
-                let (start, end) = (range.start.max(group.rows.start), range.end.min(group.rows.end));
-                if start < end {
-                    ranges.push(place(chosen + start - group.rows.start)?..place(chosen + end - group.rows.start)?);
-                    wanted += end - start;
-                }
-            }
-            chosen += group.rows.end - group.rows.start;
+    /// - `Internal`: the bytes are not those of the ranges.
+    pub fn open(&self, part: &SegmentPart, fetched: &[Bytes]) -> Result<RowGroups> {
+        let stored = self.stored(part, fetched)?;
+        let groups = part.groups.iter().filter_map(|number| Some((*number, self.groups.get(*number)?.rows.clone())));
+        let groups = groups.map(|(number, rows)| (number, rows, part.rows.as_slice()));
+        RowGroups::of_part(stored, self.metadata.clone(), self.rows, groups)
+    }
+
+    fn stored(&self, part: &SegmentPart, fetched: &[Bytes]) -> Result<Stored> {
+        let fits = |(range, bytes): (&Range<u64>, &Bytes)| range.end - range.start == bytes.len() as u64;
+        if part.ranges.len() != fetched.len() || !part.ranges.iter().zip(fetched).all(fits) {
+            return Err(Error::internal(format!("{} of a segment for {}", counted(fetched.len(), "range"), part.ranges.len())));
         }
-        let selection = RowSelection::from_consecutive_ranges(ranges.into_iter(), place(chosen)?);
-        let builder = builder.with_row_groups(part.groups.clone()).with_projection(mask).with_row_selection(selection);
-        // Another policy would read pages that the part does not have.
-        let builder = builder.with_row_selection_policy(RowSelectionPolicy::Selectors);
-        copied(selected(builder, wanted)?, schema, self.rows, columns)
+        let ranges = part.ranges.iter().map(|range| range.start).zip(fetched.iter().cloned()).collect();
+        Ok(Stored { object_bytes: self.object_bytes, ranges })
     }
 }
 
@@ -419,52 +399,4 @@ fn of_float(value: f64, kind: Kind) -> Option<Bound> {
 
 fn of_text(value: &[u8], kind: Kind) -> Option<Bound> {
     (kind == Kind::Text).then(|| Bound::Text(value.to_vec()))
-}
-
-/// Some byte ranges of an object, for the Parquet reader.
-#[derive(Clone, Debug)]
-struct Fetched {
-    object_bytes: u64,
-    /// Offset and bytes of each range, ascending.
-    ranges: Vec<(u64, Bytes)>,
-}
-
-impl Fetched {
-    fn new(object_bytes: u64, part: &SegmentPart, fetched: &[Bytes]) -> Result<Self> {
-        let fits = |(range, bytes): (&Range<u64>, &Bytes)| range.end - range.start == bytes.len() as u64;
-        if part.ranges.len() != fetched.len() || !part.ranges.iter().zip(fetched).all(fits) {
-            return Err(Error::internal(format!("{} of a segment for {}", counted(fetched.len(), "range"), part.ranges.len())));
-        }
-        Ok(Self { object_bytes, ranges: part.ranges.iter().map(|range| range.start).zip(fetched.iter().cloned()).collect() })
-    }
-
-    fn range(&self, start: u64, len: u64) -> std::result::Result<Bytes, ParquetError> {
-        let lost = || ParquetError::General(format!("bytes {start}..+{len} were not read"));
-        let place = self.ranges.partition_point(|(offset, _)| *offset <= start).checked_sub(1);
-        let (offset, bytes) = place.and_then(|place| self.ranges.get(place)).ok_or_else(lost)?;
-        let from = usize::try_from(start - offset).map_err(|_| lost())?;
-        let until = usize::try_from(len).ok().and_then(|len| from.checked_add(len)).filter(|until| *until <= bytes.len());
-        Ok(bytes.slice(from..until.ok_or_else(lost)?))
-    }
-}
-
-impl Length for Fetched {
-    fn len(&self) -> u64 {
-        self.object_bytes
-    }
-}
-
-impl ChunkReader for Fetched {
-    type T = bytes::buf::Reader<Bytes>;
-
-    fn get_read(&self, start: u64) -> std::result::Result<Self::T, ParquetError> {
-        let place = self.ranges.partition_point(|(offset, _)| *offset <= start).checked_sub(1);
-        let range = place.and_then(|place| self.ranges.get(place));
-        let left = range.map_or(0, |(offset, bytes)| (bytes.len() as u64).saturating_sub(start - offset));
-        self.range(start, left).map(Buf::reader)
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> std::result::Result<Bytes, ParquetError> {
-        self.range(start, length as u64)
-    }
 }

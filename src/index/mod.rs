@@ -7,6 +7,7 @@ mod locate;
 mod merge;
 mod predicate;
 mod pushdown;
+mod serialized;
 mod sql;
 mod unframe;
 
@@ -18,5 +19,6 @@ pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
 pub use merge::Merge;
 pub(crate) use predicate::{Predicate, both, joined};
 pub(crate) use pushdown::{Pushdown, of_condition, of_expression, of_query};
+pub(crate) use serialized::of_serialized;
 pub(crate) use sql::{filtered, query, with_columns};
 pub use unframe::{column_type, unframed};

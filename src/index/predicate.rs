@@ -52,6 +52,8 @@ impl Comparison {
 pub(crate) enum Value {
     /// An integer that is compared exactly.
     Integer(i128),
+    /// An integer between these two, such as a time in another unit than that of the column.
+    Integers(i128, i128),
     /// A number between these two: one side or the other may be rounded before the comparison.
     Between(f64, f64),
     /// A text.
@@ -111,11 +113,12 @@ fn may_hold(comparison: Comparison, value: &Value, bounds: &Bounds) -> bool {
     // The order of a bound and the lower or the upper end of the value; `None` if they cannot be compared.
     let order = |bound: &Option<Bound>, upper: bool| {
         let number = match value {
-            Value::Integer(_) | Value::Text(_) => None,
+            Value::Integer(_) | Value::Integers(..) | Value::Text(_) => None,
             Value::Between(low, high) => Some(if upper { *high } else { *low }),
         };
         match (bound.as_ref()?, value, number) {
             (Bound::Integer(bound), Value::Integer(value), _) => Some(bound.cmp(value)),
+            (Bound::Integer(bound), Value::Integers(low, high), _) => Some(bound.cmp(if upper { high } else { low })),
             (Bound::Integer(bound), _, Some(number)) => (*bound as f64).partial_cmp(&number),
             (Bound::Float(bound), _, Some(number)) => bound.partial_cmp(&number),
             (Bound::Text(bound), Value::Text(value), _) => Some(bound.as_slice().cmp(value.as_bytes())),

@@ -3,9 +3,10 @@
 //! Rows may be left out before a condition is evaluated only if the condition looks at one row at a time. So this file knows the
 //! operations that do, and takes every other condition for one that needs all rows.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Deref};
 
-use polars::prelude::{AnyValue, BooleanFunction, Expr, FunctionExpr, LiteralValue, Operator};
+use chrono::{NaiveDate, NaiveDateTime};
+use polars::prelude::{AggExpr, AnyValue, BooleanFunction, DataType, Expr, FunctionExpr, LiteralValue, Operator, Series};
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Ident, UnaryOperator, Value as SqlValue};
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    schema::{ColumnType, Primitive},
+    schema::{ColumnType, Primitive, TimeUnit},
 };
 
 /// The columns that a condition reads, and the rows for which it may be true.
@@ -54,12 +55,13 @@ impl Pushdown {
 /// The index columns by name.
 pub(crate) type Named<'a> = [(&'a str, &'a ColumnType)];
 
-fn place(named: &Named<'_>, name: &str) -> Option<usize> {
+pub(super) fn place(named: &Named<'_>, name: &str) -> Option<usize> {
     named.iter().position(|(held, _)| *held == name)
 }
 
-/// How exactly a literal of a condition is compared.
-enum Literal {
+/// A literal of a condition.
+#[derive(Clone, Debug)]
+pub(super) enum Literal {
     /// An integer that takes the type of the column.
     Integer(i128),
     /// An integer of a type of its own, which may be unsigned.
@@ -67,10 +69,20 @@ enum Literal {
     Float(f64),
     Text(String),
     Bool(bool),
+    /// Days since 1970.
+    Date(i64),
+    /// Ticks since 1970, how many of them a second has, and whether there is a time zone.
+    Time(i64, i128, bool),
+    /// Ticks, and how many of them a second has.
+    Duration(i64, i128),
+    Null,
 }
 
+/// Most literals of a list that exclude rows.
+const MAX_LITERALS: usize = 1_000;
+
 /// Returns the comparison of a column with a literal, or `Anything` if the bounds of the column do not tell.
-fn compared(named: &Named<'_>, column: usize, comparison: Comparison, literal: Literal) -> Predicate {
+pub(super) fn compared(named: &Named<'_>, column: usize, comparison: Comparison, literal: Literal) -> Predicate {
     let Some((_, ty)) = named.get(column) else { return Predicate::Anything };
     let is_unsigned = matches!(ty, ColumnType::Scalar(Primitive::U64));
     let value = match (ty, literal) {
@@ -92,9 +104,51 @@ fn compared(named: &Named<'_>, column: usize, comparison: Comparison, literal: L
             Value::rounded(as_float(value))
         }
         (ColumnType::Scalar(_), Literal::Integer(value) | Literal::Typed(value, _)) => Some(Value::Integer(value)),
+        (ColumnType::Date, Literal::Date(days)) => Some(Value::Integer(days.into())),
+        (ColumnType::Date, Literal::Time(ticks, per_second, false)) => Some(in_ticks(ticks, per_second * DAY, 1)),
+        (ColumnType::Timestamp(unit, None), Literal::Date(days)) => Some(in_ticks(days, 1, DAY * per_second(*unit))),
+        (ColumnType::Timestamp(unit, zone), Literal::Time(ticks, of, zoned)) if zone.is_some() == zoned => {
+            Some(in_ticks(ticks, of, per_second(*unit)))
+        }
+        (ColumnType::Duration(unit), Literal::Duration(ticks, of)) => Some(in_ticks(ticks, of, per_second(*unit))),
         _ => None,
     };
     value.map_or(Predicate::Anything, |value| Predicate::Compare(column, comparison, value))
+}
+
+/// Returns whether a column is equal to one of these literals.
+pub(super) fn one_of(named: &Named<'_>, column: usize, literals: Vec<Literal>) -> Predicate {
+    if literals.len() > MAX_LITERALS || literals.is_empty() {
+        return Predicate::Anything;
+    }
+    let one = |literal| match literal {
+        Literal::Null => Predicate::Null(column),
+        literal => compared(named, column, Comparison::Equal, literal),
+    };
+    Predicate::Any(literals.into_iter().map(one).collect())
+}
+
+/// Seconds of a day.
+const DAY: i128 = 86_400;
+
+/// Returns the ticks of a unit in a second.
+fn per_second(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
+/// Returns ticks of one unit, of which there are `of` in some time, in a unit of which there are `to`. polars may round either side
+/// to the coarser unit, so the result is a range of one coarser tick on both sides.
+fn in_ticks(ticks: i64, of: i128, to: i128) -> Value {
+    if of == to {
+        return Value::Integer(ticks.into());
+    }
+    let (scaled, slack) = (i128::from(ticks) * to, (to / of).max(1));
+    Value::Integers(scaled.div_euclid(of) - slack, scaled.div_euclid(of) + 1 + slack)
 }
 
 fn as_float(value: i128) -> f64 {
@@ -134,6 +188,12 @@ fn reads(named: &Named<'_>, expression: &Expr, columns: &mut BTreeSet<usize>) ->
                     | BooleanFunction::IsInfinite
                     | BooleanFunction::Not
             );
+            // The list of `is_in` may be a literal of any length.
+            if let (BooleanFunction::IsIn { .. }, [column, list]) = (function, input.as_slice())
+                && list_literal(list).is_some()
+            {
+                return reads(named, column, columns);
+            }
             by_row.then_some(())?;
             input.iter().try_for_each(|input| reads(named, input, columns))
         }
@@ -170,6 +230,10 @@ fn predicate_of(named: &Named<'_>, expression: &Expr) -> Predicate {
             (BooleanFunction::IsNotNull, [Expr::Column(name)]) => {
                 place(named, name).map_or(Predicate::Anything, Predicate::Valid)
             }
+            (BooleanFunction::IsIn { .. }, [Expr::Column(name), list]) => {
+                let found = place(named, name).zip(list_literal(list).and_then(literals_of));
+                found.map_or(Predicate::Anything, |(column, literals)| one_of(named, column, literals))
+            }
             _ => Predicate::Anything,
         },
         _ => Predicate::Anything,
@@ -184,15 +248,58 @@ fn condition_of(named: &Named<'_>, expression: &Expr) -> Predicate {
     }
 }
 
+/// Returns the literal of a list, which may be a column of one value.
+fn list_literal(expression: &Expr) -> Option<&LiteralValue> {
+    match expression {
+        Expr::Literal(literal @ (LiteralValue::Series(_) | LiteralValue::Scalar(_))) => Some(literal),
+        Expr::Agg(AggExpr::Implode { input, .. }) => match input.as_ref() {
+            Expr::Literal(literal @ LiteralValue::Series(_)) => Some(literal),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn with_literal(named: &Named<'_>, name: &str, comparison: Comparison, literal: &LiteralValue) -> Predicate {
-    let Some(column) = place(named, name) else { return Predicate::Anything };
-    let is_dynamic = matches!(literal, LiteralValue::Dyn(_));
+    let literal = literal.to_any_value().and_then(|value| literal_of_value(value, matches!(literal, LiteralValue::Dyn(_))));
+    place(named, name).zip(literal).map_or(Predicate::Anything, |(column, literal)| compared(named, column, comparison, literal))
+}
+
+/// Returns the values of a literal list.
+fn literals_of(literal: &LiteralValue) -> Option<Vec<Literal>> {
+    let series = match literal {
+        LiteralValue::Series(series) => match series.dtype() {
+            DataType::List(_) if series.len() == 1 => list_of(series.get(0).ok()?)?,
+            _ => series.deref().clone(),
+        },
+        literal => list_of(literal.to_any_value()?)?,
+    };
+    if series.len() > MAX_LITERALS {
+        return None;
+    }
+    series.iter().map(|value| literal_of_value(value, false)).collect()
+}
+
+fn list_of(value: AnyValue<'_>) -> Option<Series> {
+    match value {
+        AnyValue::List(series) => Some(series),
+        _ => None,
+    }
+}
+
+/// Returns a value of polars. `is_dynamic` if an integer takes the type of the column.
+fn literal_of_value(value: AnyValue<'_>, is_dynamic: bool) -> Option<Literal> {
     let integer = |value: i128, unsigned| match is_dynamic {
         true => Literal::Integer(value),
         false => Literal::Typed(value, unsigned),
     };
-    let Some(value) = literal.to_any_value() else { return Predicate::Anything };
-    let literal = match value {
+    let ticks = |unit| match unit {
+        polars::prelude::TimeUnit::Milliseconds => 1_000,
+        polars::prelude::TimeUnit::Microseconds => 1_000_000,
+        polars::prelude::TimeUnit::Nanoseconds => 1_000_000_000,
+    };
+    Some(match value {
+        AnyValue::Null => Literal::Null,
         AnyValue::Boolean(value) => Literal::Bool(value),
         AnyValue::Int8(value) => integer(value.into(), false),
         AnyValue::Int16(value) => integer(value.into(), false),
@@ -206,9 +313,12 @@ fn with_literal(named: &Named<'_>, name: &str, comparison: Comparison, literal: 
         AnyValue::Float64(value) => Literal::Float(value),
         AnyValue::String(text) => Literal::Text(text.to_owned()),
         AnyValue::StringOwned(text) => Literal::Text(text.to_string()),
-        _ => return Predicate::Anything,
-    };
-    compared(named, column, comparison, literal)
+        AnyValue::Date(days) => Literal::Date(days.into()),
+        AnyValue::Datetime(value, unit, zone) => Literal::Time(value, ticks(unit), zone.is_some()),
+        AnyValue::DatetimeOwned(value, unit, zone) => Literal::Time(value, ticks(unit), zone.is_some()),
+        AnyValue::Duration(value, unit) => Literal::Duration(value, ticks(unit)),
+        _ => return None,
+    })
 }
 
 /// Returns the columns that an SQL condition reads, and the rows for which it may be true.
@@ -293,6 +403,13 @@ fn predicate_of_sql(named: &Named<'_>, sql: &Sql) -> Predicate {
         Sql::Identifier(ident) => place(named, &ident.value),
         _ => None,
     };
+    let compared = |column: usize, comparison, literal| {
+        let ty = named.get(column).map(|(_, ty)| *ty);
+        match time_of(ty, literal) {
+            Some(literal) => compared(named, column, comparison, literal),
+            None => Predicate::Anything,
+        }
+    };
     match sql {
         Sql::Nested(inner) => predicate_of_sql(named, inner),
         Sql::IsNull(inner) => column(inner).map_or(Predicate::Anything, Predicate::Null),
@@ -313,26 +430,44 @@ fn predicate_of_sql(named: &Named<'_>, sql: &Sql) -> Predicate {
                 _ => return Predicate::Anything,
             };
             match (column(left), literal_of(left), column(right), literal_of(right)) {
-                (Some(column), _, _, Some(literal)) => compared(named, column, comparison, literal),
-                (_, Some(literal), Some(column), _) => compared(named, column, comparison.swapped(), literal),
+                (Some(column), _, _, Some(literal)) => compared(column, comparison, literal),
+                (_, Some(literal), Some(column), _) => compared(column, comparison.swapped(), literal),
                 _ => Predicate::Anything,
             }
         }
         Sql::Between { expr, negated: false, low, high } => match (column(expr), literal_of(low), literal_of(high)) {
             (Some(column), Some(low), Some(high)) => Predicate::All(vec![
-                compared(named, column, Comparison::GreaterEqual, low),
-                compared(named, column, Comparison::LessEqual, high),
+                compared(column, Comparison::GreaterEqual, low),
+                compared(column, Comparison::LessEqual, high),
             ]),
             _ => Predicate::Anything,
         },
         Sql::InList { expr, list, negated: false } if !list.is_empty() => match column(expr) {
             Some(column) => {
-                let one = |item: &Sql| literal_of(item).map(|literal| compared(named, column, Comparison::Equal, literal));
+                let one = |item: &Sql| literal_of(item).map(|literal| compared(column, Comparison::Equal, literal));
                 Predicate::Any(list.iter().map(|item| one(item).unwrap_or(Predicate::Anything)).collect())
             }
             None => Predicate::Anything,
         },
         _ => Predicate::Anything,
+    }
+}
+
+/// Returns the literal as polars compares it with a column of this type: a text becomes a date or a time. `None` if it is none, or if
+/// the column has a time zone, in which polars reads the text.
+fn time_of(ty: Option<&ColumnType>, literal: Literal) -> Option<Literal> {
+    let Literal::Text(text) = &literal else { return Some(literal) };
+    let date = |text: &str| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
+    let days = |date: NaiveDate| date.signed_duration_since(NaiveDate::default()).num_days();
+    match ty {
+        Some(ColumnType::Date) => date(text).map(|date| Literal::Date(days(date))),
+        Some(ColumnType::Timestamp(_, None)) => {
+            let time = NaiveDateTime::parse_from_str(&text.replacen(' ', "T", 1), "%Y-%m-%dT%H:%M:%S%.f").ok();
+            let ticks = time.map(|time| Literal::Time(time.and_utc().timestamp_micros(), 1_000_000, false));
+            ticks.or_else(|| date(text).map(|date| Literal::Date(days(date))))
+        }
+        Some(ColumnType::Timestamp(..) | ColumnType::Duration(_)) => None,
+        _ => Some(literal),
     }
 }
 

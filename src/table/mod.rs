@@ -14,6 +14,7 @@ mod frame;
 mod views;
 
 mod described;
+mod held_tails;
 mod lists;
 mod objects;
 mod seen;
@@ -29,7 +30,7 @@ pub use crate::{
 pub use changing::{Edit, GroupReplacer, TableWriter, Ticket, WritePlan};
 pub use described::GroupBytes;
 #[cfg(feature = "frame")]
-pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan, SegmentBounds};
+pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan};
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
 pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
 pub use table::Table;

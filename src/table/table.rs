@@ -12,7 +12,10 @@ use futures::{
     stream::{self, StreamExt, TryStreamExt},
 };
 
-use super::seen::{ViewRows, seen_columns, seen_schema};
+use super::{
+    held_tails::Tails,
+    seen::{ViewRows, seen_columns, seen_schema},
+};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted, short},
@@ -65,6 +68,8 @@ pub(super) struct Inner {
     /// Errors of prefetched layouts that are damaged, by column group. The next reader of the layout gets the error.
     damaged_ahead: Mutex<BTreeMap<usize, Error>>,
     sequences: Once<Arc<Sequences>>,
+    /// The tails of index segments that were read.
+    pub(super) tails: Tails,
     /// The times of each index column that a time window has used.
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// The values of each index column that a row loader has read.
@@ -208,6 +213,7 @@ impl Table {
                 layouts,
                 damaged_ahead: Mutex::default(),
                 sequences: Once::default(),
+                tails: Tails::default(),
                 times: Mutex::default(),
                 index_values: Mutex::default(),
                 foreign,
@@ -527,13 +533,6 @@ impl Table {
     /// Reads and verifies the index objects of all segments, in order.
     pub(super) async fn index_objects(&self) -> Result<Vec<Bytes>> {
         self.objects_of("index", self.inner.manifest.segments.iter().map(|segment| segment.index.clone())).await
-    }
-
-    /// Reads and verifies the index objects of some segments, in order.
-    #[cfg(feature = "frame")]
-    pub(super) async fn index_objects_of(&self, segments: std::ops::Range<usize>) -> Result<Vec<Bytes>> {
-        let segments = self.inner.manifest.segments.get(segments).unwrap_or_default();
-        self.objects_of("index", segments.iter().map(|segment| segment.index.clone())).await
     }
 
     /// Keeps the sequences, given by the run lengths of all segments, unless they are loaded already.

@@ -21,14 +21,18 @@ use crate::{
 const TAILS_AT_ONCE: usize = 16;
 
 impl Table {
-    /// Reads the tail of a segment. `None` if the segment has none, or if the tail fails its checks.
+    /// Returns the tail of a segment, which is read once. `None` if the segment has none, or if the tail fails its checks.
     ///
     /// # Errors
     /// - `Conflict`: a garbage collection has deleted this version.
     /// - `Corrupt`: the index object is missing.
     /// - Any error of the store.
-    pub(super) async fn index_tail(&self, segment: &Segment) -> Result<Option<IndexTail>> {
+    pub(super) async fn index_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
+        let Some(segment) = self.manifest().segments.get(number) else { return Ok(None) };
         let Some(tail) = &segment.tail else { return Ok(None) };
+        if let Some(held) = self.inner.tails.get(number) {
+            return Ok(Some(held));
+        }
         let object_bytes = segment.index.bytes;
         let (table, rows, expected) = (self.clone(), segment.rows, tail.blake3);
         let parse = move |fetched: Vec<Bytes>| {
@@ -39,7 +43,17 @@ impl Table {
             }
         };
         let range = object_bytes - tail.bytes..object_bytes;
-        self.index_ranges(segment, std::slice::from_ref(&range), parse).await
+        let read = self.index_ranges(segment, std::slice::from_ref(&range), parse).await?.map(Arc::new);
+        if let Some(read) = &read {
+            self.inner.tails.keep(number, read, tail.bytes);
+        }
+        Ok(read)
+    }
+
+    /// Drops the tail of a segment, whose pages have failed their checks.
+    #[cfg(feature = "frame")]
+    pub(super) fn forget_tail(&self, number: usize) {
+        self.inner.tails.forget(number);
     }
 
     /// Reads the sequences from the tails of all segments; `None` if a segment has no sound tail.
@@ -48,8 +62,8 @@ impl Table {
         if segments.iter().any(|segment| segment.tail.is_none()) {
             return Ok(None);
         }
-        let read: Vec<_> = segments.iter().map(|segment| self.index_tail(segment)).collect();
-        let tails: Vec<Option<IndexTail>> = stream::iter(read).buffered(TAILS_AT_ONCE).try_collect().await?;
+        let read: Vec<_> = (0..segments.len()).map(|number| self.index_tail(number)).collect();
+        let tails: Vec<Option<Arc<IndexTail>>> = stream::iter(read).buffered(TAILS_AT_ONCE).try_collect().await?;
         let runs = tails.iter().zip(segments).map(|(tail, segment)| {
             let runs = tail.as_ref()?.sequences().ok()?;
             (runs.len() as u64 == segment.sequences).then_some(runs)

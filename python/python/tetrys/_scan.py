@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, cast
 
@@ -58,7 +58,8 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
     """Returns the index of a table as a polars lazy frame, for an index that is larger than memory.
 
     Only the columns that a query uses are decoded, and the other columns of a filter only where it keeps rows. Segments whose
-    bounds exclude a filter are not read. Memory holds one part of a segment at a time, and what the query itself keeps:
+    bounds exclude a filter are not read. Of a segment with a tail, only these columns are read, and only the row groups and pages
+    whose bounds do not exclude the filter. Memory holds one part of a segment at a time, and what the query itself keeps:
     `collect(engine="streaming")`, `sink_parquet` and `collect_index` stream. The index of a view is loaded whole.
 
     Args:
@@ -84,21 +85,22 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
         index = read_index(table, categorical=categorical)
         return _lazy(index.to_polars().lazy(), index.with_frame)
     scan = _tetrys.IndexScan(table._native, categorical)
-    empty, bounds = pl.DataFrame(_Stream(scan.empty())), scan.bounds()
+    empty = pl.DataFrame(_Stream(scan.empty()))
     names, locator = empty.columns[:-1], empty.columns[-1]
 
     def source(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, batch_rows: int | None
     ) -> Iterator[pl.DataFrame]:
         wanted = [*names, locator] if columns is None else columns
-        kept = None if predicate is None or rows is not None else _segments(predicate, bounds)
-        scan = _tetrys.IndexScan(table._native, categorical, kept)
+        read = [name for name in dict.fromkeys([*wanted, *_tested(predicate)]) if name != locator]
+        # polars asks for the first `rows` rows of the table, and filters these: then no row may be left out.
+        pruned = None if predicate is None or rows is not None else _serialized(predicate)
+        scan = _tetrys.IndexScan(table._native, categorical, read, pruned)
         left = rows
         while left is None or left > 0:
             part = scan.next()
             if part is None:
                 return
-            # polars asks for the first `rows` rows of the table, and filters these.
             found = _rows_of(part, empty, wanted, predicate, left)
             left = None if left is None else left - min(left, len(part))
             yield found
@@ -119,7 +121,7 @@ def _rows_of(
 
     if predicate is None:
         return decoded(wanted).select(wanted)
-    tested = predicate.meta.root_names() or wanted[:1]
+    tested = _tested(predicate) or wanted[:1]
     others = [name for name in wanted if name not in tested]
     kept = decoded(list(dict.fromkeys(tested))).with_row_index(_ROW).filter(predicate)
     if not others:
@@ -129,66 +131,19 @@ def _rows_of(
     return pl.concat([kept, decoded(others)[kept[_ROW]]], how="horizontal").select(wanted)
 
 
-def _segments(predicate: pl.Expr, bounds: list[dict[str, Any]]) -> list[int] | None:
-    """Returns the numbers of the segments that may have rows which a predicate keeps; None if that is unknown."""
+def _tested(predicate: pl.Expr | None) -> list[str]:
+    """Returns the columns of a predicate."""
+    return [] if predicate is None else predicate.meta.root_names()
+
+
+def _serialized(predicate: pl.Expr) -> str | None:
+    """Returns a predicate as text, by which the native module skips rows; None if polars cannot write it."""
     try:
-        said = json.loads(predicate.meta.serialize(format="json"))
-        return [number for number, segment in enumerate(bounds) if _may_keep(said, segment["columns"])]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return predicate.meta.serialize(format="json")
     except Exception:
-        # Another version of polars may write its expressions in another way. Then all segments are read.
         return None
-
-
-MIRRORED = {"Eq": "Eq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
-
-
-def _may_keep(node: Any, bounds: dict[str, list[Any]]) -> bool:
-    """Whether an expression may be true for a row whose values lie within these bounds. All that is not known may be true."""
-    match node:
-        case {"BinaryExpr": {"left": left, "op": "And", "right": right}}:
-            return _may_keep(left, bounds) and _may_keep(right, bounds)
-        case {"BinaryExpr": {"left": left, "op": "Or", "right": right}}:
-            return _may_keep(left, bounds) or _may_keep(right, bounds)
-        case {"BinaryExpr": {"left": {"Column": column}, "op": op, "right": {"Literal": {"Scalar": scalar}}}}:
-            return _may_compare(bounds.get(column), op, _value(scalar))
-        case {"BinaryExpr": {"left": {"Literal": {"Scalar": scalar}}, "op": op, "right": {"Column": column}}} if op in MIRRORED:
-            return _may_compare(bounds.get(column), MIRRORED[op], _value(scalar))
-        case {
-            "Function": {
-                "input": [{"Column": column}, {"Literal": {"Scalar": low}}, {"Literal": {"Scalar": high}}],
-                "function": {"Boolean": {"IsBetween": _}},
-            }
-        }:
-            held = bounds.get(column)
-            return _may_compare(held, "GtEq", _value(low)) and _may_compare(held, "LtEq", _value(high))
-    return True
-
-
-def _value(scalar: dict[str, Any]) -> int | str | None:
-    """Returns a literal as bounds have it: integers, text, and times in the unit of their column; None for others."""
-    ((kind, value),) = scalar.items()
-    if kind in ("Datetime", "Duration"):
-        value = value[0]
-    known = kind == "String" or kind in ("Date", "Datetime", "Duration") or kind.startswith(("Int", "UInt"))
-    return value if known and type(value) in (int, str) else None
-
-
-def _may_compare(bounds: list[Any] | None, op: str, value: int | str | None) -> bool:
-    if bounds is None or value is None or any(type(bound) is not type(value) for bound in bounds):
-        return True
-    low, high = bounds
-    match op:
-        case "Eq":
-            return bool(low <= value <= high)
-        case "Lt":
-            return bool(low < value)
-        case "LtEq":
-            return bool(low <= value)
-        case "Gt":
-            return bool(high > value)
-        case "GtEq":
-            return bool(high >= value)
-    return True
 
 
 def _lazy(frame: pl.LazyFrame, index_of: Callable[[pl.DataFrame], Index]) -> LazyIndex:

@@ -1,22 +1,26 @@
 //! Loads index columns into a frame: segment by segment, on all threads, each row group directly into its place.
 //!
-//! Memory holds the frame, and the objects of a few segments: at most an eighth of the frame, and at least one object. While the
+//! Memory holds the frame, and the bytes of a few segments: at most an eighth of the frame, and at least one segment. While the
 //! segments of a remote store are decoded, the next ones arrive.
 
 use std::{mem::size_of, ops::Range};
 
 use bytes::Bytes;
-use futures::future::join;
+use futures::{
+    future::join,
+    stream::{self, StreamExt, TryStreamExt},
+};
 use polars::prelude::DataFrame;
 
+use super::segments::{Plan, SEGMENTS_AT_ONCE, SegmentBytes, SegmentRead};
 use crate::{
     error::{Error, Result},
-    format::{PackedLengths, RowGroups, Segment},
-    index::{Filling, Leftovers, Part, frame_bytes},
+    format::{PackedLengths, RowGroups},
+    index::{Filling, Leftovers, Part, Predicate, frame_bytes},
     offload::{Stop, offload_large},
     schema::Column,
     store::release_buffers,
-    table::table::{Table, recorded_sequences},
+    table::table::Table,
     threads::{share, threads},
 };
 
@@ -33,55 +37,102 @@ const MAX_OBJECTS: usize = 256;
 
 impl Table {
     /// Loads some index columns of all rows, and the sequences. `columns` are ascending places. If `categorical`, text becomes
-    /// categorical.
+    /// categorical. With tails, only these columns are read.
     pub(in crate::table) async fn load_frame(&self, columns: &[usize], categorical: bool) -> Result<DataFrame> {
-        let segments = &self.manifest().segments;
-        let mut loading = Loading { filling: None, columns: columns.to_vec(), categorical, sequences: Vec::new() };
-        let room = frame_bytes(&self.described(columns), self.rows(), categorical) / 8;
+        let plan = Plan::new(self, columns.to_vec(), Predicate::Anything);
+        let reads = self.plan_segments(&plan).await?;
+        Ok(self.load_segments(reads, columns, categorical).await?.0)
+    }
+
+    /// Loads some index columns of these rows, and the sequences if rows of all segments are read. Returns also the rows: all rows
+    /// of a segment whose tail or pages fail their checks.
+    pub(super) async fn load_segments(
+        &self,
+        mut reads: Vec<SegmentRead>,
+        columns: &[usize],
+        categorical: bool,
+    ) -> Result<(DataFrame, Vec<SegmentRead>)> {
+        loop {
+            match self.load_once(&reads, columns, categorical).await? {
+                Loaded::Frame(frame) => return Ok((frame, reads)),
+                Loaded::OtherRows(place, read) => {
+                    if let Some(held) = reads.get_mut(place) {
+                        *held = read;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn load_once(&self, reads: &[SegmentRead], columns: &[usize], categorical: bool) -> Result<Loaded> {
+        let rows = reads.iter().map(SegmentRead::height).sum();
+        let mut loading = Loading::new(columns, rows, categorical, reads.len() == self.manifest().segments.len());
+        let room = frame_bytes(&self.described(columns), rows, categorical) / 8;
         let ahead = !self.store().is_local();
-        let mut waves = waves(segments, if ahead { room / 2 } else { room }).into_iter();
+        let sizes: Vec<u64> = reads.iter().map(|read| read.bytes).collect();
+        let mut waves = waves(&sizes, if ahead { room / 2 } else { room }).into_iter();
         let mut next = waves.next();
-        let mut read = match next.clone() {
-            Some(wave) => Some(self.index_objects_of(wave).await?),
+        let mut found = match next.clone() {
+            Some(wave) => Some(self.wave(reads, wave).await?),
             None => None,
         };
-        while let (Some(wave), Some(objects)) = (next, read) {
+        while let (Some(wave), Some(read)) = (next, found) {
+            let planned = reads.get(wave.clone()).unwrap_or_default();
+            let changed = planned.iter().zip(&read).position(|(planned, (read, _))| planned.rows != read.rows);
+            if let Some(place) = changed {
+                let (read, _) = read.into_iter().nth(place).ok_or_else(|| Error::internal("a wave without its segment"))?;
+                return Ok(Loaded::OtherRows(wave.start + place, read));
+            }
             next = waves.next();
-            let (table, work) = (self.clone(), self.index_work_of(&objects, wave.clone(), columns.len()));
-            let is_large = objects.iter().map(Bytes::len).sum::<usize>() > LARGE;
-            let decode = offload_large(work, move |stop| {
-                loading.decode(&table, &objects, wave, stop)?;
+            let stored = read.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+            let rows: u64 = read.iter().map(|(read, _)| read.height()).sum();
+            let decoded = usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(size_of::<u64>());
+            let table = self.clone();
+            let decode = offload_large(stored.max(decoded.saturating_mul(columns.len() + 1)), move |stop| {
+                loading.decode(&table, &read, stop)?;
                 Ok(loading)
             });
             let decoded;
-            (decoded, read) = match next.clone() {
+            (decoded, found) = match next.clone() {
                 Some(wave) if ahead => {
-                    let (decoded, read) = join(decode, self.index_objects_of(wave)).await;
+                    let (decoded, read) = join(decode, self.wave(reads, wave)).await;
                     (decoded?, Some(read?))
                 }
-                // The objects before are dropped first.
+                // The bytes before are dropped first.
                 Some(wave) => {
                     let decoded = decode.await?;
-                    free(is_large);
-                    (decoded, Some(self.index_objects_of(wave).await?))
+                    free(stored > LARGE);
+                    (decoded, Some(self.wave(reads, wave).await?))
                 }
                 None => (decode.await?, None),
             };
-            free(is_large);
+            free(stored > LARGE);
             loading = decoded;
         }
         let table = self.clone();
-        offload_large(usize::try_from(self.rows()).unwrap_or(usize::MAX), move |_| {
-            table.keep_sequences(&loading.sequences);
-            loading.finish(&table)
+        offload_large(usize::try_from(rows).unwrap_or(usize::MAX), move |_| {
+            if let Some(sequences) = &loading.sequences {
+                table.keep_sequences(sequences);
+            }
+            loading.finish(&table).map(Loaded::Frame)
         })
         .await
     }
 
+    /// Reads the bytes of some segments.
+    async fn wave(&self, reads: &[SegmentRead], wave: Range<usize>) -> Result<Vec<(SegmentRead, SegmentBytes)>> {
+        let reads = reads.get(wave).unwrap_or_default().iter().cloned();
+        let reads = reads.map(|read| self.segment_bytes(read)).collect::<Vec<_>>();
+        stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await
+    }
+
     /// Decodes some index columns of all rows from the index objects of all segments. `columns` are ascending places.
     pub(in crate::table) fn frame_of(&self, objects: &[Bytes], columns: &[usize], categorical: bool) -> Result<DataFrame> {
-        let mut loading = Loading { filling: None, columns: columns.to_vec(), categorical, sequences: Vec::new() };
-        loading.decode(self, objects, 0..objects.len(), &Stop::default())?;
+        let mut loading = Loading::new(columns, self.rows(), categorical, true);
+        let segments = self.manifest().segments.iter().enumerate().zip(objects);
+        let read =
+            segments.map(|((number, segment), bytes)| (SegmentRead::whole(number, segment), SegmentBytes::Whole(bytes.clone())));
+        loading.decode(self, &read.collect::<Vec<_>>(), &Stop::default())?;
         loading.finish(self)
     }
 
@@ -89,13 +140,6 @@ impl Table {
     pub(super) fn described(&self, columns: &[usize]) -> Vec<&Column> {
         let stored = self.manifest().schema.index().enumerate();
         stored.filter(|(place, _)| columns.contains(place)).map(|(_, column)| column).collect()
-    }
-
-    /// Estimates the work of decoding some segments, in bytes.
-    fn index_work_of(&self, objects: &[Bytes], wave: Range<usize>, columns: usize) -> usize {
-        let rows: u64 = self.manifest().segments.get(wave).unwrap_or_default().iter().map(|segment| segment.rows).sum();
-        let decoded = usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(size_of::<u64>()).saturating_mul(columns + 1);
-        objects.iter().map(Bytes::len).sum::<usize>().max(decoded)
     }
 }
 
@@ -106,14 +150,22 @@ pub(super) fn free(is_large: bool) {
     }
 }
 
+/// The end of a load.
+enum Loaded {
+    Frame(DataFrame),
+    /// The segment at this place fails its checks, and is to be read so instead.
+    OtherRows(usize, SegmentRead),
+}
+
 /// A frame while it is being loaded.
 struct Loading {
-    /// The columns, allocated when the first objects are there and have the rows that the manifest says.
+    /// The columns, allocated when the first segments are there and have the rows that the manifest says.
     filling: Option<Filling>,
     columns: Vec<usize>,
+    rows: u64,
     categorical: bool,
-    /// The lengths of the sequences of each segment.
-    sequences: Vec<PackedLengths>,
+    /// The lengths of the sequences of each segment; `None` if they are not wanted or not known.
+    sequences: Option<Vec<PackedLengths>>,
 }
 
 /// The work of one thread: some columns of one row group.
@@ -125,23 +177,33 @@ struct Work<'a> {
 }
 
 impl Loading {
-    /// Decodes the next segments, which have these index objects.
-    fn decode(&mut self, table: &Table, objects: &[Bytes], segments: Range<usize>, stop: &Stop) -> Result<()> {
-        let manifest = table.manifest();
-        let segments: Vec<&Segment> = manifest.segments.get(segments).unwrap_or_default().iter().collect();
-        let others = others_for(segments.iter().map(|segment| segment.rows).sum());
-        let open = |(bytes, segment): (&Bytes, &Segment)| {
+    fn new(columns: &[usize], rows: u64, categorical: bool, with_sequences: bool) -> Self {
+        Self { filling: None, columns: columns.to_vec(), rows, categorical, sequences: with_sequences.then(Vec::new) }
+    }
+
+    /// Decodes the next segments.
+    fn decode(&mut self, table: &Table, read: &[(SegmentRead, SegmentBytes)], stop: &Stop) -> Result<()> {
+        let others = others_for(read.iter().map(|(read, _)| read.height()).sum());
+        let with_sequences = self.sequences.is_some();
+        let open = |(read, bytes): &(SegmentRead, SegmentBytes)| {
             stop.check()?;
-            let runs = recorded_sequences(bytes, segment)?;
-            Ok::<_, Error>((runs, RowGroups::new(bytes.clone(), &manifest.schema, segment.rows)?))
+            let runs = match (with_sequences, bytes) {
+                (true, SegmentBytes::Whole(_)) => Some(read.sequences(table, bytes)?),
+                (true, SegmentBytes::Part(_)) => read.sequences(table, bytes).ok(),
+                (false, _) => None,
+            };
+            Ok::<_, Error>((runs, read.open(table, bytes)?))
         };
-        let opened = share(objects.iter().zip(segments.iter().copied()).collect(), others, open)?;
+        let opened = share(read.iter().collect(), others, open)?;
         let (runs, opened): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-        self.sequences.extend(runs);
+        self.sequences = self.sequences.take().zip(runs.into_iter().collect::<Option<Vec<_>>>()).map(|(mut all, runs)| {
+            all.extend(runs);
+            all
+        });
         let groups = opened.iter().flat_map(|object| (0..object.rows().len()).map(move |group| (object, group)));
         let filling = match &mut self.filling {
             Some(filling) => filling,
-            none => none.insert(Filling::new(&table.described(&self.columns), table.rows(), self.categorical)?),
+            none => none.insert(Filling::new(&table.described(&self.columns), self.rows, self.categorical)?),
         };
         fill(filling, &groups.collect::<Vec<_>>(), &self.columns, others, stop)
     }
@@ -150,8 +212,8 @@ impl Loading {
     fn finish(self, table: &Table) -> Result<DataFrame> {
         match self.filling {
             Some(filling) => filling.finish(),
-            // A table without segments.
-            None => Filling::new(&table.described(&self.columns), table.rows(), self.categorical)?.finish(),
+            // No segment.
+            None => Filling::new(&table.described(&self.columns), self.rows, self.categorical)?.finish(),
         }
     }
 }
@@ -169,7 +231,7 @@ pub(super) fn fill(
     others: usize,
     stop: &Stop,
 ) -> Result<()> {
-    let rows_of = |(object, group): &(&RowGroups, usize)| object.rows().get(*group).copied().unwrap_or_default();
+    let rows_of = |(object, group): &(&RowGroups, usize)| object.rows().nth(*group).unwrap_or_default();
     let rows: Vec<u64> = groups.iter().map(rows_of).collect();
     // Row groups are enough work for all threads, except in a small index with many columns.
     let pieces = (others + 1).div_ceil(groups.len().max(1)).clamp(1, columns.len().max(1));
@@ -194,16 +256,16 @@ pub(super) fn fill(
     filling.keep(&rows, leftovers)
 }
 
-/// Returns the segments that are read together: neighbours whose objects take at most `room` bytes, and at least one.
-fn waves(segments: &[Segment], room: u64) -> Vec<Range<usize>> {
+/// Returns the segments that are read together, given by their bytes: neighbours of at most `room` bytes, and at least one.
+fn waves(segments: &[u64], room: u64) -> Vec<Range<usize>> {
     let (mut waves, mut bytes) = (Vec::<Range<usize>>::new(), 0);
     for (number, segment) in segments.iter().enumerate() {
-        bytes += segment.index.bytes;
+        bytes += segment;
         match waves.last_mut() {
             Some(wave) if bytes <= room.max(FEW_BYTES) && wave.len() < MAX_OBJECTS => wave.end = number + 1,
             _ => {
                 waves.push(number..number + 1);
-                bytes = segment.index.bytes;
+                bytes = *segment;
             }
         }
     }
@@ -213,28 +275,13 @@ fn waves(segments: &[Segment], room: u64) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{Hash, ObjectRef};
 
     #[test]
     fn waves_have_all_segments_in_order_and_few_bytes() {
-        let segment = |bytes| {
-            let index = ObjectRef { blake3: Hash::of(b""), bytes };
-            Segment {
-                first_row: 0,
-                rows: 1,
-                sequences: 1,
-                continues: false,
-                index,
-                tail: None,
-                statistics: Vec::new(),
-                groups: Vec::new(),
-            }
-        };
-        let of = |bytes: &[u64], room| waves(&bytes.iter().copied().map(segment).collect::<Vec<_>>(), room);
-        assert!(of(&[], 0).is_empty());
-        assert_eq!(of(&[1, 1, 1], 0).first(), Some(&(0..3)), "small objects are read together");
-        assert_eq!(of(&[FEW_BYTES, FEW_BYTES, FEW_BYTES], 0), [0..1, 1..2, 2..3]);
-        assert_eq!(of(&[FEW_BYTES, FEW_BYTES, 2 * FEW_BYTES, 1], 2 * FEW_BYTES), [0..2, 2..3, 3..4]);
-        assert_eq!(of(&vec![1; MAX_OBJECTS + 1], 0), [0..MAX_OBJECTS, MAX_OBJECTS..MAX_OBJECTS + 1]);
+        assert!(waves(&[], 0).is_empty());
+        assert_eq!(waves(&[1, 1, 1], 0).first(), Some(&(0..3)), "small objects are read together");
+        assert_eq!(waves(&[FEW_BYTES, FEW_BYTES, FEW_BYTES], 0), [0..1, 1..2, 2..3]);
+        assert_eq!(waves(&[FEW_BYTES, FEW_BYTES, 2 * FEW_BYTES, 1], 2 * FEW_BYTES), [0..2, 2..3, 3..4]);
+        assert_eq!(waves(&vec![1; MAX_OBJECTS + 1], 0), [0..MAX_OBJECTS, MAX_OBJECTS..MAX_OBJECTS + 1]);
     }
 }

@@ -8,9 +8,10 @@ mod memory;
 pub(in crate::table) mod merge;
 mod request;
 mod scan;
+mod segments;
 pub(in crate::table) mod splits;
 
 pub use index::Index;
 pub use memory::{ColumnMemory, IndexMemory};
 pub use request::{IndexExplain, IndexRequest};
-pub use scan::{IndexPart, IndexScan, SegmentBounds};
+pub use scan::{IndexPart, IndexScan};

@@ -1,23 +1,15 @@
 //! Loads a part of the index of a table: some columns, and the rows for which conditions are true.
 //!
 //! ```text
-//! conditions -> predicate -> segments, by the statistics of the manifest
-//!                         -> row groups and pages, by the tail of each segment
-//!                         -> byte ranges -> columns -> conditions, row by row
+//! conditions -> predicate -> rows and byte ranges of segments -> columns -> conditions, row by row
 //! ```
-//!
-//! A segment without a tail is read as a whole, and so is one whose tail or pages fail their checks.
 
 use std::{
     collections::BTreeSet,
-    ops::Range,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
 };
 
-use arrow_array::RecordBatch;
-use bytes::Bytes;
 use futures::{
     FutureExt,
     future::BoxFuture,
@@ -27,23 +19,16 @@ use polars::prelude::{Categories, DataFrame, DataType, Expr};
 
 use super::{
     index::{Index, IndexSource},
-    load::others_for,
+    segments::{Plan, SEGMENTS_AT_ONCE, SegmentRead},
 };
 use crate::{
-    error::{Error, Result},
-    format::{Bounds, IndexTail, Locator, Segment, SegmentPart, index_columns_reader},
-    index::{self, Predicate, Pushdown, both, joined, of_condition, of_expression, of_query, with_locators},
-    offload::offload_large,
+    error::Result,
+    format::{Locator, Segment},
+    index::{self, Pushdown, of_condition, of_expression, of_query, with_locators},
     schema::{ColumnType, select},
     store::range_parts,
     table::{reading::source::LoaderSource, seen::seen_columns, table::Table},
-    threads::share,
 };
-
-/// The most segments that are read at a time.
-const SEGMENTS_AT_ONCE: usize = 16;
-/// A part of a segment of more than this share of its bytes is read with the whole segment: three quarters.
-const MOST_OF: (u64, u64) = (3, 4);
 
 /// A request for the index of a table, from [`Table::index`]. Await it to load the index, or choose columns and rows first. Only what
 /// is asked for is read, if the table has index tails ([`WriteOptions::index_tails`](crate::WriteOptions::index_tails)).
@@ -152,19 +137,6 @@ impl std::fmt::Debug for IndexRequest {
     }
 }
 
-/// How a segment is read: rows of it, and where they are.
-struct SegmentRead {
-    segment: usize,
-    rows: Vec<Range<u64>>,
-    part: Option<(Arc<IndexTail>, Arc<SegmentPart>)>,
-}
-
-/// The bytes of a segment, or of a part of it.
-enum SegmentBytes {
-    Whole(Bytes),
-    Part(Vec<Bytes>),
-}
-
 impl IndexRequest {
     pub(super) fn new(table: Table) -> Self {
         Self { request: Request { table, columns: None, conditions: Vec::new(), query: None, categorical: false }, running: None }
@@ -179,8 +151,8 @@ impl IndexRequest {
 
     /// Chooses the rows for which the expression is true. The result is the same as that of [`Index::filter`].
     ///
-    /// Comparisons of columns with literals, `is_null` and `is_not_null`, and these joined by `and` and `or`, exclude segments and
-    /// pages before they are read. An expression with an aggregation or a window reads all rows.
+    /// Comparisons of columns with literals, `is_in` of a list, `is_null` and `is_not_null`, and these joined by `and` and `or`,
+    /// exclude segments and pages before they are read. An expression with an aggregation or a window reads all rows.
     pub fn filter(mut self, predicate: Expr) -> Self {
         self.request.conditions.push(Condition::Expression(Box::new(predicate)));
         self
@@ -223,8 +195,9 @@ impl IndexRequest {
         Ok(seen.filter_map(|place| columns.get(place)).map(|column| column.name.clone()).collect())
     }
 
-    /// Plans to read the index, and returns the segments, rows and bytes of the plan. This reads the tails of the segments that may have a row, and nothing
-    /// else. For a view, it counts the index objects of the view, without the join maps and the tables of its sources.
+    /// Plans to read the index, and returns the segments, rows and bytes of the plan. This reads the tails of the segments that may
+    /// have a row, and nothing else. Tails count although the table keeps them in memory afterwards. For a view, it counts the index
+    /// objects of the view, without the join maps and the tables of its sources.
     ///
     /// # Errors
     /// - `NotFound`: a pattern matches no index column.
@@ -252,11 +225,11 @@ impl Request {
             segments.iter().for_each(|segment| whole(&mut explain, segment));
             return Ok(explain);
         };
-        let reads: Vec<_> = (0..segments.len()).map(|number| self.read_of(&plan, number)).collect();
+        let reads: Vec<_> = (0..segments.len()).map(|number| self.table.plan_segment(&plan, number)).collect();
         let reads: Vec<Option<SegmentRead>> = stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await?;
         for (read, segment) in reads.into_iter().zip(segments) {
             let Some(read) = read else { continue };
-            let tail = segment.tail.as_ref().filter(|_| plan.reads_tails()).map_or(0, |tail| tail.bytes);
+            let tail = segment.tail.as_ref().filter(|_| plan.reads_tail_of(segment)).map_or(0, |tail| tail.bytes);
             explain.requests += range_parts(tail) as u64;
             explain.bytes += tail;
             match &read.part {
@@ -278,7 +251,6 @@ impl Request {
 
     async fn load(self) -> Result<Index> {
         let chosen = self.chosen()?;
-        let all = || (0..self.table.manifest().schema.index().len()).collect::<Vec<_>>();
         // Conditions are evaluated over text.
         let early_types = self.categorical && self.conditions.is_empty();
         let Some(plan) = self.planned()? else {
@@ -286,11 +258,16 @@ impl Request {
             let (early, late) = if self.conditions.is_empty() { (chosen, None) } else { (None, chosen) };
             return self.conditioned(self.table.index_of(early, early_types).await?, late);
         };
-        let loaded = match plan.reads_all() {
-            true => self.table.index_of((!plan.is_whole).then(|| plan.columns.clone()), early_types).await?,
-            false => self.assembled(&plan, self.read(&plan).await?).await?,
+        let stored = self.table.manifest().schema.index().len();
+        let loaded = match plan.predicate.is_useful() {
+            true => {
+                let reads = self.table.plan_segments(&plan).await?;
+                let (frame, reads) = self.table.load_segments(reads, &plan.columns, early_types).await?;
+                self.table.index_of_rows(frame, &reads, &plan.columns)?
+            }
+            false => self.table.index_of((plan.columns.len() < stored).then(|| plan.columns.clone()), early_types).await?,
         };
-        let more = plan.columns != chosen.clone().unwrap_or_else(all);
+        let more = plan.columns != chosen.clone().unwrap_or_else(|| (0..stored).collect());
         self.conditioned(loaded, chosen.filter(|_| more))
     }
 
@@ -331,76 +308,7 @@ impl Request {
             Some(more) => columns.extend(more),
             None => columns.extend(0..named.len()),
         }
-        Ok(Some(Plan {
-            is_whole: columns.len() == named.len(),
-            columns: columns.into_iter().collect(),
-            predicate: needs.predicate,
-            has_tails: self.table.manifest().has_tails(),
-        }))
-    }
-
-    /// Plans to read a segment; `None` if no row of it may be chosen.
-    async fn read_of(&self, plan: &Plan, number: usize) -> Result<Option<SegmentRead>> {
-        let Some(segment) = self.table.manifest().segments.get(number) else { return Ok(None) };
-        let all = 0..segment.rows;
-        let types: Vec<&ColumnType> = self.table.schema().index().map(|column| &column.ty).collect();
-        let bounds: Vec<Bounds> =
-            segment.statistics.iter().zip(types).map(|(statistics, ty)| Bounds::of_segment(statistics, ty)).collect();
-        let of_segment = |column: usize| bounds.get(column).map(|bounds| (all.clone(), bounds)).into_iter().collect();
-        if plan.predicate.rows(&all, &of_segment).is_empty() {
-            return Ok(None);
-        }
-        let whole = |rows: Vec<Range<u64>>| Some(SegmentRead { segment: number, rows, part: None });
-        if !plan.reads_tails() {
-            return Ok(whole(joined([all])));
-        }
-        let Some(tail) = self.table.index_tail(segment).await? else { return Ok(whole(joined([all]))) };
-        let groups = plan.predicate.rows(&all, &|column| tail.row_group_bounds(column));
-        let pages = plan.predicate.rows(&all, &|column| tail.page_bounds(column));
-        let rows = both(&groups, &pages);
-        if rows.is_empty() {
-            return Ok(whole(rows));
-        }
-        let part = tail.part(&plan.columns, &rows);
-        if part.bytes() > segment.index.bytes / MOST_OF.1 * MOST_OF.0 {
-            return Ok(whole(joined([all])));
-        }
-        Ok(Some(SegmentRead { segment: number, rows, part: Some((Arc::new(tail), Arc::new(part))) }))
-    }
-
-    /// Reads the segments of a plan.
-    async fn read(&self, plan: &Plan) -> Result<Vec<(SegmentRead, SegmentBytes)>> {
-        let numbers = 0..self.table.manifest().segments.len();
-        let reads: Vec<_> = numbers.map(|number| self.read_segment(plan, number)).collect();
-        let read: Vec<Option<(SegmentRead, SegmentBytes)>> = stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await?;
-        Ok(read.into_iter().flatten().collect())
-    }
-
-    async fn read_segment(&self, plan: &Plan, number: usize) -> Result<Option<(SegmentRead, SegmentBytes)>> {
-        let Some(mut read) = self.read_of(plan, number).await? else { return Ok(None) };
-        let Some(segment) = self.table.manifest().segments.get(number).filter(|_| !read.rows.is_empty()) else { return Ok(None) };
-        if let Some((tail, part)) = &read.part {
-            if let Some(fetched) = self.table.index_part(segment, tail, part).await? {
-                return Ok(Some((read, SegmentBytes::Part(fetched))));
-            }
-            (read.part, read.rows) = (None, joined(std::iter::once(0..segment.rows)));
-        }
-        let bytes = self.table.object("index", &segment.index).await?;
-        Ok(Some((read, SegmentBytes::Whole(bytes))))
-    }
-
-    /// Decodes the bytes of the segments, each column once, and returns an index.
-    async fn assembled(&self, plan: &Plan, read: Vec<(SegmentRead, SegmentBytes)>) -> Result<Index> {
-        let table = self.table.clone();
-        let columns = plan.columns.clone();
-        let rows: u64 = read.iter().flat_map(|(read, _)| &read.rows).map(|rows| rows.end - rows.start).sum();
-        let bytes = |bytes: &SegmentBytes| match bytes {
-            SegmentBytes::Whole(bytes) => bytes.len(),
-            SegmentBytes::Part(parts) => parts.iter().map(Bytes::len).sum(),
-        };
-        let stored: usize = read.iter().map(|(_, found)| bytes(found)).sum();
-        let decoded = usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(8).saturating_mul(columns.len());
-        offload_large(stored.max(decoded), move |_| table.index_of_parts(&read, &columns, rows)).await
+        Ok(Some(Plan::new(&self.table, columns.into_iter().collect(), needs.predicate)))
     }
 
     /// Evaluates the conditions, and keeps the chosen columns.
@@ -429,28 +337,6 @@ impl Request {
     fn only(&self, index: &Index, chosen: &[usize]) -> Result<Index> {
         let described = self.table.described(chosen);
         index.only(&described.iter().map(|column| column.name.as_str()).collect::<Vec<_>>())
-    }
-}
-
-/// The columns that a request reads, and the predicate by which it skips rows.
-struct Plan {
-    columns: Vec<usize>,
-    predicate: Predicate,
-    /// Whether all columns are read.
-    is_whole: bool,
-    /// Whether the table has segments with tails.
-    has_tails: bool,
-}
-
-impl Plan {
-    /// Whether tails help to read less.
-    fn reads_tails(&self) -> bool {
-        !self.is_whole || self.predicate.is_useful()
-    }
-
-    /// Whether all segments are read as a whole.
-    fn reads_all(&self) -> bool {
-        !self.predicate.is_useful() && (self.is_whole || !self.has_tails)
     }
 }
 
@@ -489,45 +375,15 @@ impl Table {
         self.index().columns(patterns.into_iter().map(|pattern| pattern.as_ref().to_owned())).await
     }
 
-    /// Decodes some index columns of the segments that were read, `rows` rows in all. Several threads decode many rows.
-    fn index_of_parts(&self, read: &[(SegmentRead, SegmentBytes)], columns: &[usize], rows: u64) -> Result<Index> {
-        let others = others_for(rows);
-        let one = |columns: &[usize]| self.frame_of_parts(read, columns, rows);
-        let whole = if others == 0 || columns.len() < 2 {
-            one(columns)?
-        } else {
-            let parts = columns.chunks(columns.len().div_ceil(others + 1)).collect();
-            let mut all = Vec::with_capacity(columns.len());
-            for part in share(parts, others, |part: &[usize]| one(part))? {
-                all.extend(part.columns().iter().cloned());
-            }
-            let height = usize::try_from(rows).map_err(|_| Error::unsupported("too many rows for a frame"))?;
-            DataFrame::new(height, all).map_err(index::internal)?
-        };
+    /// Returns the index of some rows, which have these columns.
+    fn index_of_rows(&self, frame: DataFrame, reads: &[SegmentRead], columns: &[usize]) -> Result<Index> {
         let tag = Locator::tag(self.manifest().table, self.version());
-        let numbers = read.iter().flat_map(|(read, _)| {
-            let first = self.manifest().segments.get(read.segment).map_or(0, |segment| segment.first_row);
-            read.rows.iter().flat_map(move |rows| (first + rows.start).cast_signed()..(first + rows.end).cast_signed())
-        });
-        let frame = with_locators(&whole, tag, numbers)?;
+        let rows = reads.iter().flat_map(|read| read.table_rows(self));
+        let whole = (frame.height() as u64 == self.rows()).then(|| frame.clone());
+        let frame = with_locators(&frame, tag, rows.flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed()))?;
         let index = self.described(columns).into_iter().map(|column| (column.name.clone(), column.id)).collect();
         let LoaderSource { columns, .. } = LoaderSource::of_table(self, None);
-        let whole = (rows == self.rows()).then_some(whole);
         let source = IndexSource { table: self.clone(), tag, base: 0, columns, index, partners: None, lists: None, whole };
         Ok(Index::of(frame, [source].into()))
-    }
-
-    fn frame_of_parts(&self, read: &[(SegmentRead, SegmentBytes)], columns: &[usize], rows: u64) -> Result<DataFrame> {
-        let schema = &self.manifest().schema;
-        let mut batches: Vec<Box<dyn Iterator<Item = Result<RecordBatch>>>> = Vec::with_capacity(read.len());
-        for (read, bytes) in read {
-            let Some(segment) = self.manifest().segments.get(read.segment) else { continue };
-            batches.push(match (bytes, &read.part) {
-                (SegmentBytes::Part(fetched), Some((tail, part))) => Box::new(tail.batches(part, fetched, schema, columns)?),
-                (SegmentBytes::Part(_), None) => return Err(Error::internal("a part of a segment without a plan")),
-                (SegmentBytes::Whole(bytes), _) => Box::new(index_columns_reader(bytes.clone(), schema, segment.rows, columns)?),
-            });
-        }
-        index::frame(&self.described(columns), rows, batches.into_iter().flatten())
     }
 }

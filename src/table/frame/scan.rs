@@ -2,26 +2,21 @@
 //!
 //! Memory holds the index object of one segment, and the columns of one part.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    ops::Range,
-    sync::Arc,
-};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use polars::prelude::DataFrame;
-use serde::Serialize;
-use serde_json::Value;
+use polars::prelude::{DataFrame, Expr};
 
 use super::{
     index::{Index, IndexSource},
     load::{LARGE, fill, free, others_for},
+    segments::Plan,
 };
 use crate::{
     error::{Error, Result},
-    format::{IndexStatistics, Locator, RowGroups},
-    index::{self, Filling, with_locators},
+    format::{Locator, RowGroups},
+    index::{self, Filling, Predicate, of_expression, of_serialized, with_locators},
     offload::{Stop, offload_large},
-    schema::{ColumnType, Primitive, TimeUnit},
+    schema::ColumnType,
     table::{reading::source::LoaderSource, seen::seen_columns, table::Table},
 };
 
@@ -35,11 +30,12 @@ const PART_ROWS: u64 = 256 << 10;
 /// use polars::prelude::{IntoLazy, col, lit};
 /// use tetrys::{RowLoader, Table};
 /// let table = Table::open("/data/sensors").await?;
-/// let (mut scan, mut found) = (table.scan_index()?, None::<polars::frame::DataFrame>);
+/// let fast = col("speed").gt(lit(50.0));
+/// let (mut scan, mut found) = (table.scan_index()?.columns(["speed"])?.prune(&fast), None::<polars::frame::DataFrame>);
 /// while let Some(part) = scan.next().await? {
 ///     let speeds = part.frame(["speed"], true)?;
-///     let fast = speeds.lazy().filter(col("speed").gt(lit(50.0))).collect().unwrap();
-///     found = Some(found.map_or(fast.clone(), |found| found.vstack(&fast).unwrap()));
+///     let rows = speeds.lazy().filter(fast.clone()).collect().unwrap();
+///     found = Some(found.map_or(rows.clone(), |found| found.vstack(&rows).unwrap()));
 /// }
 /// let loader = RowLoader::new(&table.index_from(found.unwrap())?)?;
 /// # Ok(()) }
@@ -48,30 +44,23 @@ const PART_ROWS: u64 = 256 << 10;
 pub struct IndexScan {
     table: Table,
     categorical: bool,
+    plan: Plan,
     /// Numbers of the segments that are not read yet.
     segments: VecDeque<usize>,
     /// Parts of the segment before these.
     parts: VecDeque<IndexPart>,
 }
 
-/// Bounds of the values of a segment, as its writer recorded them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SegmentBounds {
-    /// Number of rows.
-    pub rows: u64,
-    /// Least and largest value of columns of integers, dates, times and text, by name, in units of the frame. Nulls do not count.
-    /// Columns whose bounds are unknown are left out.
-    pub columns: BTreeMap<String, (Value, Value)>,
-}
-
-/// Neighbouring rows of an index, whose columns can be decoded.
+/// Rows of one segment of an index, whose columns can be decoded.
 #[derive(Clone, Debug)]
 pub struct IndexPart {
     table: Table,
     categorical: bool,
+    /// Ascending places of the columns that were read.
+    columns: Arc<[usize]>,
     object: Arc<RowGroups>,
     groups: Range<usize>,
-    rows: Range<u64>,
+    rows: Vec<Range<u64>>,
 }
 
 impl Table {
@@ -88,7 +77,8 @@ impl Table {
             )));
         }
         let segments = (0..self.manifest().segments.len()).collect();
-        Ok(IndexScan { table: self.clone(), categorical: false, segments, parts: VecDeque::new() })
+        let plan = Plan::new(self, seen_columns(self.manifest()), Predicate::Anything);
+        Ok(IndexScan { table: self.clone(), categorical: false, plan, segments, parts: VecDeque::new() })
     }
 
     /// Creates an index from a frame whose locator column has rows of this version, such as rows that a scan has found. The other
@@ -119,34 +109,39 @@ impl IndexScan {
         self
     }
 
-    /// Reads only the segments with these numbers, in table order. Call it before the first part is read.
-    pub fn only(mut self, segments: impl IntoIterator<Item = usize>) -> Self {
-        let chosen: BTreeSet<usize> = segments.into_iter().collect();
-        self.segments.retain(|segment| chosen.contains(segment));
-        self
+    /// Reads only these index columns. Call it before the first part is read.
+    ///
+    /// # Errors
+    /// - `NotFound`: the table has no such index column.
+    pub fn columns<N: AsRef<str>>(mut self, names: impl IntoIterator<Item = N>) -> Result<Self> {
+        self.plan = Plan::new(&self.table, places_of(&self.table, names)?, self.plan.predicate);
+        Ok(self)
     }
 
-    /// Returns the bounds of each segment of the table version, so that a caller can leave out segments without rows that it
-    /// wants. Reads nothing.
-    pub fn bounds(&self) -> Vec<SegmentBounds> {
-        let schema = &self.table.manifest().schema;
-        let of = |statistics: &IndexStatistics| {
-            let column = schema.column(statistics.column)?;
-            let ordered = match &column.ty {
-                ColumnType::Scalar(Primitive::Bool | Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64) => false,
-                ColumnType::Scalar(_) => true,
-                // Frames have other units than seconds.
-                ColumnType::Timestamp(unit, _) | ColumnType::Duration(unit) => *unit != TimeUnit::Second,
-                ColumnType::Date | ColumnType::Utf8 | ColumnType::Categorical => true,
-                _ => false,
-            };
-            let bounds = statistics.min.clone().zip(statistics.max.clone()).filter(|_| ordered)?;
-            Some((column.name.clone(), bounds))
-        };
-        let segments = self.table.manifest().segments.iter();
-        segments
-            .map(|segment| SegmentBounds { rows: segment.rows, columns: segment.statistics.iter().filter_map(of).collect() })
-            .collect()
+    /// Skips rows for which the expression cannot be true, by the statistics of segments, row groups and pages. Other rows for
+    /// which it is not true remain, so filter the frame of each part, too. Call it before the first part is read.
+    ///
+    /// Comparisons of columns with literals, `is_in`, `is_null` and `is_not_null`, and these joined by `and` and `or`, exclude rows.
+    pub fn prune(self, expression: &Expr) -> Self {
+        let predicate = of_expression(&self.named(), expression).predicate;
+        self.pruned_by(predicate)
+    }
+
+    /// Skips rows as [`IndexScan::prune`] does, by an expression that polars has written as JSON (`Expr.meta.serialize` in Python).
+    /// Of an expression that is not known here, no row is skipped.
+    pub fn prune_json(self, expression: &str) -> Self {
+        let predicate = of_serialized(&self.named(), expression);
+        self.pruned_by(predicate)
+    }
+
+    fn named(&self) -> Vec<(&str, &ColumnType)> {
+        self.table.schema().index().map(|column| (column.name.as_str(), &column.ty)).collect()
+    }
+
+    fn pruned_by(mut self, predicate: Predicate) -> Self {
+        let both = Predicate::All(vec![self.plan.predicate, predicate]);
+        self.plan = Plan::new(&self.table, self.plan.columns, both);
+        self
     }
 
     /// Returns a frame without rows, with all index columns and the locator column: the columns that parts have.
@@ -159,7 +154,7 @@ impl IndexScan {
         with_locators(&frame, Locator::tag(table.manifest().table, table.version()), 0..0)
     }
 
-    /// Returns the next rows, or `None` after the last ones. Reads the index object of a segment when its first rows are due.
+    /// Returns the next rows, or `None` after the last ones. Reads the columns of a segment when its first rows are due.
     ///
     /// # Errors
     /// - `Corrupt`: an index object is missing or differs from what the manifest says.
@@ -171,52 +166,63 @@ impl IndexScan {
                 return Ok(Some(part));
             }
             let Some(number) = self.segments.front().copied() else { return Ok(None) };
-            let segment = self.table.manifest().segments.get(number);
-            let segment = segment.ok_or_else(|| Error::internal(format!("no segment {number}")))?;
-            let (first_row, rows) = (segment.first_row, segment.rows);
-            // The object of the segment before is not used any more, unless the caller keeps a part.
-            free(segment.index.bytes > LARGE as u64);
-            let objects = self.table.index_objects_of(number..number + 1).await?;
-            let bytes = objects.into_iter().next().ok_or_else(|| Error::internal("a segment without an index"))?;
+            let Some(read) = self.table.plan_segment(&self.plan, number).await?.filter(|read| !read.rows.is_empty()) else {
+                self.segments.pop_front();
+                continue;
+            };
+            // The bytes of the segment before are not used any more, unless the caller keeps a part.
+            free(read.bytes > LARGE as u64);
+            let (read, bytes) = self.table.segment_bytes(read).await?;
+            let rows: Vec<Range<u64>> = read.table_rows(&self.table).collect();
             let table = self.table.clone();
-            let object = offload_large(bytes.len() / 16, move |_| RowGroups::new(bytes, &table.manifest().schema, rows)).await?;
-            let (object, mut start) = (Arc::new(object), first_row);
+            let object = Arc::new(offload_large(bytes.len() / 16, move |_| read.open(&table, &bytes)).await?);
             self.segments.pop_front();
-            for (groups, rows) in parts(object.rows()) {
-                let (table, object) = (self.table.clone(), Arc::clone(&object));
-                let rows = start..start + rows;
-                start = rows.end;
-                self.parts.push_back(IndexPart { table, categorical: self.categorical, object, groups, rows });
+            let columns: Arc<[usize]> = self.plan.columns.as_slice().into();
+            let (heights, mut rows) = (object.rows().collect::<Vec<_>>(), rows.into());
+            for (groups, height) in parts(&heights) {
+                self.parts.push_back(IndexPart {
+                    table: self.table.clone(),
+                    categorical: self.categorical,
+                    columns: Arc::clone(&columns),
+                    object: Arc::clone(&object),
+                    groups,
+                    rows: first_of(&mut rows, height),
+                });
             }
         }
     }
 }
 
 impl IndexPart {
-    /// Returns the row numbers of this part.
-    pub fn rows(&self) -> Range<u64> {
-        self.rows.clone()
+    /// Returns the row numbers of this part, as ascending ranges.
+    pub fn rows(&self) -> &[Range<u64>] {
+        &self.rows
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> u64 {
+        self.rows.iter().map(|rows| rows.end - rows.start).sum()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Decodes these index columns, in the order of the table, and adds the locator column if `locators`. Other columns are not
     /// decoded.
     ///
     /// # Errors
-    /// - `NotFound`: the table has no such index column.
+    /// - `NotFound`: the scan has no such index column.
     /// - `Corrupt`: the index is damaged.
     /// - `Unsupported`: a time does not fit into a frame.
     pub fn frame<N: AsRef<str>>(&self, columns: impl IntoIterator<Item = N>, locators: bool) -> Result<DataFrame> {
-        let (schema, seen) = (self.table.schema(), seen_columns(self.table.manifest()));
-        let mut places = Vec::new();
-        for name in columns {
-            let name = name.as_ref();
-            let place = schema.index().position(|column| column.name == name);
-            let place = place.and_then(|place| seen.get(place).copied());
-            places.push(place.ok_or_else(|| Error::not_found(format!("{}: no index column `{name}`", self.table.url())))?);
+        let (places, rows) = (places_of(&self.table, columns)?, self.len());
+        if let Some(other) = places.iter().find(|place| !self.columns.contains(place)) {
+            let described = self.table.described(&[*other]);
+            let name = described.first().map_or("", |column| column.name.as_str());
+            return Err(Error::not_found(format!("`{name}` is not one of the columns of the scan")));
         }
-        places.sort_unstable();
-        places.dedup();
-        let rows = self.rows.end - self.rows.start;
         let mut filling = Filling::new(&self.table.described(&places), rows, self.categorical)?;
         let groups: Vec<_> = self.groups.clone().map(|group| (&*self.object, group)).collect();
         if !places.is_empty() {
@@ -229,11 +235,43 @@ impl IndexPart {
         match locators {
             true => {
                 let tag = Locator::tag(self.table.manifest().table, self.table.version());
-                with_locators(&frame, tag, self.rows.start.cast_signed()..self.rows.end.cast_signed())
+                let rows = self.rows.iter().flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed());
+                with_locators(&frame, tag, rows)
             }
             false => Ok(frame),
         }
     }
+}
+
+/// Returns the ascending places of these index columns.
+fn places_of<N: AsRef<str>>(table: &Table, names: impl IntoIterator<Item = N>) -> Result<Vec<usize>> {
+    let (schema, seen) = (table.schema(), seen_columns(table.manifest()));
+    let mut places = Vec::new();
+    for name in names {
+        let name = name.as_ref();
+        let place = schema.index().position(|column| column.name == name);
+        let place = place.and_then(|place| seen.get(place).copied());
+        places.push(place.ok_or_else(|| Error::not_found(format!("{}: no index column `{name}`", table.url())))?);
+    }
+    places.sort_unstable();
+    places.dedup();
+    Ok(places)
+}
+
+/// Takes the first `count` rows from these ranges.
+fn first_of(ranges: &mut VecDeque<Range<u64>>, mut count: u64) -> Vec<Range<u64>> {
+    let mut taken = Vec::new();
+    while count > 0
+        && let Some(range) = ranges.pop_front()
+    {
+        let end = range.end.min(range.start.saturating_add(count));
+        count -= end - range.start;
+        if end < range.end {
+            ranges.push_front(end..range.end);
+        }
+        taken.push(range.start..end);
+    }
+    taken
 }
 
 /// Returns neighbouring row groups and their rows: as many as have [`PART_ROWS`] rows, and at least one.
@@ -254,6 +292,14 @@ fn parts(rows: &[u64]) -> Vec<(Range<usize>, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_rows_of_ranges_are_taken_in_order() {
+        let mut ranges = VecDeque::from([0..5, 7..9, 20..30]);
+        assert_eq!(first_of(&mut ranges, 6), [0..5, 7..8]);
+        assert_eq!(first_of(&mut ranges, 1), [8..9]);
+        assert_eq!((first_of(&mut ranges, 10), ranges.len()), (vec![20..30], 0));
+    }
 
     #[test]
     fn parts_have_all_row_groups_in_order() {

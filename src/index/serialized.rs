@@ -1,0 +1,134 @@
+//! Expressions that polars has written as JSON, as predicates: Python gives those of a lazy frame.
+//!
+//! The form of this JSON belongs to polars. So an expression that this file does not know excludes no row.
+
+use std::io::Cursor;
+
+use arrow_array::{Array, ArrayRef, cast::AsArray, types};
+use arrow_ipc::reader::StreamReader;
+use arrow_schema::{DataType, TimeUnit};
+use serde_json::Value as Json;
+
+use super::{
+    predicate::{Comparison, Predicate},
+    pushdown::{Literal, Named, compared, one_of, place},
+};
+
+/// Returns the rows for which an expression may be true. polars gives a source only expressions that look at one row at a time.
+pub(crate) fn of_serialized(named: &Named<'_>, expression: &str) -> Predicate {
+    serde_json::from_str(expression).map_or(Predicate::Anything, |json| predicate_of(named, &json))
+}
+
+fn predicate_of(named: &Named<'_>, json: &Json) -> Predicate {
+    comparison_of(named, &json["BinaryExpr"]).or_else(|| function_of(named, &json["Function"])).unwrap_or(Predicate::Anything)
+}
+
+fn column_of(named: &Named<'_>, json: &Json) -> Option<usize> {
+    place(named, json["Column"].as_str()?)
+}
+
+fn comparison_of(named: &Named<'_>, json: &Json) -> Option<Predicate> {
+    let (left, right) = (json.get("left")?, json.get("right")?);
+    let comparison = match json["op"].as_str()? {
+        "And" | "LogicalAnd" => return Some(Predicate::All(vec![predicate_of(named, left), predicate_of(named, right)])),
+        "Or" | "LogicalOr" => return Some(Predicate::Any(vec![predicate_of(named, left), predicate_of(named, right)])),
+        "Eq" => Comparison::Equal,
+        "Lt" => Comparison::Less,
+        "LtEq" => Comparison::LessEqual,
+        "Gt" => Comparison::Greater,
+        "GtEq" => Comparison::GreaterEqual,
+        _ => return None,
+    };
+    match (column_of(named, left), column_of(named, right)) {
+        (Some(column), None) => Some(compared(named, column, comparison, literal_of(right)?)),
+        (None, Some(column)) => Some(compared(named, column, comparison.swapped(), literal_of(left)?)),
+        _ => None,
+    }
+}
+
+fn function_of(named: &Named<'_>, json: &Json) -> Option<Predicate> {
+    let (input, function) = (json.get("input")?.as_array()?, &json["function"]["Boolean"]);
+    let column = column_of(named, input.first()?)?;
+    match (function.as_str(), input.as_slice()) {
+        (Some("IsNull"), [_]) => Some(Predicate::Null(column)),
+        (Some("IsNotNull"), [_]) => Some(Predicate::Valid(column)),
+        (None, [_, low, high]) if function.get("IsBetween").is_some() => Some(Predicate::All(vec![
+            compared(named, column, Comparison::GreaterEqual, literal_of(low)?),
+            compared(named, column, Comparison::LessEqual, literal_of(high)?),
+        ])),
+        (None, [_, list]) if function.get("IsIn").is_some() => {
+            let bytes = list["Literal"]["Scalar"]["List"].as_array()?.iter();
+            let bytes = bytes.map(|byte| u8::try_from(byte.as_u64()?).ok()).collect::<Option<Vec<u8>>>()?;
+            let batch = StreamReader::try_new(Cursor::new(bytes), None).ok()?.next()?.ok()?;
+            Some(one_of(named, column, literals_of(batch.columns().first()?)?))
+        }
+        _ => None,
+    }
+}
+
+/// Returns a literal that has a type.
+fn literal_of(json: &Json) -> Option<Literal> {
+    let (kind, value) = json["Literal"]["Scalar"].as_object()?.iter().next()?;
+    let per_second = |unit: &Json| match unit.as_str()? {
+        "Milliseconds" => Some(1_000),
+        "Microseconds" => Some(1_000_000),
+        "Nanoseconds" => Some(1_000_000_000),
+        _ => None,
+    };
+    match kind.as_str() {
+        "Int8" | "Int16" | "Int32" | "Int64" => Some(Literal::Typed(value.as_i64()?.into(), false)),
+        "UInt8" | "UInt16" | "UInt32" => Some(Literal::Typed(value.as_u64()?.into(), false)),
+        "UInt64" => Some(Literal::Typed(value.as_u64()?.into(), true)),
+        "Float32" | "Float64" => Some(Literal::Float(value.as_f64()?)),
+        "String" => Some(Literal::Text(value.as_str()?.to_owned())),
+        "Boolean" => Some(Literal::Bool(value.as_bool()?)),
+        "Date" => Some(Literal::Date(value.as_i64()?)),
+        "Datetime" => Some(Literal::Time(value[0].as_i64()?, per_second(&value[1])?, !value[2].is_null())),
+        "Duration" => Some(Literal::Duration(value[0].as_i64()?, per_second(&value[1])?)),
+        _ => None,
+    }
+}
+
+/// Returns the values of a list, which is an Arrow array.
+fn literals_of(array: &ArrayRef) -> Option<Vec<Literal>> {
+    macro_rules! all {
+        ($values:expr, |$value:ident| $literal:expr) => {
+            $values.iter().map(|value| value.map_or(Literal::Null, |$value| $literal)).collect()
+        };
+    }
+    let ticks = |of: i128, zoned: bool, as_time: bool| -> Option<Vec<Literal>> {
+        let data = array.to_data();
+        let values = data.buffer::<i64>(0).get(..array.len())?;
+        let literal = |(row, value): (usize, &i64)| match (array.is_null(row), as_time) {
+            (true, _) => Literal::Null,
+            (false, true) => Literal::Time(*value, of, zoned),
+            (false, false) => Literal::Duration(*value, of),
+        };
+        Some(values.iter().enumerate().map(literal).collect())
+    };
+    let per_second = |unit: &TimeUnit| match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    };
+    Some(match array.data_type() {
+        DataType::Int8 => all!(array.as_primitive::<types::Int8Type>(), |value| Literal::Typed(value.into(), false)),
+        DataType::Int16 => all!(array.as_primitive::<types::Int16Type>(), |value| Literal::Typed(value.into(), false)),
+        DataType::Int32 => all!(array.as_primitive::<types::Int32Type>(), |value| Literal::Typed(value.into(), false)),
+        DataType::Int64 => all!(array.as_primitive::<types::Int64Type>(), |value| Literal::Typed(value.into(), false)),
+        DataType::UInt8 => all!(array.as_primitive::<types::UInt8Type>(), |value| Literal::Typed(value.into(), false)),
+        DataType::UInt16 => all!(array.as_primitive::<types::UInt16Type>(), |value| Literal::Typed(value.into(), false)),
+        DataType::UInt32 => all!(array.as_primitive::<types::UInt32Type>(), |value| Literal::Typed(value.into(), false)),
+        DataType::UInt64 => all!(array.as_primitive::<types::UInt64Type>(), |value| Literal::Typed(value.into(), true)),
+        DataType::Float32 => all!(array.as_primitive::<types::Float32Type>(), |value| Literal::Float(value.into())),
+        DataType::Float64 => all!(array.as_primitive::<types::Float64Type>(), |value| Literal::Float(value)),
+        DataType::Date32 => all!(array.as_primitive::<types::Date32Type>(), |value| Literal::Date(value.into())),
+        DataType::LargeUtf8 => all!(array.as_string::<i64>(), |value| Literal::Text(value.to_owned())),
+        DataType::Utf8View => all!(array.as_string_view(), |value| Literal::Text(value.to_owned())),
+        DataType::Boolean => all!(array.as_boolean(), |value| Literal::Bool(value)),
+        DataType::Timestamp(unit, zone) => ticks(per_second(unit), zone.is_some(), true)?,
+        DataType::Duration(unit) => ticks(per_second(unit), false, false)?,
+        _ => return None,
+    })
+}

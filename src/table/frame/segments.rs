@@ -1,0 +1,192 @@
+//! Plans which rows and columns of index segments are read, and reads their bytes.
+//!
+//! ```text
+//! predicate -> segments, by the statistics of the manifest
+//!           -> row groups and pages, by the tail of each segment
+//!           -> byte ranges
+//! ```
+//!
+//! A segment without a tail is read as a whole, and so is one whose tail or pages fail their checks.
+
+use std::{ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use crate::{
+    error::{Error, Result},
+    format::{Bounds, IndexTail, PackedLengths, RowGroups, Segment, SegmentPart},
+    index::{Predicate, both, joined},
+    schema::ColumnType,
+    table::table::{Table, recorded_sequences},
+};
+
+/// The most segments that are planned or read at a time.
+pub(super) const SEGMENTS_AT_ONCE: usize = 16;
+/// A part of a segment of more than this share of its bytes is read with the whole segment: three quarters.
+const MOST_OF: (u64, u64) = (3, 4);
+
+/// The columns to read, and the predicate by which rows are skipped.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// Ascending places of index columns.
+    pub(super) columns: Vec<usize>,
+    pub(super) predicate: Predicate,
+    /// Whether tails help to read less.
+    reads_tails: bool,
+}
+
+impl Plan {
+    pub(super) fn new(table: &Table, columns: Vec<usize>, predicate: Predicate) -> Self {
+        let is_part = columns.len() < table.manifest().schema.index().len();
+        let reads_tails = table.manifest().has_tails() && (is_part || predicate.is_useful());
+        Self { columns, predicate, reads_tails }
+    }
+
+    /// Whether all segments are read as a whole.
+    pub(super) fn reads_all(&self) -> bool {
+        !self.predicate.is_useful() && !self.reads_tails
+    }
+
+    /// Whether the tail of a segment is read.
+    pub(super) fn reads_tail_of(&self, segment: &Segment) -> bool {
+        self.reads_tails && segment.tail.is_some()
+    }
+}
+
+/// The rows of a segment that are read, and where they are.
+#[derive(Clone, Debug)]
+pub(super) struct SegmentRead {
+    /// Number of the segment.
+    pub(super) segment: usize,
+    /// Ascending ranges of rows of the segment.
+    pub(super) rows: Vec<Range<u64>>,
+    /// Bytes that are read.
+    pub(super) bytes: u64,
+    /// The byte ranges; `None` for the whole object.
+    pub(super) part: Option<(Arc<IndexTail>, Arc<SegmentPart>)>,
+}
+
+/// The bytes of a segment, or of a part of it.
+#[derive(Clone, Debug)]
+pub(super) enum SegmentBytes {
+    Whole(Bytes),
+    Part(Vec<Bytes>),
+}
+
+impl SegmentRead {
+    /// Plans to read a segment as a whole.
+    pub(super) fn whole(number: usize, segment: &Segment) -> Self {
+        Self { segment: number, rows: joined([0..segment.rows]), bytes: segment.index.bytes, part: None }
+    }
+
+    /// Returns the number of rows.
+    pub(super) fn height(&self) -> u64 {
+        self.rows.iter().map(|rows| rows.end - rows.start).sum()
+    }
+
+    /// Returns the rows as rows of the table.
+    pub(super) fn table_rows(&self, table: &Table) -> impl Iterator<Item = Range<u64>> {
+        let first = table.manifest().segments.get(self.segment).map_or(0, |segment| segment.first_row);
+        self.rows.iter().map(move |rows| first + rows.start..first + rows.end)
+    }
+
+    /// Parses the row groups of these bytes.
+    pub(super) fn open(&self, table: &Table, bytes: &SegmentBytes) -> Result<RowGroups> {
+        match (bytes, &self.part) {
+            (SegmentBytes::Whole(bytes), _) => RowGroups::new(bytes.clone(), &table.manifest().schema, self.stored(table)?.rows),
+            (SegmentBytes::Part(fetched), Some((tail, part))) => tail.open(part, fetched),
+            (SegmentBytes::Part(_), None) => Err(Error::internal("a part of a segment without a plan")),
+        }
+    }
+
+    /// Parses the length of each sequence of the segment.
+    pub(super) fn sequences(&self, table: &Table, bytes: &SegmentBytes) -> Result<PackedLengths> {
+        let segment = self.stored(table)?;
+        match (bytes, &self.part) {
+            (SegmentBytes::Whole(bytes), _) => recorded_sequences(bytes, segment),
+            (SegmentBytes::Part(_), Some((tail, _))) => {
+                let runs = tail.sequences()?;
+                match runs.len() as u64 == segment.sequences {
+                    true => Ok(runs),
+                    false => Err(Error::corrupt("a tail with another number of sequences than the manifest says")),
+                }
+            }
+            (SegmentBytes::Part(_), None) => Err(Error::internal("a part of a segment without a plan")),
+        }
+    }
+
+    fn stored<'a>(&self, table: &'a Table) -> Result<&'a Segment> {
+        let segment = table.manifest().segments.get(self.segment);
+        segment.ok_or_else(|| Error::internal(format!("no segment {}", self.segment)))
+    }
+}
+
+impl SegmentBytes {
+    /// Returns the number of bytes.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Whole(bytes) => bytes.len(),
+            Self::Part(parts) => parts.iter().map(Bytes::len).sum(),
+        }
+    }
+}
+
+impl Table {
+    /// Plans to read a segment; `None` if the statistics of the manifest exclude all its rows. There are no rows if the tail
+    /// excludes them all.
+    pub(super) async fn plan_segment(&self, plan: &Plan, number: usize) -> Result<Option<SegmentRead>> {
+        let Some(segment) = self.manifest().segments.get(number) else { return Ok(None) };
+        let all = 0..segment.rows;
+        if plan.predicate.is_useful() {
+            let types: Vec<&ColumnType> = self.manifest().schema.index().map(|column| &column.ty).collect();
+            let statistics = segment.statistics.iter().zip(types);
+            let bounds: Vec<Bounds> = statistics.map(|(statistics, ty)| Bounds::of_segment(statistics, ty)).collect();
+            let of_segment = |column: usize| bounds.get(column).map(|bounds| (all.clone(), bounds)).into_iter().collect();
+            if plan.predicate.rows(&all, &of_segment).is_empty() {
+                return Ok(None);
+            }
+        }
+        let whole = SegmentRead::whole(number, segment);
+        if !plan.reads_tail_of(segment) {
+            return Ok(Some(whole));
+        }
+        let Some(tail) = self.index_tail(number).await? else { return Ok(Some(whole)) };
+        let rows = match plan.predicate.is_useful() {
+            true => {
+                let groups = plan.predicate.rows(&all, &|column| tail.row_group_bounds(column));
+                both(&groups, &plan.predicate.rows(&all, &|column| tail.page_bounds(column)))
+            }
+            false => whole.rows.clone(),
+        };
+        if rows.is_empty() {
+            return Ok(Some(SegmentRead { rows, bytes: 0, ..whole }));
+        }
+        let part = tail.part(&plan.columns, &rows);
+        if part.bytes() > segment.index.bytes / MOST_OF.1 * MOST_OF.0 {
+            return Ok(Some(whole));
+        }
+        Ok(Some(SegmentRead { segment: number, rows, bytes: part.bytes(), part: Some((tail, Arc::new(part))) }))
+    }
+
+    /// Plans to read all segments. Segments without a row are left out.
+    pub(super) async fn plan_segments(&self, plan: &Plan) -> Result<Vec<SegmentRead>> {
+        let reads = (0..self.manifest().segments.len()).map(|number| self.plan_segment(plan, number)).collect::<Vec<_>>();
+        let reads: Vec<Option<SegmentRead>> = stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await?;
+        Ok(reads.into_iter().flatten().filter(|read| !read.rows.is_empty()).collect())
+    }
+
+    /// Reads and verifies the bytes of a segment. If a part of it fails its checks, the whole segment is read, with all its rows.
+    pub(super) async fn segment_bytes(&self, read: SegmentRead) -> Result<(SegmentRead, SegmentBytes)> {
+        let segment = read.stored(self)?;
+        if let Some((tail, part)) = &read.part {
+            if let Some(fetched) = self.index_part(segment, tail, part).await? {
+                return Ok((read, SegmentBytes::Part(fetched)));
+            }
+            self.forget_tail(read.segment);
+        }
+        let bytes = SegmentBytes::Whole(self.object("index", &segment.index).await?);
+        let whole = SegmentRead::whole(read.segment, segment);
+        Ok((whole, bytes))
+    }
+}
