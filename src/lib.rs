@@ -67,6 +67,7 @@ pub mod schema;
 pub mod store;
 pub mod table;
 mod threads;
+mod waves;
 
 #[cfg(not(feature = "unstable"))]
 mod codec;

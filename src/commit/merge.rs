@@ -29,6 +29,7 @@ use crate::{
     schema::Schema,
     store::Store,
     threads::{share_in_order, threads},
+    waves::waves,
     write::{IndexTails, PartObjects, Receipt, WrittenGroup},
 };
 
@@ -57,6 +58,8 @@ const PARTS_AHEAD: usize = 64;
 const BYTES_AHEAD: u64 = 64 << 20;
 /// Maximum number of parts that are decoded together.
 const PARTS_TOGETHER: usize = 1024;
+/// Maximum rows of parts that are decoded together, unless a single part has more.
+const ROWS_TOGETHER: u64 = 64 << 10;
 
 /// Stores the segments of a session's receipts, which are in order. Returns the segments for the manifest. A segment takes whole
 /// partitions, at least one, up to `segment_rows` rows.
@@ -73,14 +76,8 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
     let mut segments: Vec<Segment> = Vec::new();
     let parts: Vec<(&Receipt, &PartObjects)> =
         receipts.iter().filter_map(|receipt| receipt.parts.as_ref().map(|parts| (receipt, parts))).collect();
-    let mut rest = parts.as_slice();
-    while !rest.is_empty() {
-        let mut rows = 0;
-        let taken = rest.iter().take_while(|(receipt, _)| {
-            rows = u64::saturating_add(rows, receipt.rows);
-            rows <= segment_rows.min(MAX_SEGMENT_ROWS)
-        });
-        let (here, after) = rest.split_at(taken.count().max(1));
+    for wave in waves(parts.iter().map(|(receipt, _)| receipt.rows), segment_rows.min(MAX_SEGMENT_ROWS), usize::MAX) {
+        let here = &parts[wave];
         let tails = tails.has(here.iter().map(|(receipt, _)| receipt.rows).sum());
         let segment;
         let apart = whole_sequences.then(|| before.map(Receipt::place));
@@ -88,7 +85,6 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
         first_row += segment.rows;
         before = here.last().map(|(receipt, _)| *receipt);
         segments.push(segment);
-        rest = after;
     }
     Ok(segments)
 }
@@ -105,12 +101,10 @@ async fn merge_segment(
     let session = parts.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session);
     let mut index = SegmentIndex::new(schema, tails)?;
     let mut reads = Ahead::new(store, session, parts.iter().map(|(_, part)| part.index.clone()).collect());
-    let mut rest = parts;
-    while !rest.is_empty() {
-        let (here, after) = rest.split_at(decoded_together(rest));
-        rest = after;
-        let mut read: Vec<ReadPart> = Vec::with_capacity(here.len());
-        for (receipt, _) in here {
+    // Small parts are decoded together, on several threads.
+    for wave in waves(parts.iter().map(|(receipt, _)| receipt.rows), ROWS_TOGETHER, PARTS_TOGETHER) {
+        let mut read: Vec<ReadPart> = Vec::with_capacity(wave.len());
+        for (receipt, _) in &parts[wave] {
             read.push(ReadPart { place: receipt.place(), rows: receipt.rows, bytes: reads.next().await? });
         }
         let (schema, rows) = (Arc::clone(schema), read.iter().map(|part| part.rows).sum());
@@ -130,17 +124,6 @@ struct ReadPart {
     place: String,
     rows: u64,
     bytes: Bytes,
-}
-
-/// Returns how many of the next partitions are decoded together, on several threads: small ones, and at least one.
-fn decoded_together(parts: &[(&Receipt, &PartObjects)]) -> usize {
-    const ROWS: u64 = 64 << 10;
-    let mut rows = 0;
-    let small = parts.iter().take(PARTS_TOGETHER).take_while(|(receipt, _)| {
-        rows = u64::saturating_add(rows, receipt.rows);
-        rows <= ROWS
-    });
-    small.count().max(1)
 }
 
 /// Appends the rows of these parts to an index. `apart` is the place of the partition before, if no sequence may span two

@@ -14,6 +14,7 @@ use crate::{
     id::{ChunkId, Hash, ObjectRef},
     schema::ColumnGroup,
     table::table::Table,
+    waves::waves,
     write::{Gathered, Gatherer, Locality, WriteOptions, WrittenGroup},
 };
 
@@ -65,17 +66,9 @@ impl Table {
 
     async fn compacted(&self, segment_rows: u64, bound: Option<Locality>) -> Result<(Self, Gathered)> {
         let most = segment_rows.clamp(1, MAX_SEGMENT_ROWS);
-        let (mut parts, mut rows): (Vec<Vec<&Segment>>, u64) = (Vec::new(), 0);
-        for segment in &self.manifest().segments {
-            rows += segment.rows;
-            match parts.last_mut() {
-                Some(part) if rows <= most => part.push(segment),
-                _ => {
-                    parts.push(vec![segment]);
-                    rows = segment.rows;
-                }
-            }
-        }
+        let all: Vec<&Segment> = self.manifest().segments.iter().collect();
+        let parts = waves(all.iter().map(|segment| segment.rows), most, usize::MAX);
+        let parts: Vec<&[&Segment]> = parts.into_iter().map(|part| &all[part]).collect();
         if bound.is_none() && parts.iter().all(|part| part.len() == 1) {
             return Ok((self.clone(), Gathered::default()));
         }
@@ -87,11 +80,11 @@ impl Table {
         };
         let mut gatherers: Vec<Option<Gatherer>> = self.schema().groups().iter().map(gatherer).collect();
         let (mut segments, mut bytes) = (Vec::new(), 0);
-        for part in &parts {
+        for part in parts {
             let mut groups = Vec::new();
             for (number, gatherer) in gatherers.iter_mut().enumerate() {
                 let mut moved = false;
-                let group = match (gatherer, part.as_slice()) {
+                let group = match (gatherer, part) {
                     (None, [_]) => None,
                     (None, _) => Some(self.joined(part, number).await?),
                     (Some(gatherer), _) => {
@@ -100,7 +93,7 @@ impl Table {
                         Some(group)
                     }
                 };
-                groups.push(match (group, part.as_slice()) {
+                groups.push(match (group, part) {
                     (Some(group), parts) if moved || parts.len() > 1 => {
                         let stored: GroupSegment = self.put_group(group).await?;
                         // Moving blocks keeps their hashes, so the hashes object may exist already.
@@ -112,7 +105,7 @@ impl Table {
                     (_, parts) => parts[0].groups[number].clone(),
                 });
             }
-            if let [only] = part.as_slice() {
+            if let [only] = part {
                 segments.push(Segment { groups, ..(*only).clone() });
                 continue;
             }

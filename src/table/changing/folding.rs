@@ -6,7 +6,7 @@
 //! than [`FAN`] segments of each order, and each row moves to another segment at most once per order. Appends stay fast, and the
 //! manifests of n appends together take O(n log n) bytes instead of O(n²).
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use futures::future::try_join;
@@ -21,6 +21,7 @@ use crate::{
     offload::offload_large,
     store::Store,
     table::{objects::together, table::Table},
+    waves::waves,
     write::WrittenGroup,
 };
 
@@ -92,10 +93,8 @@ impl Table {
         // rows.
         let mut tracker = SequenceTracker::new(&schema);
         let mut index = SegmentIndex::new(&schema, self.manifest().has_tails())?;
-        let mut rest = part;
-        while !rest.is_empty() {
-            let (here, after) = rest.split_at(read_together(rest, |segment| segment.index.bytes));
-            rest = after;
+        for wave in read_together(part, |segment| segment.index.bytes) {
+            let here = &part[wave];
             let reads: Vec<_> = here.iter().map(|segment| self.object("index", &segment.index)).collect();
             let objects = together(reads).await?;
             let rows: Vec<u64> = here.iter().map(|segment| segment.rows).collect();
@@ -123,16 +122,14 @@ impl Table {
 
     /// Joins a column group of neighbouring segments.
     pub(in crate::table) async fn joined(&self, part: &[&Segment], number: usize) -> Result<WrittenGroup> {
-        let (mut joined, mut rest) = (WrittenGroup::default(), part);
+        let mut joined = WrittenGroup::default();
         let stores = self.manifest().stores.len();
         let of = |segment: &Segment| {
             let found = segment.groups.get(number).cloned();
             found.ok_or_else(|| Error::internal(format!("a segment without column group {number}")))
         };
-        while !rest.is_empty() {
-            let bytes = |segment: &Segment| of(segment).map_or(0, |group| group.layout.bytes + group.hashes.bytes);
-            let (here, after) = rest.split_at(read_together(rest, bytes));
-            rest = after;
+        let bytes = |segment: &Segment| of(segment).map_or(0, |group| group.layout.bytes + group.hashes.bytes);
+        for wave in read_together(part, bytes) {
             let read = |segment: &Segment| {
                 let (stored, rows) = (of(segment), segment.rows);
                 async move {
@@ -142,7 +139,8 @@ impl Table {
                     Ok((stored, rows, layout, hashes))
                 }
             };
-            let parts = together(here.iter().map(|segment| read(segment)).collect()).await?;
+            let reads: Vec<_> = part[wave].iter().map(|segment| read(segment)).collect();
+            let parts = together(reads).await?;
             let size = parts.iter().map(|(_, _, layout, hashes)| layout.len() + hashes.len()).sum();
             joined = offload_large(size, move |stop| {
                 for (stored, rows, layout, hashes) in parts {
@@ -162,16 +160,9 @@ impl Table {
     }
 }
 
-/// Returns how many of these segments are read together: as many as have few bytes, and at least one.
-fn read_together(segments: &[&Segment], bytes: impl Fn(&Segment) -> u64) -> usize {
-    const BYTES: u64 = 64 << 20;
-    const SEGMENTS: usize = 256;
-    let mut sum = 0_u64;
-    let few = segments.iter().take(SEGMENTS).take_while(|segment| {
-        sum = sum.saturating_add(bytes(segment));
-        sum <= BYTES
-    });
-    few.count().max(1)
+/// Returns which of these segments are read together: as many as have few bytes.
+fn read_together(segments: &[&Segment], bytes: impl Fn(&Segment) -> u64) -> Vec<Range<usize>> {
+    waves(segments.iter().map(|segment| bytes(segment)), 64 << 20, 256)
 }
 
 #[cfg(test)]
