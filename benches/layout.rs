@@ -153,7 +153,7 @@ async fn generate(store: &Store, rows: u64) -> Outcome<Manifest> {
 }
 
 async fn index(store: &Store, schema: &Schema, first: u64, rows: u64) -> Outcome<(ObjectRef, Vec<IndexStatistics>, u64)> {
-    let mut writer = IndexWriter::new(Vec::new(), schema)?;
+    let mut writer = IndexWriter::new(Vec::new(), schema, false)?;
     let value = |column: usize, row: u64| if column == 0 { row / SEQUENCE } else { row } as i64;
     for start in (first..first + rows).step_by(1 << 16) {
         let end = (start + (1 << 16)).min(first + rows);

@@ -149,7 +149,7 @@ pub fn index(data: &[u8]) {
         batches.push(batch);
     }
     assert_eq!(batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>(), rows);
-    let mut writer = IndexWriter::new(Vec::new(), schema).expect("a writer");
+    let mut writer = IndexWriter::new(Vec::new(), schema, false).expect("a writer");
     batches.iter().for_each(|batch| writer.write(batch).expect("what was read can be written"));
     let runs: Vec<u32> = sequences.iter().flat_map(|runs| runs.iter()).collect();
     let again = Bytes::from(writer.finish(&runs).expect("an index"));

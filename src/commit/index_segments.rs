@@ -27,10 +27,7 @@ pub async fn index_segments(
     let mut batches = batches.into_iter().peekable();
     let mut first_row = 0;
     while batches.peek().is_some() {
-        let mut writer = match tails {
-            true => IndexWriter::with_tail(Vec::new(), schema)?,
-            false => IndexWriter::new(Vec::new(), schema)?,
-        };
+        let mut writer = IndexWriter::new(Vec::new(), schema, tails)?;
         let mut statistics: Vec<Collector> = schema.index().map(|column| Collector::new(column.id)).collect();
         let mut rows = 0_u64;
         while let Some(batch) = batches.next_if(|batch| match batch {

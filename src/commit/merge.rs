@@ -202,7 +202,7 @@ impl SegmentIndex {
     pub fn new(schema: &Schema, tails: bool) -> Result<Self> {
         let file = temporary()?;
         Ok(Self {
-            writer: if tails { IndexWriter::with_tail(file, schema)? } else { IndexWriter::new(file, schema)? },
+            writer: IndexWriter::new(file, schema, tails)?,
             statistics: schema.index().map(|column| Collector::new(column.id)).collect(),
             sequences: Vec::new(),
             rows: 0,

@@ -55,22 +55,14 @@ pub struct IndexWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> IndexWriter<W> {
-    /// Creates a writer of the index columns of `schema`.
+    /// Creates a writer of the index columns of `schema`. If `tail`, the segment gets a tail, so that parts of it can be read.
     ///
     /// # Errors
     /// - `Unavailable`: `out` cannot be written.
-    pub fn new(out: W, schema: &Schema) -> Result<Self> {
-        let writer = writer(Kept::new(out, false), index_arrow_schema(schema), true, true)?;
-        Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: None })
-    }
-
-    /// Creates a writer as [`IndexWriter::new`] does. The segment gets a tail, so that parts of it can be read.
-    ///
-    /// # Errors
-    /// - `Unavailable`: `out` cannot be written.
-    pub fn with_tail(out: W, schema: &Schema) -> Result<Self> {
-        let writer = writer_of_statistics(Kept::new(out, true), index_arrow_schema(schema))?;
-        Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: Some(PageSums::default()) })
+    pub fn new(out: W, schema: &Schema, tail: bool) -> Result<Self> {
+        let (out, arrow) = (Kept::new(out, tail), index_arrow_schema(schema));
+        let writer = if tail { writer_of_statistics(out, arrow)? } else { writer(out, arrow, true, true)? };
+        Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: tail.then(PageSums::default) })
     }
 
     /// Appends rows. The batch has the columns of [`index_arrow_schema`].

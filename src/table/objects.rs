@@ -184,8 +184,9 @@ pub(super) async fn open_versions(store: &Store, numbers: impl IntoIterator<Item
     Ok(together(opened).await?.into_iter().flatten().collect())
 }
 
-/// Runs many futures concurrently and returns their results in order. The first error ends all of them.
-pub(super) async fn together<T>(work: Vec<impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
+/// Runs many futures concurrently and returns their results in order. The first error ends all of them. A future is created when
+/// its turn comes, so there may be very many.
+pub(super) async fn together<T>(work: impl IntoIterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
     stream::iter(work).buffered(AT_ONCE).try_collect().await
 }
 

@@ -68,8 +68,11 @@ impl PartitionWriter {
     ) -> Result<Self> {
         let groups = GroupsWriter::new(store.clone(), &schema, 0..schema.groups().len(), options, known)?;
         let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
-        let index =
-            IndexPart { writer: IndexWriter::new(file, &schema)?, tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
+        let index = IndexPart {
+            writer: IndexWriter::new(file, &schema, false)?,
+            tracker: SequenceTracker::new(&schema),
+            sequences: Vec::new(),
+        };
         let (attempt, label, index) = (Uuid::new_v4(), None, Some(index));
         Ok(Self { store, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
     }

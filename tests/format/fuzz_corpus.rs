@@ -223,12 +223,12 @@ fn indexes(rng: &mut Rng) -> (Seeds, Seeds) {
             let columns: Vec<(&str, ArrayRef)> = columns.collect();
             let batch =
                 RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap();
-            let mut writer = IndexWriter::new(Vec::new(), &schema).unwrap();
+            let mut writer = IndexWriter::new(Vec::new(), &schema, false).unwrap();
             writer.write(&batch).unwrap();
             let runs = if rows < 9 { vec![rows as u32] } else { vec![2, 3, rows as u32 - 5] };
             let parquet = writer.finish(&runs).unwrap();
             seeds.push([&[which], &(rows as u16).to_le_bytes()[..], &parquet].concat());
-            let mut writer = IndexWriter::with_tail(Vec::new(), &schema).unwrap();
+            let mut writer = IndexWriter::new(Vec::new(), &schema, true).unwrap();
             writer.write(&batch).unwrap();
             let (parquet, tail) = writer.finish_with_tail(&runs).unwrap();
             let len = tail.unwrap().bytes as u16;

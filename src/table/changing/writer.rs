@@ -348,9 +348,7 @@ impl TableWriter {
         let listed = store.list(&format!("sessions/{}", self.id)).await?.into_iter();
         let wanted: Vec<(String, u64)> = listed.filter(|(name, _)| name.ends_with(".receipt") && !given.contains(name)).collect();
         let mut found: Vec<Receipt> = Vec::new();
-        for names in wanted.chunks(AT_ONCE) {
-            found.extend(together(names.iter().cloned().map(read).collect()).await?.into_iter().flatten());
-        }
+        found.extend(together(wanted.into_iter().map(read)).await?.into_iter().flatten());
         found.sort_by_key(|receipt| (receipt.partition, receipt.attempt));
         Ok(found)
     }
@@ -522,17 +520,12 @@ impl TableWriter {
     }
 }
 
-/// Number of files of a session that are planned together. A session may have hundreds of thousands.
-const AT_ONCE: usize = 1024;
-
 /// Deletes the files of a session: first its plan and its receipts, so that nobody commits what is half deleted.
 pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> {
     let listed = store.list(&format!("sessions/{session}")).await?;
     let (parts, first): (Vec<_>, Vec<_>) = listed.into_iter().map(|(name, _)| name).partition(|name| name.ends_with(".parquet"));
     for names in [first, parts] {
-        for names in names.chunks(AT_ONCE) {
-            together(names.iter().map(|name| async move { store.delete(name).await }).collect()).await?;
-        }
+        together(names.into_iter().map(|name| async move { store.delete(&name).await })).await?;
     }
     store.remove_empty("sessions").await;
     Ok(())

@@ -13,9 +13,6 @@ use crate::{
     table::{objects::together, table::Table},
 };
 
-/// Number of manifests whose reads are planned together.
-const AT_ONCE: usize = 1024;
-
 /// Description of one version of a table, as `tetrys versions` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VersionInfo {
@@ -96,14 +93,10 @@ impl Table {
             }
         };
         let (mut infos, mut tags) = (Vec::with_capacity(written.len()), None);
-        let mut rest = written.into_iter().rev().peekable();
-        while rest.peek().is_some() {
-            let reads: Vec<_> = rest.by_ref().take(AT_ONCE).map(read).collect();
-            for (info, of_version) in together(reads).await?.into_iter().flatten() {
-                // The newest version lists the tags.
-                tags.get_or_insert(of_version);
-                infos.push(info);
-            }
+        for (info, of_version) in together(written.into_iter().rev().map(read)).await?.into_iter().flatten() {
+            // The newest version lists the tags.
+            tags.get_or_insert(of_version);
+            infos.push(info);
         }
         for (tag, version) in tags.unwrap_or_default() {
             if let Some(info) = infos.iter_mut().find(|info: &&mut VersionInfo| info.version == version) {
