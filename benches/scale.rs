@@ -5,6 +5,9 @@
 //! cargo bench -p tetrys --bench scale -- rows=2000000 receipts=10000 versions=1000 only=frame,receipts,versions python=python3
 //! ```
 //!
+//! `only=petabyte` prints the tables of docs/guide/scale.md: the bytes of every kind of object, and the requests and bytes of every
+//! operation, of a table with 1 MB of payload in each row, and what they are at 10^9 rows. A counting object store counts them.
+//!
 //! Layouts, hashes and index segments are real: the crate writes them. Their contents are synthetic, and there is no payload:
 //! no chunk exists, because none of the figures reads one. Only `versions` writes small tables whole, by real appends.
 //!
@@ -23,15 +26,17 @@ use std::{
 };
 
 use arrow_array::{ArrayRef, Float32Array, Int64Array, LargeStringArray, RecordBatch};
+use object_store::local::LocalFileSystem;
 use tetrys::{
     Preset, Receipt, Schema, Store, Table, WriteOptions,
     codec::Chain,
     commit::{self, SegmentIndex},
     format::{
         ChunkSeed, ColumnBytes, GroupSegment, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, Manifest,
-        PackedLengths, SequenceTracker,
+        PackedLengths, Segment, SequenceTracker,
     },
     id::{ChunkId, Hash, ObjectRef},
+    store::{CountingStore, Counts},
     table::{Cuts, GcSettings, IndexRequest, Reuse, now_ms},
     write::{PartGroup, PartObjects},
 };
@@ -43,6 +48,9 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 const LOG: u64 = 3_000;
 /// Stored bytes of a row of payload, which does not exist.
 const PAYLOAD: u32 = 80_000;
+/// The same, for the petabyte plan: 10^9 rows are 1 PB.
+const MEGABYTE: u32 = 1_000_000;
+const BILLION: f64 = 1e9;
 /// The index columns of the frame: 2 texts, 4 i64, 6 f32.
 const FLOATS: [&str; 6] = ["speed", "yaw", "x", "y", "z", "score"];
 
@@ -75,7 +83,7 @@ fn main() -> Outcome<()> {
         let table = given.get("table").cloned().unwrap_or_else(|| url("frame"));
         let start = Instant::now();
         if !Path::new(&table).exists() {
-            runtime.block_on(generate(&table, rows))?;
+            runtime.block_on(generate(&table, rows, PAYLOAD))?;
         }
         let generated = runtime.block_on(Table::open(&table))?;
         let bytes = generated.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>();
@@ -90,6 +98,13 @@ fn main() -> Outcome<()> {
         if !given.contains_key("table") {
             fs::remove_dir_all(&table)?;
         }
+    }
+    // Only if it is asked for by name.
+    if given.contains_key("only") && wanted("petabyte") {
+        let table = url("petabyte");
+        runtime.block_on(generate(&table, rows, MEGABYTE))?;
+        child("petabyte", &table)?;
+        fs::remove_dir_all(&table)?;
     }
     if wanted("receipts") {
         let (table, parts) = (url("receipts"), folder.path().join("receipts.json"));
@@ -176,6 +191,7 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             let (receipts, each): (u32, u64) = (what[3].parse()?, what[4].parse()?);
             commit_receipts(url, receipts, each).await?;
         }
+        "petabyte" => petabyte(url).await?,
         "newest" => {
             Table::open(url).await?;
             let start = Instant::now();
@@ -209,6 +225,82 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
         }
         other => return Err(format!("no figure `{other}`").into()),
     }
+    Ok(())
+}
+
+/// Prints the bytes of every kind of object and the requests and bytes of every operation, of this table and at 10^9 rows.
+async fn petabyte(url: &str) -> Outcome<()> {
+    let counting = CountingStore::new(Arc::new(LocalFileSystem::new_with_prefix(url)?));
+    let open = || Table::open_in(Store::new(Arc::new(counting.clone()), object_store::path::Path::default(), "memory://table"));
+    let table = open().await?;
+    let (manifest, rows) = (table.manifest(), table.rows());
+    let factor = BILLION / rows as f64;
+    let sum = |bytes: &dyn Fn(&Segment) -> u64| manifest.segments.iter().map(bytes).sum::<u64>();
+    let segments = manifest.segments.len() as u64;
+    // One segment of hashes is written; the others are as long for each block.
+    let mut hashes = HashesWriter::new(Vec::new())?;
+    let blocks = rows.min(MAX_SEGMENT_ROWS);
+    hashes.write(&(0..blocks).map(|row| Hash::of(&row.to_le_bytes())).collect::<Vec<_>>())?;
+    let hashes = (hashes.finish()?.len() as f64 / blocks as f64 * rows as f64) as u64;
+    println!(
+        "\n| object | objects | bytes | bytes a row | objects at 10^9 rows | bytes at 10^9 rows |\n|---|---|---|---|---|---|"
+    );
+    for (name, objects, bytes, grows) in [
+        ("manifest", 1, manifest.to_bytes()?.0.len() as u64, false),
+        ("index", segments, sum(&|segment| segment.index.bytes), true),
+        ("of these, tails", segments, sum(&|segment| segment.tail.as_ref().map_or(0, |tail| tail.bytes)), true),
+        ("layout of a group", segments, sum(&|segment| segment.groups.iter().map(|group| group.layout.bytes).sum()), true),
+        ("hashes of a group", segments, hashes, true),
+        (
+            "chunks of a group",
+            sum(&|segment| segment.groups.iter().map(|group| group.runs).sum()),
+            sum(&|segment| segment.groups.iter().map(|group| group.stored_bytes).sum()),
+            true,
+        ),
+    ] {
+        let (each, all) = (bytes as f64 / rows as f64, objects as f64 * if grows { factor } else { 1.0 });
+        println!("| {name} | {objects} | {bytes} | {each:.3} | {all:.0} | {:.3e} |", bytes as f64 * factor);
+    }
+    println!(
+        "\n| operation | result | requests | bytes | seconds | requests at 10^9 rows | bytes at 10^9 rows |\n|---|---|---|---|---|---|---|"
+    );
+    let report = |name: &str, result: String, start: Instant, counts: Counts, more_requests: bool, more_bytes: bool| {
+        let took = start.elapsed().as_secs_f64();
+        let at = |number: u64, more: bool| number as f64 * if more { factor } else { 1.0 };
+        let (requests, bytes) = (counts.requests(), counts.bytes_read);
+        let (most_requests, most_bytes) = (at(requests, more_requests), at(bytes, more_bytes));
+        println!("| {name} | {result} | {requests} | {bytes} | {took:.3} | {most_requests:.0} | {most_bytes:.3e} |");
+    };
+    counting.reset();
+    let start = Instant::now();
+    let table = open().await?;
+    report("open the newest version", format!("{} segments", table.segment_count()), start, counting.reset(), false, true);
+    let start = Instant::now();
+    let explained = table.row_loader().explain(rows / 2, 0..=0).await?;
+    let layouts = sum(&|segment| segment.groups.iter().map(|group| group.layout.bytes).sum());
+    let counts = counting.reset();
+    // Whether the layouts of all segments are read.
+    let all = segments > 1 && counts.bytes_read * 2 > layouts;
+    report("find a row: its layout", format!("{} range of payload", explained.requests), start, counts, all, all);
+    let log = format!("recording-{:08}-of-car-{:02}", rows / 2 / LOG, rows / 2 / LOG % 40);
+    let start = Instant::now();
+    let found = table.index().filter_sql(format!("log_id = '{log}'")).await?.len();
+    report("where log_id = x", format!("{found} rows"), start, counting.reset(), false, false);
+    let start = Instant::now();
+    let found = table.index().filter_sql(format!("log_id = '{log}' AND agents = 7")).columns(["time"]).await?.len();
+    report("the same again, and agents = 7", format!("{found} rows"), start, counting.reset(), false, false);
+    let start = Instant::now();
+    let found = table.index().filter_sql("agents = 7").columns(["time"]).await?.len();
+    report("where agents = 7, not clustered", format!("{found} rows"), start, counting.reset(), true, true);
+    let start = Instant::now();
+    let memory = table.index().columns(["log_id", "time", "speed", "yaw"]).categorical().await?.memory();
+    let each = memory.bytes() as f64 / memory.rows as f64;
+    report("load 4 of 12 columns", format!("{each:.1} B a row in memory"), start, counting.reset(), true, true);
+    let (start, mut scan, mut found) = (Instant::now(), table.scan_index()?.columns(["time", "speed"])?, 0);
+    while let Some(part) = scan.next().await? {
+        found += part.frame(["time", "speed"], false)?.height();
+    }
+    report("scan 2 of 12 columns", format!("{found} rows"), start, counting.reset(), true, true);
     Ok(())
 }
 
@@ -280,7 +372,7 @@ fn index_rows(rows: std::ops::Range<u64>, log: u64, random: &mut fastrand::Rng) 
 }
 
 /// Writes the index, the layouts and the manifest of a table of `rows` rows.
-async fn generate(url: &str, rows: u64) -> Outcome<()> {
+async fn generate(url: &str, rows: u64, payload: u32) -> Outcome<()> {
     let (store, schema, mut random) = (Store::open(url)?, schema()?, fastrand::Rng::with_seed(1));
     let (mut segments, mut tracker) = (Vec::new(), SequenceTracker::new(&schema));
     for first_row in (0..rows).step_by(MAX_SEGMENT_ROWS as usize) {
@@ -290,13 +382,11 @@ async fn generate(url: &str, rows: u64) -> Outcome<()> {
             let end = (start + (1 << 16)).min(first_row + rows);
             index.push(&index_rows(start..end, LOG, &mut random)?, &mut tracker)?;
         }
-        let (layout, _) = layout(rows, &mut random)?;
+        let (layout, runs, stored_bytes) = layout(rows, payload, &mut random)?;
         let object = ObjectRef::of(&layout);
         store.put_content(&object.name_in("layout"), layout.into()).await?;
         let hashes = ObjectRef { blake3: Hash::of(b"not written"), bytes: 32 * rows };
-        let stored_bytes = rows * u64::from(PAYLOAD);
         let columns = vec![ColumnBytes { stored: stored_bytes, logical: stored_bytes }];
-        let runs = rows.div_ceil(RUN);
         let group = GroupSegment { layout: object, hashes, blocks: rows, runs, stored_bytes, columns };
         segments.push(index.finish(&store, first_row, vec![group]).await?);
     }
@@ -323,34 +413,40 @@ async fn generate(url: &str, rows: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// Blocks of a chunk: 64 MiB.
-const RUN: u64 = (64 << 20) / PAYLOAD as u64;
+/// Bytes of a chunk.
+const CHUNK: u64 = 64 << 20;
 
-/// Returns the layout of `rows` rows with a block each, and the number of its runs.
-fn layout(rows: u64, random: &mut fastrand::Rng) -> Outcome<(Vec<u8>, u64)> {
+/// Returns the layout of `rows` rows with a block of about `payload` bytes each, the number of its runs, and the bytes of all blocks.
+fn layout(rows: u64, payload: u32, random: &mut fastrand::Rng) -> Outcome<(Vec<u8>, u64, u64)> {
+    let each = CHUNK / u64::from(payload);
     let pack = |numbers: &[u32]| {
         let mut node = Vec::new();
         PackedLengths::write(numbers, &mut node);
         PackedLengths::from_bytes(&node, numbers.len())
     };
-    let mut runs = Vec::new();
-    for start in (0..rows).step_by(RUN as usize) {
-        let blocks = RUN.min(rows - start) as usize;
+    let (mut runs, mut stored_bytes) = (Vec::new(), 0);
+    for start in (0..rows).step_by(each as usize) {
+        let blocks = each.min(rows - start) as usize;
+        // Compressed sensor data has lengths that differ.
+        let (least, most) = (payload / 8 - payload / 64, payload / 8 + payload / 64);
+        let lengths: Vec<u32> = (0..blocks).map(|_| random.u32(least..most)).collect();
+        let bytes = lengths.iter().map(|length| 8 * u64::from(*length)).sum::<u64>();
+        stored_bytes += bytes;
         runs.push(LayoutRun {
             chunk: ChunkId(Hash::of(&random.u128(..).to_le_bytes())),
             owner: 0,
-            chunk_bytes: 64 + (u64::from(PAYLOAD) + 8) * blocks as u64,
+            chunk_bytes: 64 + bytes + 8 * blocks as u64,
             seed: ChunkSeed(random.u64(..)),
             chains: Arc::from([Chain::PLAIN]),
             first_block: 0,
             first_offset: 40,
             rows: blocks as u64,
-            lengths: pack(&vec![PAYLOAD / 8; blocks])?,
+            lengths: pack(&lengths)?,
             block_rows: pack(&vec![1; blocks])?,
             pages: None,
         });
     }
-    Ok((LayoutWriter::write(&runs)?, runs.len() as u64))
+    Ok((LayoutWriter::write(&runs)?, runs.len() as u64, stored_bytes))
 }
 
 /// Commits receipts of partitions of `each` rows, whose parts are written directly.
@@ -374,7 +470,7 @@ async fn commit_receipts(url: &str, receipts: u32, each: u64) -> Outcome<()> {
         index.write(&index_rows(first..first + each, each, &mut random)?)?;
         let mut hashes = HashesWriter::new(Vec::new())?;
         hashes.write(&(first..first + each).map(|row| Hash::of(&row.to_le_bytes())).collect::<Vec<_>>())?;
-        let ((layout, runs), stored_bytes) = (layout(each, &mut random)?, each * u64::from(PAYLOAD));
+        let (layout, runs, stored_bytes) = layout(each, PAYLOAD, &mut random)?;
         let columns = vec![ColumnBytes { stored: stored_bytes, logical: stored_bytes }];
         let (index, layout, hashes) = (put(index.finish(&[u32::try_from(each)?])?)?, put(layout)?, put(hashes.finish()?)?);
         let group = PartGroup { layout, hashes, blocks: each, runs, owners: Vec::new(), stored_bytes, columns };
