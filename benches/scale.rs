@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo bench -p tetrys --bench scale                    # sizes of the table in benches/README.md; 40 GB of disk
 //! cargo bench -p tetrys --bench scale -- rows=2000000 receipts=10000 versions=1000 only=frame,receipts,versions python=python3
+//! cargo bench -p tetrys --bench scale -- merge=100000000 asof=10000000 only=merge    # tables of 3 index columns; 12 GB of disk
 //! ```
 //!
 //! `only=petabyte` prints the tables of docs/guide/scale.md: the bytes of every kind of object, and the requests and bytes of every
@@ -28,7 +29,7 @@ use std::{
 use arrow_array::{ArrayRef, Float32Array, Int64Array, LargeStringArray, RecordBatch};
 use object_store::local::LocalFileSystem;
 use tetrys::{
-    Preset, Receipt, Schema, Store, Table, WriteOptions,
+    Merge, Pick, Preset, Receipt, Schema, Store, Table, WriteOptions,
     codec::Chain,
     commit::{self, SegmentIndex},
     format::{
@@ -71,6 +72,7 @@ fn main() -> Outcome<()> {
         |name: &str, otherwise: u64| given.get(name).map_or(Ok(otherwise), |value| value.replace('_', "").parse::<u64>());
     let (rows, receipts, each) = (number("rows", 20_000_000)?, number("receipts", 100_000)?, number("each", 100)?);
     let versions = number("versions", 10_000)?;
+    let (merged, asof) = (number("merge", 100_000_000)?, number("asof", 10_000_000)?);
     let wanted = |figure: &str| given.get("only").is_none_or(|only| only.split(',').any(|one| one == figure));
     let folder = match given.get("folder") {
         Some(folder) => tempfile::tempdir_in(folder)?,
@@ -110,6 +112,26 @@ fn main() -> Outcome<()> {
         let (table, parts) = (url("receipts"), folder.path().join("receipts.json"));
         child_of(&["receipts", &table, &parts.display().to_string(), &receipts.to_string(), &each.to_string()])?;
         fs::remove_dir_all(&table)?;
+    }
+    if wanted("merge") {
+        let (left, right, seldom) = (url("left"), url("right"), url("seldom"));
+        let shuffled = url("shuffled");
+        let start = Instant::now();
+        runtime.block_on(generate_keys(&left, merged, 1, "speed", Order::Forward))?;
+        runtime.block_on(generate_keys(&right, merged, 1, "label", Order::Backward))?;
+        runtime.block_on(generate_keys(&seldom, asof, (merged / asof).max(1), "label", Order::Backward))?;
+        runtime.block_on(generate_keys(&shuffled, asof, 1, "label", Order::Shuffled))?;
+        said("generate tables to merge", start.elapsed(), &format!("{merged} x {merged} and {asof} rows of 3 columns"));
+        for (name, right, how) in [
+            ("merge by (log, time)", &right, "keys"),
+            ("as-of merge", &seldom, "asof"),
+            ("merge by (log, time) through files", &shuffled, "keys"),
+        ] {
+            let view = url("view");
+            child_of(&["merge", &left, right, &view, how, name])?;
+            fs::remove_dir_all(&view)?;
+        }
+        [left, right, seldom, shuffled].iter().try_for_each(fs::remove_dir_all)?;
     }
     if wanted("versions") {
         runtime.block_on(append(&url("versions"), versions))?;
@@ -192,6 +214,20 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             commit_receipts(url, receipts, each).await?;
         }
         "petabyte" => petabyte(url).await?,
+        "merge" => {
+            let (left, right) = (Table::open(url).await?, Table::open(what[2]).await?);
+            let merge = match what[4] {
+                "asof" => Merge::on(["log_id"]).as_of("time", Pick::Nearest),
+                _ => Merge::on(["log_id", "time"]),
+            };
+            let before = status("VmRSS:")?;
+            fs::write("/proc/self/clear_refs", "5")?;
+            let start = Instant::now();
+            let view = left.merge_writer(&right, merge).memory_limit(1 << 30).save(what[3]).await?.table;
+            let (took, peak) = (start.elapsed(), status("VmHWM:")?.saturating_sub(before));
+            let (rows, of_left, of_right) = (view.rows(), left.rows(), right.rows());
+            said(what[5], took, &format!("{of_left} x {of_right}: {rows} rows; peak {:.0} MB", peak as f64 / 1e6));
+        }
         "newest" => {
             Table::open(url).await?;
             let start = Instant::now();
@@ -390,8 +426,65 @@ async fn generate(url: &str, rows: u64, payload: u32) -> Outcome<()> {
         let group = GroupSegment { layout: object, hashes, blocks: rows, runs, stored_bytes, columns };
         segments.push(index.finish(&store, first_row, vec![group]).await?);
     }
+    publish(&store, schema, segments, 1).await
+}
+
+/// The order of the recordings of a table of keys.
+#[derive(Clone, Copy)]
+enum Order {
+    Forward,
+    Backward,
+    /// As a random permutation.
+    Shuffled,
+}
+
+/// Writes the index of a table of `rows` rows without column groups: recordings, times and one number. Of the times of a table
+/// with `every` 1, it has one in `every`.
+async fn generate_keys(url: &str, rows: u64, every: u64, value: &str, order: Order) -> Outcome<()> {
+    let schema = Schema::builder().index("log_id", "utf8").index("time", "i64").index(value, "f32");
+    let schema = schema.sequence_by(["log_id"]).order_by(["time"]).build()?;
+    let (store, log) = (Store::open(url)?, (LOG / every).max(1));
+    let (mut segments, mut tracker) = (Vec::new(), SequenceTracker::new(&schema));
+    let mut logs: Vec<u64> = (0..rows.div_ceil(log)).collect();
+    match order {
+        Order::Forward => {}
+        // Blocks of recordings change places.
+        Order::Backward => logs.chunks_mut(7).for_each(<[u64]>::reverse),
+        Order::Shuffled => fastrand::Rng::with_seed(3).shuffle(&mut logs),
+    }
+    let of = |row: u64| logs[(row / log) as usize];
+    for first_row in (0..rows).step_by(MAX_SEGMENT_ROWS as usize) {
+        let rows = MAX_SEGMENT_ROWS.min(rows - first_row);
+        let mut index = SegmentIndex::new(&schema, true)?;
+        for start in (first_row..first_row + rows).step_by(1 << 16) {
+            let here = start..(start + (1 << 16)).min(first_row + rows);
+            let names = here.clone().map(|row| format!("recording-{:08}-of-car-{:02}", of(row), of(row) % 40));
+            let time = |row: u64| 1_700_000_000_000_000 + ((of(row) * log + row % log) * every * 100_000) as i64;
+            let batch = RecordBatch::try_from_iter([
+                ("log_id", Arc::new(LargeStringArray::from_iter_values(names)) as ArrayRef),
+                ("time", Arc::new(here.clone().map(time).collect::<Int64Array>())),
+                (
+                    value,
+                    Arc::new(
+                        here.clone()
+                            .map(|row| (row as f32 / 40.0).sin())
+                            .collect::<Vec<_>>()
+                            .into_iter()
+                            .collect::<Float32Array>(),
+                    ),
+                ),
+            ])?;
+            index.push(&batch, &mut tracker)?;
+        }
+        segments.push(index.finish(&store, first_row, Vec::new()).await?);
+    }
+    let number = url.bytes().fold(7_u128, |sum, byte| sum.wrapping_mul(131).wrapping_add(byte.into()));
+    publish(&store, schema, segments, number).await
+}
+
+async fn publish(store: &Store, schema: Schema, segments: Vec<Segment>, number: u128) -> Outcome<()> {
     let manifest = Manifest {
-        table: Uuid::from_u128(1),
+        table: Uuid::from_u128(number),
         version: 1,
         parent: None,
         commit_id: Uuid::from_u128(2),
@@ -409,7 +502,7 @@ async fn generate(url: &str, rows: u64, payload: u32) -> Outcome<()> {
         write_features: Vec::new(),
         view: None,
     };
-    commit::publish(&store, &manifest).await?;
+    commit::publish(store, &manifest).await?;
     Ok(())
 }
 

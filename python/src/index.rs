@@ -9,7 +9,7 @@ use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
 };
-use tetrys::{IndexRequest, Merge, Pick, StoreOptions, table};
+use tetrys::{IndexRequest, Merge, Pick, StoreOptions, recipe::RunOptions, table};
 
 use crate::{
     capsule,
@@ -324,6 +324,8 @@ pub(crate) fn run<'py>(
     dry_run: bool,
     allow: Vec<String>,
     allow_unpinned: bool,
+    memory_limit: Option<u64>,
+    temporary_folder: Option<String>,
 ) -> PyResult<(Bound<'py, PyAny>, Untold)> {
     check_frames().py()?;
     let recipe = match recipe.extract::<String>() {
@@ -331,9 +333,10 @@ pub(crate) fn run<'py>(
         Err(_) => tetrys::Recipe::from_value(from_python("recipe", recipe)?),
     };
     let recipe = recipe.py()?;
-    let options = StoreOptions::from_env().allow(allow);
-    let unpinned = crate::unpinned_if(allow_unpinned);
-    let made = wait_long(py, async move { recipe.run_allowing(&options, dry_run, unpinned).await })?;
+    let stores = StoreOptions::from_env().allow(allow);
+    let allow_unpinned = crate::unpinned_if(allow_unpinned);
+    let options = RunOptions { dry_run, allow_unpinned, memory_limit, temporary_folder: temporary_folder.map(Into::into) };
+    let made = wait_long(py, async move { recipe.run_with(&stores, &options).await })?;
     let untold = made.iter().flat_map(|view| &view.unpinned).map(|owner| (owner.url.clone(), owner.why.clone())).collect();
     Ok((to_python(py, &made)?, untold))
 }

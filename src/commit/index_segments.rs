@@ -1,12 +1,14 @@
 //! Index segments without column groups, for views, which have no chunks (`format-spec/views.md#index`).
 
+use std::{collections::VecDeque, fs::File};
+
 use arrow_array::RecordBatch;
 
-use super::statistics::Collector;
+use super::merge::SegmentIndex;
 use crate::{
-    error::{Error, Result, counted},
-    format::{IndexWriter, MAX_SEGMENT_ROWS, Segment},
-    id::ObjectRef,
+    error::Result,
+    format::{MAX_SEGMENT_ROWS, Segment, SequenceTracker},
+    offload::offload_large,
     schema::Schema,
     store::Store,
 };
@@ -23,33 +25,102 @@ pub async fn index_segments(
     tails: bool,
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
 ) -> Result<Vec<Segment>> {
-    let mut segments: Vec<Segment> = Vec::new();
-    let mut batches = batches.into_iter().peekable();
-    let mut first_row = 0;
-    while batches.peek().is_some() {
-        let mut writer = IndexWriter::new(Vec::new(), schema, tails)?;
-        let mut statistics: Vec<Collector> = schema.index().map(|column| Collector::new(column.id)).collect();
-        let mut rows = 0_u64;
-        while let Some(batch) = batches.next_if(|batch| match batch {
-            Ok(batch) => rows == 0 || rows + batch.num_rows() as u64 <= MAX_SEGMENT_ROWS,
-            Err(_) => true,
-        }) {
-            let batch = batch?;
-            statistics.iter_mut().zip(batch.columns()).for_each(|(collector, column)| collector.push(column));
-            rows += batch.num_rows() as u64;
-            writer.write(&batch)?;
-        }
-        if rows == 0 {
-            break;
-        }
-        let run = u32::try_from(rows).map_err(|_| Error::internal(format!("{} in one batch", counted(rows, "row"))))?;
-        let (bytes, tail) = writer.finish_with_tail(&[run])?;
-        let index = ObjectRef::of(&bytes);
-        store.put_content(&index.name_in("index"), bytes.into()).await?;
-        let statistics = statistics.into_iter().map(Collector::finish).collect();
-        let continues = first_row > 0;
-        segments.push(Segment { first_row, rows, sequences: 1, continues, index, tail, statistics, groups: Vec::new() });
-        first_row += rows;
+    let mut segments = IndexSegments::new(schema.clone(), tails);
+    for batch in batches {
+        segments = segments.append(store, vec![batch?], || Ok(tempfile::tempfile()?)).await?;
     }
-    Ok(segments)
+    segments.finish(store).await
+}
+
+/// Segments of one sequence while they are being written. Memory holds one row group.
+#[derive(Debug)]
+pub struct IndexSegments {
+    schema: Schema,
+    tails: bool,
+    tracker: SequenceTracker,
+    /// The segment that is being written.
+    open: Option<SegmentIndex>,
+    stored: Vec<Segment>,
+    rows: u64,
+}
+
+impl IndexSegments {
+    /// Creates the segments of a view with this schema, without rows. They get tails if `tails`.
+    pub fn new(schema: Schema, tails: bool) -> Self {
+        let tracker = SequenceTracker::new(&schema);
+        Self { schema, tails, tracker, open: None, stored: Vec::new(), rows: 0 }
+    }
+
+    /// Appends rows, and stores each segment that is full. `file` creates the temporary file of a segment.
+    ///
+    /// # Errors
+    /// - `Invalid`: a text value is too long.
+    /// - `Unavailable`: the temporary file cannot be written.
+    /// - Errors of the store.
+    pub async fn append(
+        mut self,
+        store: &Store,
+        batches: Vec<RecordBatch>,
+        file: impl Fn() -> Result<File> + Clone + Send + 'static,
+    ) -> Result<Self> {
+        let mut rest = VecDeque::from(batches);
+        while !rest.is_empty() {
+            let file = file.clone();
+            let size = rest.iter().map(RecordBatch::get_array_memory_size).sum();
+            (self, rest) = offload_large(size, move |stop| {
+                while let Some(batch) = rest.pop_front() {
+                    stop.check()?;
+                    if let Some(after) = self.push(&batch, &file)? {
+                        rest.push_front(after);
+                        break;
+                    }
+                }
+                Ok((self, rest))
+            })
+            .await?;
+            if self.room() == 0 {
+                self = self.stored(store).await?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Stores the last segment. Returns all segments.
+    ///
+    /// # Errors
+    /// - `Unavailable`: the temporary file cannot be read or written.
+    /// - Errors of the store.
+    pub async fn finish(self, store: &Store) -> Result<Vec<Segment>> {
+        Ok(self.stored(store).await?.stored)
+    }
+
+    /// Returns how many rows fit into the open segment.
+    fn room(&self) -> usize {
+        let held = self.open.as_ref().map_or(0, SegmentIndex::rows);
+        usize::try_from(MAX_SEGMENT_ROWS.saturating_sub(held)).unwrap_or(usize::MAX)
+    }
+
+    /// Appends the rows that fit into the open segment. Returns the others.
+    fn push(&mut self, batch: &RecordBatch, file: &impl Fn() -> Result<File>) -> Result<Option<RecordBatch>> {
+        let (rows, room) = (batch.num_rows(), self.room());
+        if rows == 0 {
+            return Ok(None);
+        }
+        let here = batch.slice(0, rows.min(room));
+        let open = match &mut self.open {
+            Some(open) => open,
+            none => none.insert(SegmentIndex::in_file(file()?, &self.schema, self.tails)?),
+        };
+        open.push(&here, &mut self.tracker)?;
+        Ok((rows > room).then(|| batch.slice(room, rows - room)))
+    }
+
+    async fn stored(mut self, store: &Store) -> Result<Self> {
+        if let Some(open) = self.open.take() {
+            let segment = open.finish(store, self.rows, Vec::new()).await?;
+            self.rows += segment.rows;
+            self.stored.push(segment);
+        }
+        Ok(self)
+    }
 }

@@ -200,7 +200,14 @@ impl SegmentIndex {
     /// # Errors
     /// - `Unavailable`: a temporary file cannot be created.
     pub fn new(schema: &Schema, tails: bool) -> Result<Self> {
-        let file = temporary()?;
+        Self::in_file(temporary()?, schema, tails)
+    }
+
+    /// Creates an index without rows as [`SegmentIndex::new`] does, in an empty temporary file.
+    ///
+    /// # Errors
+    /// - `Unavailable`: the file cannot be written.
+    pub fn in_file(file: File, schema: &Schema, tails: bool) -> Result<Self> {
         Ok(Self {
             writer: IndexWriter::new(file, schema, tails)?,
             statistics: schema.index().map(|column| Collector::new(column.id)).collect(),
@@ -412,7 +419,11 @@ async fn get_part(store: &Store, session: Uuid, part: ObjectRef) -> Result<Bytes
 }
 
 /// Stores a finished temporary file under the hash of its bytes.
-async fn put_file(store: &Store, folder: &str, mut file: File) -> Result<ObjectRef> {
+///
+/// # Errors
+/// - `Unavailable`: the file cannot be read.
+/// - Errors of the store.
+pub async fn put_file(store: &Store, folder: &str, mut file: File) -> Result<ObjectRef> {
     let failed = |error: std::io::Error| Error::from(error).at("reading a segment back from its temporary file");
     let size = usize::try_from(file.metadata().map_err(failed)?.len()).unwrap_or(usize::MAX);
     let hash = move |stop: &Stop| {

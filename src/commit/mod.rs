@@ -12,8 +12,8 @@ mod rebase;
 mod receipts;
 mod statistics;
 
-pub use index_segments::index_segments;
-pub use merge::{MergeInto, SegmentIndex, merge, put_group, put_layout};
+pub use index_segments::{IndexSegments, index_segments};
+pub use merge::{MergeInto, SegmentIndex, merge, put_file, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};
 pub(crate) use publish::manifests;
 pub use publish::{Look, claim, hash_of, load, load_newest, load_sealed, newest_version, publish, sealed, versions};

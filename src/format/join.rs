@@ -2,12 +2,12 @@
 //!
 //! The caller of [`read_join`] has verified the bytes against the BLAKE3 in the name of the object.
 
-use std::sync::Arc;
+use std::{io::Write, sync::Arc};
 
 use arrow_array::{Array, Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::{ArrowWriter, arrow_reader::ArrowReaderOptions};
 
 use super::parquet::{batches_of, corrupt, open, writer, written};
 use crate::error::{Error, Result};
@@ -19,6 +19,36 @@ fn arrow_schema() -> SchemaRef {
     Arc::new(ArrowSchema::new(vec![Field::new("row", DataType::Int64, false)]))
 }
 
+/// Writes a join map part by part.
+pub struct JoinWriter<W: Write + Send>(ArrowWriter<W>);
+
+impl<W: Write + Send> JoinWriter<W> {
+    /// Creates a writer of a join map.
+    ///
+    /// # Errors
+    /// - `Unavailable`: `out` cannot be written.
+    pub fn new(out: W) -> Result<Self> {
+        writer(out, arrow_schema(), true, true).map(Self)
+    }
+
+    /// Appends the partners of the next rows: rows, or −1 for none.
+    ///
+    /// # Errors
+    /// - `Unavailable`: `out` cannot be written.
+    pub fn write(&mut self, rows: Vec<i64>) -> Result<()> {
+        let batch = RecordBatch::try_new(arrow_schema(), vec![Arc::new(Int64Array::from(rows))]);
+        self.0.write(&batch.map_err(|error| Error::internal(error.to_string()))?).map_err(written)
+    }
+
+    /// Finishes the join map and returns the output.
+    ///
+    /// # Errors
+    /// - `Unavailable`: `out` cannot be written.
+    pub fn finish(self) -> Result<W> {
+        self.0.into_inner().map_err(written)
+    }
+}
+
 /// Writes the join map of these partners.
 ///
 /// # Errors
@@ -27,10 +57,9 @@ pub fn write_join(partners: &[Option<u64>]) -> Result<Vec<u8>> {
     let row = |partner: &Option<u64>| partner.map_or(Ok(NO_PARTNER), i64::try_from);
     let rows = partners.iter().map(row).collect::<Result<Vec<i64>, _>>();
     let rows = rows.map_err(|_| Error::invalid("join map: a row of 2^63 or more"))?;
-    let batch = RecordBatch::try_new(arrow_schema(), vec![Arc::new(Int64Array::from(rows))]);
-    let mut writer = writer(Vec::new(), arrow_schema(), true, true)?;
-    writer.write(&batch.map_err(|error| Error::internal(error.to_string()))?).map_err(written)?;
-    writer.into_inner().map_err(written)
+    let mut writer = JoinWriter::new(Vec::new())?;
+    writer.write(rows)?;
+    writer.finish()
 }
 
 /// Reads a join map: the partner of each of `left` rows. Each partner is less than `right`.

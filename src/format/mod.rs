@@ -38,7 +38,7 @@ pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
 pub use checksum::{ChunkSeed, chunk_seed};
 pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
 pub use cuts::Cuts;
-pub use join::{read_join, write_join};
+pub use join::{JoinWriter, read_join, write_join};
 pub use layout::{LayoutRun, LayoutWriter, PageLengths, read_layout};
 pub use lengths::PackedLengths;
 pub use limits::LIMITS;

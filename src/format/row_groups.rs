@@ -70,6 +70,12 @@ impl RowGroups {
         Ok(Self { stored, text: texts(&metadata), metadata, rows, groups })
     }
 
+    /// Returns the same segment with a new bound on its text, for a caller that reads row groups several times.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { text: texts(&self.metadata), ..self.clone() }
+    }
+
     /// Returns the chosen rows of some row groups of a segment of `rows` rows. Each group is given by its number, its rows in the
     /// segment, and ascending ranges of the segment that have at least one row of it.
     pub(super) fn of_part<'a>(

@@ -128,6 +128,44 @@ impl Merge {
         renamed
     }
 
+    /// Returns the pairs of left and right key, without the time of a merge by time.
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.on
+    }
+
+    /// Whether several right rows with equal keys (and equal times, in a merge by time) are an error.
+    pub(crate) fn refuses_several(&self) -> bool {
+        self.several == Several::Refused
+    }
+
+    /// Whether the first of several right rows with equal keys is taken, and not the last.
+    pub(crate) fn takes_first(&self) -> bool {
+        self.several == Several::First
+    }
+
+    /// Returns the merge with one more key, of this name on both sides, instead of the keys at these places.
+    pub(crate) fn by(&self, key: &str, instead_of: &[usize]) -> Self {
+        let rest = self.on.iter().enumerate().filter(|(place, _)| !instead_of.contains(place)).map(|(_, pair)| pair.clone());
+        Self { on: [(key.to_owned(), key.to_owned())].into_iter().chain(rest).collect(), ..self.clone() }
+    }
+
+    /// Returns the error for two right rows with equal keys.
+    pub(crate) fn same_keys(&self, first: u64, second: u64) -> Error {
+        let names = self.on.iter().map(|(_, right)| right.as_str());
+        match &self.as_of {
+            None => Error::invalid(format!(
+                "merge: row {second} on the right has the same {} as row {first}; take the first of such rows, the last, or all \
+                 of them as a list (`first`, `last`, `group_to_list`)",
+                names.collect::<Vec<_>>().join(", ")
+            )),
+            Some((_, time, _)) => Error::invalid(format!(
+                "merge: rows {first} and {second} on the right have the same {}; take the first of such rows or the last \
+                 (`first`, `last`)",
+                names.chain([time.as_str()]).collect::<Vec<_>>().join(", ")
+            )),
+        }
+    }
+
     /// Returns the left keys, including the time of a merge by time.
     pub(crate) fn left_keys(&self) -> impl Iterator<Item = &str> {
         let time = self.as_of.iter().map(|(left, ..)| left.as_str());
@@ -164,20 +202,31 @@ impl Merge {
     /// - `Invalid`: the keys have different types; there is no key; a time column holds no times; the tolerance is negative;
     ///   several right rows have equal keys, and neither [`Merge::first`] nor [`Merge::last`] chooses one.
     pub(crate) fn partners(&self, left: &DataFrame, right: &DataFrame, unit: Option<i64>) -> Result<Vec<Option<IdxSize>>> {
+        self.partners_among(left, right, unit, |row| row as u64)
+    }
+
+    /// Finds partners as [`Merge::partners`] does. `number` returns the number of a row of `right` for errors.
+    pub(crate) fn partners_among(
+        &self,
+        left: &DataFrame,
+        right: &DataFrame,
+        unit: Option<i64>,
+        number: impl Fn(usize) -> u64,
+    ) -> Result<Vec<Option<IdxSize>>> {
         for (left_key, right_key) in &self.on {
             same_type(left, left_key, right, right_key)?;
         }
         match &self.as_of {
             None if self.on.is_empty() => Err(Error::invalid("merge: no key to merge on")),
-            None => self.equal_partners(left, right),
+            None => self.equal_partners(left, right, number),
             Some((left_time, right_time, pick)) => {
                 same_type(left, left_time, right, right_time)?;
-                self.nearest_partners(left, right, (left_time, right_time), *pick, unit)
+                self.nearest_partners(left, right, (left_time, right_time), *pick, unit, number)
             }
         }
     }
 
-    fn equal_partners(&self, left: &DataFrame, right: &DataFrame) -> Result<Vec<Option<IdxSize>>> {
+    fn equal_partners(&self, left: &DataFrame, right: &DataFrame, number: impl Fn(usize) -> u64) -> Result<Vec<Option<IdxSize>>> {
         let (groups, mut chosen) = self.groups(left, right)?;
         for (row, group) in groups.right.iter().enumerate() {
             let Some(slot) = group.and_then(|group| chosen.get_mut(group as usize)) else { continue };
@@ -185,14 +234,7 @@ impl Merge {
                 Several::First => {}
                 Several::Last => *slot = row as IdxSize,
                 Several::Refused | Several::Lists if *slot as usize == row => {}
-                Several::Refused | Several::Lists => {
-                    let names: Vec<&str> = self.on.iter().map(|(_, right)| right.as_str()).collect();
-                    return Err(Error::invalid(format!(
-                        "merge: row {row} on the right has the same {} as row {slot}; take the first of such rows, the last, or \
-                         all of them as a list (`first`, `last`, `group_to_list`)",
-                        names.join(", ")
-                    )));
-                }
+                Several::Refused | Several::Lists => return Err(self.same_keys(number(*slot as usize), number(row))),
             }
         }
         Ok(groups.left.iter().map(|group| group.and_then(|group| chosen.get(group as usize).copied())).collect())
@@ -205,6 +247,7 @@ impl Merge {
         (left_time, right_time): (&str, &str),
         pick: Pick,
         unit: Option<i64>,
+        number: impl Fn(usize) -> u64,
     ) -> Result<Vec<Option<IdxSize>>> {
         let (left_times, per_tick) = ticks(left, left_time)?;
         let (right_times, _) = ticks(right, right_time)?;
@@ -248,14 +291,7 @@ impl Merge {
             }),
             Several::Refused | Several::Lists => {
                 if let Some([first, second]) = order.array_windows().find(|[a, b]| same(a, b)) {
-                    let keys = self.on.iter().map(|(_, right)| right.as_str()).chain([right_time]);
-                    return Err(Error::invalid(format!(
-                        "merge: rows {} and {} on the right have the same {}; take the first of such rows or the last \
-                         (`first`, `last`)",
-                        first.2,
-                        second.2,
-                        keys.collect::<Vec<_>>().join(", ")
-                    )));
+                    return Err(self.same_keys(number(first.2 as usize), number(second.2 as usize)));
                 }
             }
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, DurationMicrosecondArray, DurationMillisecondArray, DurationNanosecondArray,
-    LargeStringArray, PrimitiveArray, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, types,
+    LargeStringArray, PrimitiveArray, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+    builder::LargeStringBuilder, types,
 };
 use polars::prelude::*;
 
@@ -59,7 +60,13 @@ pub fn unframed(column: &Column, ty: &ColumnType) -> Result<ArrayRef> {
     macro_rules! numbers {
         ($($pattern:pat => $get:ident, $arrow:ty;)*) => {
             match series.dtype() {
-                $($pattern => return Ok(Arc::new(series.$get().map_err(internal)?.iter().collect::<PrimitiveArray<$arrow>>())),)*
+                $($pattern => {
+                    let values = series.$get().map_err(internal)?;
+                    return Ok(Arc::new(match values.cont_slice() {
+                        Ok(values) => PrimitiveArray::<$arrow>::new(values.to_vec().into(), None),
+                        Err(_) => values.iter().collect(),
+                    }));
+                })*
                 _ => {}
             }
         };
@@ -82,7 +89,13 @@ pub fn unframed(column: &Column, ty: &ColumnType) -> Result<ArrayRef> {
     };
     match ty {
         ColumnType::Scalar(Primitive::Bool) => Ok(Arc::new(series.bool().map_err(internal)?.iter().collect::<BooleanArray>())),
-        ColumnType::Utf8 => Ok(Arc::new(series.str().map_err(internal)?.iter().collect::<LargeStringArray>())),
+        ColumnType::Utf8 => {
+            let texts = series.str().map_err(internal)?;
+            let bytes = texts.iter().map(|text| text.map_or(0, str::len)).sum();
+            let mut array = LargeStringBuilder::with_capacity(texts.len(), bytes);
+            texts.iter().for_each(|text| array.append_option(text));
+            Ok(Arc::new(array.finish()))
+        }
         ColumnType::Categorical => {
             let text = series.cast(&DataType::String).map_err(internal)?;
             Ok(Arc::new(text.str().map_err(internal)?.iter().collect::<LargeStringArray>()))

@@ -1,6 +1,6 @@
 //! Runs a recipe: builds the index, and saves it as views.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use polars::prelude::{Column, DataType};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     schema::ColumnPattern,
     store::{Store, StoreOptions},
-    table::{Index, Table, ViewSize, split_name},
+    table::{Index, MergeWriter, SavedView, Table, ViewSize, split_name},
 };
 
 /// A view that a recipe has made, or would make in a dry run.
@@ -44,6 +44,30 @@ pub struct MadeView {
     pub unpinned: Vec<Unpinned>,
 }
 
+/// How [`Recipe::run_with`] makes views.
+///
+/// ```no_run
+/// # async fn example() -> tetrys::Result<()> {
+/// use tetrys::{Recipe, StoreOptions, recipe::RunOptions};
+/// let recipe = Recipe::parse(&std::fs::read_to_string("merge.toml")?)?;
+/// let options = RunOptions { memory_limit: Some(8 << 30), temporary_folder: Some("/scratch".into()), ..RunOptions::default() };
+/// recipe.run_with(&StoreOptions::from_env(), &options).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Whether to write nothing, and to return what would be saved.
+    pub dry_run: bool,
+    /// Whether to save views also if no pin can be written to a source, see
+    /// [`ViewWriter::allow_unpinned`](crate::table::ViewWriter::allow_unpinned).
+    pub allow_unpinned: bool,
+    /// Memory in bytes up to which a merge is made in memory, see [`MergeWriter::memory_limit`]. It holds for recipes that only
+    /// merge two tables; other recipes run in memory.
+    pub memory_limit: Option<u64>,
+    /// Folder for the temporary files of such a merge, see [`MergeWriter::temporary_folder`].
+    pub temporary_folder: Option<PathBuf>,
+}
+
 impl Recipe {
     /// Saves the views of the recipe, with the recipe in their lineage. A dry run writes nothing and returns what it would save.
     /// `stores` has the options of the stores of tables and views.
@@ -57,11 +81,11 @@ impl Recipe {
     /// - `Corrupt`: stored data of a source is damaged.
     /// - Errors of the stores.
     pub async fn run(&self, stores: &StoreOptions, dry_run: bool) -> Result<Vec<MadeView>> {
-        self.run_allowing(stores, dry_run, false).await
+        self.run_with(stores, &RunOptions { dry_run, ..RunOptions::default() }).await
     }
 
-    /// Runs the recipe as [`Recipe::run`] does. With `allow_unpinned`, also saves views if no pin can be written to a source, see
-    /// [`ViewWriter::allow_unpinned`](crate::table::ViewWriter::allow_unpinned).
+    /// Runs the recipe as [`Recipe::run`] does, with these options. A recipe that only merges two tables may merge more than fits
+    /// into memory.
     ///
     /// # Errors
     /// - `Invalid`: the recipe has no output, or a step is impossible.
@@ -69,32 +93,47 @@ impl Recipe {
     /// - `Exists`: a view exists and `update` is false.
     /// - `Conflict`: the view to update has a newer version, or a garbage collection deleted a version of a source.
     /// - `Denied`: no pin can be written to a source, and `allow_unpinned` is false.
+    /// - `Unavailable`: a temporary file cannot be written, as on a full disk.
     /// - `Corrupt`: stored data of a source is damaged.
     /// - Errors of the stores.
-    pub async fn run_allowing(&self, stores: &StoreOptions, dry_run: bool, allow_unpinned: bool) -> Result<Vec<MadeView>> {
+    pub async fn run_with(&self, stores: &StoreOptions, options: &RunOptions) -> Result<Vec<MadeView>> {
         let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output]; set `view` there to a URL"))?;
         let stores = &self.allowing(stores);
-        let mut made = Vec::new();
-        for (part, index) in self.execute(stores).await? {
+        let (mut made, mut tables) = (Vec::new(), BTreeMap::new());
+        if let Some(merge) = self.large_merge(stores, options, &mut tables).await? {
+            let writer = merge.allow_unpinned(options.allow_unpinned).lineage("recipe", self.lineage());
+            let mut one = MadeView::of(output.view.clone(), None, ViewSize::default(), Vec::new());
+            let join = |error: Error| match self.join.first() {
+                Some(join) if error.to_string().starts_with("merge: ") => error.at(format!("join with `{}`", join.with)),
+                _ => error,
+            };
+            if options.dry_run {
+                one.size = writer.size().await.map_err(join)?;
+                return Ok(vec![one]);
+            }
+            let saved = match output.update {
+                true => writer.save_over(&Table::open_with(&one.view, stores).await?).await.map_err(join)?,
+                false => writer.save_in(Store::open_with(&one.view, stores)?).await.map_err(join)?,
+            };
+            one.size = ViewSize::of(&saved.table).await?;
+            one.saved(saved).await;
+            return Ok(vec![one]);
+        }
+        for (part, index) in self.executed(stores, &tables).await? {
             let view = part.as_ref().map_or_else(|| output.view.clone(), |part| format!("{}/{part}", output.view));
             let (index, left_out) = storable(index)?;
-            let mut writer = index.view_writer().allow_unpinned(allow_unpinned).lineage("recipe", self.lineage());
+            let mut writer = index.view_writer().allow_unpinned(options.allow_unpinned).lineage("recipe", self.lineage());
             if let Some(part) = &part {
                 writer = writer.lineage("part", part.as_str());
             }
             let size = writer.size().await?;
-            let (version, uuid, unpinned) = Default::default();
-            let must_allow = Vec::new();
-            let mut one = MadeView { view, part, size, written: !dry_run, version, uuid, left_out, unpinned, must_allow };
-            if !dry_run {
+            let mut one = MadeView::of(view, part, size, left_out);
+            if !options.dry_run {
                 let saved = match output.update {
                     true => writer.save_over(&Table::open_with(&one.view, stores).await?).await?,
                     false => writer.save_in(Store::open_with(&one.view, stores)?).await?,
                 };
-                one.version = Some(saved.table.version());
-                one.uuid = Some(saved.table.manifest().table.to_string());
-                one.must_allow = saved.table.must_allow().await;
-                one.unpinned = saved.unpinned;
+                one.saved(saved).await;
             }
             made.push(one);
         }
@@ -110,7 +149,11 @@ impl Recipe {
     /// - `Corrupt`: stored data of a source is damaged.
     /// - Errors of the stores.
     pub async fn execute(&self, stores: &StoreOptions) -> Result<Vec<(Option<String>, Index)>> {
-        let stores = &self.allowing(stores);
+        self.executed(&self.allowing(stores), &BTreeMap::new()).await
+    }
+
+    /// Returns the indexes that the recipe makes. `tables` are open already.
+    async fn executed(&self, stores: &StoreOptions, tables: &BTreeMap<&str, Table>) -> Result<Vec<(Option<String>, Index)>> {
         // The only source is filtered while it is loaded.
         let none = Several::default();
         let early = self.from.is_some() && self.concat.is_empty() && self.join.is_empty() && self.columns.is_empty();
@@ -120,10 +163,10 @@ impl Recipe {
             if opened.contains_key(name.as_str()) {
                 continue;
             }
-            let mut index = self.open(name, stores, early).await;
+            let mut index = self.open(name, stores, tables, early).await;
             if index.as_ref().is_err_and(|error| error.kind() == ErrorKind::Invalid) {
                 // The conditions below explain what is wrong with them.
-                (index, late) = (self.open(name, stores, &none).await, &self.filter);
+                (index, late) = (self.open(name, stores, tables, &none).await, &self.filter);
             }
             opened.insert(name, index.map_err(|error| error.at(format!("source `{name}`")))?);
         }
@@ -174,12 +217,68 @@ impl Recipe {
     }
 
     /// Loads the rows of a source for which its own conditions and then `more` conditions are true.
-    async fn open(&self, name: &str, stores: &StoreOptions, more: &Several) -> Result<Index> {
-        let source = self.sources.get(name).ok_or_else(|| unknown("source", name, "[sources]", []))?;
-        match source {
-            Source::Table(table) => chosen(&Table::open_with(table, stores).await?, &Several::default(), more).await,
-            Source::Some { table, filter } => chosen(&Table::open_with(table, stores).await?, filter, more).await,
+    async fn open(&self, name: &str, stores: &StoreOptions, tables: &BTreeMap<&str, Table>, more: &Several) -> Result<Index> {
+        let none = Several::default();
+        let (url, filter) = match self.source(name)? {
+            Source::Table(table) => (table, &none),
+            Source::Some { table, filter } => (table, filter),
+        };
+        match tables.get(name) {
+            Some(table) => chosen(table, filter, more).await,
+            None => chosen(&Table::open_with(url, stores).await?, filter, more).await,
         }
+    }
+
+    fn source(&self, name: &str) -> Result<&Source> {
+        self.sources.get(name).ok_or_else(|| unknown("source", name, "[sources]", []))
+    }
+
+    /// Returns the merge that the recipe is, if it only merges two tables and is too large for memory. Adds tables that were
+    /// opened to `tables`.
+    async fn large_merge<'a>(
+        &'a self,
+        stores: &StoreOptions,
+        options: &RunOptions,
+        tables: &mut BTreeMap<&'a str, Table>,
+    ) -> Result<Option<MergeWriter>> {
+        let steps = self.concat.is_empty() && self.filter.is_empty() && self.columns.is_empty() && self.sort.is_empty();
+        let is_merge = steps && self.sample.is_none() && self.keep.is_empty() && self.split.is_none();
+        let (Some(left), [join], true) = (self.from.as_deref(), self.join.as_slice(), is_merge) else { return Ok(None) };
+        for name in [left, join.with.as_str()] {
+            let Source::Table(url) = self.source(name).map_err(|error| error.at(format!("source `{name}`")))? else {
+                return Ok(None);
+            };
+            if !tables.contains_key(name) {
+                let opened = Table::open_with(url, stores).await.map_err(|error| error.at(format!("source `{name}`")))?;
+                tables.insert(name, opened);
+            }
+        }
+        let (Some(left), Some(right)) = (tables.get(left), tables.get(join.with.as_str())) else { return Ok(None) };
+        let mut writer = left.merge_writer(right, join.merge()?);
+        if let Some(bytes) = options.memory_limit {
+            writer = writer.memory_limit(bytes);
+        }
+        if let Some(folder) = &options.temporary_folder {
+            writer = writer.temporary_folder(folder);
+        }
+        Ok((!writer.is_in_memory()).then_some(writer))
+    }
+}
+
+impl MadeView {
+    /// Describes a view that is not saved.
+    fn of(view: String, part: Option<String>, size: ViewSize, left_out: Vec<String>) -> Self {
+        let (version, uuid, unpinned, must_allow) = Default::default();
+        Self { view, part, size, written: false, version, uuid, left_out, unpinned, must_allow }
+    }
+
+    /// Describes the saved view.
+    async fn saved(&mut self, saved: SavedView) {
+        self.written = true;
+        self.version = Some(saved.table.version());
+        self.uuid = Some(saved.table.manifest().table.to_string());
+        self.must_allow = saved.table.must_allow().await;
+        self.unpinned = saved.unpinned;
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use make::MadeView;
+pub use make::{MadeView, RunOptions};
 
 use crate::{
     error::{Error, Result},

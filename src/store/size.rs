@@ -1,7 +1,7 @@
 //! Sizes in settings.
 
-/// Parses a number of bytes with or without a unit: `20000000`, `512MiB`, `20 GB`.
-pub(super) fn parse_size(text: &str) -> Option<u64> {
+/// Parses a number of bytes with or without a unit: `20000000`, `512MiB`, `20 GB`. Returns `None` for any other text.
+pub fn parse_size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit: Option<u64> = match unit.trim().to_ascii_lowercase().as_str() {

@@ -30,7 +30,7 @@ pub use crate::{
 pub use changing::{Edit, GroupReplacer, TableWriter, Ticket, WritePlan};
 pub use described::GroupBytes;
 #[cfg(feature = "frame")]
-pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan};
+pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan, MergeWriter};
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
 pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
 pub use table::Table;

@@ -15,6 +15,7 @@ mod histories;
 mod indexes;
 mod loading;
 mod long_values;
+mod merge_writer;
 mod merges;
 mod one_field;
 mod open_cost;

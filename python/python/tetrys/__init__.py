@@ -16,7 +16,7 @@ later), `Denied` (change the access rights) and `Corrupt` (restore the bytes), b
 
 from . import _allocator as _allocator  # isort: skip - before every other module
 from ._images import decode, image
-from ._index import Index, concat, merge, open_table, read_index, run
+from ._index import Index, concat, merge, merge_tables, open_table, read_index, run
 from ._ingest_petastorm import ingest_petastorm, read_petastorm_metadata
 from ._loader import DataLoader, MixedLoader, mix
 from ._rows import RowLoader, row_loader, times
@@ -76,6 +76,7 @@ __all__ = [
     "ingest_l5",
     "ingest_petastorm",
     "merge",
+    "merge_tables",
     "mix",
     "open_table",
     "read_index",

@@ -440,6 +440,8 @@ def run(
     dry_run: bool = False,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
+    memory_limit: int | None = None,
+    temporary_folder: str | os.PathLike[str] | None = None,
 ) -> list[dict[str, Any]]:
     """Makes the views of a recipe.
 
@@ -448,6 +450,9 @@ def run(
         dry_run: Compute the views and write nothing.
         allow: URLs of other stores that references in the sources may be followed to.
         allow_unpinned: See `Index.save`.
+        memory_limit: A recipe that only merges two tables merges them in memory up to so many bytes, and part by part beyond
+            that. The default is 2 GiB.
+        temporary_folder: Folder for the temporary files of such a merge. The default is that of the system.
 
     Returns a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0) and
     `written`; for a saved view also `version` and `uuid`; and `must_allow` if the view refers to other stores.
@@ -468,8 +473,104 @@ def run(
         as_json("recipe", said)
     else:
         said = _text_of(url_of(recipe))
-    made, untold = _tetrys.run(said, truth("dry_run", dry_run), urls_of("allow", allow), truth("allow_unpinned", allow_unpinned))
+    made, untold = _tetrys.run(
+        said,
+        truth("dry_run", dry_run),
+        urls_of("allow", allow),
+        truth("allow_unpinned", allow_unpinned),
+        None if memory_limit is None else whole("memory_limit", memory_limit, 0),
+        None if temporary_folder is None else os.fspath(temporary_folder),
+    )
     tell(untold)
+    return made
+
+
+def merge_tables(
+    left: Url,
+    right: Url,
+    on: str | Sequence[str],
+    view: Url,
+    *,
+    how: str = "inner",
+    right_on: str | Sequence[str] | None = None,
+    direction: str = "backward",
+    tolerance: Span | None = None,
+    keep_left: bool = False,
+    first: bool = False,
+    last: bool = False,
+    group_to_list: bool = False,
+    suffix: str = "_right",
+    update: bool = False,
+    memory_limit: int | None = None,
+    temporary_folder: str | os.PathLike[str] | None = None,
+    allow: Url | Iterable[Url] = (),
+    allow_unpinned: bool = False,
+) -> dict[str, Any]:
+    """Merges two tables and saves the result as a view, also if their indexes are larger than memory.
+
+    The view equals `tetrys.merge(tt.read_index(left), tt.read_index(right), on, ...).save(view)`. Beyond `memory_limit` both
+    indexes are read part by part. That is fast for tables with sequences by the same keys, and for sorted tables; others go
+    through temporary files. Views, and merges with `group_to_list`, are merged in memory.
+
+    Args:
+        left: URL or path of the table whose rows are kept in order.
+        right: URL or path of the table whose rows become partners.
+        on, how, right_on, direction, tolerance, keep_left, first, last, group_to_list, suffix: See `tetrys.merge`.
+        view: URL or path of the view.
+        update: Publish the next version of an existing view.
+        memory_limit: Bytes up to which the merge is made in memory. The default is 2 GiB.
+        temporary_folder: Folder for temporary files. The default is that of the system.
+        allow: URLs of other stores that references in the tables may be followed to.
+        allow_unpinned: See `Index.save`.
+
+    Returns a dict as `tetrys.run` does for a view.
+
+    Example:
+        >>> made = tt.merge_tables("drives", "drives", ["log_id", "timestamp"], "twice", memory_limit=0)
+        >>> made["rows"], made["payload_bytes"], tt.row_loader("twice").get_row(4, ["labels.*"])
+        (20, 0, {'labels.text': 'row 4', 'labels.text_right': 'row 4'})
+
+    Raises:
+        NotFound: a table or a key does not exist.
+        Invalid: keys have different types, or several right rows have equal keys and none of `first`, `last` and
+            `group_to_list` is set.
+        Unsupported: a merge by time has more unsorted rows with equal keys than fit into `memory_limit`.
+        Unavailable: a temporary file cannot be written, as on a full disk.
+        Exists: there is a table at `view` and `update` is false.
+        Denied: a source cannot be pinned.
+    """
+    choice("how", how, ("inner", "left", "asof"))
+    choice("direction", direction, ("backward", "forward", "nearest"))
+    names = texts("on", on)
+    right_names = names if right_on is None else texts("right_on", right_on)
+    if len(names) != len(right_names):
+        raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right: expected as many")
+    join: dict[str, Any] = {
+        "with": "right",
+        "on": [a if a == b else f"{a}={b}" for a, b in zip(names, right_names, strict=True)],
+        "how": how,
+        "suffix": text("suffix", suffix),
+    }
+    if how == "asof":
+        join |= {"pick": direction}
+        join |= {} if tolerance is None else {"tolerance": span("tolerance", tolerance)}
+    elif tolerance is not None:
+        raise Invalid("a tolerance goes with how=\"asof\"")
+    flags = {"keep": keep_left, "first": first, "last": last, "lists": group_to_list}
+    join |= {name: True for name, flag in flags.items() if truth(name, flag)}
+    recipe = {
+        "sources": {"left": url_of(left), "right": url_of(right)},
+        "from": "left",
+        "join": [join],
+        "output": {"view": url_of(view), "update": truth("update", update)},
+    }
+    (made,) = run(
+        recipe,
+        allow=allow,
+        allow_unpinned=allow_unpinned,
+        memory_limit=memory_limit,
+        temporary_folder=temporary_folder,
+    )
     return made
 
 

@@ -650,7 +650,12 @@ def l5_detect_collision(
     centroid: list[float], yaw: float, extent: list[float], others: list[tuple[list[float], float, list[float]]]
 ) -> tuple[int, int] | None: ...
 def run(
-    recipe: Any, dry_run: bool, allow: list[str], allow_unpinned: bool
+    recipe: Any,
+    dry_run: bool,
+    allow: list[str],
+    allow_unpinned: bool,
+    memory_limit: int | None,
+    temporary_folder: str | None,
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]: ...
 def patch(table: Table, on: list[str], columns: Sequence[tuple[str, Column]], options: Options) -> Table: ...
 def concat(indexes: list[Index], fill: bool) -> Index: ...

@@ -223,7 +223,7 @@ impl Index {
     ///
     /// # Errors
     /// - `Invalid`: the left and the right time column have different units.
-    fn unit_of_times(&self, right: &Self, merge: &Merge) -> Result<Option<i64>> {
+    pub(in crate::table) fn unit_of_times(&self, right: &Self, merge: &Merge) -> Result<Option<i64>> {
         let Some((left_time, right_time)) = merge.times() else { return Ok(None) };
         let unit = |index: &Self, name: &str| index.stored_column(name).and_then(nanoseconds_per_tick);
         match (unit(self, left_time), unit(right, right_time)) {
@@ -322,7 +322,7 @@ impl Index {
     }
 
     /// Returns the same index, with new tags for sources whose tags `other` already uses.
-    fn apart_from(&self, other: &Self) -> Result<Self> {
+    pub(in crate::table) fn apart_from(&self, other: &Self) -> Result<Self> {
         let mut taken: Vec<u16> = other.sources.iter().chain(self.sources.iter()).map(|source| source.tag).collect();
         let mut found = self.clone();
         for number in 0..found.sources.len() {
@@ -366,7 +366,7 @@ fn same_names(whole: &DataFrame, frame: &DataFrame) -> bool {
 }
 
 /// The partner of each row on the left: a row of the right frame, or `None`.
-type Partners = Vec<Option<IdxSize>>;
+pub(in crate::table) type Partners = Vec<Option<IdxSize>>;
 
 /// Whether `rows` are all rows of a table of `height` rows, in table order.
 fn is_every_row(rows: &[i64], height: usize) -> bool {
@@ -374,7 +374,7 @@ fn is_every_row(rows: &[i64], height: usize) -> bool {
 }
 
 /// Returns the new name of each index column and group column of `right`, so that no name of the merged index occurs twice.
-fn names_beside(left: &Index, right: &Index, merge: &Merge) -> BTreeMap<String, String> {
+pub(in crate::table) fn names_beside(left: &Index, right: &Index, merge: &Merge) -> BTreeMap<String, String> {
     let grouped = |index: &Index| -> Vec<String> {
         index.sources.iter().flat_map(|source| source.columns.iter()).map(|(name, _)| name.clone()).collect()
     };
@@ -401,7 +401,7 @@ fn names_beside(left: &Index, right: &Index, merge: &Merge) -> BTreeMap<String, 
 
 /// Joins the columns of `right` to those of `left`. `partners` has the row of `right` for each row of `left`, and `names` the new
 /// names. A column of `right` without a new name is left out.
-fn beside(
+pub(in crate::table) fn beside(
     left: &DataFrame,
     right: &DataFrame,
     partners: &[Option<IdxSize>],

@@ -6,6 +6,7 @@ mod load;
 pub(in crate::table) mod located;
 mod memory;
 pub(in crate::table) mod merge;
+mod merging;
 mod request;
 mod scan;
 mod segments;
@@ -13,5 +14,6 @@ pub(in crate::table) mod splits;
 
 pub use index::Index;
 pub use memory::{ColumnMemory, IndexMemory};
+pub use merging::MergeWriter;
 pub use request::{IndexExplain, IndexRequest};
 pub use scan::{IndexPart, IndexScan};

@@ -93,13 +93,14 @@ impl Index {
 }
 
 /// A column of the key.
-enum Values {
+pub(super) enum Values {
     Text(StringChunked),
     Numbers(Int64Chunked),
 }
 
 impl Values {
-    fn of(column: &Column) -> Result<Self> {
+    /// Reads a column of text, integers, booleans or times.
+    pub(super) fn of(column: &Column) -> Result<Self> {
         let failed = |error: PolarsError| Error::invalid(format!("split: column `{}`: {error}", column.name()));
         let series = column.as_materialized_series();
         match column.dtype() {
@@ -120,7 +121,7 @@ impl Values {
 
     /// Appends the value of a row to the key. Null is a byte 0. Any other value is a byte 1, its length in bytes as u64, and the
     /// value: text as UTF-8, numbers as i64. Integers are little-endian.
-    fn write(&self, row: usize, key: &mut Vec<u8>) {
+    pub(super) fn write(&self, row: usize, key: &mut Vec<u8>) {
         let mut put = |value: &[u8]| {
             key.push(1);
             key.extend((value.len() as u64).to_le_bytes());

@@ -29,10 +29,10 @@ use crate::{
 /// Saves an index as a view. [`Index::view_writer`] creates it.
 #[derive(Clone, Debug)]
 pub struct ViewWriter {
-    index: Index,
-    properties: BTreeMap<String, Value>,
-    lineage: BTreeMap<String, Value>,
-    allow_unpinned: bool,
+    pub(in crate::table) index: Index,
+    pub(in crate::table) properties: BTreeMap<String, Value>,
+    pub(in crate::table) lineage: BTreeMap<String, Value>,
+    pub(in crate::table) allow_unpinned: bool,
 }
 
 /// A view that was saved.
@@ -46,7 +46,7 @@ pub struct SavedView {
 }
 
 /// Size of a view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ViewSize {
     /// Number of rows.
     pub rows: u64,
@@ -63,10 +63,18 @@ pub struct ViewSize {
 }
 
 /// The objects of a view that are stored before its manifest.
-struct Stored {
-    schema: Schema,
-    segments: Vec<Segment>,
-    sources: Vec<ViewSource>,
+pub(in crate::table) struct Stored {
+    pub(in crate::table) schema: Schema,
+    pub(in crate::table) segments: Vec<Segment>,
+    /// Sources whose `store` is 0, until the view is published.
+    pub(in crate::table) sources: Vec<ViewSource>,
+}
+
+/// A view that is about to be stored and published.
+pub(in crate::table) struct Publishing {
+    session: Session,
+    /// The number of the table of each source in the manifest.
+    numbers: Vec<u32>,
 }
 
 /// Number of rows of one Arrow batch of the index.
@@ -176,14 +184,8 @@ impl ViewWriter {
     /// - `Conflict`: a garbage collection deleted a version of a source.
     /// - Errors of the stores.
     pub async fn save_in(self, store: Store) -> Result<SavedView> {
-        is_new_name(&store)?;
-        match commit::newest_version(&store).await? {
-            Some(version) => Err(Error::exists(format!(
-                "{}: a table is there already, at version {version}; use `save_over` for the next version of that view",
-                store.url()
-            ))),
-            None => self.publish(store, None).await,
-        }
+        is_free(&store).await?;
+        self.publish(store, None).await
     }
 
     /// Saves the next version of a view. Its tags and attachments stay, and so do properties that get no new value.
@@ -196,10 +198,7 @@ impl ViewWriter {
     /// - `Conflict`: the view has a newer version, or a garbage collection deleted a version of a source.
     /// - Errors of the stores.
     pub async fn save_over(self, view: &Table) -> Result<SavedView> {
-        view.next_version_may_be_written()?;
-        if view.view().is_none() {
-            return Err(Error::invalid(format!("{} has rows of its own: a view cannot be its next version", view.url())));
-        }
+        may_be_next(view)?;
         self.publish(view.store().clone(), Some(view)).await
     }
 
@@ -210,18 +209,30 @@ impl ViewWriter {
     ///   column.
     pub async fn size(&self) -> Result<ViewSize> {
         let stored = self.store(&Store::open("memory://")?, None).await?;
-        let joins = stored.sources.iter().flat_map(ViewSource::maps);
-        Ok(ViewSize {
-            rows: stored.segments.iter().map(|segment| segment.rows).sum(),
-            columns: self.index.column_names().map(str::to_owned).collect(),
-            index_bytes: stored.segments.iter().map(|segment| segment.index.bytes).sum(),
-            join_bytes: joins.map(|object| object.bytes).sum(),
-            payload_bytes: 0,
-            sources: self.index.tables().map(|table| format!("{}@{}", table.url(), table.version())).collect(),
-        })
+        Ok(self.size_of(&stored.segments, &stored.sources))
     }
 
-    async fn publish(self, store: Store, before: Option<&Table>) -> Result<SavedView> {
+    /// Returns the size of a view with these segments and sources.
+    pub(in crate::table) fn size_of(&self, segments: &[Segment], sources: &[ViewSource]) -> ViewSize {
+        ViewSize {
+            rows: segments.iter().map(|segment| segment.rows).sum(),
+            columns: self.index.column_names().map(str::to_owned).collect(),
+            index_bytes: segments.iter().map(|segment| segment.index.bytes).sum(),
+            join_bytes: sources.iter().flat_map(ViewSource::maps).map(|object| object.bytes).sum(),
+            payload_bytes: 0,
+            sources: self.index.tables().map(|table| format!("{}@{}", table.url(), table.version())).collect(),
+        }
+    }
+
+    pub(in crate::table) async fn publish(self, store: Store, before: Option<&Table>) -> Result<SavedView> {
+        let publishing = self.begin(&store, before)?;
+        // Store the index first: it fails for columns that cannot be stored, before any pin is written.
+        let stored = self.store(&store, before).await?;
+        self.finish(publishing, store, before, stored).await
+    }
+
+    /// Begins a view, or the next version of one. Its objects may be stored after that.
+    pub(in crate::table) fn begin(&self, store: &Store, before: Option<&Table>) -> Result<Publishing> {
         let mut session = Session::create(store.clone());
         session.allow_unpinned = self.allow_unpinned || before.is_some_and(|before| before.inner.allow_unpinned);
         session.base = before.cloned();
@@ -233,8 +244,17 @@ impl ViewWriter {
             session.owners.add(table.store(), table.manifest().table, table.version(), table.manifest_hash())
         });
         let numbers = numbers.collect::<Result<Vec<u32>>>()?;
-        // Store the index first: it fails for columns that cannot be stored, before any pin is written.
-        let stored = self.store(&store, before).await?;
+        Ok(Publishing { session, numbers })
+    }
+
+    /// Publishes a view whose objects are stored.
+    pub(in crate::table) async fn finish(
+        self,
+        Publishing { mut session, numbers }: Publishing,
+        store: Store,
+        before: Option<&Table>,
+        stored: Stored,
+    ) -> Result<SavedView> {
         let sources = stored.sources.into_iter().zip(&numbers).map(|(source, store)| ViewSource { store: *store, ..source });
         let mut lineage = self.lineage.clone();
         lineage.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
@@ -295,11 +315,24 @@ impl ViewWriter {
         };
         let tails = before.is_some_and(|before| before.manifest().has_tails());
         let segments = commit::index_segments(store, &schema, tails, (0..frame.height()).step_by(BATCH_ROWS).map(batch)).await?;
-        let mut described = Vec::with_capacity(sources.len());
-        for (source, row) in sources.iter().zip(rows) {
+        let mut maps = Vec::with_capacity(sources.len());
+        for source in sources.iter() {
             let partners = source.partners.as_ref();
             let join = partners.map(|rows| rows.iter().map(|row| u64::try_from(*row).ok()).collect::<Vec<_>>());
             let lists = source.lists.as_ref().map(|lists| lists.firsts(source.table.rows()));
+            maps.push((put_join(store, join.as_deref()).await?, put_join(store, lists.as_deref()).await?));
+        }
+        Ok(Stored { schema, segments, sources: self.described(rows, maps)? })
+    }
+
+    /// Describes the sources, whose `store` is still 0. `rows` has the row column, and `maps` the join map and the lists of each.
+    pub(in crate::table) fn described(
+        &self,
+        rows: Vec<ColumnId>,
+        maps: Vec<(Option<ObjectRef>, Option<ObjectRef>)>,
+    ) -> Result<Vec<ViewSource>> {
+        let mut described = Vec::with_capacity(maps.len());
+        for ((source, row), (join, lists)) in self.index.sources.iter().zip(rows).zip(maps) {
             let columns = source.columns.iter().map(|(name, id)| {
                 let ty = source.table.schema().column(*id).map(|column| column.ty.clone());
                 let ty = ty.ok_or_else(|| Error::internal(format!("no column `{name}` in {}", source.table.url())))?;
@@ -310,17 +343,17 @@ impl ViewWriter {
                 rows: source.table.rows(),
                 row,
                 base: source.base,
-                join: put_join(store, join.as_deref()).await?,
-                lists: put_join(store, lists.as_deref()).await?,
+                join,
+                lists,
                 columns: columns.collect::<Result<_>>()?,
                 index: source.index.iter().map(|(name, id)| ViewIndexColumn { id: *id, name: name.clone() }).collect(),
             });
         }
-        Ok(Stored { schema, segments, sources: described })
+        Ok(described)
     }
 
     /// Returns the schema of the view, and the ids of its row columns. A column that the view had before keeps its id.
-    fn schema(&self, before: Option<&Table>) -> Result<(Schema, Vec<ColumnId>)> {
+    pub(in crate::table) fn schema(&self, before: Option<&Table>) -> Result<(Schema, Vec<ColumnId>)> {
         let held = before.map(|table| table.manifest().schema.columns()).unwrap_or_default();
         let mut next = held.iter().map(|column| column.id.0 + 1).max().unwrap_or(0);
         let mut fresh = || {
@@ -368,6 +401,46 @@ impl ViewWriter {
         }
         let index = columns.iter().map(|column| column.id).collect();
         Ok((Schema::from_parts(columns, Vec::new(), index, Vec::new(), Vec::new())?, rows))
+    }
+}
+
+impl ViewSize {
+    /// Returns the size of a saved view.
+    ///
+    /// # Errors
+    /// - Errors of the stores.
+    pub(crate) async fn of(view: &Table) -> Result<Self> {
+        let (segments, sources) = (&view.manifest().segments, view.sources().await?);
+        let maps = view.view().into_iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps);
+        Ok(Self {
+            rows: view.rows(),
+            columns: view.schema().index().map(|column| column.name.clone()).collect(),
+            index_bytes: segments.iter().map(|segment| segment.index.bytes).sum(),
+            join_bytes: maps.map(|object| object.bytes).sum(),
+            payload_bytes: 0,
+            sources: sources.iter().map(|table| format!("{}@{}", table.url(), table.version())).collect(),
+        })
+    }
+}
+
+/// Checks that a new view can be saved in a store.
+pub(in crate::table) async fn is_free(store: &Store) -> Result<()> {
+    is_new_name(store)?;
+    match commit::newest_version(store).await? {
+        Some(version) => Err(Error::exists(format!(
+            "{}: a table is there already, at version {version}; use `save_over` for the next version of that view",
+            store.url()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Checks that a view can be the next version of this table.
+pub(in crate::table) fn may_be_next(view: &Table) -> Result<()> {
+    view.next_version_may_be_written()?;
+    match view.is_view() {
+        true => Ok(()),
+        false => Err(Error::invalid(format!("{} has rows of its own: a view cannot be its next version", view.url()))),
     }
 }
 

@@ -14,10 +14,13 @@ use crate::failure::{Failure, Outcome};
 
 A row of LEFT is joined with the row of RIGHT that has equal values in the columns of --on. With --how asof, the last column of --on is a time: of the rows of RIGHT whose other columns are equal, --pick and --tolerance choose one by its time. A row of LEFT without a partner is left out, unless you pass --how left or, with asof, --keep-left.
 
+Indexes that are larger than --memory-limit are merged part by part. That is fast for tables with sequences by the same keys, and for sorted tables. Other tables go through temporary files. Views, and --group-to-list, are merged in memory.
+
 Examples:
   tetrys merge sensors labels --on log_id,timestamp --out labelled
   tetrys merge sensors labels --on log_id,timestamp=time_us --how left --out labelled
   tetrys merge cameras lidar --on log_id,timestamp --how asof --pick nearest --tolerance 50ms --out synced
+  tetrys merge huge labels --on log_id,timestamp --memory-limit 8GiB --temporary-folder /scratch --out labelled
   tetrys merge sensors@3 boxes --on log_id,frame --group-to-list --out boxed --dry-run"
 )]
 pub(crate) struct Merge {

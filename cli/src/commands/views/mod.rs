@@ -5,10 +5,14 @@ mod merge;
 mod run;
 mod select;
 
-use std::io::Write;
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use tetrys::{Recipe, recipe::Output};
+use tetrys::{
+    Recipe,
+    recipe::{Output, RunOptions},
+    store::parse_size,
+};
 
 use super::write_json;
 use crate::{
@@ -32,7 +36,7 @@ pub(crate) struct Target {
 }
 
 /// Whether to save the view, and how to print it.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct How {
     /// Print what the view would be, and write nothing
     #[arg(long)]
@@ -40,6 +44,23 @@ pub(crate) struct How {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    memory: Memory,
+}
+
+/// The memory of a merge.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Memory {
+    /// Merge two tables in memory up to this size, and part by part beyond it [default: 2GiB]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory_limit: Option<u64>,
+    /// The folder for the temporary files of a large merge [default: that of the system]
+    #[arg(long, value_name = "FOLDER")]
+    temporary_folder: Option<PathBuf>,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).ok_or_else(|| "expected a size, such as 512MiB or 4GB".to_owned())
 }
 
 impl Target {
@@ -50,7 +71,13 @@ impl Target {
 
 /// Makes the views of a recipe and describes them.
 async fn make(recipe: Recipe, how: How, out: &mut dyn Write) -> Result<Outcome, Failure> {
-    let made = recipe.run_allowing(&crate::opening::options(), how.dry_run, crate::opening::allow_unpinned()).await?;
+    let options = RunOptions {
+        dry_run: how.dry_run,
+        allow_unpinned: crate::opening::allow_unpinned(),
+        memory_limit: how.memory.memory_limit,
+        temporary_folder: how.memory.temporary_folder,
+    };
+    let made = recipe.run_with(&crate::opening::options(), &options).await?;
     for view in &made {
         if !view.left_out.is_empty() {
             say(format_args!(
