@@ -28,7 +28,7 @@ mod tests {
         assert!(waves([], 10, 10).is_empty());
         assert_eq!(waves([4, 6, 1, 11, 3, 3], 10, 10), [0..2, 2..3, 3..4, 4..6]);
         assert_eq!(waves([0; 5], 0, 2), [0..2, 2..4, 4..5]);
-        assert_eq!(waves([u64::MAX, u64::MAX, 0], u64::MAX, 9), [0..3], "sums that overflow saturate");
+        assert_eq!(waves([u64::MAX, u64::MAX, 0, 1], u64::MAX, 3), [0..3, 3..4], "sums that overflow saturate");
         assert_eq!(waves([u64::MAX, 1], 10, 9), [0..1, 1..2]);
     }
 }

@@ -121,11 +121,24 @@ pub(super) fn one_of(named: &Named<'_>, column: usize, literals: Vec<Literal>) -
     if literals.len() > MAX_LITERALS || literals.is_empty() {
         return Predicate::Anything;
     }
+    let ty = named.get(column).map(|(_, ty)| *ty);
     let one = |literal| match literal {
         Literal::Null => Predicate::Null(column),
+        // polars compares the ticks of lists in other units without converting them.
+        literal if is_in_other_unit(ty, &literal) => Predicate::Anything,
         literal => compared(named, column, Comparison::Equal, literal),
     };
     Predicate::Any(literals.into_iter().map(one).collect())
+}
+
+/// Whether a date, a time or a duration counts other units than the column.
+fn is_in_other_unit(ty: Option<&ColumnType>, literal: &Literal) -> bool {
+    match (ty, literal) {
+        (Some(ColumnType::Timestamp(unit, _)), Literal::Time(_, of, _))
+        | (Some(ColumnType::Duration(unit)), Literal::Duration(_, of)) => *of != per_second(*unit),
+        (Some(ColumnType::Date), Literal::Date(_)) => false,
+        (_, literal) => matches!(literal, Literal::Date(_) | Literal::Time(..) | Literal::Duration(..)),
+    }
 }
 
 /// Seconds of a day.
@@ -141,14 +154,14 @@ fn per_second(unit: TimeUnit) -> i128 {
     }
 }
 
-/// Returns ticks of one unit, of which there are `of` in some time, in a unit of which there are `to`. polars may round either side
-/// to the coarser unit, so the result is a range of one coarser tick on both sides.
-fn in_ticks(ticks: i64, of: i128, to: i128) -> Value {
-    if of == to {
+/// Converts ticks from a unit with `from` ticks in a day or second to one with `to` ticks in the same time. polars may round either
+/// side to the coarser unit, so the result is a range of one coarser tick on both sides.
+fn in_ticks(ticks: i64, from: i128, to: i128) -> Value {
+    if from == to {
         return Value::Integer(ticks.into());
     }
-    let (scaled, slack) = (i128::from(ticks) * to, (to / of).max(1));
-    Value::Integers(scaled.div_euclid(of) - slack, scaled.div_euclid(of) + 1 + slack)
+    let (scaled, slack) = (i128::from(ticks) * to, (to / from).max(1));
+    Value::Integers(scaled.div_euclid(from) - slack, scaled.div_euclid(from) + 1 + slack)
 }
 
 fn as_float(value: i128) -> f64 {
@@ -248,9 +261,11 @@ fn condition_of(named: &Named<'_>, expression: &Expr) -> Predicate {
     }
 }
 
-/// Returns the literal of a list, which may be a column of one value.
+/// Returns the literal of a list, which may be a column of one value. A column of several lists is none: polars matches its lists
+/// with the rows.
 fn list_literal(expression: &Expr) -> Option<&LiteralValue> {
     match expression {
+        Expr::Literal(LiteralValue::Series(series)) if matches!(series.dtype(), DataType::List(_)) && series.len() != 1 => None,
         Expr::Literal(literal @ (LiteralValue::Series(_) | LiteralValue::Scalar(_))) => Some(literal),
         Expr::Agg(AggExpr::Implode { input, .. }) => match input.as_ref() {
             Expr::Literal(literal @ LiteralValue::Series(_)) => Some(literal),

@@ -14,8 +14,14 @@ use super::{
     pushdown::{Literal, Named, compared, one_of, place},
 };
 
+/// Maximum bytes of an expression that is parsed. A list of `is_in` has a number for each of its bytes.
+const MAX_BYTES: usize = 1 << 20;
+
 /// Returns the rows for which an expression may be true. polars gives a source only expressions that look at one row at a time.
 pub(crate) fn of_serialized(named: &Named<'_>, expression: &str) -> Predicate {
+    if expression.len() > MAX_BYTES {
+        return Predicate::Anything;
+    }
     serde_json::from_str(expression).map_or(Predicate::Anything, |json| predicate_of(named, &json))
 }
 

@@ -36,7 +36,7 @@ pub use inner::Put;
 pub use options::StoreOptions;
 pub use ranges::{MAX_RANGE, READ_LIMITS, RangeRequest, SPLIT_ABOVE, range_parts};
 pub use remote::{Listed, install_crypto_provider};
-pub use size::parse_size;
 pub use selftest::{Verdict, selftest};
+pub use size::parse_size;
 pub use store::Store;
 pub use testing::{CountingStore, Counts, Fault, Faults, FaultyStore, Get, Latency, LatencyStore};

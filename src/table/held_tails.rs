@@ -31,6 +31,7 @@ impl Tails {
     }
 
     /// Keeps the tail of a segment, which has so many stored bytes.
+    #[cfg(feature = "frame")]
     pub(super) fn keep(&self, segment: usize, tail: &Arc<IndexTail>, stored: u64) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = stored.saturating_mul(UNFOLDED);
@@ -47,8 +48,8 @@ impl Tails {
         }
     }
 
-    #[cfg(feature = "frame")]
     /// Drops the tail of a segment.
+    #[cfg(feature = "frame")]
     pub(super) fn forget(&self, segment: usize) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let dropped = held.tails.remove(&segment);

@@ -21,13 +21,24 @@ use crate::{
 const TAILS_AT_ONCE: usize = 16;
 
 impl Table {
-    /// Returns the tail of a segment, which is read once. `None` if the segment has none, or if the tail fails its checks.
+    /// Returns the tail of a segment, and keeps it in memory. `None` if the segment has none, or if the tail fails its checks.
     ///
     /// # Errors
     /// - `Conflict`: a garbage collection has deleted this version.
     /// - `Corrupt`: the index object is missing.
     /// - Any error of the store.
+    #[cfg(feature = "frame")]
     pub(super) async fn index_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
+        let read = self.read_tail(number).await?;
+        if let (Some(read), Some(tail)) = (&read, self.manifest().segments.get(number).and_then(|segment| segment.tail.as_ref()))
+        {
+            self.inner.tails.keep(number, read, tail.bytes);
+        }
+        Ok(read)
+    }
+
+    /// Returns the tail of a segment as [`Self::index_tail`] does, but does not keep it in memory.
+    async fn read_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
         let Some(segment) = self.manifest().segments.get(number) else { return Ok(None) };
         let Some(tail) = &segment.tail else { return Ok(None) };
         if let Some(held) = self.inner.tails.get(number) {
@@ -43,11 +54,7 @@ impl Table {
             }
         };
         let range = object_bytes - tail.bytes..object_bytes;
-        let read = self.index_ranges(segment, std::slice::from_ref(&range), parse).await?.map(Arc::new);
-        if let Some(read) = &read {
-            self.inner.tails.keep(number, read, tail.bytes);
-        }
-        Ok(read)
+        Ok(self.index_ranges(segment, std::slice::from_ref(&range), parse).await?.map(Arc::new))
     }
 
     /// Drops the tail of a segment, whose pages have failed their checks.
@@ -62,7 +69,7 @@ impl Table {
         if segments.iter().any(|segment| segment.tail.is_none()) {
             return Ok(None);
         }
-        let read: Vec<_> = (0..segments.len()).map(|number| self.index_tail(number)).collect();
+        let read: Vec<_> = (0..segments.len()).map(|number| self.read_tail(number)).collect();
         let tails: Vec<Option<Arc<IndexTail>>> = stream::iter(read).buffered(TAILS_AT_ONCE).try_collect().await?;
         let runs = tails.iter().zip(segments).map(|(tail, segment)| {
             let runs = tail.as_ref()?.sequences().ok()?;

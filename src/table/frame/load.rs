@@ -1,14 +1,14 @@
 //! Loads index columns into a frame: segment by segment, on all threads, each row group directly into its place.
 //!
-//! Memory holds the frame, and the bytes of a few segments: at most an eighth of the frame, and at least one segment. While the
-//! segments of a remote store are decoded, the next ones arrive.
+//! Memory holds the frame, the tails of the segments that are read in part, and the bytes of a few segments: at most an eighth of
+//! the frame, and at least one segment. While the segments of a remote store are decoded, the next ones arrive.
 
 use std::{mem::size_of, ops::Range};
 
 use bytes::Bytes;
 use futures::{
     future::join,
-    stream::{self, StreamExt, TryStreamExt},
+    stream::{self, StreamExt},
 };
 use polars::prelude::DataFrame;
 
@@ -52,15 +52,25 @@ impl Table {
         columns: &[usize],
         categorical: bool,
     ) -> Result<(DataFrame, Vec<SegmentRead>)> {
+        let mut is_first = true;
         loop {
             match self.load_once(&reads, columns, categorical).await? {
                 Loaded::Frame(frame) => return Ok((frame, reads)),
-                Loaded::OtherRows(place, read) => {
-                    if let Some(held) = reads.get_mut(place) {
-                        *held = read;
+                // One damaged part costs one segment. With several, no part is trusted: each restart reads the segments before again.
+                Loaded::OtherRows(place, read) => match reads.get_mut(place) {
+                    Some(held) if is_first => *held = read,
+                    _ => {
+                        let segments = &self.manifest().segments;
+                        let whole = |read: &mut SegmentRead| {
+                            if let Some(segment) = segments.get(read.segment) {
+                                *read = SegmentRead::whole(read.segment, segment);
+                            }
+                        };
+                        reads.iter_mut().for_each(whole);
                     }
-                }
+                },
             }
+            is_first = false;
         }
     }
 
@@ -119,11 +129,21 @@ impl Table {
         .await
     }
 
-    /// Reads the bytes of some segments.
+    /// Reads the bytes of some segments, up to the first one of which other rows must be read.
     async fn wave(&self, reads: &[SegmentRead], wave: Range<usize>) -> Result<Vec<(SegmentRead, SegmentBytes)>> {
-        let reads = reads.get(wave).unwrap_or_default().iter().cloned();
-        let reads = reads.map(|read| self.segment_bytes(read)).collect::<Vec<_>>();
-        stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await
+        let planned = reads.get(wave).unwrap_or_default();
+        let reads = planned.iter().cloned().map(|read| self.segment_bytes(read)).collect::<Vec<_>>();
+        let mut reads = stream::iter(reads).buffered(SEGMENTS_AT_ONCE).zip(stream::iter(planned));
+        let mut found = Vec::with_capacity(planned.len());
+        while let Some((read, planned)) = reads.next().await {
+            let read = read?;
+            let has_other_rows = read.0.rows != planned.rows;
+            found.push(read);
+            if has_other_rows {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Decodes some index columns of all rows from the index objects of all segments. `columns` are ascending places.
@@ -153,7 +173,7 @@ pub(super) fn free(is_large: bool) {
 /// The end of a load.
 enum Loaded {
     Frame(DataFrame),
-    /// The segment at this place fails its checks, and is to be read so instead.
+    /// A part of the segment at this place failed its checks. Replace its plan by this one, and load again.
     OtherRows(usize, SegmentRead),
 }
 

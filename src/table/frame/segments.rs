@@ -23,7 +23,7 @@ use crate::{
 
 /// The most segments that are planned or read at a time.
 pub(super) const SEGMENTS_AT_ONCE: usize = 16;
-/// A part of a segment of more than this share of its bytes is read with the whole segment: three quarters.
+/// If a part has more than three quarters of the bytes of its segment, the whole segment is read.
 const MOST_OF: (u64, u64) = (3, 4);
 
 /// The columns to read, and the predicate by which rows are skipped.
@@ -77,7 +77,7 @@ pub(super) enum SegmentBytes {
 impl SegmentRead {
     /// Plans to read a segment as a whole.
     pub(super) fn whole(number: usize, segment: &Segment) -> Self {
-        Self { segment: number, rows: joined([0..segment.rows]), bytes: segment.index.bytes, part: None }
+        Self { segment: number, rows: joined(std::iter::once(0..segment.rows)), bytes: segment.index.bytes, part: None }
     }
 
     /// Returns the number of rows.

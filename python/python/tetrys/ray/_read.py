@@ -66,8 +66,8 @@ def read(
         batch_bytes: Bytes of a batch of rows, such as "64MiB". A task that reads has about three times as much in memory.
         allow: URLs of other stores that references in the table may be followed to; see `tetrys.open_table`.
         store_options: Options of the store for all tasks. Without them, each worker uses its environment.
-        override_num_blocks: Number of tasks. Default: one for each 64 MiB in memory and two for each CPU, until that is more than
-            Ray's default (200, and one for each 128 MiB).
+        override_num_blocks: Number of tasks. Default: one for each 64 MiB in memory, and at least two for each CPU if each has at least
+            Ray's smallest block (1 MiB), until that is more than Ray's default (200, and one for each 128 MiB).
         concurrency, resources: Options of `ray.data.read_datasource`, such as `num_cpus=1`.
 
     Tensors become Ray tensors: of fixed shape, or variable-shaped. In batches of numpy arrays, Ray shows null tensors as zeros or
@@ -210,6 +210,9 @@ class TetrysDatasource(Datasource):  # type: ignore[misc]
 
 def _tasks(datasource: TetrysDatasource) -> int | None:
     """Returns the number of tasks; None if it is Ray's choice, which takes projections and conditions into account."""
+    # `cluster_resources` does not start Ray, as other calls do.
+    if not ray.is_initialized():
+        ray.init()
     context, size = ray.data.DataContext.get_current(), datasource.estimate_inmemory_data_size()
     cpus = int(ray.cluster_resources().get("CPU", 1))
     tasks = max(1, -(-size // TASK_BYTES), min(2 * cpus, size // context.target_min_block_size))

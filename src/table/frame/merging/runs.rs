@@ -97,7 +97,7 @@ impl Keys {
                 others.iter().position(is_ordered).map(|place| others.remove(place))
             }
         };
-        (!clustered.is_empty() || order.is_some()).then(|| Self { clustered, order, has_others: !others.is_empty() })
+        (!clustered.is_empty() || order.is_some()).then_some(Self { clustered, order, has_others: !others.is_empty() })
     }
 
     /// Returns the names of the columns on one side.
@@ -179,9 +179,9 @@ fn pieces(frame: &DataFrame, names: &[&String]) -> Result<Vec<Piece>> {
         let differ = series.slice(1, rest).not_equal_missing(&series.slice(0, rest)).map_err(internal)?;
         changes = Some(changes.map_or(differ.clone(), |changes| changes | differ));
     }
-    let changes =
+    let changes: Option<Vec<usize>> =
         changes.map(|changes| changes.iter().zip(1..).filter_map(|(is, row)| (is == Some(true)).then_some(row)).collect());
-    let starts: Vec<usize> = [0].into_iter().chain(changes.unwrap_or_else(Vec::new)).collect();
+    let starts: Vec<usize> = [0].into_iter().chain(changes.unwrap_or_default()).collect();
     // Only the keys of the first rows are looked at.
     let at: polars::prelude::IdxCa = starts.iter().map(|row| u32::try_from(*row).ok()).collect();
     let heads = columns.iter().map(|column| column.take(&at).map_err(internal)).collect::<Result<Vec<_>>>()?;
