@@ -2,7 +2,7 @@
 //!
 //! Lengths stay bit-packed as they are stored (`format-spec/segment.md#layout`). Offsets are prefix sums with checkpoints.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use crate::{
     error::{Error, Result},
@@ -17,6 +17,10 @@ pub struct Layout {
     starts: Vec<u64>,
     /// See [`Layout::expansion`]; 0 if unknown.
     expansion: u64,
+    /// The layouts of some segments, instead of runs: the first row and the number of the first run of each.
+    parts: Vec<(u64, usize, Arc<Layout>)>,
+    /// Rows of the table, if the layout has parts.
+    rows: u64,
 }
 
 /// A block: its run and its number in the run. The order of places is the order of the blocks in the table.
@@ -46,12 +50,25 @@ impl Layout {
             end += run.rows;
             starts.push(end);
         }
-        Self { runs, starts, expansion: 0 }
+        Self { runs, starts, expansion: 0, parts: Vec::new(), rows: 0 }
     }
 
-    /// Sets the decoded size of all values of the group, in bytes. [`Layout::expansion`] follows from it.
-    pub fn with_logical_bytes(mut self, bytes: u64) -> Self {
-        self.expansion = bytes / self.runs.iter().map(LayoutRun::stored_bytes).fold(1, u64::saturating_add);
+    /// Creates a layout from the layouts of some segments of a table of `rows` rows, in table order: the first row of each, the
+    /// number of its first run in the table, and the layout. Rows of other segments cannot be located.
+    pub fn of_parts(parts: Vec<(u64, usize, Arc<Self>)>, rows: u64) -> Self {
+        Self { runs: Vec::new(), starts: Vec::new(), expansion: 0, parts, rows }
+    }
+
+    /// Returns the part with a run, and the place of the block in that part.
+    fn part(&self, place: BlockPlace) -> Option<(&(u64, usize, Arc<Self>), BlockPlace)> {
+        let number = self.parts.partition_point(|(_, first, _)| *first <= place.run).checked_sub(1)?;
+        let part = self.parts.get(number)?;
+        Some((part, BlockPlace { run: place.run.checked_sub(part.1)?, ..place }))
+    }
+
+    /// Sets the number of decoded bytes for each stored byte.
+    pub fn with_expansion(mut self, expansion: u64) -> Self {
+        self.expansion = expansion;
         self
     }
 
@@ -60,14 +77,14 @@ impl Layout {
         self.expansion.max(1)
     }
 
-    /// Returns the runs, in table order.
+    /// Returns the runs, in table order. A layout of parts returns none.
     pub fn runs(&self) -> &[LayoutRun] {
         &self.runs
     }
 
     /// Returns the number of rows of the layout.
     pub fn rows(&self) -> u64 {
-        self.starts.last().copied().unwrap_or(0)
+        self.starts.last().copied().unwrap_or(self.rows)
     }
 
     /// Returns the place of a table row.
@@ -76,6 +93,14 @@ impl Layout {
     /// - `Invalid`: the row is outside the table.
     pub fn locate(&self, row: u64) -> Result<RowPlace> {
         let outside = || Error::invalid(format!("row {row} is outside 0..{}", self.rows()));
+        if !self.parts.is_empty() && row < self.rows {
+            let absent = || Error::internal(format!("the layout of row {row} is not loaded"));
+            let number = self.parts.partition_point(|(first, ..)| *first <= row).checked_sub(1).ok_or_else(absent)?;
+            let (first_row, first_run, part) = self.parts.get(number).ok_or_else(absent)?;
+            let mut place = part.locate(row - first_row).map_err(|_| absent())?;
+            place.block.run += first_run;
+            return Ok(place);
+        }
         let number = self.starts.partition_point(|start| *start <= row).checked_sub(1).ok_or_else(outside)?;
         let (run, start) = self.runs.get(number).zip(self.starts.get(number)).ok_or_else(outside)?;
         let (block, first) = run.block_rows.find(row - start).ok_or_else(outside)?;
@@ -88,6 +113,9 @@ impl Layout {
     /// # Errors
     /// - `Internal`: the layout has no such block.
     pub fn run(&self, place: BlockPlace) -> Result<&LayoutRun> {
+        if let Some(((_, _, part), within)) = self.part(place) {
+            return part.run(within);
+        }
         let run = self.runs.get(place.run).filter(|run| place.block < run.lengths.len());
         run.ok_or_else(|| Error::internal(format!("no block {place:?} in the layout")))
     }
@@ -97,6 +125,9 @@ impl Layout {
     /// # Errors
     /// - `Internal`: the layout has no such block.
     pub fn first_row(&self, place: BlockPlace) -> Result<u64> {
+        if let Some(((first_row, _, part), within)) = self.part(place) {
+            return Ok(first_row + part.first_row(within)?);
+        }
         let within = self.run(place)?.block_rows.sum_of_first(place.block);
         Ok(self.starts.get(place.run).copied().unwrap_or(0) + within)
     }

@@ -14,7 +14,9 @@ mod frame;
 mod views;
 
 mod described;
+mod held_layouts;
 mod held_tails;
+mod layouts;
 mod lists;
 mod objects;
 mod seen;

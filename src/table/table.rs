@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -13,26 +13,24 @@ use futures::{
 };
 
 use super::{
+    held_layouts::Layouts,
     held_tails::Tails,
     seen::{ViewRows, seen_columns, seen_schema},
 };
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted, short},
-    format::{
-        ForeignTable, LayoutRun, Manifest, PackedLengths, Segment, index_columns_reader, is_tag, manifest_name, read_layout,
-        read_sequences,
-    },
+    format::{ForeignTable, Manifest, PackedLengths, Segment, index_columns_reader, is_tag, manifest_name, read_sequences},
     id::{Hash, ObjectRef},
     offload::offload_large,
     once::Once,
-    read::{Layout, ReadPlan, Sequences, Times},
+    read::{ReadPlan, Sequences, Times},
     schema::{ColumnId, Schema},
     store::{Place, Store, StoreOptions, how_to_allow},
 };
 
 /// The most metadata objects that are read at a time. Every object stays in memory until the last one has arrived.
-const OBJECTS_AT_ONCE: usize = 16;
+pub(super) const OBJECTS_AT_ONCE: usize = 16;
 
 /// One version of a table. A version is immutable, and the handle is cheap to clone.
 ///
@@ -64,9 +62,7 @@ pub(super) struct Inner {
     manifest: Manifest,
     schema: Schema,
     hash: Hash,
-    layouts: Vec<Once<Arc<Layout>>>,
-    /// Errors of prefetched layouts that are damaged, by column group. The next reader of the layout gets the error.
-    damaged_ahead: Mutex<BTreeMap<usize, Error>>,
+    pub(super) layouts: Layouts,
     sequences: Once<Arc<Sequences>>,
     /// The tails of index segments that were read.
     pub(super) tails: Tails,
@@ -202,7 +198,7 @@ impl Table {
     }
 
     pub(super) fn of(store: Store, manifest: Manifest, hash: Hash, allowed: Vec<String>) -> Self {
-        let layouts = manifest.schema.groups().iter().map(|_| Once::default()).collect();
+        let layouts = Layouts::new(manifest.schema.groups().len());
         let foreign = manifest.stores.iter().map(|_| Once::default()).collect();
         Self {
             inner: Arc::new(Inner {
@@ -211,7 +207,6 @@ impl Table {
                 manifest,
                 hash,
                 layouts,
-                damaged_ahead: Mutex::default(),
                 sequences: Once::default(),
                 tails: Tails::default(),
                 times: Mutex::default(),
@@ -424,74 +419,6 @@ impl Table {
         self.inner.manifest.rows()
     }
 
-    /// Returns the layout of a column group, given by its number in the schema. The layout is loaded on first use.
-    ///
-    /// # Errors
-    /// - `Invalid`: there is no column group with this number.
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Corrupt`: a layout object is missing or differs from what the manifest says.
-    /// - Any error of the store.
-    pub async fn layout(&self, group: usize) -> Result<Arc<Layout>> {
-        let groups = self.inner.layouts.len();
-        let outside = || Error::invalid(format!("column group {group} is outside 0..{groups}"));
-        let cell = self.inner.layouts.get(group).ok_or_else(outside)?;
-        let table = self.clone();
-        let load = || {
-            async move {
-                let damaged = table.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
-                if let Some(error) = damaged {
-                    return Err(error);
-                }
-                let segments = &table.inner.manifest.segments;
-                let read: Vec<_> = segments.iter().map(|segment| table.segment_layout(segment, group)).collect();
-                let runs: Vec<Vec<LayoutRun>> = stream::iter(read).buffered(OBJECTS_AT_ONCE).try_collect().await?;
-                let columns = segments.iter().flat_map(|segment| &segment.groups[group].columns);
-                let logical = columns.fold(0, |sum: u64, column| sum.saturating_add(column.logical));
-                let bytes = runs.iter().map(|runs| size_of_val(runs.as_slice())).sum();
-                offload_large(bytes, move |_| {
-                    Ok(Arc::new(Layout::new(runs.into_iter().flatten().collect()).with_logical_bytes(logical)))
-                })
-                .await
-            }
-            .boxed()
-        };
-        cell.get_or_load(load).await
-    }
-
-    /// Reads the layout of a column group in one segment, and returns its runs.
-    ///
-    /// # Errors
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Corrupt`: the layout object is missing or differs from what the manifest says.
-    /// - Any error of the store.
-    pub(super) async fn segment_layout(&self, segment: &Segment, group: usize) -> Result<Vec<LayoutRun>> {
-        let stored = segment.groups[group].clone();
-        let bytes = self.object("layout", &stored.layout).await?;
-        let manifest = &self.inner.manifest;
-        let (rows, stores) = (segment.rows, manifest.stores.len());
-        let columns = manifest.schema.groups()[group].columns.len();
-        let place = format!("layout of column group `{}`", manifest.schema.groups()[group].name);
-        offload_large(bytes.len(), move |_| {
-            let found = read_layout(bytes, columns, rows, stores).map_err(|error| error.at(&place))?;
-            let (blocks, bytes) = found.iter().fold((0, 0_u64), |(blocks, bytes), run| {
-                (blocks + run.lengths.len() as u64, bytes.saturating_add(run.stored_bytes()))
-            });
-            if (found.len() as u64, blocks, bytes) != (stored.runs, stored.blocks, stored.stored_bytes) {
-                return Err(Error::corrupt(format!(
-                    "{place}: {} of {} in {}, the manifest says {} of {} in {}",
-                    counted(found.len(), "run"),
-                    counted(blocks, "block"),
-                    counted(bytes, "byte"),
-                    stored.runs,
-                    stored.blocks,
-                    stored.stored_bytes
-                )));
-            }
-            Ok(found)
-        })
-        .await
-    }
-
     /// Returns the sequences of the table, loaded on first use.
     ///
     /// # Errors
@@ -553,36 +480,6 @@ impl Table {
     /// Returns the sequences if they are loaded.
     pub(super) fn sequences_now(&self) -> Option<Arc<Sequences>> {
         self.inner.sequences.get().map(Arc::clone)
-    }
-
-    /// Prefetches the layouts of these groups while the caller waits for something else. The error of a damaged layout is stored
-    /// for its next reader. A layout that fails for another reason is loaded again when it is needed.
-    pub(super) async fn layouts_ahead(&self, groups: impl IntoIterator<Item = usize>) {
-        let load = |group: usize| async move {
-            // The object may have been repaired since the stored error occurred.
-            self.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
-            if let Err(error) = self.layout(group).await
-                && error.kind() == ErrorKind::Corrupt
-            {
-                self.inner.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).insert(group, error);
-            }
-        };
-        futures::future::join_all(groups.into_iter().map(load).collect::<Vec<_>>()).await;
-    }
-
-    /// Returns the groups whose layouts are prefetched together with the index, before the wanted columns are known: all groups,
-    /// if the store is remote and the layouts are few and small. Small means no larger than the index, or at most 4 MiB.
-    #[cfg(feature = "frame")]
-    pub(super) fn small_layouts(&self) -> std::ops::Range<usize> {
-        const FEW_BYTES: u64 = 4 << 20;
-        const FEW_OBJECTS: usize = 32;
-        let segments = &self.inner.manifest.segments;
-        let index: u64 = segments.iter().map(|segment| segment.index.bytes).sum();
-        let layouts = || segments.iter().flat_map(|segment| &segment.groups);
-        let bytes: u64 = layouts().map(|group| group.layout.bytes).sum();
-        let far = !self.inner.store.is_local();
-        let small = bytes <= index.max(FEW_BYTES) && layouts().count() <= FEW_OBJECTS;
-        if far && small { 0..self.schema().groups().len() } else { 0..0 }
     }
 
     /// Returns the index columns of all rows in table order, as Arrow batches, without polars.

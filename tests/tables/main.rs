@@ -13,6 +13,7 @@ mod frames;
 mod garbage;
 mod histories;
 mod indexes;
+mod layouts;
 mod loading;
 mod long_values;
 mod merge_writer;

@@ -129,7 +129,7 @@ impl RowLoader {
                 let manifest = source.table.manifest();
                 for pages in self.groups(number, columns)?.iter() {
                     let stored = stored_bytes(manifest, pages.group());
-                    let decoded = stored.saturating_mul(source.table.layout(pages.group()).await?.expansion());
+                    let decoded = stored.saturating_mul(source.table.expansion(pages.group()));
                     bytes = bytes.saturating_add((decoded / source.table.rows().max(1)).saturating_mul(rows));
                 }
             }

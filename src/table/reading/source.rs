@@ -174,7 +174,16 @@ impl LoaderSource {
         coalesce: Option<Coalesce>,
         cache: CachedBlocks,
     ) -> Result<SourcePlan> {
-        let layouts = try_join_all(groups.iter().map(|group| self.table.layout(group.group))).await?;
+        // The rows of the parts that want a column of the group.
+        let rows_of = |GroupPages { group, pages }: &GroupPages| {
+            let columns = &self.table.schema().groups()[*group].columns;
+            let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
+            let wanted = parts.iter().filter(move |part| part.columns.iter().any(|id| held.contains(id)));
+            wanted.flat_map(|part| part.rows.iter().flatten().copied())
+        };
+        let segments = groups.iter().map(|group| (group.group, self.table.segments_of(group.group, rows_of(group))));
+        let layouts = segments.map(|(group, segments)| self.table.layout_of(group, segments)).collect::<Vec<_>>();
+        let layouts = try_join_all(layouts).await?;
         let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
         if rows.saturating_mul(groups.len()) <= FEW {
             return self.plan_here(&parts, groups, layouts, coalesce, cache, &Stop::default());

@@ -1,0 +1,88 @@
+//! The layouts of a table version that are in memory.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicU64},
+};
+
+use crate::{error::Error, once::Once, read::Layout};
+
+/// The layouts of a table version.
+#[derive(Debug)]
+pub(super) struct Layouts {
+    /// The layout of each column group.
+    pub(super) whole: Vec<Once<Arc<Layout>>>,
+    /// Errors of prefetched layouts that are damaged, by column group. The next reader of the layout gets the error.
+    pub(super) damaged_ahead: Mutex<BTreeMap<usize, Error>>,
+    /// [`Table::expansion`] of each column group.
+    pub(super) expansions: Vec<OnceLock<u64>>,
+    parts: Mutex<Parts>,
+    /// Maximum bytes of the parts, unless one read needs more; [`u64::MAX`] if it is not set.
+    pub(super) memory: AtomicU64,
+}
+
+/// Layouts of single segments.
+#[derive(Debug, Default)]
+struct Parts {
+    /// By column group and segment.
+    held: BTreeMap<(usize, usize), Part>,
+    /// Number of reads so far.
+    reads: u64,
+}
+
+/// A layout, and the bytes that it takes in memory.
+pub(super) type SizedLayout = (Arc<Layout>, u64);
+
+#[derive(Debug)]
+struct Part {
+    layout: Arc<Once<SizedLayout>>,
+    /// The last read that used the part.
+    used: u64,
+}
+
+impl Layouts {
+    /// Creates the layouts of a table with so many column groups. None is loaded.
+    pub(super) fn new(groups: usize) -> Self {
+        let whole = (0..groups).map(|_| Once::default()).collect();
+        let expansions = (0..groups).map(|_| OnceLock::new()).collect();
+        let memory = AtomicU64::new(u64::MAX);
+        Self { whole, damaged_ahead: Mutex::default(), expansions, parts: Mutex::default(), memory }
+    }
+
+    /// Returns the parts of these segments, loaded or not, and marks them as used.
+    pub(super) fn parts(&self, group: usize, segments: &BTreeSet<usize>) -> Vec<Arc<Once<SizedLayout>>> {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.reads += 1;
+        let used = parts.reads;
+        let part = |segment: &usize| {
+            let part = parts.held.entry((group, *segment)).or_insert_with(|| Part { layout: Arc::default(), used });
+            part.used = used;
+            Arc::clone(&part.layout)
+        };
+        segments.iter().map(part).collect()
+    }
+
+    /// Returns the bytes that the loaded parts take.
+    pub(super) fn bytes_of_parts(&self) -> u64 {
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.held.values().filter_map(|part| part.layout.get()).map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Drops parts that were not used for long, until the others take at most `most` bytes. Parts of the last read stay.
+    pub(super) fn evict(&self, most: u64) {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = |part: &Part| part.layout.get().map_or(0, |(_, bytes)| *bytes);
+        let mut held: u64 = parts.held.values().map(bytes).sum();
+        let mut old: Vec<(u64, (usize, usize))> = parts.held.iter().map(|(key, part)| (part.used, *key)).collect();
+        old.sort_unstable();
+        let last = parts.reads;
+        for (used, key) in old {
+            if held <= most || used == last {
+                break;
+            }
+            if let Some(part) = parts.held.remove(&key) {
+                held = held.saturating_sub(bytes(&part));
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The layouts of a table version in memory. A small layout of a column group is loaded whole, on first use. Of a large one, a read
+//! loads the segments that have its rows, and segments that were not used for long are dropped.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, atomic::Ordering},
+};
+
+use futures::{
+    FutureExt,
+    stream::{self, StreamExt, TryStreamExt},
+};
+
+use super::{
+    held_layouts::SizedLayout,
+    table::{OBJECTS_AT_ONCE, Table},
+};
+use crate::{
+    environment::setting,
+    error::{Error, ErrorKind, Result, counted},
+    format::{LayoutRun, Segment, read_layout},
+    offload::offload_large,
+    read::Layout,
+    store::parse_size,
+};
+
+/// The environment variable with the bytes that the loaded parts of large layouts take.
+const VARIABLE: &str = "TETRYS_LAYOUT_MEMORY";
+/// The default of [`VARIABLE`].
+const MEMORY: u64 = 1 << 30;
+/// Layouts of a column group up to so many bytes, in up to so many segments, are loaded whole.
+const SMALL_BYTES: u64 = 4 << 20;
+const SMALL_SEGMENTS: usize = 32;
+
+impl Table {
+    /// Sets the bytes that the loaded parts of large layouts take in this handle and its clones: layouts of more than 4 MiB or 32
+    /// segments in a column group. Parts that no read has used for long are dropped; they are read again when they are needed.
+    /// One read may take more. The default is the environment variable `TETRYS_LAYOUT_MEMORY`, or 1 GiB.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::Table;
+    /// let table = Table::open("s3://bucket/fleet").await?;
+    /// table.set_layout_memory(128 << 20);
+    /// let row = table.row_loader().get_row(7).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn set_layout_memory(&self, bytes: u64) {
+        self.inner.layouts.memory.store(bytes.min(u64::MAX - 1), Ordering::Relaxed);
+    }
+
+    /// Returns the bytes that the loaded parts of large layouts take.
+    pub fn layout_memory(&self) -> u64 {
+        self.inner.layouts.bytes_of_parts()
+    }
+
+    /// Whether reads load parts of the layout of a column group.
+    fn has_large_layout(&self, group: usize) -> bool {
+        let segments = &self.manifest().segments;
+        let bytes = || segments.iter().filter_map(|segment| segment.groups.get(group)).map(|group| group.layout.bytes);
+        segments.len() > 1 && (segments.len() > SMALL_SEGMENTS || bytes().sum::<u64>() > SMALL_BYTES)
+    }
+
+    /// Returns the approximate number of decoded bytes for each stored byte of a column group; at least 1.
+    pub(super) fn expansion(&self, group: usize) -> u64 {
+        let groups = || self.manifest().segments.iter().filter_map(|segment| segment.groups.get(group));
+        let compute = || {
+            let columns = groups().flat_map(|group| &group.columns);
+            let logical = columns.fold(0, |sum: u64, column| sum.saturating_add(column.logical));
+            (logical / groups().map(|group| group.stored_bytes).fold(1, u64::saturating_add)).max(1)
+        };
+        self.inner.layouts.expansions.get(group).map_or(1, |held| *held.get_or_init(compute))
+    }
+
+    /// Returns the segments whose layouts a read of these rows needs, or `None` if it takes the whole layout of the column group.
+    pub(super) fn segments_of(&self, group: usize, rows: impl Iterator<Item = u64>) -> Option<BTreeSet<usize>> {
+        let is_loaded = self.inner.layouts.whole.get(group).is_none_or(|layout| layout.get().is_some());
+        if is_loaded || !self.has_large_layout(group) {
+            return None;
+        }
+        let all = &self.manifest().segments;
+        let (mut segments, mut last) = (BTreeSet::new(), 0..0);
+        for row in rows {
+            if !last.contains(&row) {
+                let number = all.partition_point(|segment| segment.first_row + segment.rows <= row);
+                // The plan refuses a row outside.
+                let Some(segment) = all.get(number) else { continue };
+                last = segment.first_row..segment.first_row + segment.rows;
+                segments.insert(number);
+            }
+        }
+        Some(segments)
+    }
+
+    /// Returns the layout of a column group for a read of rows in these segments. Other segments are missing in it.
+    ///
+    /// # Errors
+    /// Those of [`Table::layout`].
+    pub(super) async fn layout_of(&self, group: usize, segments: Option<BTreeSet<usize>>) -> Result<Arc<Layout>> {
+        let Some(segments) = segments else { return self.layout(group).await };
+        let (layouts, all, expansion) = (&self.inner.layouts, &self.manifest().segments, self.expansion(group));
+        let loads = layouts.parts(group, &segments).into_iter().zip(&segments).map(|(part, segment)| {
+            let (table, segment) = (self.clone(), *segment);
+            async move {
+                let load = || {
+                    async move {
+                        let missing = || Error::internal(format!("no segment {segment}"));
+                        let segment = table.manifest().segments.get(segment).ok_or_else(missing)?;
+                        let runs = table.segment_layout(segment, group).await?;
+                        let layout = Layout::new(runs).with_expansion(expansion);
+                        let bytes = layout.memory_bytes() as u64;
+                        Ok((Arc::new(layout), bytes))
+                    }
+                    .boxed()
+                };
+                part.get_or_load(load).await
+            }
+        });
+        let loads: Vec<_> = loads.collect();
+        let loaded: Vec<SizedLayout> = stream::iter(loads).buffered(OBJECTS_AT_ONCE).try_collect().await?;
+        layouts.evict(self.most_of_layouts()?);
+        let (mut run, mut parts, mut loaded) = (0, Vec::with_capacity(segments.len()), loaded.into_iter());
+        for (number, segment) in all.iter().enumerate() {
+            if segments.contains(&number)
+                && let Some((layout, _)) = loaded.next()
+            {
+                parts.push((segment.first_row, run, layout));
+            }
+            let runs = segment.groups.get(group).map_or(0, |group| group.runs);
+            run = usize::saturating_add(run, usize::try_from(runs).unwrap_or(usize::MAX));
+        }
+        Ok(Arc::new(Layout::of_parts(parts, self.rows()).with_expansion(expansion)))
+    }
+
+    /// Returns the maximum bytes of the parts of large layouts.
+    fn most_of_layouts(&self) -> Result<u64> {
+        match self.inner.layouts.memory.load(Ordering::Relaxed) {
+            u64::MAX => Ok(setting(VARIABLE, "a size such as 64MiB, or 0", parse_size)?.unwrap_or(MEMORY)),
+            set => Ok(set),
+        }
+    }
+
+    /// Returns the layout of a column group, given by its number in the schema. The layout is loaded on first use.
+    ///
+    /// # Errors
+    /// - `Invalid`: there is no column group with this number.
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: a layout object is missing or differs from what the manifest says.
+    /// - Any error of the store.
+    pub async fn layout(&self, group: usize) -> Result<Arc<Layout>> {
+        let groups = self.inner.layouts.whole.len();
+        let outside = || Error::invalid(format!("column group {group} is outside 0..{groups}"));
+        let cell = self.inner.layouts.whole.get(group).ok_or_else(outside)?;
+        let table = self.clone();
+        let load = || {
+            async move {
+                let damaged = table.inner.layouts.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
+                if let Some(error) = damaged {
+                    return Err(error);
+                }
+                let segments = &table.manifest().segments;
+                let read: Vec<_> = segments.iter().map(|segment| table.segment_layout(segment, group)).collect();
+                let runs: Vec<Vec<LayoutRun>> = stream::iter(read).buffered(OBJECTS_AT_ONCE).try_collect().await?;
+                let expansion = table.expansion(group);
+                let bytes = runs.iter().map(|runs| size_of_val(runs.as_slice())).sum();
+                offload_large(bytes, move |_| {
+                    Ok(Arc::new(Layout::new(runs.into_iter().flatten().collect()).with_expansion(expansion)))
+                })
+                .await
+            }
+            .boxed()
+        };
+        cell.get_or_load(load).await
+    }
+
+    /// Reads the layout of a column group in one segment, and returns its runs.
+    ///
+    /// # Errors
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: the layout object is missing or differs from what the manifest says.
+    /// - Any error of the store.
+    pub(super) async fn segment_layout(&self, segment: &Segment, group: usize) -> Result<Vec<LayoutRun>> {
+        let stored = segment.groups[group].clone();
+        let bytes = self.object("layout", &stored.layout).await?;
+        let manifest = self.manifest();
+        let (rows, stores) = (segment.rows, manifest.stores.len());
+        let columns = manifest.schema.groups()[group].columns.len();
+        let place = format!("layout of column group `{}`", manifest.schema.groups()[group].name);
+        offload_large(bytes.len(), move |_| {
+            let found = read_layout(bytes, columns, rows, stores).map_err(|error| error.at(&place))?;
+            let (blocks, bytes) = found.iter().fold((0, 0_u64), |(blocks, bytes), run| {
+                (blocks + run.lengths.len() as u64, bytes.saturating_add(run.stored_bytes()))
+            });
+            if (found.len() as u64, blocks, bytes) != (stored.runs, stored.blocks, stored.stored_bytes) {
+                return Err(Error::corrupt(format!(
+                    "{place}: {} of {} in {}, the manifest says {} of {} in {}",
+                    counted(found.len(), "run"),
+                    counted(blocks, "block"),
+                    counted(bytes, "byte"),
+                    stored.runs,
+                    stored.blocks,
+                    stored.stored_bytes
+                )));
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    /// Prefetches the layouts of these groups while the caller waits for something else. The error of a damaged layout is stored
+    /// for its next reader. A layout that fails for another reason is loaded again when it is needed.
+    pub(super) async fn layouts_ahead(&self, groups: impl IntoIterator<Item = usize>) {
+        let load = |group: usize| async move {
+            // The object may have been repaired since the stored error occurred.
+            self.inner.layouts.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
+            if let Err(error) = self.layout(group).await
+                && error.kind() == ErrorKind::Corrupt
+            {
+                self.inner.layouts.damaged_ahead.lock().unwrap_or_else(PoisonError::into_inner).insert(group, error);
+            }
+        };
+        // Of large layouts, only the parts that a read needs are loaded, when its rows are known.
+        let small = groups.into_iter().filter(|group| !self.has_large_layout(*group));
+        futures::future::join_all(small.map(load).collect::<Vec<_>>()).await;
+    }
+
+    /// Returns the groups whose layouts are prefetched together with the index, before the wanted columns are known: all groups,
+    /// if the store is remote and the layouts are few and small. Small means no larger than the index, or at most 4 MiB.
+    #[cfg(feature = "frame")]
+    pub(super) fn small_layouts(&self) -> std::ops::Range<usize> {
+        const FEW_BYTES: u64 = 4 << 20;
+        const FEW_OBJECTS: usize = 32;
+        let segments = &self.manifest().segments;
+        let index: u64 = segments.iter().map(|segment| segment.index.bytes).sum();
+        let layouts = || segments.iter().flat_map(|segment| &segment.groups);
+        let bytes: u64 = layouts().map(|group| group.layout.bytes).sum();
+        let far = !self.store().is_local();
+        let small = bytes <= index.max(FEW_BYTES) && layouts().count() <= FEW_OBJECTS;
+        if far && small { 0..self.schema().groups().len() } else { 0..0 }
+    }
+}
