@@ -17,11 +17,14 @@ pub struct Layout {
     starts: Vec<u64>,
     /// See [`Layout::expansion`]; 0 if unknown.
     expansion: u64,
-    /// The layouts of some segments, instead of runs: the first row and the number of the first run of each.
-    parts: Vec<(u64, usize, Arc<Layout>)>,
+    /// The layouts of some segments, instead of runs.
+    parts: Vec<Part>,
     /// Rows of the table, if the layout has parts.
     rows: u64,
 }
+
+/// The first row of a segment, the number of its first run in the table, and its layout.
+pub type Part = (u64, usize, Arc<Layout>);
 
 /// A block: its run and its number in the run. The order of places is the order of the blocks in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,12 +58,12 @@ impl Layout {
 
     /// Creates a layout from the layouts of some segments of a table of `rows` rows, in table order: the first row of each, the
     /// number of its first run in the table, and the layout. Rows of other segments cannot be located.
-    pub fn of_parts(parts: Vec<(u64, usize, Arc<Self>)>, rows: u64) -> Self {
+    pub fn of_parts(parts: Vec<Part>, rows: u64) -> Self {
         Self { runs: Vec::new(), starts: Vec::new(), expansion: 0, parts, rows }
     }
 
     /// Returns the part with a run, and the place of the block in that part.
-    fn part(&self, place: BlockPlace) -> Option<(&(u64, usize, Arc<Self>), BlockPlace)> {
+    fn part(&self, place: BlockPlace) -> Option<(&Part, BlockPlace)> {
         let number = self.parts.partition_point(|(_, first, _)| *first <= place.run).checked_sub(1)?;
         let part = self.parts.get(number)?;
         Some((part, BlockPlace { run: place.run.checked_sub(part.1)?, ..place }))
