@@ -4,7 +4,7 @@ use std::{collections::VecDeque, fs::File};
 
 use arrow_array::RecordBatch;
 
-use super::merge::SegmentIndex;
+use super::merge::{SegmentIndex, temporary};
 use crate::{
     error::Result,
     format::{MAX_SEGMENT_ROWS, Segment, SequenceTracker},
@@ -27,7 +27,7 @@ pub async fn index_segments(
 ) -> Result<Vec<Segment>> {
     let mut segments = IndexSegments::new(schema.clone(), tails);
     for batch in batches {
-        segments = segments.append(store, vec![batch?], || Ok(tempfile::tempfile()?)).await?;
+        segments = segments.append(store, vec![batch?], temporary).await?;
     }
     segments.finish(store).await
 }

@@ -373,7 +373,8 @@ pub async fn put_group(store: &Store, group: WrittenGroup, owners: &BTreeMap<u32
     Ok(GroupSegment { layout, hashes: file, blocks: hashes.len() as u64, runs: runs.len() as u64, stored_bytes, columns })
 }
 
-fn temporary() -> Result<File> {
+/// Creates a file that the system deletes when it is closed.
+pub(super) fn temporary() -> Result<File> {
     tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for a segment"))
 }
 

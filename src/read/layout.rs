@@ -24,7 +24,7 @@ pub struct Layout {
 }
 
 /// The first row of a segment, the number of its first run in the table, and its layout.
-pub type Part = (u64, usize, Arc<Layout>);
+pub(crate) type Part = (u64, usize, Arc<Layout>);
 
 /// A block: its run and its number in the run. The order of places is the order of the blocks in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

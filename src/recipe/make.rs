@@ -61,8 +61,8 @@ pub struct RunOptions {
     /// Whether to save views also if no pin can be written to a source, see
     /// [`ViewWriter::allow_unpinned`](crate::table::ViewWriter::allow_unpinned).
     pub allow_unpinned: bool,
-    /// Memory in bytes up to which a merge is made in memory, see [`MergeWriter::memory_limit`]. It holds for recipes that only
-    /// merge two tables; other recipes run in memory.
+    /// Memory in bytes up to which a merge is made in memory, see [`MergeWriter::memory_limit`]. Only recipes that
+    /// merge two tables and do nothing else use it; others run in memory.
     pub memory_limit: Option<u64>,
     /// Folder for the temporary files of such a merge, see [`MergeWriter::temporary_folder`].
     pub temporary_folder: Option<PathBuf>,

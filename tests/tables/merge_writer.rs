@@ -181,6 +181,23 @@ fn merges_part_by_part_equal_merges_in_memory() {
 }
 
 #[test]
+fn the_partner_by_time_and_another_key_may_be_far_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = |time: i64, camera: i64| Key { log: Some("recording".to_owned()), time: Some(time), camera: Some(camera) };
+    let shape = Shape { rows: 100_000, is_sorted: true, partitions: 1 };
+    let left = table_of(store(folder.path(), "a"), "a", &[key(50_000, 1)], shape);
+    let rights: Vec<Key> = (0..100_000).map(|time| key(time, i64::from(time == 0))).collect();
+    let right = table_of(store(folder.path(), "b"), "b", &rights, shape);
+    for (number, keys) in [vec!["camera"], vec!["log", "camera"]].into_iter().enumerate() {
+        let merge = Merge::on(keys).as_of("time", Pick::Before).last();
+        let url = folder.path().join(format!("view-{number}")).display().to_string();
+        let view = block_on(left.merge_writer(&right, merge).memory_limit(1 << 24).save(&url));
+        let view = view.unwrap().table;
+        assert_eq!(joins(&view)[1], Some(vec![Some(0)]));
+    }
+}
+
+#[test]
 fn a_view_that_is_there_is_updated_and_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng(7);

@@ -506,7 +506,7 @@ def merge_tables(
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
 ) -> dict[str, Any]:
-    """Merges two tables and saves the result as a view, also if their indexes are larger than memory.
+    """Merges two tables and saves the result as a view, even if their indexes are larger than memory.
 
     The view equals `tetrys.merge(tt.read_index(left), tt.read_index(right), on, ...).save(view)`. Beyond `memory_limit` both
     indexes are read part by part. That is fast for tables with sequences by the same keys, and for sorted tables; others go

@@ -24,8 +24,8 @@ use crate::{
 const ROW: &str = "\u{1}row";
 /// The column with the row numbers of the left table, beside those of the right one.
 const LEFT_ROW: &str = "\u{1}left";
-/// Maximum number of partitions, and of buckets.
-const MOST_FILES: u64 = 256;
+/// Maximum number of partitions of a side, and of buckets. All these files are open at the same time.
+const MOST_FILES: u64 = 64;
 /// Minimum bytes of the working memory.
 const LEAST_MEMORY: u64 = 16 << 20;
 

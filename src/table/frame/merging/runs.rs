@@ -10,7 +10,10 @@
 //!
 //! No order of the runs is expected. A single run of all rows is what a table without sequences has.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 
 use polars::prelude::{BooleanChunked, ChunkCompareEq, Column, DataFrame, DataType, Int64Chunked};
 
@@ -187,8 +190,9 @@ fn pieces(frame: &DataFrame, names: &[&String]) -> Result<Vec<Piece>> {
     let heads = columns.iter().map(|column| column.take(&at).map_err(internal)).collect::<Result<Vec<_>>>()?;
     let values = heads.iter().map(Values::of).collect::<Result<Vec<_>>>()?;
     let ends = starts.iter().skip(1).copied().chain([height]);
+    let nulls: Vec<BooleanChunked> = heads.iter().map(|head| head.as_materialized_series().is_null()).collect();
     let found = starts.iter().zip(ends).enumerate().filter(|(_, (start, end))| *start < end).map(|(place, (start, end))| {
-        let has_null = heads.iter().any(|head| head.as_materialized_series().is_null().get(place) == Some(true));
+        let has_null = nulls.iter().any(|nulls| nulls.get(place) == Some(true));
         let mut key = Vec::new();
         values.iter().for_each(|values| values.write(place, &mut key));
         Piece { rows: *start..end, key: (!has_null).then_some(key) }
@@ -292,12 +296,16 @@ async fn left_steps(
     let (mut steps, mut cost, mut pieces_held) = (Vec::new(), Cost::default(), 0_u64);
     let most_groups = MOST_TIMES * (right.rows() / GROUP_ROWS + right.segment_count() as u64) + left.rows() / GROUP_ROWS;
     let most_objects = MOST_TIMES * right.segment_count() as u64;
+    // The row of the next time may differ in another key, so that the partner of a merge by time may be far away.
+    let is_near = !(keys.has_others && merge.times().is_some());
     while let Some(part) = scan.next().await? {
         let rows = rows_of(&part);
         let (frame, first) = (decoded(part, &names, order).await?, rows.start);
         let of_part = pieces(&frame, &names)?;
         let order = ordered(&frame, order)?;
         let mut step = Step { left: rows, runs: Vec::new(), right: Vec::new() };
+        // The lowest and the highest order key of each run key.
+        let mut bounds_of: BTreeMap<u32, Option<(i64, i64)>> = BTreeMap::new();
         for piece in of_part {
             let Some(number) = piece.key.and_then(|key| runs.keys.get(&key).copied()) else { continue };
             let mut bounds: Option<(i64, i64)> = None;
@@ -312,14 +320,21 @@ async fn left_steps(
                 }
             }
             step.runs.push((first + piece.rows.start as u64..first + piece.rows.end as u64, number));
+            let held = bounds_of.entry(number).or_insert(bounds);
+            *held = held.zip(bounds).map(|((low, high), (lower, higher))| (low.min(lower), high.max(higher)));
+        }
+        for (number, bounds) in bounds_of {
             for run in runs.of_key.get(number as usize).into_iter().flatten() {
                 let rows = match bounds {
-                    Some((low, high)) if run.rises => run.around(low, high),
+                    Some((low, high)) if run.rises && is_near => run.around(low, high),
                     _ => run.rows.clone(),
                 };
                 if !rows.is_empty() {
                     step.right.push((rows, number));
                 }
+            }
+            if (step.right.len() as u64).saturating_mul(RUN_BYTES / 8) > memory {
+                return Ok(None);
             }
         }
         step.right = disjoint(step.right);

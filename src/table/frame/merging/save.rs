@@ -48,7 +48,7 @@ const STEP_ROWS: u64 = 256 << 10;
 /// The column with the numbers of run keys. The first character keeps it apart from columns of users.
 const RUN: &str = "\u{1}run";
 
-/// Merges two tables and saves the result as a view, also if their indexes are larger than memory. [`Table::merge_writer`] creates
+/// Merges two tables and saves the result as a view, even if their indexes are larger than memory. [`Table::merge_writer`] creates
 /// it.
 ///
 /// The result is that of [`Index::merge`] for the indexes of both tables, saved by [`Index::save`]: the same rows in the same
@@ -95,15 +95,15 @@ impl Table {
 }
 
 impl MergeWriter {
-    /// Sets the memory in bytes up to which the merge is made in memory. A larger merge takes about so much memory, the index
-    /// objects of three segments, and a few hundred megabytes. The default is 2 GiB.
+    /// Sets the memory in bytes up to which the merge is made in memory. A larger merge takes about this limit, plus the index
+    /// objects of three segments, plus a few hundred megabytes. The default is 2 GiB.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Sets the folder for temporary files. They are deleted when they are closed, also if the process is killed. The default is
+    /// Sets the folder for temporary files. They are deleted when they are closed, even if the process is killed. The default is
     /// the folder of the system.
     #[must_use]
     pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
@@ -175,7 +175,8 @@ impl MergeWriter {
         self.publish(view.store().clone(), Some(view)).await
     }
 
-    /// Returns the size of the view that [`MergeWriter::save`] would save. A large view is written to a temporary folder for that.
+    /// Returns the size of the view that [`MergeWriter::save`] would save. A large view is written to a folder in the
+    /// temporary folder for that, and this folder stays if the process is killed.
     ///
     /// # Errors
     /// Those of [`MergeWriter::save`].
@@ -206,6 +207,7 @@ impl MergeWriter {
         let bytes = |table: &Table| {
             let places: Vec<usize> = (0..table.manifest().schema.index().len()).collect();
             let frame = frame_bytes(&table.described(&places), table.rows(), false);
+            let frame = frame.saturating_add(index_bytes(table));
             frame.saturating_mul(COPIES).saturating_add(table.rows().saturating_mul(ROW_BYTES))
         };
         let is_small = bytes(&self.left).saturating_add(bytes(&self.right)) <= self.memory;
@@ -241,7 +243,8 @@ impl MergeWriter {
         let right = right.apart_from(&left)?;
         let row_bytes = |table: &Table| {
             let places: Vec<usize> = (0..table.manifest().schema.index().len()).collect();
-            frame_bytes(&table.described(&places), 1 << 10, false).div_ceil(1 << 10) + 16
+            let stored = index_bytes(table).div_ceil(table.rows().max(1));
+            frame_bytes(&table.described(&places), 1 << 10, false).div_ceil(1 << 10) + stored + 16
         };
         let task = Task {
             unit: left.unit_of_times(&right, &self.merge)?,
@@ -260,6 +263,11 @@ impl MergeWriter {
         let sources = view.described(rows, vec![(None, None), (Some(join), None)])?;
         Ok(Stored { schema, segments, sources })
     }
+}
+
+/// Returns the bytes of the index objects of a table, at least what its texts take. [`frame_bytes`] leaves out long texts.
+fn index_bytes(table: &Table) -> u64 {
+    table.manifest().segments.iter().map(|segment| segment.index.bytes).sum()
 }
 
 /// Returns the index of a table without its rows.
