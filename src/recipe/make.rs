@@ -84,6 +84,14 @@ impl Recipe {
         self.run_with(stores, &RunOptions { dry_run, ..RunOptions::default() }).await
     }
 
+    /// Runs the recipe as [`Recipe::run_with`] does, with [`RunOptions::allow_unpinned`].
+    ///
+    /// # Errors
+    /// Those of [`Recipe::run_with`].
+    pub async fn run_allowing(&self, stores: &StoreOptions, dry_run: bool, allow_unpinned: bool) -> Result<Vec<MadeView>> {
+        self.run_with(stores, &RunOptions { dry_run, allow_unpinned, ..RunOptions::default() }).await
+    }
+
     /// Runs the recipe as [`Recipe::run`] does, with these options. A recipe that only merges two tables may merge more than fits
     /// into memory.
     ///
