@@ -69,6 +69,13 @@ impl Layout {
         Some((part, BlockPlace { run: place.run.checked_sub(part.1)?, ..place }))
     }
 
+    /// Sets the decoded size of all values of the group, in bytes. [`Layout::expansion`] follows from it.
+    pub fn with_logical_bytes(self, bytes: u64) -> Self {
+        let runs = self.runs.iter().chain(self.parts.iter().flat_map(|(_, _, part)| &part.runs));
+        let stored = runs.map(LayoutRun::stored_bytes).fold(1, u64::saturating_add);
+        self.with_expansion(bytes / stored)
+    }
+
     /// Sets the number of decoded bytes for each stored byte.
     pub fn with_expansion(mut self, expansion: u64) -> Self {
         self.expansion = expansion;
