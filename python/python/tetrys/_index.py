@@ -527,7 +527,7 @@ def merge_tables(
 
     Example:
         >>> made = tt.merge_tables("drives", "drives", ["log_id", "timestamp"], "twice", memory_limit=0)
-        >>> made["rows"], made["payload_bytes"], tt.row_loader("twice").get_row(4, ["labels.*"])
+        >>> made["rows"], made["payload_bytes"], tt.row_loader(tt.read_index("twice")).get_row(4, ["labels.*"])
         (20, 0, {'labels.text': 'row 4', 'labels.text_right': 'row 4'})
 
     Raises:
